@@ -1,0 +1,341 @@
+"""The errors of mdpdice.
+
+Every error derives from `MdpDiceError` and carries, where they exist, the
+state, the action, the offending number and the limit that was crossed, so that
+a program can react without reading the message.  The message always says what
+to do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+__all__ = [
+    "CertificateError",
+    "CorruptFileError",
+    "CounterRangeError",
+    "CycleError",
+    "DeadEndError",
+    "DiscountRangeError",
+    "DuplicateActionError",
+    "EmptySupportError",
+    "GameError",
+    "HorizonRangeError",
+    "LPInfeasibleError",
+    "LPUnboundedError",
+    "MdpDiceError",
+    "NonDeterministicGameError",
+    "NotCertifiedError",
+    "NotConvergedError",
+    "PluginError",
+    "ProbabilityRangeError",
+    "ProbabilitySumError",
+    "RewardNotFiniteError",
+    "SolveInterrupted",
+    "StateCollisionError",
+    "StateLimitError",
+    "TotalRewardUndefinedError",
+    "UnknownStateError",
+    "UnsupportedError",
+]
+
+
+class MdpDiceError(Exception):
+    """Base of every error that mdpdice raises on purpose.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what to do about it.
+    state, action : object, optional
+        Where it happened, as the user wrote them.
+    value : object, optional
+        The offending number or object.
+    limit : object, optional
+        The bound that `value` should have kept.
+
+    Attributes
+    ----------
+    code : str
+        Stable name of the fault, the same on every subclass instance.
+    """
+
+    code: ClassVar[str] = "MdpDice"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        state: Any = None,
+        action: Any = None,
+        value: Any = None,
+        limit: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.state = state
+        self.action = action
+        self.value = value
+        self.limit = limit
+
+    def at(self, state: Any, action: Any = None) -> MdpDiceError:
+        """Fill in the place where the error happened, unless it is known; return the error."""
+        if self.state is None:
+            self.state = state
+        if self.action is None:
+            self.action = action
+        return self
+
+    def __str__(self) -> str:
+        place = []
+        if self.state is not None:
+            place.append(f"state {self.state!r}")
+        if self.action is not None:
+            place.append(f"action {self.action!r}")
+        return f"{self.message} [{', '.join(place)}]" if place else self.message
+
+
+class GameError(MdpDiceError):
+    """A function of the user's game raised, or returned something that is not a node."""
+
+    code = "ModelFunctionError"
+
+
+class NonDeterministicGameError(GameError):
+    """The game gives its options in an order, or with numbers, that may differ from call to call."""
+
+    code = "NonDeterministicModel"
+
+
+class ProbabilitySumError(MdpDiceError):
+    """The probabilities of one distribution do not sum to one (`value` is the sum)."""
+
+    code = "ProbabilitySum"
+
+
+class ProbabilityRangeError(MdpDiceError):
+    """A probability is negative, above one, NaN or infinite (`value`)."""
+
+    code = "ProbabilityRange"
+
+
+class EmptySupportError(MdpDiceError):
+    """A distribution has no outcome of positive probability."""
+
+    code = "EmptySupport"
+
+
+class DeadEndError(MdpDiceError):
+    """A state has no action and is not declared an end."""
+
+    code = "DeadEnd"
+
+
+class UnknownStateError(MdpDiceError):
+    """A state is not part of the model (`value` is the state that was asked for)."""
+
+    code = "UnknownState"
+
+
+class StateCollisionError(MdpDiceError):
+    """Two different states are equal in Python (`state` and `value`), so one would replace the other."""
+
+    code = "StateCollision"
+
+
+class DuplicateActionError(MdpDiceError):
+    """Two options of one decision have the same action."""
+
+    code = "DuplicateAction"
+
+
+class RewardNotFiniteError(MdpDiceError):
+    """A reward or payoff is NaN or infinite (`value`)."""
+
+    code = "RewardNotFinite"
+
+
+class TotalRewardUndefinedError(MdpDiceError):
+    """The total reward of an endless play has no limit."""
+
+    code = "TotalRewardUndefined"
+
+
+class DiscountRangeError(MdpDiceError):
+    """The discount is outside (0, 1], or a cycle has no step on which it could act."""
+
+    code = "DiscountRange"
+
+
+class HorizonRangeError(MdpDiceError):
+    """The horizon, or a number of steps left, is not a whole number in its range (`value`)."""
+
+    code = "HorizonRange"
+
+
+class CounterRangeError(MdpDiceError):
+    """A counter would leave its declared range (`value` is the value wanted)."""
+
+    code = "CounterRange"
+
+
+class CycleError(MdpDiceError):
+    """A back-end that needs an acyclic network met a cycle.
+
+    Attributes
+    ----------
+    cycle : list
+        The states of one cycle, in order.
+    """
+
+    code = "CycleDetected"
+
+    def __init__(self, message: str, *, cycle: list[Any], **fields: Any) -> None:
+        super().__init__(message, **fields)
+        self.cycle = cycle
+
+
+class StateLimitError(MdpDiceError):
+    """Exploration passed `max_states` or `max_bytes` (`limit`).
+
+    Attributes
+    ----------
+    explored : int
+        Number of states found when the limit was passed.
+    frontier : list
+        A few states that were found but not yet explored.
+    """
+
+    code = "StateLimitExceeded"
+
+    def __init__(self, message: str, *, explored: int, frontier: list[Any], **fields: Any) -> None:
+        super().__init__(message, **fields)
+        self.explored = explored
+        self.frontier = frontier
+
+
+class NotConvergedError(MdpDiceError):
+    """An iteration reached its limit before its bounds met.
+
+    Attributes
+    ----------
+    iterations : int
+        Sweeps done.
+    width : float
+        Largest distance between the bounds, in payoff units.
+    partial : object
+        The candidate reached so far.
+    """
+
+    code = "NotConverged"
+
+    def __init__(
+        self, message: str, *, iterations: int, width: float, partial: Any = None, **fields: Any
+    ) -> None:
+        super().__init__(message, **fields)
+        self.iterations = iterations
+        self.width = width
+        self.partial = partial
+
+
+class NotCertifiedError(MdpDiceError):
+    """A value was asked of a solution that is neither EXACT nor CERTIFIED."""
+
+    code = "NotCertified"
+
+
+class LPInfeasibleError(MdpDiceError):
+    """The linear program has no feasible point."""
+
+    code = "LPInfeasible"
+
+
+class LPUnboundedError(MdpDiceError):
+    """The linear program is unbounded."""
+
+    code = "LPUnbounded"
+
+
+class UnsupportedError(MdpDiceError):
+    """A solver lacks a feature that the problem needs; the message names both, and who has it."""
+
+    code = "Unsupported"
+
+
+class SolveInterrupted(MdpDiceError):  # noqa: N818 - the name of the design page
+    """A solve was cancelled or ran into its deadline.
+
+    Attributes
+    ----------
+    partial : object
+        The candidate reached so far.
+    checkpoint : str or None
+        The file that a later solve can resume from.
+    """
+
+    code = "SolveInterrupted"
+
+    def __init__(
+        self, message: str, *, partial: Any = None, checkpoint: str | None = None, **fields: Any
+    ) -> None:
+        super().__init__(message, **fields)
+        self.partial = partial
+        self.checkpoint = checkpoint
+
+
+class CorruptFileError(MdpDiceError):
+    """A file is damaged or is not what it should be.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    field : str or None
+        The part of it that is wrong.
+    """
+
+    code = "CorruptFile"
+
+    def __init__(self, message: str, *, path: str, field: str | None = None, **fields: Any) -> None:
+        super().__init__(message, **fields)
+        self.path = path
+        self.field = field
+
+
+class PluginError(MdpDiceError):
+    """A plug-in crashed or broke the contract of a back-end.
+
+    Attributes
+    ----------
+    name : str
+        The plug-in.
+    phase : str
+        What it was doing: ``"load"``, ``"solve"`` or ``"answer"``.
+    """
+
+    code = "Plugin"
+
+    def __init__(self, message: str, *, name: str, phase: str, **fields: Any) -> None:
+        super().__init__(message, **fields)
+        self.name = name
+        self.phase = phase
+
+
+class CertificateError(MdpDiceError):
+    """A claimed value lies outside its certified interval.
+
+    Attributes
+    ----------
+    claimed, lower, upper : float
+        The value handed out, and the interval that it should lie in.
+    """
+
+    code = "Certificate"
+
+    def __init__(
+        self, message: str, *, claimed: float, lower: float, upper: float, **fields: Any
+    ) -> None:
+        super().__init__(message, **fields)
+        self.claimed = claimed
+        self.lower = lower
+        self.upper = upper
