@@ -1,0 +1,213 @@
+"""What a solver back-end is, how it is found, and what it hands back.
+
+A back-end is a frozen attrs class whose fields are its parameters.  It gets one
+canonical `Network` (maximise, zero-sum, objective already lowered) and proposes
+a `Candidate`; it never decides whether its answer is right.
+
+Back-ends are found through the entry-point group ``mdpdice.solvers``, the
+built-in ones too, and loaded on first use.
+"""
+
+from __future__ import annotations
+
+import enum
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.errors import MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
+
+if TYPE_CHECKING:
+    from mdpdice.network import Network
+
+__all__ = ["GROUP", "Candidate", "Feature", "Progress", "Run", "Solver", "load_solver", "needed_features", "solver_names"]
+
+GROUP = "mdpdice.solvers"
+
+Progress = Callable[[str, Mapping[str, float]], None]
+"""Called with the name of a phase (``"explore"``, ``"solve"``) and numbers that tell how far it is."""
+
+
+class Feature(enum.Enum):
+    """What a back-end can do beyond one player on an acyclic undiscounted network."""
+
+    CYCLIC = "cyclic networks"
+    TWO_PLAYER = "two players"
+    DISCOUNT = "a discount"
+    HORIZON = "a horizon"
+    EXACT = "exact rational answers"
+    LATTICE = "lattices of counters"
+
+
+@attrs.frozen
+class Run:
+    """The circumstances of one solve: what to aim at, whom to tell, when to stop.
+
+    Parameters
+    ----------
+    tolerance : float
+        Relative width, ``tolerance * max(1, |value|)``, that the answer should be certifiable to.
+    progress : callable, optional
+        See `Progress`.
+    deadline : float, optional
+        Latest moment on the clock of `time.monotonic`, in seconds.
+    cancel : threading.Event
+        Set by another thread or a signal handler to stop the solve.
+    on_limit : {"raise", "partial"}
+        What to do when an iteration limit comes first.
+    """
+
+    tolerance: float = 1e-9
+    progress: Progress | None = None
+    deadline: float | None = None
+    cancel: threading.Event = attrs.field(factory=threading.Event)
+    on_limit: str = attrs.field(default="raise", validator=attrs.validators.in_(("raise", "partial")))
+
+    def check(self, partial: Candidate | None = None) -> None:
+        """Raise `SolveInterrupted` if the solve was cancelled or is out of time."""
+        late = self.deadline is not None and time.monotonic() > self.deadline
+        if late or self.cancel.is_set():
+            msg = "the solve ran into its deadline" if late else "the solve was cancelled"
+            raise SolveInterrupted(msg, partial=partial)
+
+    def tell(self, phase: str, **numbers: float) -> None:
+        """Report progress, if anybody listens."""
+        if self.progress is not None:
+            self.progress(phase, numbers)
+
+
+@attrs.frozen(eq=False)
+class Candidate:
+    """A proposal of a back-end.
+
+    Parameters
+    ----------
+    value : ndarray of float64, shape (N,), or (horizon + 1, N) with a horizon
+        Claimed optimal value of every node, in payoff units.  Row ``k`` holds
+        the values with ``k`` decisions left.
+    policy : ndarray of int64, the same shape
+        Chosen edge at decision nodes (an index into `Network.dst`), -1 elsewhere
+        and in row 0.
+    iterations : int
+        Sweeps, pivots or whatever the back-end counts.
+    details : mapping
+        Anything more, by name: bounds, duals, occupation measure.
+    """
+
+    value: NDArray[np.float64]
+    policy: NDArray[np.int64]
+    iterations: int = 0
+    details: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@runtime_checkable
+class Solver(Protocol):
+    """The protocol of a back-end: a frozen attrs class whose fields are its parameters."""
+
+    name: ClassVar[str]
+    features: ClassVar[frozenset[Feature]]
+
+    @classmethod
+    def available(cls) -> bool:
+        """Whether it can run here; cheap, imports nothing heavy."""
+        ...
+
+    def solve(self, problem: Network, run: Run) -> Candidate:
+        """Propose a value and a policy for a canonical problem."""
+        ...
+
+
+def _entry_points() -> dict[str, EntryPoint]:
+    found: dict[str, EntryPoint] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda p: not p.value.startswith("mdpdice.")):
+        if point.name in found and found[point.name].value != point.value:
+            warnings.warn(
+                f"solver {point.name!r} is registered twice; {point.value} is left out", RuntimeWarning, stacklevel=3
+            )
+            continue
+        found.setdefault(point.name, point)
+    return found
+
+
+def solver_names() -> list[str]:
+    """Names of the registered back-ends, in alphabetical order, without loading them."""
+    return sorted(_entry_points())
+
+
+def load_solver(name: str) -> type[Solver]:
+    """Class of a back-end by name.
+
+    Raises
+    ------
+    UnsupportedError
+        No back-end has that name; the message lists those that there are and what each can do.
+    PluginError
+        It is registered but cannot be loaded, or is not a back-end.
+    """
+    points = _entry_points()
+    if name not in points:
+        msg = f"no solver is called {name!r}; installed are: {'; '.join(_describe(point) for point in points.values())}"
+        raise UnsupportedError(msg, value=name)
+    try:
+        cls = points[name].load()
+    except Exception as error:
+        msg = f"solver {name!r} could not be loaded from {points[name].value}: {error}"
+        raise PluginError(msg, name=name, phase="load") from error
+    missing = [part for part in ("name", "features", "available", "solve") if not hasattr(cls, part)]
+    if missing:
+        msg = f"solver {name!r} is not a back-end: it lacks {', '.join(missing)}"
+        raise PluginError(msg, name=name, phase="load")
+    solver: type[Solver] = cls
+    return solver
+
+
+def _describe(point: EntryPoint) -> str:
+    try:
+        features = sorted(feature.value for feature in point.load().features)
+    except Exception as error:  # noqa: BLE001 - a broken plug-in must not hide the others
+        return f"{point.name} (broken: {error})"
+    return f"{point.name} ({', '.join(features) or 'acyclic networks of one player'})"
+
+
+def available_solvers() -> dict[str, type[Solver]]:
+    """Every back-end that loads and can run here; a broken plug-in warns and is left out."""
+    found: dict[str, type[Solver]] = {}
+    for name in solver_names():
+        try:
+            cls = load_solver(name)
+            if cls.available():
+                found[name] = cls
+        except MdpDiceError as error:
+            warnings.warn(str(error), RuntimeWarning, stacklevel=2)
+        except Exception as error:  # noqa: BLE001 - the code of a plug-in can raise anything
+            warnings.warn(f"solver {name!r} failed in available(): {error!r}", RuntimeWarning, stacklevel=2)
+    return found
+
+
+def needed_features(problem: Network, *, cyclic: bool) -> frozenset[Feature]:
+    """Features that a back-end must have for a canonical problem.
+
+    Parameters
+    ----------
+    problem : Network
+        The lowered network.
+    cyclic : bool
+        Whether it has cycles; finding that out is the caller's work.
+    """
+    need = set()
+    if cyclic:
+        need.add(Feature.CYCLIC)
+    if problem.two_player:
+        need.add(Feature.TWO_PLAYER)
+    if problem.discount < 1:
+        need.add(Feature.DISCOUNT)
+    if problem.horizon is not None:
+        need.add(Feature.HORIZON)
+    return frozenset(need)

@@ -1,0 +1,538 @@
+"""The compiled form of a game: one flat, read-only network of numpy arrays.
+
+A network has ``N`` nodes and ``E`` edges in one compressed sparse row layout:
+the edges of node ``i`` are ``indptr[i] .. indptr[i+1] - 1``, for decision and
+chance nodes alike.  The value of a play through an edge ``e`` from ``i`` to
+``j = dst[e]`` is::
+
+    reward[e] + discount**step[e] * q(e, V(j)),   q = V(j)           if sign[e] == +1
+                                                  q = total - V(j)   if sign[e] == -1
+
+and the value of a node is the payoff (END), the largest (MAX) or smallest
+(MIN) value of its edges, or their mean by ``weight`` (CHANCE).
+
+Floats are rationals, so every network is exact: `Network.row` gives the
+probabilities, and `Network.exact_reward` and `Network.exact_payoff` the other
+numbers, as `fractions.Fraction`.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.errors import (
+    DiscountRangeError,
+    GameError,
+    HorizonRangeError,
+    ProbabilityRangeError,
+    ProbabilitySumError,
+    RewardNotFiniteError,
+    UnknownStateError,
+)
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["Kind", "Network"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+Number: TypeAlias = "int | float | Fraction | str"
+
+
+class Kind(enum.IntEnum):
+    """What a node is; the values are those of `Network.kind`."""
+
+    END = 0
+    MAX = 1
+    MIN = 2
+    CHANCE = 3
+
+
+def _frozen(dtype: Any) -> Any:
+    """An attrs converter: a contiguous array of `dtype` that nobody can write to."""
+
+    def convert(values: Any) -> Any:
+        array = np.array(values, dtype=dtype, order="C", copy=None)
+        if array.flags.writeable:
+            # A caller may still hold a writeable view of what it passed; a private view is enough
+            # against accidents, and `digest` finds the rest.
+            array = array.view()
+            array.flags.writeable = False
+        return array
+
+    return convert
+
+
+def _frozen_as_is(values: Any) -> Any:
+    return _frozen(np.asarray(values).dtype)(values)
+
+
+@attrs.frozen(eq=False, repr=False, slots=False)
+class Network:
+    """A flat network of decision, chance and end nodes.
+
+    Use `mdpdice.explore` or `Network.from_choices` to make one; both name the
+    user's states and actions in their errors.
+
+    Parameters
+    ----------
+    kind : ndarray of uint8, shape (N,)
+        The `Kind` of every node.
+    indptr : ndarray of int64, shape (N + 1,)
+        Start of the edges of every node.
+    dst : ndarray of int64, shape (E,)
+        Node that an edge leads to.
+    weight : ndarray of float64, shape (E,)
+        Probability on the edges of chance nodes, 1 elsewhere.
+    reward : ndarray of float64, shape (E,)
+        Reward of an edge, in payoff units, seen by the player who moves.
+    sign : ndarray of int8, shape (E,)
+        -1 where the players change sides (`pass_to`), else 1.
+    step : ndarray of bool, shape (E,)
+        Whether the edge takes one step (one decision): the discount acts here.
+    payoff : ndarray of float64, shape (N,)
+        Payoff of END nodes, 0 elsewhere.
+    start : int
+        Start node.
+    discount : Fraction
+        Factor per step, in (0, 1].
+    horizon : int or None
+        Largest number of decisions in a play; a play cut off there gets nothing more.
+    total : Fraction
+        Sum of the payoffs of the two sides of a `pass_to` edge.
+    numerator : ndarray, shape (E,)
+        Exact weights: the probability of edge ``e`` is its numerator over the
+        sum of the numerators of its node.  int64, object (int) or float64.
+    states : sequence
+        The user's states.
+    state_node : ndarray of int64, shape (number of states,)
+        Node of every state.
+    node_state : ndarray of int64, shape (N,)
+        Index of the state of a node, -1 for inline chance nodes and inline ends.
+    actions : sequence
+        Actions of the edges of decision nodes, in the order of the edges.
+    exact_rewards, exact_payoffs : mapping of int to Fraction
+        Those rewards (by edge) and payoffs (by node) that no float equals.
+    warnings : tuple of str
+        What was repaired while the network was made.
+    """
+
+    kind: NDArray[np.uint8] = attrs.field(converter=_frozen(np.uint8))
+    indptr: Ints = attrs.field(converter=_frozen(np.int64))
+    dst: Ints = attrs.field(converter=_frozen(np.int64))
+    weight: Floats = attrs.field(converter=_frozen(np.float64))
+    reward: Floats = attrs.field(converter=_frozen(np.float64))
+    sign: NDArray[np.int8] = attrs.field(converter=_frozen(np.int8))
+    step: Bools = attrs.field(converter=_frozen(np.bool_))
+    payoff: Floats = attrs.field(converter=_frozen(np.float64))
+    start: int
+    discount: Fraction = attrs.field(default=Fraction(1), converter=Fraction)
+    horizon: int | None = None
+    total: Fraction = attrs.field(default=Fraction(0), converter=Fraction)
+    numerator: NDArray[Any] = attrs.field(
+        default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=_frozen_as_is
+    )
+    states: Sequence[Hashable] = attrs.field(
+        default=attrs.Factory(lambda self: range(len(self.kind)), takes_self=True)
+    )
+    state_node: Ints = attrs.field(
+        default=attrs.Factory(lambda self: np.arange(len(self.states)), takes_self=True),
+        converter=_frozen(np.int64),
+    )
+    node_state: Ints = attrs.field(
+        default=attrs.Factory(lambda self: _inverse(self.state_node, len(self.kind)), takes_self=True),
+        converter=_frozen(np.int64),
+    )
+    actions: Sequence[Hashable] = attrs.field(
+        default=attrs.Factory(lambda self: _numbered_actions(self.kind, self.indptr), takes_self=True)
+    )
+    exact_rewards: Mapping[int, Fraction] = attrs.field(factory=dict)
+    exact_payoffs: Mapping[int, Fraction] = attrs.field(factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        _check_shapes(self)
+        _check_numbers(self)
+        _check_range(self)
+
+    # --- size and structure -------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.kind)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return len(self.dst)
+
+    @property
+    def n_states(self) -> int:
+        """Number of the user's states."""
+        return len(self.states)
+
+    @cached_property
+    def source(self) -> Ints:
+        """Node that every edge leaves, int64 of shape (E,)."""
+        return np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
+
+    @cached_property
+    def decides(self) -> Bools:
+        """Whether a node is a decision (MAX or MIN), shape (N,)."""
+        return (self.kind == Kind.MAX) | (self.kind == Kind.MIN)
+
+    @cached_property
+    def two_player(self) -> bool:
+        """Whether two players move: both MAX and MIN nodes, or a `pass_to` edge."""
+        both = bool((self.kind == Kind.MAX).any() and (self.kind == Kind.MIN).any())
+        return both or bool((self.sign < 0).any())
+
+    def edges(self, node: int) -> range:
+        """Edges of a node."""
+        return range(int(self.indptr[node]), int(self.indptr[node + 1]))
+
+    # --- names --------------------------------------------------------------
+
+    @cached_property
+    def _index(self) -> dict[Hashable, int]:
+        return {state: i for i, state in enumerate(self.states)}
+
+    @cached_property
+    def _action_start(self) -> Ints:
+        """Position in `actions` of the first action of every node."""
+        degree = np.where(self.decides, np.diff(self.indptr), 0)
+        return np.concatenate(([0], np.cumsum(degree)))
+
+    def node_of(self, state: Hashable) -> int:
+        """Node of a state.
+
+        Raises
+        ------
+        UnknownStateError
+            If the state cannot be reached; the message lists states like it.
+        """
+        try:
+            index = self.states.index(state) if isinstance(self.states, range) else self._index.get(state)
+        except (TypeError, ValueError):
+            index = None
+        if index is None or type(self.states[index]) is not type(state):
+            near = ", ".join(repr(s) for s in self.nearest(state))
+            msg = f"state {state!r} is not in this network; states like it: {near}"
+            raise UnknownStateError(msg, value=state)
+        return int(self.state_node[index])
+
+    def nearest(self, state: Hashable, count: int = 3) -> list[Hashable]:
+        """States whose text is most like that of `state`, for messages."""
+        import difflib
+
+        # Comparing with every state of a large network would take minutes; the first ones show the form.
+        texts: dict[str, Hashable] = {}
+        for i in range(min(self.n_states, 5000)):
+            texts.setdefault(repr(self.states[i]), self.states[i])
+        found = difflib.get_close_matches(repr(state), texts, n=count, cutoff=0.0)
+        return [texts[text] for text in found]
+
+    def state_of(self, node: int) -> Hashable | None:
+        """State of a node, None for inline nodes."""
+        index = int(self.node_state[node])
+        return None if index < 0 else self.states[index]
+
+    def action_of(self, edge: int) -> Hashable:
+        """Action of an edge of a decision node."""
+        node = int(np.searchsorted(self.indptr, edge, side="right")) - 1
+        return self.actions[int(self._action_start[node]) + edge - int(self.indptr[node])]
+
+    def edge_of(self, node: int, action: Hashable) -> int:
+        """Edge of a decision node by its action.
+
+        Raises
+        ------
+        UnknownStateError
+            If the node has no such action.
+        """
+        first = int(self._action_start[node])
+        for edge in self.edges(node):
+            if self.actions[first + edge - int(self.indptr[node])] == action:
+                return edge
+        have = [self.action_of(e) for e in self.edges(node)] if self.decides[node] else []
+        msg = f"no action {action!r} here; the actions are {have!r}"
+        raise UnknownStateError(msg, state=self.describe(node), action=action)
+
+    def describe(self, node: int) -> Any:
+        """The state of a node, or words that tell which inline node it is."""
+        state = self.state_of(node)
+        if state is not None:
+            return state
+        if self.kind[node] == Kind.END:
+            return f"end({self.payoff[node]:g})"
+        entering = np.flatnonzero(self.dst == node)
+        if len(entering) == 0:
+            return f"node {node}"
+        edge = int(entering[0])
+        parent = int(self.source[edge])
+        if not self.decides[parent]:
+            return f"chance node after state {self.describe(parent)!r}"
+        return f"chance node after {self.action_of(edge)!r} in state {self.describe(parent)!r}"
+
+    # --- exact numbers ------------------------------------------------------
+
+    def row(self, node: int) -> list[Fraction]:
+        """Exact weights of the edges of a node."""
+        if self.decides[node]:
+            return [Fraction(1)] * len(self.edges(node))
+        parts = [Fraction(x) for x in self.numerator[self.indptr[node] : self.indptr[node + 1]].tolist()]
+        whole = sum(parts, Fraction(0))
+        return [part / whole for part in parts]
+
+    def exact_reward(self, edge: int) -> Fraction:
+        """Exact reward of an edge."""
+        return self.exact_rewards.get(edge, Fraction(float(self.reward[edge])))
+
+    def exact_payoff(self, node: int) -> Fraction:
+        """Exact payoff of an END node."""
+        return self.exact_payoffs.get(node, Fraction(float(self.payoff[node])))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical arrays: equal digests mean the same problem."""
+        hasher = hashlib.sha256()
+        head = f"mdpdice-network-1 {self.start} {self.discount} {self.horizon} {self.total}"
+        hasher.update(head.encode())
+        for array in (self.kind, self.indptr, self.dst, self.weight, self.reward, self.sign, self.step, self.payoff):
+            hasher.update(f"{array.dtype.str}{array.shape}".encode())
+            hasher.update(np.ascontiguousarray(array).tobytes())
+        exact = (sorted(self.exact_rewards.items()), sorted(self.exact_payoffs.items()))
+        hasher.update(repr(exact).encode())
+        numerator: Iterable[Any] = self.numerator.tolist() if self.numerator.dtype == object else ()
+        hasher.update(",".join(map(str, numerator)).encode())
+        return hasher.hexdigest()
+
+    def __repr__(self) -> str:
+        count = np.bincount(self.kind, minlength=4)
+        parts = [f"{count[k]:,} {k.name}" for k in Kind if count[k]]
+        more = "" if self.discount == 1 else f", discount {self.discount}"
+        more += "" if self.horizon is None else f", horizon {self.horizon}"
+        return f"<Network: {self.n_states:,} states, {', '.join(parts)}, {self.n_edges:,} edges{more}>"
+
+    # --- other forms --------------------------------------------------------
+
+    @classmethod
+    def from_choices(
+        cls,
+        choice_ptr: Sequence[int] | Ints,
+        branch_ptr: Sequence[int] | Ints,
+        target: Sequence[int] | Ints,
+        probability: Sequence[Number] | Floats,
+        reward: Sequence[Number] | Floats,
+        *,
+        terminal: Mapping[int, Number] | None = None,
+        owner: Sequence[int] | Ints | None = None,
+        discount: Number = 1,
+        start: int = 0,
+        states: Sequence[Hashable] | None = None,
+        actions: Sequence[Hashable] | None = None,
+        reward_per: str = "choice",
+    ) -> Network:
+        """Make a network from three-level arrays: state -> choice -> branch.
+
+        Parameters
+        ----------
+        choice_ptr : array_like of int, shape (n + 1,)
+            The choices of state ``s`` are ``choice_ptr[s] .. choice_ptr[s+1] - 1``.
+        branch_ptr : array_like of int, shape (m + 1,)
+            The branches of a choice, in the same way.
+        target : array_like of int, shape (b,)
+            State that a branch leads to.
+        probability : array_like, shape (b,)
+            Floats, `Fraction` or strings ``"p/q"``.  A float row whose sum
+            differs from 1 by rounding means the normalised rationals.
+        reward : array_like, shape (m,) or (b,)
+            One number per choice or per branch, see `reward_per`.
+        terminal : mapping of int to number, optional
+            Payoff of the states where the play ends.  Such a state keeps no choices.
+        owner : array_like of int, shape (n,), optional
+            0 for states of the maximiser (the default), 1 for the minimiser.
+        discount : number
+            Factor per step; every branch is a step.
+        start : int
+            Start state.
+        states, actions : sequence, optional
+            Names of the n states and of the m choices; by default the numbers
+            of the states, and of the choices within their state.
+        reward_per : {"choice", "branch"}
+            What one entry of `reward` belongs to.
+
+        Raises
+        ------
+        DeadEndError
+            A state has no choice and is not terminal.
+        EmptySupportError, ProbabilityRangeError, ProbabilitySumError
+            A choice has no branch, or no distribution.
+        UnknownStateError
+            A target or terminal is not a state.
+        DuplicateActionError
+            Two choices of one state have the same name.
+        RewardNotFiniteError, DiscountRangeError
+            A number is out of its range.
+        """
+        from mdpdice.choices import build
+
+        return build(
+            choice_ptr,
+            branch_ptr,
+            target,
+            probability,
+            reward,
+            terminal=terminal,
+            owner=owner,
+            discount=discount,
+            start=start,
+            states=states,
+            actions=actions,
+            reward_per=reward_per,
+        )
+
+    def to_networkx(self) -> nx.MultiDiGraph:
+        """The network as a `networkx.MultiDiGraph` of small pieces for drawing and analysis.
+
+        Nodes carry ``kind``, ``state``, ``payoff``; edges ``weight``,
+        ``reward``, ``sign``, ``step`` and, on decisions, ``action``.
+        """
+        import networkx as nx
+
+        graph: nx.MultiDiGraph = nx.MultiDiGraph(
+            start=self.start, discount=self.discount, horizon=self.horizon, total=self.total
+        )
+        for node in range(self.n_nodes):
+            graph.add_node(
+                node, kind=Kind(self.kind[node]).name, state=self.state_of(node), payoff=float(self.payoff[node])
+            )
+        for node in range(self.n_nodes):
+            for edge in self.edges(node):
+                data = {
+                    "weight": float(self.weight[edge]),
+                    "reward": float(self.reward[edge]),
+                    "sign": int(self.sign[edge]),
+                    "step": bool(self.step[edge]),
+                }
+                if self.decides[node]:
+                    data["action"] = self.action_of(edge)
+                graph.add_edge(node, int(self.dst[edge]), **data)
+        return graph
+
+
+def _inverse(state_node: Ints, n_nodes: int) -> Ints:
+    node_state = np.full(n_nodes, -1, dtype=np.int64)
+    node_state[state_node] = np.arange(len(state_node))
+    return node_state
+
+
+def _numbered_actions(kind: NDArray[np.uint8], indptr: Ints) -> list[Hashable]:
+    decides = (kind == Kind.MAX) | (kind == Kind.MIN)
+    return [k for degree in np.diff(indptr)[decides].tolist() for k in range(degree)]
+
+
+def _check_shapes(net: Network) -> None:
+    n, e = len(net.kind), len(net.dst)
+    sizes = {"weight": e, "reward": e, "sign": e, "step": e, "numerator": e, "payoff": n, "node_state": n}
+    wrong = [name for name, size in sizes.items() if getattr(net, name).shape != (size,)]
+    degree = np.diff(net.indptr)
+    if wrong or net.indptr.shape != (n + 1,) or net.indptr[0] != 0 or net.indptr[-1] != e or (degree < 0).any():
+        msg = f"the arrays of a network do not fit together ({', '.join(wrong) or 'indptr'}): {n} nodes, {e} edges"
+        raise GameError(msg)
+    if n == 0 or not 0 <= net.start < n:
+        msg = f"the start node {net.start} is not one of the {n} nodes"
+        raise UnknownStateError(msg, value=net.start)
+    if e and (net.dst.min() < 0 or net.dst.max() >= n):
+        bad = int(np.flatnonzero((net.dst < 0) | (net.dst >= n))[0])
+        msg = f"edge {bad} leads to node {net.dst[bad]}, which does not exist"
+        raise UnknownStateError(msg, value=int(net.dst[bad]))
+    if net.kind.max() > Kind.CHANCE or ((degree == 0) != (net.kind == Kind.END)).any():
+        bad = int(np.flatnonzero((degree == 0) != (net.kind == Kind.END))[0]) if net.kind.max() <= 3 else -1
+        msg = f"node {bad}: END nodes have no edges and all others have some"
+        raise GameError(msg, state=net.describe(bad) if bad >= 0 else None)
+    if len(net.actions) != int(degree[net.decides].sum()):
+        msg = f"{len(net.actions)} actions for {int(degree[net.decides].sum())} edges of decision nodes"
+        raise GameError(msg)
+
+
+def _check_numbers(net: Network) -> None:
+    for name, array, where in (("reward", net.reward, net.source), ("payoff", net.payoff, None)):
+        if not np.isfinite(array).all():
+            bad = int(np.flatnonzero(~np.isfinite(array))[0])
+            node = bad if where is None else int(where[bad])
+            msg = f"{name} {array[bad]} is not finite; infinite values are found by the solver, not declared"
+            raise RewardNotFiniteError(msg, state=net.describe(node), value=float(array[bad]))
+    chance = np.repeat(net.kind == Kind.CHANCE, np.diff(net.indptr))
+    if not (np.abs(net.sign) == 1).all():
+        msg = "every sign is 1 or -1"
+        raise GameError(msg)
+    if not (net.weight[~chance] == 1).all():
+        msg = "the edges of decision nodes have weight 1"
+        raise GameError(msg)
+    good = (net.weight >= 0) & (net.weight <= 1 + 1e-9)
+    if not good.all():
+        bad = int(np.flatnonzero(~good)[0])
+        msg = f"probability {net.weight[bad]} is outside [0, 1]"
+        raise ProbabilityRangeError(msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad]))
+    if chance.any():
+        total = np.add.reduceat(np.append(net.weight, 0.0), net.indptr[:-1])
+        defect = np.where(net.kind == Kind.CHANCE, np.abs(total - 1), 0.0)
+        # Twice the contract's 8 k 2^-53, since this sum rounds too.
+        allowed = 16 * np.maximum(np.diff(net.indptr), 1) * 2.0**-53
+        if not (defect <= allowed).all():
+            node = int(np.argmax(defect - allowed))
+            msg = f"the probabilities sum to {total[node]!r}, not 1; scale them, or use Network.from_choices"
+            raise ProbabilitySumError(msg, state=net.describe(node), value=float(total[node]))
+
+
+def _check_range(net: Network) -> None:
+    if not 0 < net.discount <= 1:
+        msg = f"discount {net.discount} is outside (0, 1]"
+        raise DiscountRangeError(msg, value=net.discount)
+    if net.total and net.discount != 1:
+        msg = "a game with `total` other than 0 is not discounted: give it discount 1, or payoffs that sum to 0"
+        raise DiscountRangeError(msg, value=net.discount)
+    if net.horizon is not None and (type(net.horizon) is not int or net.horizon < 0):
+        msg = f"horizon {net.horizon!r} is not a number of decisions (0, 1, 2, ...)"
+        raise HorizonRangeError(msg, value=net.horizon)
+    if net.total and net.horizon is not None:
+        msg = "a game with `total` other than 0 has no horizon: a play cut off would have no owner"
+        raise HorizonRangeError(msg, value=net.horizon)
+    if net.discount < 1:
+        _check_steps(net)
+
+
+def _check_steps(net: Network) -> None:
+    """Every cycle of a discounted network takes a step, or the discount would never act on it."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    keep = ~net.step
+    count = np.concatenate(([0], np.cumsum(keep)))
+    shape = (net.n_nodes, net.n_nodes)
+    graph = csr_array((np.ones(int(keep.sum()), dtype=np.int8), net.dst[keep], count[net.indptr]), shape=shape)
+    parts, label = connected_components(graph, directed=True, connection="strong")
+    loops = np.flatnonzero(keep & (net.source == net.dst))
+    if parts == net.n_nodes and len(loops) == 0:
+        return
+    if len(loops):
+        cycle = net.source[loops[:1]]
+    else:
+        size = np.bincount(label)
+        cycle = np.flatnonzero(label == int(np.argmax(size)))[:5]
+    names = [net.describe(int(node)) for node in cycle]
+    msg = f"the discount never acts on a cycle through {names!r}: it holds no step; give it a decision or discount 1"
+    raise DiscountRangeError(msg, state=names[0], value=net.discount)
