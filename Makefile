@@ -1,0 +1,105 @@
+# Fresh clone: "make demo" shows the library at work, "make test" checks it.
+# Everything is installed into $(VENV); nothing outside this folder is touched.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+# For test-slow: where to look for a newer Python, and the second type checker (it brings its own node).
+PYTHON313 ?= $(shell for p in python3.13 $(HOME)/.pyenv/versions/3.13*/bin/python; do \
+                 if "$$p" -c "import venv" >/dev/null 2>&1; then echo "$$p"; break; fi; done)
+PYRIGHT   := pyright[nodejs]>=1.1.400
+
+.PHONY: demo test test-slow lint types layers unit docs format bench clean help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make demo       solve and cross-check a dice game, after installing into $(VENV)'
+	@echo 'make test       style, types, architecture, documentation, tests: what a change must pass'
+	@echo 'make test-slow  the slow tests, pyright, and the tests against an installed wheel'
+	@echo 'make docs       the documentation, in docs/_build/html'
+	@echo 'make format     let ruff lay out the code'
+	@echo 'make bench      the benchmarks'
+	@echo 'make clean      remove what was built, except $(VENV)'
+
+# --- Installation: repeated only when pyproject.toml has changed ---
+
+$(BIN)/python:
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo 'mdpdice needs Python 3.11 or newer, and "$(PYTHON)" is not. Try: make PYTHON=python3.12 ...' >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' || { \
+	    echo '"$(PYTHON)" cannot make virtual environments. On Debian and Ubuntu: apt-get install python3-venv' >&2; exit 1; }
+	"$(PYTHON)" -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	@echo 'Installing mdpdice into $(VENV); the first time this takes a minute or two.'
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	@echo 'Installing mdpdice and its development tools into $(VENV); the first time this takes a few minutes.'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,docs,plot]'
+	@touch $@ $(VENV)/.installed
+
+# --- Use ---
+
+demo: $(VENV)/.installed
+	$(BIN)/mdpdice crosscheck farkle
+	$(BIN)/python examples/kcd_public_solver.py
+
+bench: $(VENV)/.installed
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+# --- Checks ---
+
+test: lint types layers docs unit
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev
+	$(BIN)/python .ci/link_tree.py
+	$(BIN)/mypy
+	$(BIN)/mypy examples
+
+layers: $(VENV)/.installed-dev
+	$(BIN)/python .ci/link_tree.py
+	cd .typed && ../$(BIN)/lint-imports --config ../pyproject.toml
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/sphinx-build -W -n --keep-going -q -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W -q -b doctest docs docs/_build/doctest
+
+unit: $(VENV)/.installed-dev
+	$(BIN)/pytest --cov --cov-report=term
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff format .
+
+# Run the whole suite against the wheel, in a clean environment and away from the checkout, whose
+# folders would shadow what is installed.  The wheel is built from the sdist, so that one is tested too.
+define test_wheel
+	scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && \
+	$(BIN)/python -m build --outdir "$$scratch/dist" . && \
+	"$(1)" -m venv "$$scratch/venv" && \
+	"$$scratch/venv/bin/python" -m pip install --quiet "$$(echo "$$scratch"/dist/*.whl)[dev,plot]" && \
+	"$$scratch/venv/bin/python" -m pip list 2>/dev/null | grep -i -E '^(mdpdice|numpy|pulp) ' && \
+	cd "$$scratch" && venv/bin/python -P -m pytest -p no:cacheprovider "$(CURDIR)/tests"
+endef
+
+test-slow: $(VENV)/.installed-dev
+	$(BIN)/pytest -m slow
+	$(BIN)/python -m pip install --quiet '$(PYRIGHT)'
+	$(BIN)/python .ci/link_tree.py
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(call test_wheel,$(BIN)/python)
+	@if [ -z "$(PYTHON313)" ]; then \
+	    echo 'NOT TESTED on Python 3.13: none found (make test-slow PYTHON313=/path/to/python3.13)'; fi
+	$(if $(PYTHON313),$(call test_wheel,$(PYTHON313)))
+
+clean:
+	rm -rf .typed build dist mdpdice.egg-info docs/_build .coverage .coverage.* \
+	    .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find mdpdice games solvers tests examples benchmarks docs -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The games that come with mdpdice, imported as `mdpdice.games`."""

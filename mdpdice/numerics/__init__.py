@@ -1,0 +1,1 @@
+"""Numerical building blocks: graph analysis, linear systems and compiled kernels."""

@@ -1,0 +1,89 @@
+"""The import contract of pyproject.toml holds, and it notices when it does not."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LINT_IMPORTS = Path(sysconfig.get_path("scripts")) / "lint-imports"
+
+
+DOWN = "Imports go downwards only"
+ALONE = "checking stands alone"
+APART = "Back-ends do not know each other"
+GAMES = "A shipped game imports what a user's own game would"
+DOOR = "The library does not import its own front door"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the code, to be spoiled at will."""
+    for folder in ("mdpdice", "games", "solvers"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / ".ci").mkdir()
+    for name in ("pyproject.toml", ".ci/link_tree.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def lint(tree: Path) -> tuple[bool, str]:
+    subprocess.run([sys.executable, tree / ".ci" / "link_tree.py"], check=True)
+    run = subprocess.run(
+        [LINT_IMPORTS, "--config", "../pyproject.toml", "--no-cache"],
+        cwd=tree / ".typed",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return run.returncode == 0, run.stdout + run.stderr
+
+
+def broken(report: str) -> list[str]:
+    """Names of the contracts that a report calls broken."""
+    return [line.removesuffix("BROKEN").strip() for line in report.splitlines() if line.endswith("BROKEN")]
+
+
+def test_the_code_keeps_every_contract(tree: Path) -> None:
+    kept, report = lint(tree)
+    assert kept, report
+
+
+@pytest.mark.parametrize(
+    ("place", "line", "contract"),
+    [
+        ("mdpdice/network.py", "from mdpdice.solving import solve", DOWN),
+        ("mdpdice/network.py", "import mdpdice.solvers.value_iteration", DOWN),
+        ("mdpdice/errors.py", "def late() -> None:\n    from mdpdice import network", DOWN),
+        ("mdpdice/cli.py", "import mdpdice.games", DOWN),
+        ("mdpdice/checking.py", "from mdpdice.numerics import linear", ALONE),
+        ("mdpdice/checking.py", "from mdpdice import game", ALONE),
+        ("solvers/linear_programming.py", "from mdpdice.solvers import value_iteration", APART),
+        ("games/farkle/__init__.py", "from mdpdice.network import Network", GAMES),
+        ("mdpdice/network.py", "import mdpdice", DOOR),
+    ],
+)
+def test_a_planted_import_is_found(tree: Path, place: str, line: str, contract: str) -> None:
+    with (tree / place).open("a", encoding="utf-8") as file:
+        file.write(f"\n\n{line}\n")
+    kept, report = lint(tree)
+    assert not kept
+    assert any(name.startswith(contract) for name in broken(report)), report
+
+
+def test_a_module_without_a_place_is_found(tree: Path) -> None:
+    (tree / "mdpdice" / "somewhere.py").touch()
+    kept, report = lint(tree)
+    assert not kept
+    assert "somewhere" in report
+
+
+def test_checking_stays_small_enough_to_be_read() -> None:
+    """Everything rests on it, so one sitting must do."""
+    lines = (ROOT / "mdpdice" / "checking.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 250

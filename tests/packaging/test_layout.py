@@ -1,0 +1,77 @@
+"""What pyproject.toml says about the layout is true of the folders and of what is installed."""
+
+from __future__ import annotations
+
+import importlib
+import tomllib
+from importlib.metadata import distribution, entry_points
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SETUP = PYPROJECT["tool"]["setuptools"]
+ENTRY_POINTS = [
+    (group, name, target)
+    for group, members in PYPROJECT["project"]["entry-points"].items()
+    for name, target in members.items()
+]
+
+
+def packages_in_folders() -> list[str]:
+    """Every folder with an __init__.py below a mapped folder, under the name it has once installed."""
+    found = []
+    for package, folder in SETUP["package-dir"].items():
+        for init in (ROOT / folder).rglob("__init__.py"):
+            below = init.parent.relative_to(ROOT / folder).parts
+            found.append(".".join((package, *below)))
+    return sorted(found)
+
+
+def test_listed_packages_are_the_folders() -> None:
+    assert sorted(SETUP["packages"]) == packages_in_folders()
+
+
+def test_no_module_hides_a_mapped_folder() -> None:
+    for package in SETUP["package-dir"]:
+        if "." in package:
+            inside = ROOT.joinpath(*package.split("."))
+            assert not inside.exists()
+            assert not inside.with_suffix(".py").exists()
+
+
+def test_every_data_file_is_package_data() -> None:
+    for package, folder in SETUP["package-dir"].items():
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_dir() or path.suffix in {".py", ".pyc"}:
+                continue
+            owner = ".".join((package, *path.parent.relative_to(ROOT / folder).parts))
+            patterns = SETUP["package-data"].get(owner, [])
+            assert any(path.match(pattern) for pattern in patterns), f"{path} would not be installed"
+
+
+@pytest.mark.parametrize("package", SETUP["packages"])
+def test_package_is_importable_and_says_what_it_is(package: str) -> None:
+    module = importlib.import_module(package)
+    assert module.__name__ == package
+    assert module.__doc__
+
+
+@pytest.mark.parametrize(("group", "name", "target"), ENTRY_POINTS)
+def test_entry_point_is_installed_and_loads(group: str, name: str, target: str) -> None:
+    (installed,) = (point for point in entry_points(group=group, name=name) if point.dist.name == "mdpdice")
+    assert installed.value == target
+    assert installed.load().__name__ == target.partition(":")[2]
+
+
+def test_version_and_licence() -> None:
+    import mdpdice
+
+    metadata = distribution("mdpdice").metadata
+    assert metadata["Version"] == PYPROJECT["project"]["version"] == mdpdice.__version__
+    assert metadata["License-Expression"] == "MIT"
+
+
+def test_changelog_knows_the_version() -> None:
+    assert f"## {PYPROJECT['project']['version']}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
