@@ -1,0 +1,179 @@
+"""The weighted dice of Kingdom Come: Deliverance.
+
+The table (`kcd_dice.csv`; its sources stand in `kcd_dice.README.md`) names a die
+by game, edition and name, because its sources disagree: ``kcd2/A/Odd die``.
+`find_die` also takes shorter names: the edition, or the game and the edition,
+may be left out where every die that is then meant has the same chances.
+``Odd die`` stands in both games, with weights 8:2 and 4:1, which is the same
+die; ``Lu die`` has two sets of weights, so it needs its game and edition.
+
+Edition B lists only the dice on which it differs from A.  Any other die of the
+game may be named with B too and is A's.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import functools
+import importlib.resources
+import math
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+import attrs
+
+from mdpdice.dist import Dist
+from mdpdice.errors import GameError, UnknownStateError
+from mdpdice.games.farkle.rules import JOKER
+
+__all__ = ["ORDINARY", "Die", "UnknownDieError", "find_die", "load_dice"]
+
+_FACES = 6
+_ALIASES = {
+    "Hugo's die": "Ordinary die",
+    "Molar die": "Ordinary die",
+    "Premolar die": "Ordinary die",
+    "Wisdom tooth die": "Ordinary die",
+    "St. Stephen's die": "Ordinary die",
+    "Painter's red die": "Unlucky die",
+    "Painter's green die": "Unlucky die",
+    "Painter's blue die": "Unlucky die",
+}  # dice of kcd2 that the sources describe without a row of their own
+
+
+class UnknownDieError(UnknownStateError):
+    """No die of the table has this name, or several different ones do (`value`)."""
+
+
+@attrs.frozen
+class Die:
+    """A die with six faces.
+
+    Parameters
+    ----------
+    name : str
+        What tells it from other dice: dice of one name are interchangeable.
+    weights : tuple of int
+        Relative chances of the faces 1 to 6.
+    joker : bool
+        Whether face 1 is a joker.
+
+    Examples
+    --------
+    >>> from mdpdice.games.farkle.dice_table import Die
+    >>> loaded = Die("loaded", (1, 1, 1, 1, 1, 5))
+    """
+
+    name: str
+    weights: tuple[int, ...] = attrs.field(converter=tuple)
+    joker: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.weights) != _FACES or min(self.weights) < 0 or not any(self.weights):
+            raise GameError(
+                f"the die {self.name!r} needs six weights of at least 0, not all 0: {self.weights!r}",
+                value=self.weights,
+            )
+
+    @property
+    def short_name(self) -> str:
+        """The name without game and edition."""
+        return self.name.rpartition("/")[2]
+
+    def symbol(self, face: int) -> int:
+        """Return what the die scores as when it shows a face: the face, or the joker."""
+        return JOKER if self.joker and face == 1 else face
+
+    def symbols(self) -> Dist[int]:
+        """Return the distribution of what the die shows (see `symbol`)."""
+        return Dist({self.symbol(face): weight for face, weight in enumerate(self.weights, start=1)})
+
+
+@functools.cache
+def load_dice() -> Mapping[str, Die]:
+    """Return every die of the table, by its full name ``game/edition/name``, in the table's order."""
+    dice: dict[str, Die] = {}
+    text = importlib.resources.files(__package__).joinpath("kcd_dice.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        name = f"{row['game']}/{row['edition']}/{row['die']}"
+        weights = tuple(int(row[f"w{face}"]) for face in range(1, _FACES + 1))
+        dice[name] = Die(name, weights, joker=row["joker"] == "1")
+    for alias, original in _ALIASES.items():
+        dice[f"kcd2/A/{alias}"] = attrs.evolve(dice[f"kcd2/A/{original}"], name=f"kcd2/A/{alias}")
+    return MappingProxyType(dice)
+
+
+def find_die(name: str) -> Die:
+    """Return a die by its full name, or by a shorter one that leaves no doubt.
+
+    Parameters
+    ----------
+    name : str
+        ``game/edition/name``, ``game/name`` or ``name``; upper and lower case are
+        the same.  Of several dice with the same chances the first of the table
+        is returned, and the table begins with kcd2, edition A.
+
+    Raises
+    ------
+    UnknownDieError
+        No die has this name, or several with different chances.  The message
+        lists them, or the nearest names.
+
+    Examples
+    --------
+    >>> from mdpdice.games.farkle.dice_table import find_die
+    >>> find_die("Odd die").name, find_die("kcd1/Odd die").name
+    ('kcd2/A/Odd die', 'kcd1/A/Odd die')
+    >>> find_die("kcd2/B/Odd die").name  # B lists only what differs from A
+    'kcd2/A/Odd die'
+    """
+    dice = load_dice()
+    *place, wanted = (_plain(part) for part in name.split("/"))
+    found = _matching(dice.values(), place, wanted)
+    if not found and place == ["kcd2", "b"]:
+        found = _matching(dice.values(), ["kcd2", "a"], wanted)
+    if not found:
+        nearest = _nearest(_plain(name), dice)
+        raise UnknownDieError(
+            f"no die is called {name!r}; the nearest are {', '.join(nearest)}", value=name
+        )
+    if len({_chances(die) for die in found}) > 1:
+        names = ", ".join(die.name for die in found)
+        raise UnknownDieError(
+            f"{name!r} may be any of {names}, and their chances differ; give game and edition too", value=name
+        )
+    return found[0]
+
+
+def _plain(text: str) -> str:
+    """Fold case, space and typographic apostrophes."""
+    return " ".join(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").casefold().split())
+
+
+def _matching(dice: Iterable[Die], place: list[str], wanted: str) -> list[Die]:
+    found = []
+    for die in dice:
+        game, edition, name = (_plain(part) for part in die.name.split("/"))
+        if name == wanted and place in ([], [game], [game, edition]):
+            found.append(die)
+    return found
+
+
+def _chances(die: Die) -> tuple[tuple[int, ...], bool]:
+    """Return what decides whether two dice are the same, up to a factor of the weights."""
+    divisor = math.gcd(*die.weights)
+    return tuple(weight // divisor for weight in die.weights), die.joker
+
+
+def _nearest(wanted: str, dice: Mapping[str, Die]) -> list[str]:
+    """Return the full names of the dice whose names are closest to an unknown one, or of all dice."""
+    known: dict[str, str] = {}
+    for name in dice:
+        known.setdefault(_plain(name if "/" in wanted else name.rpartition("/")[2]), name)
+    close = difflib.get_close_matches(wanted, known, n=5, cutoff=0.5)
+    return [known[one] for one in close or known]
+
+
+ORDINARY = find_die("kcd2/A/Ordinary die")
+"""The fair die that `dice=6` means."""

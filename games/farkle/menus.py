@@ -1,0 +1,317 @@
+"""Menus: what a roll offers, instead of the faces it shows.
+
+For the rest of a turn only two things about a roll matter: the *menu*, that is
+the set of pairs (points, dice to roll next) over its legal selections, and the
+best points it can be banked for.  Rolls with one menu have one future, so they
+are merged before the network is ever built: the 46,656 rolls of six fair dice
+become 120 menus.
+
+Dice are told apart by *kind*: dice of one name are one kind.  A set of dice is a
+tuple of counts per kind, or plainly their number where there is one kind.
+
+All menus of one set of dice are found at once, with numpy:
+
+1. rolls: every kind is thrown as a `mdpdice.dice.pool`, so a roll is one count
+   vector per kind, with its exact integer weight;
+2. selections: the dice of a roll are laid out in a row and a selection is one of
+   the :math:`2^n` subsets of the row.  Faces are packed count vectors
+   (`mdpdice.games.farkle.rules.pack`), so the vectors of all subsets come out of
+   `n` additions, and their scores out of one look-up;
+3. merging: the columns of subsets that leave the same dice behind are sorted,
+   and repeated scores are dropped, which makes equal menus equal rows.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeAlias, final
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from mdpdice.dice import pool
+from mdpdice.dist import Dist
+from mdpdice.games.farkle.dice_table import Die
+from mdpdice.games.farkle.rules import JOKER, Counts, Rules, counts_of, pack
+
+__all__ = ["DiceLeft", "Keep", "Menu", "MenuBook", "Rolls", "menu_book"]
+
+DiceLeft: TypeAlias = "int | tuple[int, ...]"
+"""A set of dice: their number if all are of one kind, else their number per kind."""
+
+Symbols: TypeAlias = tuple[tuple[int, ...], ...]
+"""A roll: per kind, what its dice show (faces 1 to 6, or the joker)."""
+
+Ints: TypeAlias = npt.NDArray[np.int32]
+
+
+class Keep(NamedTuple):
+    """Set dice aside and roll on.
+
+    Attributes
+    ----------
+    points : int
+        What the selection scores.
+    dice : int or tuple of int
+        The dice to roll next: those that are left, or all of them again when
+        none is left (hot dice).
+    """
+
+    points: int
+    dice: DiceLeft
+
+
+@final
+class Menu:
+    """What a roll offers.
+
+    Menus are interned: equal menus are one object, so that states that hold one
+    are hashed and compared in no time.  Call `Menu.of`, not the class.
+
+    Attributes
+    ----------
+    best : int
+        Most points that the roll can be banked for, 0 if it scores nothing.
+    keeps : tuple of Keep
+        The ways to roll on, best points first.
+    """
+
+    __slots__ = ("best", "keeps")
+
+    best: int
+    keeps: tuple[Keep, ...]
+
+    def __init__(self, best: int, keeps: tuple[Keep, ...]) -> None:
+        object.__setattr__(self, "best", best)
+        object.__setattr__(self, "keeps", keeps)
+
+    @staticmethod
+    def of(best: int, keeps: Iterable[tuple[int, DiceLeft]]) -> Menu:
+        """Return the one menu with these contents.
+
+        Examples
+        --------
+        >>> from mdpdice.games.farkle.menus import Menu
+        >>> Menu.of(100, [(50, 1), (100, 6)]) is Menu.of(100, [(100, 6), (50, 1)])
+        True
+        """
+        ordered = tuple(sorted((Keep(*keep) for keep in keeps), key=lambda keep: (-keep.points, str(keep.dice))))
+        # setdefault is atomic: two threads get the same object.
+        return _INTERNED.setdefault((best, ordered), Menu(best, ordered))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Menu is immutable; {name!r} cannot be set")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Menu.of, (self.best, self.keeps)
+
+    def __repr__(self) -> str:
+        keeps = ", ".join(f"({keep.points}, {keep.dice!r})" for keep in self.keeps)
+        return f"Menu.of({self.best}, [{keeps}])"
+
+
+_INTERNED: dict[tuple[int, tuple[Keep, ...]], Menu] = {}
+
+
+@attrs.frozen(eq=False)
+class Rolls:
+    """The rolls of one set of dice.
+
+    Parameters
+    ----------
+    menus : Dist of Menu
+        What they offer.
+    examples : mapping of Menu to tuple of tuple of int
+        For every menu one roll that offers it.
+    """
+
+    menus: Dist[Menu]
+    examples: Mapping[Menu, Symbols]
+
+    @functools.cached_property
+    def bust(self) -> Fraction:
+        """Probability that nothing scores."""
+        return self.menus.map(lambda menu: not menu.best).prob(True)
+
+    @functools.cached_property
+    def mean_best(self) -> Fraction:
+        """Expected points of banking the best selection."""
+        return self.menus.mean(lambda menu: menu.best)
+
+
+@attrs.frozen(eq=False)
+class MenuBook:
+    """The menus of every subset of a set of dice, found when first asked for.
+
+    Parameters
+    ----------
+    rules : Rules
+        What scores.
+    kinds : tuple of Die
+        The different dice.
+    full : tuple of int
+        How many there are of each.
+    keep_all : bool
+        Whether a selection of all dice may be kept, to roll all dice of `full`
+        again (hot dice).  It can be banked in any case.
+    misread : tuple of int, optional
+        What a program with a defective decoder takes the symbols 1 to 6 (and
+        the joker) for when it looks for ways to roll on.  Banking reads the
+        true ones.
+    """
+
+    rules: Rules
+    kinds: tuple[Die, ...]
+    full: tuple[int, ...]
+    keep_all: bool = True
+    misread: tuple[int, ...] | None = None
+    _cache: dict[DiceLeft, Rolls] = attrs.field(init=False, factory=dict, repr=False)
+
+    def left(self, counts: tuple[int, ...]) -> DiceLeft:
+        """Return a tuple of counts per kind in the form that `Keep.dice` has."""
+        return counts[0] if len(self.kinds) == 1 else counts
+
+    def counts(self, dice: DiceLeft) -> tuple[int, ...]:
+        """Return the counts per kind; the inverse of `left`."""
+        return (dice,) if isinstance(dice, int) else dice
+
+    def rolls(self, dice: DiceLeft) -> Rolls:
+        """Return the rolls of some of the dice."""
+        found = self._cache.get(dice)
+        if found is None:
+            found = self._cache.setdefault(dice, self._all_rolls(self.counts(dice)))
+        return found
+
+    def menu(self, roll: Symbols) -> Menu:
+        """Return what one roll offers.
+
+        Parameters
+        ----------
+        roll : tuple of tuple of int
+            What the dice of every kind show.
+        """
+        offers = self._offers([roll], tuple(map(len, roll)))
+        return offers.menu(offers.keys[0])
+
+    def _all_rolls(self, counts: tuple[int, ...]) -> Rolls:
+        thrown = [_throws(die, number) for die, number in zip(self.kinds, counts, strict=True)]
+        rolls = list(itertools.product(*(throw.outcomes for throw in thrown)))
+        weights = map(math.prod, itertools.product(*(throw.weights for throw in thrown)))
+        offers = self._offers(rolls, counts)
+        merged: dict[bytes, int] = {}
+        first: list[int] = []  # for every menu the first roll that offers it
+        sums: list[int] = []
+        for at, (key, weight) in enumerate(zip(offers.keys, weights, strict=True)):
+            place = merged.setdefault(key.tobytes(), len(sums))
+            if place == len(sums):
+                first.append(at)
+                sums.append(weight)
+            else:
+                sums[place] += weight
+        menus = [offers.menu(offers.keys[at]) for at in first]
+        return Rolls(
+            Dist(zip(menus, sums, strict=True)),
+            {menu: rolls[at] for menu, at in zip(menus, first, strict=True)},
+        )
+
+    def _offers(self, rolls: Sequence[Symbols], counts: tuple[int, ...]) -> _Offers:
+        """Find what the rolls offer, one row of numbers per roll (step 2 and 3 of the module's text)."""
+        dice = sum(counts)
+        flat = itertools.chain.from_iterable(itertools.chain.from_iterable(rolls))
+        symbols = np.fromiter(flat, dtype=np.int64, count=len(rolls) * dice).reshape(len(rolls), dice)
+        points = self._points[_subset_sums(_UNIT[symbols])]
+        best = points.max(axis=1)
+        if self.misread is not None:
+            points = self._points[_subset_sums(_UNIT[np.array((0, *self.misread))[symbols]])]
+        columns: dict[DiceLeft, list[int]] = {}
+        kind_of = [kind for kind, number in enumerate(counts) for _ in range(number)]
+        for subset in range(1, 1 << dice):
+            left = list(counts)
+            for place, kind in enumerate(kind_of):
+                left[kind] -= subset >> place & 1
+            if any(left):
+                columns.setdefault(self.left(tuple(left)), []).append(subset)
+        if self.keep_all:
+            columns[self.left(self.full)] = columns.get(self.left(self.full), []) + [(1 << dice) - 1]
+        keys = [best[:, None]]
+        owners: list[DiceLeft] = []
+        for after, subsets in columns.items():
+            keys.append(_distinct(points[:, subsets]))
+            owners += [after] * len(subsets)
+        return _Offers(np.ascontiguousarray(np.hstack(keys)), owners)
+
+    @functools.cached_property
+    def _points(self) -> Ints:
+        """Points by packed count vector, 0 for what is not legal."""
+        jokers = sum(number for die, number in zip(self.kinds, self.full, strict=True) if die.joker)
+        table = np.zeros(1 << 3 * JOKER, dtype=np.int32)
+        for code, points in self.rules.scores(jokers).items():
+            table[code] = points
+        return table
+
+
+@attrs.frozen(eq=False)
+class _Offers:
+    """What some rolls of the same dice offer.
+
+    keys : ndarray of int32, shape (rolls, 1 + selections)
+        The best points, then the points of selections; 0 where there is none.
+    owners : list
+        The dice to roll next, for every column of `keys` but the first.
+    """
+
+    keys: Ints
+    owners: list[DiceLeft]
+
+    def menu(self, key: Ints) -> Menu:
+        return Menu.of(
+            int(key[0]), [(int(key[at + 1]), self.owners[at]) for at in np.flatnonzero(key[1:])]
+        )
+
+
+_UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER + 1)], dtype=np.int32)
+
+
+def _throws(die: Die, number: int) -> Dist[tuple[int, ...]]:
+    """Return the distribution of what some dice of one kind show, sorted."""
+    return pool([die.symbols()] * number, faces=range(1, JOKER + 1)).map(_listed)
+
+
+def _listed(counts: Counts) -> tuple[int, ...]:
+    return tuple(symbol for symbol, count in enumerate(counts, start=1) for _ in range(count))
+
+
+def _subset_sums(units: Ints) -> Ints:
+    """Return the sum of every subset of a row: subset s is column s, read as a binary number."""
+    rolls, dice = units.shape
+    sums = np.zeros((rolls, 1 << dice), dtype=np.int32)
+    for place in range(dice):
+        sums[:, 1 << place : 2 << place] = sums[:, : 1 << place] + units[:, place : place + 1]
+    return sums
+
+
+def _distinct(points: Ints) -> Ints:
+    """Sort every row and replace repeated numbers by 0, so that equal sets become equal rows."""
+    if points.shape[1] == 1:
+        return points
+    points = np.sort(points, axis=1)
+    points[:, 1:][points[:, 1:] == points[:, :-1]] = 0
+    return np.sort(points, axis=1)
+
+
+@functools.cache
+def menu_book(
+    rules: Rules,
+    kinds: tuple[Die, ...],
+    full: tuple[int, ...],
+    *,
+    keep_all: bool = True,
+    misread: tuple[int, ...] | None = None,
+) -> MenuBook:
+    """Return the one `MenuBook` with these parameters, so that games of the same dice share it."""
+    return MenuBook(rules, kinds, full, keep_all, misread)

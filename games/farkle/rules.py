@@ -1,0 +1,255 @@
+"""Scoring rules of Farkle, as data.
+
+A rule set is a table of *patterns*.  A pattern is a short text, one character
+per die: a digit stands for that face, and equal letters stand for equal faces,
+different letters for different faces.  ``"111"`` is three ones, ``"12345"`` a
+straight, ``"AABBCC"`` three pairs, ``"AAAABB"`` four of a kind with a pair.
+
+A *selection* is a set of dice that a player sets aside.  It is legal if it can
+be partitioned into combinations of the table with no die left over, and its
+score is the largest sum over all such partitions.  Let :math:`b(v)` be the
+score of the count vector :math:`v` (dice per face) and :math:`K` the table; then
+
+.. math:: b(0) = 0, \\qquad b(v) = \\max_{k \\in K,\\, k \\le v} \\; points(k) + b(v - k),
+
+with :math:`-\\infty` (not legal) where no :math:`k` fits.  The recursion is run
+forwards from 0, so only legal selections are ever visited.
+
+*Jokers.*  A joker (the devil's head of Kingdom Come: Deliverance) completes a
+combination but never scores alone: it may stand for any die of a combination
+that has at least one real die beside it.  In a count vector it has a place of
+its own behind the six faces.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+import attrs
+
+from mdpdice.errors import GameError
+
+__all__ = ["JOKER", "KCD", "MAX_DICE", "PATCH", "RULES", "Counts", "Rules", "counts_of", "pack", "unpack"]
+
+JOKER = 7
+"""The symbol of a joker, next to the faces 1 to 6."""
+
+MAX_DICE = 6
+"""Most dice in one roll."""
+
+Counts: TypeAlias = tuple[int, ...]
+"""Dice per symbol: seven numbers, for the faces 1 to 6 and the joker."""
+
+_FACES = range(1, 7)
+_BITS = 3  # of a packed count: 3 bits hold 0..7, more than MAX_DICE
+
+
+def counts_of(symbols: Iterable[int]) -> Counts:
+    """Count the dice per symbol.
+
+    Examples
+    --------
+    >>> from mdpdice.games.farkle.rules import JOKER, counts_of
+    >>> counts_of([1, 5, 5, JOKER])
+    (1, 0, 0, 0, 2, 0, 1)
+    """
+    counts = [0] * JOKER
+    for symbol in symbols:
+        if not 1 <= symbol <= JOKER:
+            raise GameError(f"a die shows a face from 1 to 6 (or a joker, {JOKER}), not {symbol!r}", value=symbol)
+        counts[symbol - 1] += 1
+    return tuple(counts)
+
+
+def pack(counts: Counts) -> int:
+    """Pack a count vector of at most `MAX_DICE` dice into one integer.
+
+    Every count has three bits of its own, so packing turns the sum of vectors
+    into the sum of integers and is one-to-one.
+    """
+    return sum(count << _BITS * place for place, count in enumerate(counts))
+
+
+def unpack(packed: int) -> Counts:
+    """Return the count vector that `pack` packed."""
+    return tuple(packed >> _BITS * place & (1 << _BITS) - 1 for place in range(JOKER))
+
+
+def _pairs(patterns: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """Make patterns hashable, so that rules can key a cache."""
+    return tuple(dict(patterns).items())
+
+
+@attrs.frozen
+class Rules:
+    """A scoring table.
+
+    Parameters
+    ----------
+    name : str
+        Short name, as on the command line.
+    patterns : mapping of str to int
+        Points per pattern (see the module's text).
+    doubling : bool
+        Whether every die beyond three equal ones doubles the points of the
+        three (``"222"``: 200, so four twos 400, five 800, six 1600).
+
+    Examples
+    --------
+    >>> from mdpdice.games.farkle.rules import KCD, Rules
+    >>> KCD.score([1, 5, 5])
+    200
+    >>> KCD.score([1, 5, 2])            # the 2 scores nothing: not a legal selection
+    0
+    >>> house = Rules("house", {"1": 100, "5": 50, "AAA": 500, "AAAAAA": 5000})
+    >>> house.score([4, 4, 4, 4, 4, 4])
+    5000
+    """
+
+    name: str
+    patterns: tuple[tuple[str, int], ...] = attrs.field(converter=_pairs)
+    doubling: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        for pattern, points in self.patterns:
+            if not 1 <= len(pattern) <= MAX_DICE or not all(c in "123456" or c.isalpha() for c in pattern):
+                raise GameError(
+                    f"{pattern!r} is not a pattern: write one digit 1 to 6 or one letter per die,"
+                    f" for at most {MAX_DICE} dice",
+                    value=pattern,
+                )
+            if points <= 0:
+                raise GameError(f"the pattern {pattern!r} scores {points}; points are positive", value=points)
+
+    def combinations(self) -> Mapping[Counts, int]:
+        """Return the points of every combination without jokers, by count vector."""
+        table: dict[Counts, int] = {}
+        for pattern, points in self.patterns:
+            for faces in _meanings(pattern):
+                counts = counts_of(faces)
+                table[counts] = max(points, table.get(counts, 0))
+        if self.doubling:
+            for face in _FACES:
+                points = table.get(counts_of([face] * 3), 0)
+                for number in range(4, MAX_DICE + 1):
+                    points *= 2
+                    if points:
+                        # A pattern given for four or more equal dice goes before doubling.
+                        table.setdefault(counts_of([face] * number), points)
+        return table
+
+    def scores(self, jokers: int = 0) -> Mapping[int, int]:
+        """Return the score of every legal selection of at most `MAX_DICE` dice.
+
+        Parameters
+        ----------
+        jokers : int
+            Most jokers in a selection.
+
+        Returns
+        -------
+        mapping of int to int
+            From the packed count vector to the points; what is not in it is
+            not legal.
+        """
+        return _scores(self, jokers)
+
+    def score(self, symbols: Iterable[int]) -> int:
+        """Return the points for setting aside all of these dice, 0 if that is not legal.
+
+        Parameters
+        ----------
+        symbols : iterable of int
+            Faces 1 to 6, or `JOKER`.
+        """
+        counts = counts_of(symbols)
+        if sum(counts) > MAX_DICE:
+            raise GameError(f"{sum(counts)} dice are more than {MAX_DICE}", value=sum(counts), limit=MAX_DICE)
+        return self.scores(counts[-1]).get(pack(counts), 0)
+
+    def selections(self, symbols: Iterable[int]) -> dict[Counts, int]:
+        """Return the points of every legal selection out of a roll, by count vector.
+
+        Examples
+        --------
+        >>> from mdpdice.games.farkle.rules import KCD
+        >>> KCD.selections([1, 5, 3])
+        {(1, 0, 0, 0, 0, 0, 0): 100, (0, 0, 0, 0, 1, 0, 0): 50, (1, 0, 0, 0, 1, 0, 0): 150}
+        """
+        roll = counts_of(symbols)
+        found = ((unpack(code), points) for code, points in self.scores(roll[-1]).items())
+        return {counts: points for counts, points in found if all(map(int.__le__, counts, roll))}
+
+
+def _meanings(pattern: str) -> Iterator[list[int]]:
+    """Give the faces that a pattern stands for, in every way its letters can be read."""
+    letters = sorted({c for c in pattern if c.isalpha()})
+    for faces in itertools.permutations(_FACES, len(letters)):
+        reading = dict(zip(letters, faces, strict=True))
+        yield [reading[c] if c in reading else int(c) for c in pattern]
+
+
+@functools.cache
+def _scores(rules: Rules, jokers: int) -> Mapping[int, int]:
+    combinations: dict[int, tuple[int, int]] = {}  # packed vector -> dice, points
+    for counts, points in rules.combinations().items():
+        for variant in _with_jokers(counts, jokers):
+            code = pack(variant)
+            if points > combinations.get(code, (0, 0))[1]:
+                combinations[code] = (sum(counts), points)
+    best = {0: 0}
+    reached: list[list[int]] = [[0]] + [[] for _ in range(MAX_DICE)]  # legal selections by number of dice
+    for size, selections in enumerate(reached):
+        # Selections of this size are complete: every combination has at least one die.
+        for selection in selections:
+            so_far = best[selection]
+            for code, (dice, points) in combinations.items():
+                if size + dice > MAX_DICE or (unpack(selection)[-1] + unpack(code)[-1] > jokers):
+                    continue
+                grown = selection + code
+                if grown not in best:
+                    reached[size + dice].append(grown)
+                best[grown] = max(so_far + points, best.get(grown, 0))
+    del best[0]  # setting nothing aside is not a selection
+    return MappingProxyType(best)
+
+
+def _with_jokers(counts: Counts, jokers: int) -> Iterator[Counts]:
+    """Give a combination with every choice of its dice replaced by jokers, at least one die staying."""
+    for replaced in itertools.product(*(range(count + 1) for count in counts[:-1])):
+        number = sum(replaced)
+        if number == 0 or (number <= jokers and number < sum(counts)):
+            kept = tuple(count - gone for count, gone in zip(counts, replaced, strict=False))
+            yield (*kept, number)
+
+
+def _triples(ones: int) -> dict[str, int]:
+    return {"111": ones} | {str(face) * 3: 100 * face for face in range(2, 7)}
+
+
+KCD = Rules(
+    "kcd",
+    {"1": 100, "5": 50} | _triples(1000) | {"12345": 500, "23456": 750, "123456": 1500},
+    doubling=True,
+)
+"""Kingdom Come: Deliverance (both games)."""
+
+PATCH = Rules(
+    "patch",
+    {"1": 100, "5": 50}
+    | _triples(300)
+    | {"AAAA": 1000, "AAAAA": 2000, "AAAAAA": 3000}
+    | {"123456": 1500, "AABBCC": 1500, "AAABBB": 2500, "AAAABB": 1500},
+)
+"""Farkle as Patch Products sells it.
+
+Four of a kind with a pair is one combination of 1500; its parts, four for 1000
+and a pair of ones for 200, may be taken apart but never score more.
+"""
+
+RULES: Mapping[str, Rules] = MappingProxyType({rules.name: rules for rules in (KCD, PATCH)})
+"""The shipped rule sets by name."""
