@@ -66,7 +66,7 @@ types: $(VENV)/.installed-dev
 
 layers: $(VENV)/.installed-dev
 	$(BIN)/python .ci/link_tree.py
-	cd .typed && ../$(BIN)/lint-imports --config ../pyproject.toml
+	cd .typed && ../$(BIN)/lint-imports ../pyproject.toml
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/sphinx-build -W -n --keep-going -q -b html docs docs/_build/html
@@ -93,7 +93,7 @@ test-slow: $(VENV)/.installed-dev
 	$(BIN)/pytest -m slow
 	$(BIN)/python -m pip install --quiet '$(PYRIGHT)'
 	$(BIN)/python .ci/link_tree.py
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	cd .typed && ../$(BIN)/pyright --pythonpath ../$(BIN)/python
 	$(call test_wheel,$(BIN)/python)
 	@if [ -z "$(PYTHON313)" ]; then \
 	    echo 'NOT TESTED on Python 3.13: none found (make test-slow PYTHON313=/path/to/python3.13)'; fi

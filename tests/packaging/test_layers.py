@@ -35,7 +35,7 @@ def tree(tmp_path: Path) -> Path:
 def lint(tree: Path) -> tuple[bool, str]:
     subprocess.run([sys.executable, tree / ".ci" / "link_tree.py"], check=True)
     run = subprocess.run(
-        [LINT_IMPORTS, "--config", "../pyproject.toml", "--no-cache"],
+        [LINT_IMPORTS, "../pyproject.toml", "--no-cache"],
         cwd=tree / ".typed",
         capture_output=True,
         text=True,
