@@ -1,0 +1,353 @@
+"""Networks from three-level arrays: state -> choice -> branch, as other tools hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.errors import (
+    DeadEndError,
+    DiscountRangeError,
+    DuplicateActionError,
+    EmptySupportError,
+    GameError,
+    ProbabilityRangeError,
+    ProbabilitySumError,
+    RewardNotFiniteError,
+    UnknownStateError,
+)
+from mdpdice.network import Kind, Network
+
+__all__ = ["build"]
+
+ROUNDING = 8 * 2.0**-53
+"""Accepted distance of a float row sum from 1, per entry: plain rounding."""
+SUM_TOLERANCE = 1e-9
+"""Largest distance that is normalised away, and recorded."""
+
+
+@attrs.frozen
+class _Arrays:
+    """The input with its names, for messages."""
+
+    choice_ptr: NDArray[np.int64]
+    branch_ptr: NDArray[np.int64]
+    target: NDArray[np.int64]
+    states: Sequence[Hashable]
+    actions: Sequence[Hashable] | None
+
+    @property
+    def n_choices(self) -> int:
+        return len(self.branch_ptr) - 1
+
+    def state_of(self, choice: int) -> int:
+        return int(np.searchsorted(self.choice_ptr, choice, side="right")) - 1
+
+    def action(self, choice: int) -> Hashable:
+        if self.actions is not None:
+            return self.actions[choice]
+        return choice - int(self.choice_ptr[self.state_of(choice)])
+
+    def where(self, choice: int) -> dict[str, Any]:
+        return {"state": self.states[self.state_of(choice)], "action": self.action(choice)}
+
+
+def build(
+    choice_ptr: Any,
+    branch_ptr: Any,
+    target: Any,
+    probability: Any,
+    reward: Any,
+    *,
+    terminal: Mapping[int, Any] | None,
+    owner: Any,
+    discount: Any,
+    start: int,
+    states: Sequence[Hashable] | None,
+    actions: Sequence[Hashable] | None,
+    reward_per: str,
+) -> Network:
+    """Implement `Network.from_choices`, which documents the parameters."""
+    arrays = _Arrays(
+        _pointer(choice_ptr, "choice_ptr"),
+        _pointer(branch_ptr, "branch_ptr"),
+        _ints(target, "target"),
+        range(len(choice_ptr) - 1) if states is None else states,
+        actions,
+    )
+    ends = dict(terminal or {})
+    _check(arrays, ends, start)
+    numerator, weight, warnings = _probabilities(arrays, probability)
+    rewards, exact_of = _rewards(arrays, reward, reward_per)
+    if (weight == 0).any():
+        # A branch that cannot be taken is no edge of the graph.
+        possible = weight > 0
+        left = np.concatenate(([0], np.cumsum(possible)))
+        if reward_per == "branch":
+            rewards = rewards[possible]
+            exact_of = {int(left[at]): value for at, value in exact_of.items() if possible[at]}
+        arrays = attrs.evolve(arrays, branch_ptr=left[arrays.branch_ptr], target=arrays.target[possible])
+        numerator, weight = numerator[possible], weight[possible]
+
+    # Choices with one branch lead straight to their target; the others get a chance node after the states.
+    n, m = len(arrays.states), arrays.n_choices
+    width = np.diff(arrays.branch_ptr)
+    of_state = np.repeat(np.arange(n), np.diff(arrays.choice_ptr))
+    kept = ~np.isin(of_state, np.fromiter(ends, dtype=np.int64, count=len(ends)))
+    spread = kept & (width > 1)
+    direct = kept & ~spread
+    inline = np.repeat(spread, width)
+    n_decision, n_chance = int(kept.sum()), int(spread.sum())
+
+    kind = np.full(n + n_chance, Kind.CHANCE, dtype=np.uint8)
+    kind[:n] = Kind.MAX if owner is None else np.where(_ints(owner, "owner") == 1, Kind.MIN, Kind.MAX)
+    kind[list(ends)] = Kind.END
+    first = arrays.branch_ptr[:-1]
+    choice_dst = np.where(spread, n + np.cumsum(spread) - 1, arrays.target[first] if m else 0)
+    edge_of_choice = np.cumsum(kept) - 1
+    edge_of_branch = n_decision + np.cumsum(inline) - 1
+    edge_of_branch[first[direct]] = edge_of_choice[direct]
+    edge_of = edge_of_choice if reward_per == "choice" else edge_of_branch
+    used = kept if reward_per == "choice" else np.repeat(kept, width)
+    reward_array = np.zeros(n_decision + int(inline.sum()))
+    reward_array[edge_of[used]] = rewards[used]
+    payoffs, exact_payoffs = _payoffs(arrays, ends, len(kind))
+    ones = np.ones(n_decision)
+    return Network(
+        kind=kind,
+        indptr=np.concatenate(([0], np.cumsum(np.concatenate((np.bincount(of_state[kept], minlength=n), width[spread]))))),
+        dst=np.concatenate((choice_dst[kept], arrays.target[inline])),
+        weight=np.concatenate((ones, weight[inline])),
+        reward=reward_array,
+        sign=np.ones(len(reward_array), dtype=np.int8),
+        step=np.concatenate((direct[kept], np.ones(int(inline.sum()), dtype=bool))),
+        payoff=payoffs,
+        start=start,
+        discount=_discount(discount),
+        numerator=np.concatenate((ones.astype(numerator.dtype), numerator[inline])),
+        states=arrays.states,
+        state_node=np.arange(n),
+        actions=_kept_actions(arrays, kept, of_state),
+        exact_rewards={int(edge_of[at]): value for at, value in exact_of.items() if used[at]},
+        exact_payoffs=exact_payoffs,
+        warnings=warnings,
+    )
+
+
+def _kept_actions(arrays: _Arrays, kept: NDArray[np.bool_], of_state: NDArray[np.int64]) -> list[Hashable]:
+    if arrays.actions is not None:
+        return [arrays.actions[choice] for choice in np.flatnonzero(kept).tolist()]
+    numbers: list[Hashable] = (np.arange(arrays.n_choices) - arrays.choice_ptr[of_state])[kept].tolist()
+    return numbers
+
+
+def _listed(values: Any) -> list[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _ints(values: Any, name: str) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        msg = f"{name} must be a flat array of whole numbers, not {array.dtype} of shape {array.shape}"
+        raise GameError(msg)
+    return array.astype(np.int64)
+
+
+def _pointer(values: Any, name: str) -> NDArray[np.int64]:
+    array = _ints(values, name)
+    if len(array) < 1 or array[0] != 0 or (np.diff(array) < 0).any():
+        msg = f"{name} must start at 0 and never decrease"
+        raise GameError(msg)
+    return array
+
+
+def _check(arrays: _Arrays, ends: dict[int, Any], start: int) -> None:
+    n = len(arrays.states)
+    fits = (
+        len(arrays.choice_ptr) == n + 1
+        and arrays.choice_ptr[-1] == arrays.n_choices
+        and arrays.branch_ptr[-1] == len(arrays.target)
+        and (arrays.actions is None or len(arrays.actions) == arrays.n_choices)
+    )
+    if not fits:
+        msg = (
+            f"the arrays do not fit together: {n} states, choice_ptr up to {arrays.choice_ptr[-1]}, "
+            f"{arrays.n_choices} choices, branch_ptr up to {arrays.branch_ptr[-1]}, {len(arrays.target)} targets"
+        )
+        raise GameError(msg)
+    for state in (start, *ends):
+        if not 0 <= state < n:
+            msg = f"state number {state} does not exist; there are {n} states"
+            raise UnknownStateError(msg, value=state)
+    outside = (arrays.target < 0) | (arrays.target >= n)
+    if outside.any():
+        branch = int(np.flatnonzero(outside)[0])
+        choice = int(np.searchsorted(arrays.branch_ptr, branch, side="right")) - 1
+        msg = f"branch {branch} leads to state number {arrays.target[branch]}; there are {n} states"
+        raise UnknownStateError(msg, value=int(arrays.target[branch]), **arrays.where(choice))
+    for state in np.flatnonzero(np.diff(arrays.choice_ptr) == 0).tolist():
+        if state not in ends:
+            msg = "a state without choices that is not in `terminal`; give it a choice or a payoff"
+            raise DeadEndError(msg, state=arrays.states[state])
+    empty = np.flatnonzero(np.diff(arrays.branch_ptr) == 0)
+    if len(empty):
+        msg = "a choice without branches; say where it leads"
+        raise EmptySupportError(msg, **arrays.where(int(empty[0])))
+    if arrays.actions is not None:
+        for state in range(n):
+            names = arrays.actions[int(arrays.choice_ptr[state]) : int(arrays.choice_ptr[state + 1])]
+            if len(set(names)) < len(names):
+                twice = next(name for at, name in enumerate(names) if name in names[:at])
+                msg = f"action {twice!r} is given twice; every choice of a state needs a name of its own"
+                raise DuplicateActionError(msg, state=arrays.states[state], action=twice)
+
+
+def _number(value: Any) -> Any:
+    """A number as it was meant: strings are exact rationals, floats and ints stand for themselves."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        try:
+            return Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            try:
+                return float(value)  # "nan", "inf": refused below, with its place
+            except ValueError as error:
+                msg = f'{value!r} is not a number; write floats, Fractions or strings "p/q"'
+                raise GameError(msg, value=value) from error
+    if not isinstance(value, int | float | Fraction):
+        msg = f'{value!r} is not a number; write floats, Fractions or strings "p/q"'
+        raise GameError(msg, value=value)
+    return value
+
+
+def _finite(value: Any, what: str, where: dict[str, Any]) -> Any:
+    number = _number(value)
+    if isinstance(number, float) and not np.isfinite(number):
+        msg = f"{what} {number!r} is not finite; infinite values are found by the solver, not declared"
+        raise RewardNotFiniteError(msg, value=number, **where)
+    return number
+
+
+def _discount(value: Any) -> Fraction:
+    number = _number(value)
+    if not 0 < number <= 1:
+        msg = f"discount {value!r} is outside (0, 1]"
+        raise DiscountRangeError(msg, value=value)
+    return Fraction(number)
+
+
+def _payoffs(
+    arrays: _Arrays, ends: dict[int, Any], n_nodes: int
+) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
+    payoff = np.zeros(n_nodes)
+    exact = {}
+    for state, value in ends.items():
+        number = _finite(value, "payoff", {"state": arrays.states[state]})
+        payoff[state] = float(number)
+        if Fraction(float(number)) != number:
+            exact[state] = Fraction(number)
+    return payoff, exact
+
+
+def _rewards(arrays: _Arrays, reward: Any, reward_per: str) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
+    """Rewards as floats, and those that no float equals."""
+    if reward_per not in ("choice", "branch"):
+        msg = f'reward_per is {reward_per!r}; it is "choice" or "branch"'
+        raise GameError(msg, value=reward_per)
+    wanted = arrays.n_choices if reward_per == "choice" else len(arrays.target)
+    if len(reward) != wanted:
+        msg = f"{len(reward)} rewards for {wanted} {'choices' if reward_per == 'choice' else 'branches'}"
+        raise GameError(msg)
+
+    def where(at: int) -> dict[str, Any]:
+        branch = int(np.searchsorted(arrays.branch_ptr, at, side="right")) - 1
+        return arrays.where(at if reward_per == "choice" else branch)
+
+    if isinstance(reward, np.ndarray) and reward.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(reward))
+        if len(bad):
+            _finite(reward[bad[0]], "reward", where(int(bad[0])))
+        return reward.astype(np.float64), {}
+    floats = np.zeros(wanted)
+    exact = {}
+    for at, value in enumerate(_listed(reward)):
+        number = _finite(value, "reward", where(at)) if value != 0 else 0
+        floats[at] = float(number)
+        if Fraction(float(number)) != number:
+            exact[at] = Fraction(number)
+    return floats, exact
+
+
+def _probabilities(arrays: _Arrays, given: Any) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
+    """Exact numerators, float probabilities and warnings."""
+    if len(given) != len(arrays.target):
+        msg = f"{len(given)} probabilities for {len(arrays.target)} branches"
+        raise GameError(msg)
+    if isinstance(given, np.ndarray) and given.dtype.kind == "f":
+        return _float_probabilities(arrays, given.astype(np.float64))
+    exact = [_number(p) for p in _listed(given)]
+    if all(type(p) in (float, int) for p in exact):
+        return _float_probabilities(arrays, np.array(exact, dtype=np.float64))
+    weight: list[float] = []
+    repaired: dict[int, float] = {}
+    for choice in range(arrays.n_choices):
+        row = exact[int(arrays.branch_ptr[choice]) : int(arrays.branch_ptr[choice + 1])]
+        total = _row_sum(arrays, choice, row)
+        if total != 1:
+            repaired[choice] = float(total - 1)
+        weight.extend(float(Fraction(p) / total) for p in row)
+    return np.array([Fraction(p) for p in exact], dtype=object), np.array(weight), _repairs(arrays, repaired)
+
+
+def _float_probabilities(
+    arrays: _Arrays, weight: NDArray[np.float64]
+) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
+    """The same for floats, which are their own exact numerators; whole arrays at a time."""
+    suspect = ~((weight >= 0) & (weight <= 1 + SUM_TOLERANCE))
+    total = np.add.reduceat(np.append(weight, 0.0), arrays.branch_ptr[:-1]) if arrays.n_choices else np.zeros(0)
+    width = np.diff(arrays.branch_ptr)
+    defect = np.abs(total - 1)
+    wrong = ~(defect <= SUM_TOLERANCE)
+    if suspect.any() or wrong.any():
+        of_choice = np.repeat(np.arange(arrays.n_choices), width)
+        for choice in sorted({*of_choice[suspect].tolist(), *np.flatnonzero(wrong).tolist()}):
+            row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
+            _row_sum(arrays, choice, row)
+    scaled = np.where(defect > ROUNDING * width, total, 1.0)
+    repaired = {int(choice): float(total[choice] - 1) for choice in np.flatnonzero(defect)}
+    return weight, weight / np.repeat(scaled, width), _repairs(arrays, repaired)
+
+
+def _repairs(arrays: _Arrays, repaired: dict[int, float]) -> tuple[str, ...]:
+    if not repaired:
+        return ()
+    worst = max(repaired, key=lambda choice: abs(repaired[choice]))
+    place = arrays.where(worst)
+    return (
+        f"{len(repaired)} rows of probabilities do not sum to 1 and mean the normalised rationals; the largest "
+        f"defect is {repaired[worst]:.3g}, in state {place['state']!r}, action {place['action']!r}",
+    )
+
+
+def _row_sum(arrays: _Arrays, choice: int, row: list[Any]) -> Fraction:
+    for p in row:
+        # Written so that NaN fails.
+        if not 0 <= p <= 1 + SUM_TOLERANCE:
+            msg = f"probability {p!r} is outside [0, 1]"
+            raise ProbabilityRangeError(msg, value=float(p), **arrays.where(choice))
+    total = sum((Fraction(p) for p in row), Fraction(0))
+    if total == 0:
+        msg = "a choice whose branches all have probability 0"
+        raise EmptySupportError(msg, **arrays.where(choice))
+    floats = any(type(p) is float for p in row)
+    if total != 1 and not (floats and abs(total - 1) <= SUM_TOLERANCE):
+        defect = float(total - 1)
+        msg = f"the probabilities sum to {float(total)!r} (defect {defect:.3g}); they must sum to 1"
+        raise ProbabilitySumError(msg, value=float(total), **arrays.where(choice))
+    return total

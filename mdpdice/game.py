@@ -1,0 +1,405 @@
+"""The modelling language: a game is a start state and a function from states to nodes.
+
+A node says what happens in a state: the play ends, chance moves, or a player
+decides.  The makers `end`, `go`, `pass_to`, `roll`, `chance`, `when` and
+`decide` build nodes; `mdpdice.explore` calls them for every state that can be
+reached and compiles the answers into a `mdpdice.network.Network`.
+
+>>> from mdpdice import Game, Node, decide, end, go, roll, d6
+>>> class PigTurn(Game[int, str]):
+...     def start(self) -> int:
+...         return 0
+...     def node(self, points: int) -> Node[int, str]:
+...         if points >= 100:
+...             return end(points)
+...         return decide({
+...             "hold": end(points),
+...             "roll": roll(d6, lambda k: end() if k == 1 else go(points + k)),
+...         })
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar, cast, overload
+
+import numpy as np
+
+from mdpdice.dist import Dist, as_dist
+from mdpdice.errors import DuplicateActionError, GameError, MdpDiceError, NonDeterministicGameError
+
+__all__ = ["ClassicMDP", "Edge", "Game", "Node", "Option", "chance", "decide", "end", "go", "pass_to", "roll", "when"]
+
+Number: TypeAlias = int | float | Fraction
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+T = TypeVar("T")
+S_co = TypeVar("S_co", covariant=True)
+A_co = TypeVar("A_co", covariant=True)
+
+
+class Node(Generic[S_co, A_co]):
+    """What happens in one state, seen by the player who is to move there."""
+
+    __slots__ = ()
+
+
+class Option(Generic[S_co]):
+    """What an action leads to; it may be unavailable."""
+
+    __slots__ = ()
+
+
+class Edge(Node[S_co, Never], Option[S_co]):
+    """A way on that involves no decision of its own: it is both a node and an option."""
+
+    __slots__ = ()
+
+
+# Exploration makes one object per edge of the model, so these are plain slotted
+# classes: an attrs or dataclass initialiser costs a third of a second per million.
+
+
+class End(Edge[Never]):
+    """The play stops; made by `end`."""
+
+    __slots__ = ("payoff",)
+
+    def __init__(self, payoff: Number) -> None:
+        self.payoff = payoff
+
+    def __repr__(self) -> str:
+        return f"end({self.payoff!r})"
+
+
+class Go(Edge[S_co]):
+    """The play moves to a state; made by `go`."""
+
+    __slots__ = ("reward", "state")
+
+    def __init__(self, state: S_co, reward: Number) -> None:
+        self.state = state
+        self.reward = reward
+
+    def __repr__(self) -> str:
+        return f"go({self.state!r})" if self.reward == 0 else f"go({self.state!r}, reward={self.reward!r})"
+
+
+class PassTo(Edge[S_co]):
+    """The play moves to a state where the opponent is to move; made by `pass_to`."""
+
+    __slots__ = ("reward", "state")
+
+    def __init__(self, state: S_co, reward: Number) -> None:
+        self.state = state
+        self.reward = reward
+
+    def __repr__(self) -> str:
+        return f"pass_to({self.state!r})" if self.reward == 0 else f"pass_to({self.state!r}, reward={self.reward!r})"
+
+
+class Chance(Edge[S_co]):
+    """Chance moves; made by `roll` and `chance`."""
+
+    __slots__ = ("dist", "edges", "reward")
+
+    def __init__(self, dist: Dist[Any], edges: tuple[Edge[S_co], ...], reward: Number) -> None:
+        self.dist = dist
+        self.edges = edges
+        self.reward = reward
+
+    def __repr__(self) -> str:
+        return f"roll({self.dist!r}, ...)"
+
+
+class Unavailable(Option[Never]):
+    """An option that cannot be taken; made by `when` with a false condition."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "when(False, ...)"
+
+
+class Decide(Node[S_co, A_co]):
+    """A player decides; made by `decide`."""
+
+    __slots__ = ("actions", "options", "player")
+
+    def __init__(self, actions: list[A_co], options: list[Option[S_co]], player: int) -> None:
+        self.actions = actions
+        self.options = options
+        self.player = player
+
+    def __repr__(self) -> str:
+        return f"decide({dict(zip(self.actions, self.options, strict=True))!r})"
+
+
+_UNAVAILABLE = Unavailable()
+_ZERO_END = End(0)
+_MISSING: Any = object()
+
+
+def end(payoff: Number = 0) -> Edge[Never]:
+    """Stop the play with a payoff, seen by the player to move."""
+    return _ZERO_END if type(payoff) is int and payoff == 0 else End(payoff)
+
+
+def go(state: S, *, reward: Number = 0) -> Edge[S]:
+    """Move on to `state`, where the same player is to move; `reward` is paid on the way."""
+    return Go(state, reward)
+
+
+def pass_to(state: S, *, reward: Number = 0) -> Edge[S]:
+    """Move on to `state`, where the opponent is to move.
+
+    The mover's value of this edge is ``reward + total - V``, where ``V`` is what
+    the opponent makes of `state` and ``total`` is `Game.total`.
+    """
+    return PassTo(state, reward)
+
+
+def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *, reward: Number = 0) -> Edge[S]:
+    """Let chance draw an outcome of `dist` and go on with ``then(outcome)``.
+
+    Parameters
+    ----------
+    dist : Dist
+        What is rolled; a die of icepool or dyce is accepted too.
+    then : callable
+        Gives the edge to follow for every outcome.  It may roll again; it may
+        not decide: a decision has a state of its own, reached by ``go(state)``.
+    reward : number
+        Paid once, on entering the chance node.
+    """
+    if type(dist) is not Dist:
+        dist = as_dist(dist)
+    return Chance(dist, tuple(map(then, dist.outcomes)), reward)
+
+
+def chance(dist: Dist[Edge[S]], *, reward: Number = 0) -> Edge[S]:
+    """Let chance draw an edge: `roll` for outcomes that are edges already."""
+    if type(dist) is not Dist:
+        dist = as_dist(dist)
+    return Chance(dist, dist.outcomes, reward)
+
+
+@overload
+def when(cond: bool, then: Edge[S]) -> Option[S]: ...
+@overload
+def when(cond: bool, then: Edge[S], otherwise: Edge[S]) -> Edge[S]: ...
+@overload
+def when(cond: bool, then: Node[S, A], otherwise: Node[S, A]) -> Node[S, A]: ...
+def when(cond: bool, then: Any, otherwise: Any = _MISSING) -> Any:
+    """Choose by a condition: a guarded option, a conditional edge or a conditional node.
+
+    ``when(cond, edge)`` is an option that is there only if `cond` holds; it may
+    stand directly inside `decide` only.  With a third argument the condition
+    chooses between two edges or two nodes.
+
+    Raises
+    ------
+    GameError
+        If `cond` is not a bool.
+    """
+    if not isinstance(cond, bool | np.bool_):
+        msg = f"the condition of when() is {cond!r}; write a comparison that gives True or False"
+        raise GameError(msg, value=cond)
+    if cond:
+        return then
+    return _UNAVAILABLE if otherwise is _MISSING else otherwise
+
+
+def decide(
+    options: Mapping[A, Option[S] | None] | Iterable[tuple[A, Option[S] | None]], *, player: int = 0
+) -> Node[S, A]:
+    """Let a player choose among options.
+
+    Parameters
+    ----------
+    options : mapping or iterable of (action, option)
+        In the order in which ties are broken.  An option that is None is left out.
+    player : {0, 1}
+        0 maximises, 1 minimises; payoffs are those of player 0.
+
+    Raises
+    ------
+    DuplicateActionError
+        Two options have the same action.
+    NonDeterministicGameError
+        The options come from a set, whose order changes from run to run.
+    """
+    if isinstance(options, Mapping):
+        actions, chosen = list(options), list(options.values())
+    else:
+        if isinstance(options, set | frozenset):
+            msg = "the options of decide() come from a set, whose order changes from run to run; sort them into a list"
+            raise NonDeterministicGameError(msg)
+        actions, chosen = _pairs(options)
+    if player not in (0, 1):
+        msg = f"player {player!r}: the players are 0 (maximises) and 1 (minimises)"
+        raise GameError(msg, value=player)
+    return Decide(actions, cast("list[Option[S]]", chosen), player)
+
+
+def _pairs(options: Iterable[tuple[A, Option[S] | None]]) -> tuple[list[A], list[Option[S] | None]]:
+    pairs = options if isinstance(options, list | tuple) else list(options)
+    try:
+        actions = [action for action, _ in pairs]
+        chosen = [option for _, option in pairs]
+    except (TypeError, ValueError) as error:
+        msg = f"decide() takes a mapping or pairs (action, option): {error}"
+        raise GameError(msg) from error
+    try:
+        distinct = len(set(actions))
+    except TypeError as error:
+        msg = f"an action cannot be hashed ({error}); use strings, numbers, tuples or frozen attrs classes"
+        raise GameError(msg) from error
+    if distinct < len(actions):
+        seen: set[A] = set()
+        twice = next(a for a in actions if a in seen or seen.add(a))  # type: ignore[func-returns-value]
+        msg = f"action {twice!r} is given twice; every option of a decision needs an action of its own"
+        raise DuplicateActionError(msg, action=twice)
+    return actions, chosen
+
+
+class Game(abc.ABC, Generic[S, A]):
+    """A game: a start state, and what happens in every state.
+
+    Subclasses are frozen attrs classes whose fields are the parameters of the
+    game.  A subclass defines `start` and `node`; everything else has a default.
+
+    Attributes
+    ----------
+    total : number
+        Sum of the payoffs of the two sides of `pass_to`.  With ``total = 1`` and
+        ``end(1)`` or ``end(0)``, values are chances to win.
+    discount : number
+        Factor per decision, in (0, 1].
+    payoff_range : tuple of two numbers or None
+        Bounds of the payoffs, needed by look-ahead only.
+    """
+
+    # No slots here: subclasses may set class attributes and cache what they derive.
+    total: ClassVar[Any] = 0
+    discount: Any = 1
+    payoff_range: ClassVar[tuple[Number, Number] | None] = None
+
+    @abc.abstractmethod
+    def start(self) -> S:
+        """State where a play starts."""
+
+    @abc.abstractmethod
+    def node(self, state: S, /) -> Node[S, A]:
+        """What happens in a state."""
+
+    def canonical(self, state: S) -> S:
+        """Representative of the states that symmetry makes equal to `state`; applied to every target."""
+        return state
+
+    def show_state(self, state: S) -> str:
+        """Text of a state, as the command line prints and reads it."""
+        from mdpdice.statetext import show
+
+        return show(state)
+
+    def read_state(self, text: str) -> S:
+        """State of a text: the inverse of `show_state`.
+
+        Raises
+        ------
+        UnknownStateError
+            The text is not of the form that `show_state` writes.
+        """
+        from mdpdice.statetext import read
+
+        return cast("S", read(text, type(self)))
+
+    def infinite_reason(self) -> str | None:
+        """Why the value is known to be infinite, where the rules alone show it; else None."""
+        return None
+
+    def notes(self) -> list[str]:
+        """Remarks to print with an answer, such as a bound that the game derived."""
+        return []
+
+    @staticmethod
+    def of(
+        *,
+        start: S,
+        node: Callable[[S], Node[S, A]],
+        total: Number = 0,
+        discount: Number = 1,
+    ) -> Game[S, A]:
+        """Make a game of a start state and a function, for notebooks and tests."""
+        return _FunctionGame(start, node, total, discount)
+
+
+class _FunctionGame(Game[S, A]):
+    def __init__(self, start: S, node: Callable[[S], Node[S, A]], total: Number, discount: Number) -> None:
+        self._start = start
+        self._node = node
+        self.total = total  # type: ignore[misc]  # a class attribute elsewhere, one per object here
+        self.discount = discount
+
+    def start(self) -> S:
+        return self._start
+
+    def node(self, state: S, /) -> Node[S, A]:
+        return self._node(state)
+
+
+class ClassicMDP(Game[S, A]):
+    """A Markov decision process in the textbook form: actions, transitions, rewards.
+
+    A subclass defines `initial`, `actions`, `transition`, and where needed
+    `reward`, `terminal` and `discount`.
+    """
+
+    @abc.abstractmethod
+    def initial(self) -> S:
+        """State where the process starts."""
+
+    @abc.abstractmethod
+    def actions(self, state: S, /) -> Iterable[A]:
+        """Actions of a state that is not terminal."""
+
+    @abc.abstractmethod
+    def transition(self, state: S, action: A, /) -> Dist[S]:
+        """Distribution of the next state."""
+
+    def reward(self, state: S, action: A, target: S, /) -> Number:  # noqa: ARG002 - a default
+        """Reward of a transition."""
+        return 0
+
+    def terminal(self, state: S, /) -> bool:  # noqa: ARG002 - a default
+        """Whether the process ends in a state, with payoff 0."""
+        return False
+
+    def start(self) -> S:
+        return self.initial()
+
+    def node(self, state: S, /) -> Node[S, A]:
+        if self.terminal(state):
+            return end()
+        return decide([(action, self._option(state, action)) for action in self._actions(state)])
+
+    def _actions(self, state: S) -> Iterable[A]:
+        actions = self.actions(state)
+        if isinstance(actions, set | frozenset):
+            msg = "actions() gives a set, whose order changes from run to run; sort it into a list"
+            raise NonDeterministicGameError(msg, state=state)
+        return actions
+
+    def _option(self, state: S, action: A) -> Edge[S]:
+        try:
+            return roll(
+                self.transition(state, action), lambda target: go(target, reward=self.reward(state, action, target))
+            )
+        except MdpDiceError as error:
+            raise error.at(state, action) from error.__cause__
+        except Exception as error:
+            msg = f"transition() or reward() raised {type(error).__name__}: {error}"
+            raise GameError(msg, state=state, action=action) from error
