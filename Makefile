@@ -34,12 +34,12 @@ $(BIN)/python:
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@echo 'Installing mdpdice into $(VENV); the first time this takes a minute or two.'
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install -qq --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo 'Installing mdpdice and its development tools into $(VENV); the first time this takes a few minutes.'
-	$(BIN)/python -m pip install --quiet --editable '.[dev,docs,plot]'
+	$(BIN)/python -m pip install -qq --editable '.[dev,docs,plot]'
 	@touch $@ $(VENV)/.installed
 
 # --- Use ---
@@ -84,14 +84,14 @@ define test_wheel
 	scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && \
 	$(BIN)/python -m build --outdir "$$scratch/dist" . && \
 	"$(1)" -m venv "$$scratch/venv" && \
-	"$$scratch/venv/bin/python" -m pip install --quiet "$$(echo "$$scratch"/dist/*.whl)[dev,plot]" && \
+	"$$scratch/venv/bin/python" -m pip install -qq "$$(echo "$$scratch"/dist/*.whl)[dev,plot]" && \
 	"$$scratch/venv/bin/python" -m pip list 2>/dev/null | grep -i -E '^(mdpdice|numpy|pulp) ' && \
 	cd "$$scratch" && venv/bin/python -P -m pytest -p no:cacheprovider "$(CURDIR)/tests"
 endef
 
 test-slow: $(VENV)/.installed-dev
 	$(BIN)/pytest -m slow
-	$(BIN)/python -m pip install --quiet '$(PYRIGHT)'
+	$(BIN)/python -m pip install -qq '$(PYRIGHT)'
 	$(BIN)/python .ci/link_tree.py
 	cd .typed && ../$(BIN)/pyright --pythonpath ../$(BIN)/python
 	$(call test_wheel,$(BIN)/python)
