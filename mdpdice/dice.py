@@ -21,6 +21,7 @@ References
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -58,14 +59,18 @@ def die(faces: int) -> Dist[int]:
     >>> die(6).mean()
     Fraction(7, 2)
     """
-    if isinstance(faces, bool) or not isinstance(faces, int) or faces < 1:
+    try:
+        n = 0 if isinstance(faces, bool) else operator.index(faces)
+    except TypeError:
+        n = 0
+    if n < 1:
         raise GameError(
             f"die() needs a whole number of faces of at least 1, not {faces!r}; for other faces write"
             " uniform([...]), for a weighted die Dist({face: weight})",
             value=faces,
             limit=1,
         )
-    return uniform(range(1, faces + 1))
+    return uniform(range(1, n + 1))
 
 
 d6: Dist[int] = die(6)

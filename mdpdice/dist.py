@@ -39,7 +39,6 @@ import numpy.typing as npt
 from mdpdice.errors import (
     EmptySupportError,
     GameError,
-    MdpDiceError,
     NonDeterministicGameError,
     ProbabilityRangeError,
     ProbabilitySumError,
@@ -191,7 +190,9 @@ class Dist(Generic[T_co]):
         return _mixture([as_dist(f(x)) for x in self.outcomes], self.weights, self.defect)
 
     @staticmethod
-    def mix(parts: Mapping[Dist[U], Weight] | Iterable[tuple[DistLike[U], Weight]]) -> Dist[U]:
+    def mix(
+        parts: Mapping[Dist[U], Weight] | DistLike[DistLike[U]] | Iterable[tuple[DistLike[U], Weight]],
+    ) -> Dist[U]:
         """Return the mixture of several distributions.
 
         Parameters
@@ -258,7 +259,7 @@ class Dist(Generic[T_co]):
             return NotImplemented
         if self is other:
             return True
-        if self.total != other.total or len(self) != len(other):
+        if self.total != other.total:  # with equal totals, equal weights here leave none over there
             return False
         places = other._places()
         for outcome, weight in zip(self.outcomes, self.weights, strict=True):
@@ -394,10 +395,10 @@ def as_dist(dist: DistLike[T]) -> Dist[T]:
     return Dist(dist)
 
 
-def same_kind(a: object, b: object) -> bool:
+def same_kind(a: Any, b: Any) -> bool:
     """Tell whether two values that are equal in Python also have the same types all the way down.
 
-    ``1 == True == 1.0`` and two named tuples of different classes with the same fields are equal and
+    ``1 == True == 1.0``, and two named tuples of different classes with the same fields are equal and
     hash alike, so a dictionary takes one for the other.  Where values stand for outcomes or states
     that would mix them up without a word; this function tells them apart.
 
@@ -414,25 +415,24 @@ def same_kind(a: object, b: object) -> bool:
     """
     if a is b:
         return True
-    kind = type(a)
+    kind: Any = type(a)
     if kind is not type(b):
         return False
     if kind in _ATOMS:
         return True
     if isinstance(a, tuple):
-        return all(itertools.starmap(same_kind, zip(a, b, strict=False)))  # type: ignore[call-overload]
+        return all(itertools.starmap(same_kind, zip(a, b, strict=False)))
     if isinstance(a, frozenset):
-        twin = {x: x for x in b}  # type: ignore[attr-defined]
+        twin = {x: x for x in b}
         return all(same_kind(x, twin[x]) for x in a)
     # Fields that equality ignores are no part of the value.
-    fields: Iterable[Any]
     if hasattr(kind, "__attrs_attrs__"):
-        fields = (field for field in kind.__attrs_attrs__ if field.eq)
+        names = [field.name for field in kind.__attrs_attrs__ if field.eq]
     elif hasattr(kind, "__dataclass_fields__"):
-        fields = (field for field in kind.__dataclass_fields__.values() if field.compare)
+        names = [field.name for field in kind.__dataclass_fields__.values() if field.compare]
     else:
         return True
-    return all(same_kind(getattr(a, field.name, None), getattr(b, field.name, None)) for field in fields)
+    return all(same_kind(getattr(a, name, None), getattr(b, name, None)) for name in names)
 
 
 _ATOMS = frozenset({int, str, bool, float, bytes, type(None), Fraction, Dist})
@@ -447,11 +447,10 @@ def _split(weights: Any) -> tuple[list[Any], list[Any]]:
     if type(weights) is dict:
         return list(weights), list(weights.values())
     _refuse_set(weights)
-    items = getattr(weights, "items", None)
     outcomes: list[Any] = []
     given: list[Any] = []
     try:
-        for outcome, weight in items() if callable(items) else weights:
+        for outcome, weight in weights.items() if hasattr(weights, "items") else weights:
             outcomes.append(outcome)
             given.append(weight)
     except (TypeError, ValueError) as error:
@@ -478,27 +477,23 @@ def _integers(given: list[Any]) -> tuple[list[int], Fraction]:
 
     The rule is in the module's text: all ints are relative, otherwise they are probabilities.
     """
-    defect = _ZERO
-    if set(map(type, given)) <= _INT:
-        integers = given
-    else:
-        ratios = [_ratio_of_weight(weight) for weight in given]
-        integers, denominator = _common(ratios)
+    integers, one = given, 0  # what probabilities have to sum to; 0 where the weights are relative
+    if not set(map(type, given)) <= _INT:
+        integers, denominator = _common([_ratio_of_weight(weight) for weight in given])
+        if not all(isinstance(weight, int | np.integer) for weight in given):
+            one = denominator
     if integers and min(integers) < 0:
         raise _range_error(next(weight for weight in given if weight < 0))
     total = sum(integers)
     if not total:
-        raise EmptySupportError(
-            "a distribution needs an outcome of positive weight; leave the draw out where nothing can happen"
-        )
-    if integers is not given and not all(isinstance(weight, int | np.integer) for weight in given):
-        error = Fraction(total, denominator) - 1
-        # Every float64 in [0, 1] is off by at most 2^-54; the factor is room for a sum, a
-        # division or a product on the way to it.
-        if abs(error) > Fraction(8 * len(given), 2**53):
-            if abs(error) > SUM_TOLERANCE:
-                raise _sum_error(error + 1)
-            defect = error
+        raise _empty_error()
+    # Rounding to float64 moves a number in [0, 1] by 2^-54 at most; the factor 8 is room for a sum, a
+    # division or a product on the way to it.  Compared in integers: most sums are exact.
+    if not one or abs(total - one) << 53 <= 8 * len(given) * one:
+        return integers, _ZERO
+    defect = Fraction(total - one, one)
+    if abs(defect) > SUM_TOLERANCE:
+        raise _sum_error(defect + 1)
     return integers, defect
 
 
@@ -513,8 +508,6 @@ def _merged(outcomes: Iterable[T], weights: Iterable[int]) -> tuple[tuple[T, ...
         new = len(kept)
         try:
             at = index.setdefault(outcome, new)
-        except MdpDiceError:
-            raise
         except TypeError as error:
             raise GameError(
                 f"the outcome {outcome!r} is not hashable ({error}); use a tuple instead of a list, a"
@@ -529,9 +522,7 @@ def _merged(outcomes: Iterable[T], weights: Iterable[int]) -> tuple[tuple[T, ...
                 raise collision_error(kept[at], outcome)
             sums[at] += weight
     if not kept:
-        raise EmptySupportError(
-            "a distribution needs an outcome of positive weight; leave the draw out where nothing can happen"
-        )
+        raise _empty_error()
     divisor = math.gcd(*sums)
     return tuple(kept), tuple(sums) if divisor == 1 else tuple(w // divisor for w in sums)
 
@@ -584,7 +575,7 @@ def _common(ratios: list[tuple[int, int]]) -> tuple[list[int], int]:
 
 def _ratio_of_weight(weight: Any) -> tuple[int, int]:
     """Return a weight as numerator and denominator, exactly."""
-    if isinstance(weight, bool | np.bool_) or not isinstance(weight, _NUMBERS):
+    if not isinstance(weight, _NUMBERS) or isinstance(weight, bool):
         raise GameError(
             f"the weight {weight!r} is not a number; weights are int, float or Fraction ({_REMEDY}), and a"
             " bool is written int(flag)",
@@ -598,9 +589,7 @@ def _ratio_of_weight(weight: Any) -> tuple[int, int]:
 
 def _ratio_of_outcome(value: Any) -> tuple[int, int]:
     """Return an outcome as numerator and denominator, exactly; bools are 0 and 1."""
-    if isinstance(value, np.bool_):
-        return int(value), 1
-    if not isinstance(value, _NUMBERS):
+    if not isinstance(value, (*_NUMBERS, np.bool_)):
         raise GameError(
             f"the mean needs numbers, not {value!r}; give mean() a function that makes them numbers",
             value=value,
@@ -612,15 +601,21 @@ def _ratio_of_outcome(value: Any) -> tuple[int, int]:
 
 
 def _ratio(number: Any) -> tuple[int, int]:
-    if isinstance(number, int | np.integer):  # numpy's have no as_integer_ratio, and would overflow
+    if isinstance(number, int | np.integer | np.bool_):  # numpy's have no such method, and overflow
         return int(number), 1
-    numerator, denominator = number.as_integer_ratio()
+    numerator, denominator = number.as_integer_ratio()  # of numpy ints, for a Fraction made of them
     return int(numerator), int(denominator)
 
 
 _NUMBERS = (int, float, Fraction, Decimal, np.integer, np.floating)
 _INT = frozenset({int})
 _ZERO = Fraction(0)
+
+
+def _empty_error() -> EmptySupportError:
+    return EmptySupportError(
+        "a distribution needs an outcome of positive weight; leave the draw out where nothing can happen"
+    )
 
 
 def _range_error(weight: Any) -> ProbabilityRangeError:
