@@ -316,6 +316,7 @@ def test_equality_compares_types():
     assert Dist({1: 1}) != Dist({True: 1})
     assert Dist({(Day(1, 2), 0): 1}) != Dist({(Night(1, 2), 0): 1})
     assert Dist({1: 1, 2: 1}) != Dist({1: 1, 3: 1})
+    assert Dist({1: 1}) != Dist({1: 1, 2: 1})
     assert Dist({1: 1, 2: 2}) != Dist({1: 2, 2: 1})
     assert Dist({1: 1, 2: 2}) != Dist({1: 1, 2: 1, 3: 1})
     assert Dist({1: 1}) != {1: 1}
