@@ -1,0 +1,22 @@
+"""Farkle, with the rules of Kingdom Come: Deliverance and of Patch Products."""
+
+from mdpdice.games.farkle.dice_table import Die, UnknownDieError, find_die, load_dice
+from mdpdice.games.farkle.game import KcdFarkle
+from mdpdice.games.farkle.rules import JOKER, KCD, PATCH, Rules
+from mdpdice.games.farkle.states import Bank, Choose, Keep, Ready
+
+__all__ = [
+    "JOKER",
+    "KCD",
+    "PATCH",
+    "Bank",
+    "Choose",
+    "Die",
+    "KcdFarkle",
+    "Keep",
+    "Ready",
+    "Rules",
+    "UnknownDieError",
+    "find_die",
+    "load_dice",
+]

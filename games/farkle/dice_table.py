@@ -18,16 +18,17 @@ import difflib
 import functools
 import importlib.resources
 import math
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 import attrs
-
-from mdpdice.dist import Dist
-from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.farkle.rules import JOKER
 
-__all__ = ["ORDINARY", "Die", "UnknownDieError", "find_die", "load_dice"]
+from mdpdice import Dist
+from mdpdice.errors import GameError, UnknownStateError
+
+__all__ = ["ORDINARY", "Die", "UnknownDieError", "find_die", "load_dice", "read_die", "same_name"]
 
 _FACES = 6
 _ALIASES = {
@@ -66,7 +67,7 @@ class Die:
     """
 
     name: str
-    weights: tuple[int, ...] = attrs.field(converter=tuple)
+    weights: tuple[int, ...]
     joker: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -135,15 +136,47 @@ def find_die(name: str) -> Die:
         found = _matching(dice.values(), ["kcd2", "a"], wanted)
     if not found:
         nearest = _nearest(_plain(name), dice)
-        raise UnknownDieError(
-            f"no die is called {name!r}; the nearest are {', '.join(nearest)}", value=name
-        )
+        raise UnknownDieError(f"no die is called {name!r}; the nearest are {', '.join(nearest)}", value=name)
     if len({_chances(die) for die in found}) > 1:
         names = ", ".join(die.name for die in found)
         raise UnknownDieError(
             f"{name!r} may be any of {names}, and their chances differ; give game and edition too", value=name
         )
     return found[0]
+
+
+def same_name(a: str, b: str) -> bool:
+    """Tell whether two names of dice are the same up to case, space and the form of apostrophes."""
+    return _plain(a) == _plain(b)
+
+
+def read_die(text: str) -> Die:
+    """Return a die of the table by its name, or a new one by its name and weights.
+
+    Parameters
+    ----------
+    text : str
+        A name as `find_die` takes it, or ``name=w1:w2:w3:w4:w5:w6``.
+
+    Raises
+    ------
+    UnknownDieError
+        No die has this name, or several have.
+    GameError
+        The weights are not six whole numbers.
+
+    Examples
+    --------
+    >>> from mdpdice.games.farkle.dice_table import read_die
+    >>> read_die("loaded=1:1:1:1:1:5")
+    Die(name='loaded', weights=(1, 1, 1, 1, 1, 5), joker=False)
+    """
+    name, given, weights = (part.strip() for part in text.partition("="))
+    if not given:
+        return find_die(name)
+    if not re.fullmatch(r"\d+(:\d+){5}", weights):
+        raise GameError(f"{text!r}: write six whole numbers as weights, as in {name}=1:1:1:1:1:5", value=text)
+    return Die(name, tuple(map(int, weights.split(":"))))
 
 
 def _plain(text: str) -> str:

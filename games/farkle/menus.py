@@ -1,4 +1,4 @@
-"""Menus: what a roll offers, instead of the faces it shows.
+r"""Menus: what a roll offers, instead of the faces it shows.
 
 For the rest of a turn only two things about a roll matter: the *menu*, that is
 the set of pairs (points, dice to roll next) over its legal selections, and the
@@ -33,11 +33,11 @@ from typing import Any, NamedTuple, TypeAlias, final
 import attrs
 import numpy as np
 import numpy.typing as npt
-
-from mdpdice.dice import pool
-from mdpdice.dist import Dist
 from mdpdice.games.farkle.dice_table import Die
 from mdpdice.games.farkle.rules import JOKER, Counts, Rules, counts_of, pack
+
+from mdpdice import Dist, pool
+from mdpdice.errors import UnknownStateError
 
 __all__ = ["DiceLeft", "Keep", "Menu", "MenuBook", "Rolls", "menu_book"]
 
@@ -100,12 +100,20 @@ class Menu:
         >>> Menu.of(100, [(50, 1), (100, 6)]) is Menu.of(100, [(100, 6), (50, 1)])
         True
         """
-        ordered = tuple(sorted((Keep(*keep) for keep in keeps), key=lambda keep: (-keep.points, str(keep.dice))))
+        ordered = tuple(
+            sorted((Keep(*keep) for keep in keeps), key=lambda keep: (-keep.points, str(keep.dice)))
+        )
         # setdefault is atomic: two threads get the same object.
         return _INTERNED.setdefault((best, ordered), Menu(best, ordered))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Menu is immutable; {name!r} cannot be set")
+
+    def __eq__(self, other: object) -> bool:
+        # Interned, so identity is equality of contents.  Python's own identity hash is the fast one.
+        return self is other
+
+    __hash__ = object.__hash__
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Menu.of, (self.best, self.keeps)
@@ -198,6 +206,27 @@ class MenuBook:
         offers = self._offers([roll], tuple(map(len, roll)))
         return offers.menu(offers.keys[0])
 
+    def example(self, menu: Menu) -> Symbols:
+        """Return a roll that offers a menu.
+
+        Raises
+        ------
+        UnknownStateError
+            No roll of these dice does.
+        """
+        found = self._examples.get(menu)
+        if found is None:
+            raise UnknownStateError(f"no roll of these dice offers {menu!r}", value=menu)
+        return found
+
+    @functools.cached_property
+    def _examples(self) -> Mapping[Menu, Symbols]:
+        examples: dict[Menu, Symbols] = {}
+        for counts in itertools.product(*(range(number + 1) for number in self.full)):
+            if any(counts):
+                examples = {**self.rolls(self.left(counts)).examples, **examples}
+        return examples
+
     def _all_rolls(self, counts: tuple[int, ...]) -> Rolls:
         thrown = [_throws(die, number) for die, number in zip(self.kinds, counts, strict=True)]
         rolls = list(itertools.product(*(throw.outcomes for throw in thrown)))
@@ -237,7 +266,7 @@ class MenuBook:
             if any(left):
                 columns.setdefault(self.left(tuple(left)), []).append(subset)
         if self.keep_all:
-            columns[self.left(self.full)] = columns.get(self.left(self.full), []) + [(1 << dice) - 1]
+            columns[self.left(self.full)] = [*columns.get(self.left(self.full), []), (1 << dice) - 1]
         keys = [best[:, None]]
         owners: list[DiceLeft] = []
         for after, subsets in columns.items():
@@ -269,9 +298,7 @@ class _Offers:
     owners: list[DiceLeft]
 
     def menu(self, key: Ints) -> Menu:
-        return Menu.of(
-            int(key[0]), [(int(key[at + 1]), self.owners[at]) for at in np.flatnonzero(key[1:])]
-        )
+        return Menu.of(int(key[0]), [(int(key[at + 1]), self.owners[at]) for at in np.flatnonzero(key[1:])])
 
 
 _UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER + 1)], dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Scoring rules of Farkle, as data.
+r"""Scoring rules of Farkle, as data.
 
 A rule set is a table of *patterns*.  A pattern is a short text, one character
 per die: a digit stands for that face, and equal letters stand for equal faces,
@@ -10,9 +10,9 @@ be partitioned into combinations of the table with no die left over, and its
 score is the largest sum over all such partitions.  Let :math:`b(v)` be the
 score of the count vector :math:`v` (dice per face) and :math:`K` the table; then
 
-.. math:: b(0) = 0, \\qquad b(v) = \\max_{k \\in K,\\, k \\le v} \\; points(k) + b(v - k),
+.. math:: b(0) = 0, \qquad b(v) = \max_{k \in K,\, k \le v} \; points(k) + b(v - k),
 
-with :math:`-\\infty` (not legal) where no :math:`k` fits.  The recursion is run
+with :math:`-\infty` (not legal) where no :math:`k` fits.  The recursion is run
 forwards from 0, so only legal selections are ever visited.
 
 *Jokers.*  A joker (the devil's head of Kingdom Come: Deliverance) completes a
@@ -60,7 +60,9 @@ def counts_of(symbols: Iterable[int]) -> Counts:
     counts = [0] * JOKER
     for symbol in symbols:
         if not 1 <= symbol <= JOKER:
-            raise GameError(f"a die shows a face from 1 to 6 (or a joker, {JOKER}), not {symbol!r}", value=symbol)
+            raise GameError(
+                f"a die shows a face from 1 to 6 (or a joker, {JOKER}), not {symbol!r}", value=symbol
+            )
         counts[symbol - 1] += 1
     return tuple(counts)
 

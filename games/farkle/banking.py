@@ -1,0 +1,166 @@
+r"""When banking is optimal, whatever happens next: a bound on the points at risk.
+
+A turn without a cap has infinitely many states, since the points at risk grow
+without limit.  But the more there is to lose, the worse it is to roll.
+
+Let a set of dice :math:`D` bust with probability :math:`\beta(D)`, and let
+:math:`b(m)` be the best points of a menu :math:`m`.
+
+*Sets that can bust.*  Suppose :math:`\beta(D) > 0` for every set that can come
+up in a turn, and let
+
+.. math:: B = \max_D \frac{E[b(m)]}{\beta(D)} .
+
+Put :math:`u(p) = p` for a player who may bank :math:`p \ge B` points or roll some
+`D`.  Rolling and then banking the best is worth :math:`(1 - \beta) p + E[b] \le p`,
+so :math:`u` is a supersolution of the optimality equation above `B`: nothing that
+a player can do is worth more than banking at once [1]_.  So a turn may end as
+soon as `B` is reached, exactly.
+
+*Sets that never bust.*  Let `Z` be the sets with :math:`\beta(D) = 0`; rolling
+them is free.  Call a set *safe* if a player who rolls it can choose, for every
+menu, to go on with a safe set.  If a safe set can come up, the value is infinite:
+go there, never bust, never stop.  Otherwise let :math:`h(D)`, for `D` in `Z`, be
+the most that can be won by rolling sets of `Z` only and then banking,
+
+.. math:: h(D) = E\bigl[ \hat b(m) \bigr], \qquad
+          \hat b(m) = \max\bigl(b(m), \max_{(s, D') \in m, D' \in Z} s + h(D')\bigr).
+
+Whatever the player does, `Z` is left after some time, so :math:`h` is finite; it
+is found by policy iteration in rationals.  The argument above then holds for
+:math:`u(p, D) = p + h(D)` and the bound with :math:`\hat b` for `b`: above it, a
+player rolls only what cannot bust.
+
+References
+----------
+.. [1] M. L. Puterman, *Markov Decision Processes*, Wiley 1994, theorem 7.2.2 (optimal values of
+   positive models are the least supersolutions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import attrs
+from mdpdice.games.farkle.menus import DiceLeft, Menu, MenuBook, Rolls
+
+from mdpdice import Dist
+
+__all__ = ["BankingBound", "banking_bound"]
+
+_Gains = Mapping[DiceLeft, Fraction]
+
+
+@attrs.frozen
+class BankingBound:
+    """Where a turn may end.
+
+    Parameters
+    ----------
+    points : Fraction or None
+        From that many points at risk on, only sets that never bust are rolled.
+        None if the value is infinite.
+    dice : int or tuple of int
+        The set of dice that needs the bound; if the value is infinite, a set
+        that can be rolled for ever.
+    sure : frozenset
+        The sets that never bust.
+    """
+
+    points: Fraction | None
+    dice: DiceLeft
+    sure: frozenset[DiceLeft]
+
+
+def banking_bound(book: MenuBook) -> BankingBound:
+    """Return the bound for the dice of a book (see the module's text)."""
+    rolls = _reachable(book)
+    sure = {dice: found for dice, found in rolls.items() if not found.bust}
+    safe = _safe(sure)
+    if safe:
+        return BankingBound(None, next(iter(safe)), frozenset(sure))
+    gains = _sure_gains(sure)
+    bounds = {
+        dice: found.menus.mean(lambda menu: _worth(menu, gains)) / found.bust
+        for dice, found in rolls.items()
+        if found.bust
+    }
+    worst = max(bounds, key=bounds.__getitem__)
+    return BankingBound(bounds[worst], worst, frozenset(sure))
+
+
+def _reachable(book: MenuBook) -> dict[DiceLeft, Rolls]:
+    """Return the rolls of all sets of dice that can come up, the full set first."""
+    start = book.left(book.full)
+    found = {start: book.rolls(start)}
+    todo = [start]
+    for dice in todo:
+        for menu in found[dice].menus:
+            for keep in menu.keeps:
+                if keep.dice not in found:
+                    found[keep.dice] = book.rolls(keep.dice)
+                    todo.append(keep.dice)
+    return found
+
+
+def _safe(sure: Mapping[DiceLeft, Rolls]) -> dict[DiceLeft, Rolls]:
+    """Return the largest family of sets that can be rolled for ever without a bust."""
+    safe = dict(sure)
+    while True:
+        left = {
+            dice: rolls
+            for dice, rolls in safe.items()
+            if all(any(keep.dice in safe for keep in menu.keeps) for menu in rolls.menus)
+        }
+        if len(left) == len(safe):
+            return safe
+        safe = left
+
+
+def _plan(menu: Menu, gains: _Gains) -> tuple[int, DiceLeft | None]:
+    """Return the points to take from a menu and the set of `gains` to roll next, or None to bank."""
+    best = Fraction(menu.best)
+    plan: tuple[int, DiceLeft | None] = (menu.best, None)
+    for points, dice in menu.keeps:
+        if dice in gains and points + gains[dice] > best:
+            best, plan = points + gains[dice], (points, dice)
+    return plan
+
+
+def _worth(menu: Menu, gains: _Gains) -> Fraction:
+    points, dice = _plan(menu, gains)
+    return points + (Fraction(0) if dice is None else gains[dice])
+
+
+def _sure_gains(sure: Mapping[DiceLeft, Rolls]) -> _Gains:
+    """Return `h` of the module's text, by policy iteration; every policy leaves `sure` some day."""
+    gains: _Gains = dict.fromkeys(sure, Fraction(0))
+    while (improved := _improve(sure, gains)) != gains:
+        gains = improved
+    return gains
+
+
+def _improve(sure: Mapping[DiceLeft, Rolls], gains: _Gains) -> _Gains:
+    """Return the gains of the policy that is best against some other gains."""
+    return _evaluate({dice: rolls.menus.map(lambda menu: _plan(menu, gains)) for dice, rolls in sure.items()})
+
+
+def _evaluate(plans: Mapping[DiceLeft, Dist[tuple[int, DiceLeft | None]]]) -> _Gains:
+    """Solve ``h(D) = E[points] + sum of P(next = D') h(D')`` by elimination, in rationals."""
+    sets = list(plans)
+    # One row per set: its coefficients of h, then the constant.
+    rows = []
+    for dice, plan in plans.items():
+        follow = plan.map(lambda step: step[1])
+        rows.append(
+            [Fraction(one == dice) - follow.prob(one) for one in sets] + [plan.mean(lambda step: step[0])]
+        )
+    for at in range(len(sets)):
+        # A policy that leaves `sure` makes the matrix an M-matrix: its pivots are positive.
+        pivot = [entry / rows[at][at] for entry in rows[at]]
+        for other, row in enumerate(rows):
+            if other != at and row[at]:
+                rows[other] = [entry - row[at] * unit for entry, unit in zip(row, pivot, strict=True)]
+        rows[at] = pivot
+    return {dice: row[-1] for dice, row in zip(sets, rows, strict=True)}

@@ -1,0 +1,326 @@
+r"""One turn of Farkle, with the rules of Kingdom Come: Deliverance or any others.
+
+A turn: roll all dice.  Set aside dice that score; a roll that scores nothing
+busts, and the points of the turn are lost.  After every roll either bank the
+points or roll the dice that are left; when all dice have been set aside, all of
+them are rolled again (hot dice).
+
+States are `Ready` (some dice are about to be rolled) and `Choose` (a roll lies
+on the table, as its menu).  The optimality equations are, with `p` the points
+at risk, `D` the dice to roll and `m` a menu,
+
+.. math::
+
+   V(D, p) &= \sum_m P_D(m) \, V(m, p), \qquad V(\text{bust}, p) = 0, \\
+   V(m, p) &= \max\bigl(p + b(m), \; \max_{(s, D') \in m} V(D', p + s)\bigr).
+
+Banking takes the best points `b(m)` of a roll, since a payoff never falls in the
+points.  With at most `n` rolls (``horizon=n``) the value is the seed program's
+Optimal_n.
+
+*Where a turn ends.*  With ``cap=N`` it ends when the points reach `N`; the payoff
+is the points (``at_cap="stop"``) or at most `N` (``at_cap="clip"``).  Without a
+cap it ends at the bound above which banking is proved optimal
+(`mdpdice.games.farkle.banking`).
+
+*The defects of a public solver* (``defects="public-solver"``).  The first public
+solver of this game computes, for the gain :math:`O_n` of at most `n` rolls,
+
+.. math:: O_n(p, D) = \sum_{roll} P(roll) \max\bigl(b(roll), H_{n-1}(p, roll')\bigr) - p \, \beta(D),
+
+where the ways to roll on, `H`, read another roll :math:`roll'`: its decoder takes
+every face `f` for :math:`\min(6, f + 1)`.  `H` has no test for a bust, and never
+offers all dice.  Put :math:`A_n = p + O_n`: that is an ordinary turn again, in
+which every roll costs :math:`p \, \beta(D)` and then cannot bust, so it is declared
+here like any other game and runs on the same solvers.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable
+from typing import Literal
+
+import attrs
+from mdpdice.games.farkle.banking import BankingBound, banking_bound
+from mdpdice.games.farkle.dice_table import ORDINARY, Die, read_die
+from mdpdice.games.farkle.menus import DiceLeft, MenuBook, menu_book
+from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, RULES, Rules
+from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
+from mdpdice.games.farkle.text import read_state, show_state
+
+from mdpdice import Edge, Game, Node, decide, end, go, roll
+from mdpdice.errors import GameError
+
+__all__ = ["KcdFarkle"]
+
+_MISREAD = (2, 3, 4, 5, 6, 6, JOKER)
+_GRID = 50  # the public solver tabulates the points in steps of 50
+
+
+def _rules(rules: Rules | str) -> Rules:
+    if isinstance(rules, Rules):
+        return rules
+    if rules not in RULES:
+        raise GameError(f"there are no rules {rules!r}; shipped are {', '.join(RULES)}", value=rules)
+    return RULES[rules]
+
+
+def _dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
+    if isinstance(dice, str):
+        dice = int(dice) if dice.strip().isdecimal() else [name.strip() for name in dice.split(",")]
+    if isinstance(dice, int):
+        # One more than the most is enough to be refused below.
+        chosen = (ORDINARY,) * min(dice, MAX_DICE + 1)
+    elif isinstance(dice, Die):
+        chosen = (dice,)
+    else:
+        chosen = tuple(one if isinstance(one, Die) else read_die(one) for one in dice)
+    if not 1 <= len(chosen) <= MAX_DICE:
+        raise GameError(
+            f"dice={dice!r}: a turn is played with 1 to {MAX_DICE} dice", value=dice, limit=MAX_DICE
+        )
+    by_name: dict[str, Die] = {}
+    for die in chosen:
+        if by_name.setdefault(die.name, die) != die:
+            raise GameError(
+                f"two different dice are called {die.name!r}; give every kind its name", value=die
+            )
+    return chosen
+
+
+def _cap(cap: int | str | None) -> int | None:
+    if isinstance(cap, str):
+        if cap.strip().casefold() == "none":
+            return None
+        if not cap.strip().isdecimal():
+            raise GameError(f"cap={cap}: write a whole number of points, or none", value=cap)
+        cap = int(cap)
+    if cap is not None and cap <= 0:
+        raise GameError(f"cap={cap}: the cap is a positive number of points, or none", value=cap, limit=1)
+    return cap
+
+
+def _flag(flag: bool | str) -> bool:
+    if isinstance(flag, str):
+        if flag.strip().casefold() not in ("true", "false"):
+            raise GameError(f"{flag!r} is neither true nor false", value=flag)
+        return flag.strip().casefold() == "true"
+    return flag
+
+
+@attrs.frozen
+class KcdFarkle(Game[State, Action]):
+    """One turn of Farkle, to win as many points as possible.
+
+    Parameters
+    ----------
+    rules : Rules or {"kcd", "patch"}
+        What scores.
+    dice : int, or names or `Die` objects, as a list or separated by commas
+        A number of ordinary dice, or the dice one by one; see
+        `mdpdice.games.farkle.dice_table.read_die` for names.
+    cap : int or None
+        The turn ends when its points reach the cap.  None (``"none"``) plays
+        without one, up to the bound above which banking is proved optimal.
+    at_cap : {"stop", "clip"}
+        What a turn pays that went over the cap: all its points, or the cap.
+    hot_dice : bool
+        Whether all dice are rolled again when all have been set aside; if not,
+        the points are banked then.
+    defects : {"none", "public-solver"}
+        Play by the defective rules of the first public solver (see the module's
+        text): without hot dice, whatever `hot_dice` says.
+
+    Raises
+    ------
+    GameError
+        A parameter is out of its range.
+    UnknownDieError
+        No die has a name that was given, or several have.
+
+    Examples
+    --------
+    >>> from mdpdice import explore
+    >>> from mdpdice.games.farkle import KcdFarkle
+    >>> network = explore(KcdFarkle(dice=2, cap=500))
+    """
+
+    rules: Rules = attrs.field(
+        default=KCD, converter=_rules, metadata={"help": "scoring rules: kcd or patch"}
+    )
+    dice: tuple[Die, ...] = attrs.field(
+        default=MAX_DICE,
+        converter=_dice,
+        metadata={
+            "help": "a number of ordinary dice, or dice separated by commas: Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5"
+        },
+    )
+    cap: int | None = attrs.field(
+        default=6000,
+        converter=_cap,
+        metadata={"help": "points at which the turn ends, or none to play on as long as that can be optimal"},
+    )
+    at_cap: Literal["stop", "clip"] = attrs.field(
+        default="stop",
+        metadata={"help": "what a turn over the cap pays: stop = its points, clip = the cap"},
+    )
+    hot_dice: bool = attrs.field(
+        default=True,
+        converter=_flag,
+        metadata={"help": "whether all dice are rolled again after all have been set aside"},
+    )
+    defects: Literal["none", "public-solver"] = attrs.field(
+        default="none",
+        metadata={"help": "public-solver: the defective rules that the first public solver computes"},
+    )
+
+    def __attrs_post_init__(self) -> None:
+        for name, allowed in (("at_cap", ("stop", "clip")), ("defects", ("none", "public-solver"))):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise GameError(f"{name}={value!r}: choose one of {', '.join(allowed)}", value=value)
+        if self.defective and (self.cap is None or self.at_cap != "stop" or self.cap <= _GRID):
+            raise GameError(
+                "defects='public-solver' is about a table of points below a cap: it needs cap=N and at_cap='stop'",
+                value=self.cap,
+            )
+
+    # --- what follows from the parameters -------------------------------------
+
+    @property
+    def defective(self) -> bool:
+        """Whether the game is played by the rules of the defective solver."""
+        return self.defects != "none"
+
+    @functools.cached_property
+    def kinds(self) -> tuple[Die, ...]:
+        """The different dice, in the order of their first appearance."""
+        return tuple(dict.fromkeys(self.dice))
+
+    @functools.cached_property
+    def book(self) -> MenuBook:
+        """The menus of all sets of dice."""
+        return menu_book(
+            self.rules,
+            self.kinds,
+            tuple(self.dice.count(kind) for kind in self.kinds),
+            keep_all=self.hot_dice and not self.defective,
+            misread=_MISREAD if self.defective else None,
+        )
+
+    @functools.cached_property
+    def all_dice(self) -> DiceLeft:
+        """The full set of dice, as states hold it."""
+        return self.book.left(self.book.full)
+
+    @functools.cached_property
+    def banking_bound(self) -> BankingBound:
+        """The bound above which banking is optimal, without a cap."""
+        return banking_bound(self.book)
+
+    @functools.cached_property
+    def limit(self) -> int:
+        """Points at which a turn ends."""
+        if self.cap is not None:
+            return self.cap
+        bound = self.banking_bound.points
+        if bound is None:
+            raise GameError(f"{self.infinite_reason()}; give a cap", value=self.cap)
+        return math.ceil(bound)
+
+    def infinite_reason(self) -> str | None:
+        """Why a turn without a cap is worth infinitely many points, or None if it is not."""
+        if self.cap is not None or self.banking_bound.points is not None:
+            return None
+        return (
+            f"without a cap the value is infinite: {self._names(self.banking_bound.dice)} can be rolled"
+            " for ever without a bust"
+        )
+
+    def notes(self) -> list[str]:
+        """Remarks to print with an answer."""
+        found = []
+        if self.defective:
+            found.append(
+                "defects=public-solver: these are the numbers of a defective program, not of the game"
+            )
+        if self.cap is None:
+            found.append(self.infinite_reason() or self._bound_note())
+        return found
+
+    def _bound_note(self) -> str:
+        bound = self.banking_bound
+        assert bound.points is not None
+        note = (
+            f"cap=none: from {bound.points} = {float(bound.points):.10g} points on banking is proved optimal"
+            f" (E[best roll] / P(bust) is largest for {self._names(bound.dice)}), so the turn ends there"
+        )
+        if bound.sure:
+            note += f"; only the {len(bound.sure)} sets of dice that never bust are rolled above it"
+        return note
+
+    def _names(self, dice: DiceLeft) -> str:
+        if isinstance(dice, int):
+            return f"{dice} x {self.kinds[0].short_name}"
+        counted = zip(dice, self.kinds, strict=True)
+        return ", ".join(f"{number} x {kind.short_name}" for number, kind in counted if number)
+
+    # --- the game -------------------------------------------------------------
+
+    def start(self) -> State:
+        """All dice are about to be rolled, with no points at risk."""
+        return Ready(self.all_dice, 0)
+
+    def node(self, state: State, /) -> Node[State, Action]:
+        """A roll in `Ready`, a decision in `Choose` (see the module's text)."""
+        if isinstance(state, Ready):
+            dice, points = state
+            rolls = self.book.rolls(dice)
+            if self.defective:
+                return roll(rolls.menus, lambda menu: go(Choose(menu, points)), reward=-points * rolls.bust)
+            return roll(rolls.menus, lambda menu: go(Choose(menu, points)) if menu.best else end())
+        menu, points = state
+        limit = self.limit
+        bank = points + menu.best
+        if self.at_cap == "clip" and self.cap is not None:
+            bank = min(bank, self.cap)
+        options: dict[Action, Edge[State]] = {_bank(menu.best): end(bank)}
+        for keep in menu.keeps:
+            total = points + keep[0]
+            if total < limit:
+                options[keep] = _go_on(keep[1], total)
+            elif (beyond := self._beyond(keep[1], total)) is not None:
+                options[keep] = beyond
+        return decide(options)
+
+    def _beyond(self, dice: DiceLeft, total: int) -> Edge[State] | None:
+        """What rolling on leads to at or above the limit; None where it ends the turn or is not optimal."""
+        if self.defective:
+            # The table's index is clamped: the solver looks up the gain of its last row.
+            top = self.limit - _GRID
+            return go(Ready(dice, top), reward=total - top)
+        if self.cap is None and dice in self.banking_bound.sure:
+            # These dice cannot bust, so the points are out of danger: what goes over the limit is paid now.
+            return go(Ready(dice, self.limit), reward=total - self.limit)
+        return None
+
+    # --- states as text ---------------------------------------------------------
+
+    def show_state(self, state: State) -> str:
+        """Text of a state: ``roll=1,1,5 points=300`` or ``dice=3 points=300``."""
+        return show_state(self.book, state)
+
+    def read_state(self, text: str) -> State:
+        """State of a text (see `mdpdice.games.farkle.text`)."""
+        return read_state(self.book, text)
+
+
+_bank = functools.cache(Bank)
+
+
+@functools.cache
+def _go_on(dice: DiceLeft, points: int) -> Edge[State]:
+    """Roll on.  Many menus lead to one state, and finding its edge is faster than making it."""
+    return go(Ready(dice, points))

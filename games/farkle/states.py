@@ -1,0 +1,59 @@
+"""States and actions of a turn of Farkle."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+from mdpdice.games.farkle.menus import DiceLeft, Keep, Menu
+
+__all__ = ["Action", "Bank", "Choose", "Keep", "Ready", "State"]
+
+# Named tuples are made and hashed several times faster than attrs classes, which decides how fast
+# a game is explored.  These are never equal by accident: they differ in length or in their first field.
+
+
+class Ready(NamedTuple):
+    """Some dice are about to be rolled.
+
+    Attributes
+    ----------
+    dice : int or tuple of int
+        The number of dice, or where they are of several kinds the number of
+        each, in the order of `KcdFarkle.kinds`.
+    points : int
+        Points at risk.
+    """
+
+    dice: DiceLeft
+    points: int
+
+
+class Choose(NamedTuple):
+    """A roll that scores lies on the table.
+
+    Attributes
+    ----------
+    menu : Menu
+        What the roll offers.
+    points : int
+        Points at risk, without this roll.
+    """
+
+    menu: Menu
+    points: int
+
+
+class Bank(NamedTuple):
+    """End the turn and bank the points.
+
+    Attributes
+    ----------
+    points : int
+        The best score of this roll, which is added to those at risk.
+    """
+
+    points: int
+
+
+State: TypeAlias = Ready | Choose
+Action: TypeAlias = Bank | Keep

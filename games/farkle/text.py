@@ -1,0 +1,143 @@
+"""States of Farkle as text, for the command line.
+
+==================================  ===========================================
+``roll=1,1,5 points=300``           a roll on the table, 300 points at risk
+``roll=1@Odd die,5@Lucky die``      the same with dice of several kinds; without
+                                    ``points=`` there are none at risk
+``dice=3 points=300``               three dice are about to be rolled
+``dice=Odd die,Lucky die``          the same with dice of several kinds
+==================================  ===========================================
+
+A die is named by its full name (``kcd2/A/Odd die``), or by its short one where
+the dice of the game have one of that name only.  The devil's head of a joker die
+is its face 1: ``1@Devil's head die``; ``J`` is read too.
+
+Only the menu of a roll matters, so a state is shown with some roll that offers
+its menu, and reading the text gives that state again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from mdpdice.games.farkle.dice_table import Die, same_name
+from mdpdice.games.farkle.menus import MenuBook
+from mdpdice.games.farkle.rules import JOKER
+from mdpdice.games.farkle.states import Choose, Ready, State
+
+from mdpdice.errors import UnknownStateError
+
+__all__ = ["read_state", "show_state"]
+
+_FORM = "roll=1,1,5 points=300 (with several kinds of dice: roll=1@Odd die,5@Lucky die), or dice=3 points=300"
+_FIELD = re.compile(r"(roll|dice|points)\s*=\s*(.*?)\s*(?=(?:roll|dice|points)\s*=|$)")
+
+
+def show_state(book: MenuBook, state: State) -> str:
+    """Return the text of a state."""
+    if isinstance(state, Ready):
+        counts = book.counts(state.dice)
+        if len(counts) == 1:
+            return f"dice={counts[0]} points={state.points}"
+        names = [
+            _name(book, kind) for kind, count in zip(book.kinds, counts, strict=True) for _ in range(count)
+        ]
+        return f"dice={','.join(names)} points={state.points}"
+    shown = []
+    for kind, symbols in zip(book.kinds, book.example(state.menu), strict=True):
+        for symbol in symbols:
+            face = 1 if symbol == JOKER else symbol
+            shown.append(str(face) if len(book.kinds) == 1 else f"{face}@{_name(book, kind)}")
+    return f"roll={','.join(shown)} points={state.points}"
+
+
+def read_state(book: MenuBook, text: str) -> State:
+    """Return the state of a text.
+
+    Raises
+    ------
+    UnknownStateError
+        The text has another form, names a die or a face that the game does not
+        have, or the roll scores nothing, which ends the turn.
+    """
+    fields = _FIELD.findall(text)
+    values = dict(fields)
+    if _FIELD.sub("", text).strip() or len(values) < len(fields) or ("roll" in values) == ("dice" in values):
+        raise _error(f"{text!r} is not a state; write {_FORM}", text)
+    points = values.get("points", "0")
+    if not points.isdecimal():
+        raise _error(f"points={points}: write a whole number of points", text)
+    if "dice" in values:
+        return Ready(book.left(_read_dice(book, values["dice"], text)), int(points))
+    roll = _read_roll(book, values["roll"], text)
+    menu = book.menu(roll)
+    if not menu.best and book.misread is None:
+        raise _error(
+            f"the roll {values['roll']} scores nothing, so the turn is over and there is no choice", text
+        )
+    return Choose(menu, int(points))
+
+
+def _read_dice(book: MenuBook, listed: str, text: str) -> tuple[int, ...]:
+    if listed.isdecimal() and len(book.kinds) == 1:
+        counts: tuple[int, ...] = (int(listed),)
+    else:
+        thrown = Counter(_kind(book, name.strip(), text) for name in listed.split(","))
+        counts = tuple(thrown[kind] for kind in book.kinds)
+    _check_counts(book, counts, text)
+    return counts
+
+
+def _read_roll(book: MenuBook, listed: str, text: str) -> tuple[tuple[int, ...], ...]:
+    shown: dict[Die, list[int]] = {kind: [] for kind in book.kinds}
+    for token in listed.split("," if "," in listed or "@" in listed else None):
+        face, at, name = (part.strip() for part in token.partition("@"))
+        if at or len(book.kinds) == 1:
+            kind = _kind(book, name, text) if at else book.kinds[0]
+        else:
+            names = ", ".join(_name(book, kind) for kind in book.kinds)
+            raise _error(
+                f"{token!r}: say which die shows it, as in {face}@{_name(book, book.kinds[0])}: {names}", text
+            )
+        symbol = (
+            JOKER if face.upper() == "J" else kind.symbol(int(face)) if re.fullmatch("[1-6]", face) else 0
+        )
+        if symbol not in kind.symbols():
+            raise _error(f"{_name(book, kind)} does not show {face!r}; it shows {_shown(kind)}", text)
+        shown[kind].append(symbol)
+    _check_counts(book, tuple(map(len, shown.values())), text)
+    return tuple(tuple(sorted(symbols)) for symbols in shown.values())
+
+
+def _check_counts(book: MenuBook, counts: tuple[int, ...], text: str) -> None:
+    if not any(counts):
+        raise _error(f"{text!r} has no dice; write {_FORM}", text)
+    for kind, count, most in zip(book.kinds, counts, book.full, strict=True):
+        if count > most:
+            raise _error(f"there are {count} of {_name(book, kind)}; the game has {most}", text)
+
+
+def _kind(book: MenuBook, name: str, text: str) -> Die:
+    found = [kind for kind in book.kinds if same_name(name, kind.name) or same_name(name, kind.short_name)]
+    if len(found) != 1:
+        names = ", ".join(_name(book, kind) for kind in book.kinds)
+        raise _error(
+            f"{name!r} is {'not a' if not found else 'more than one'} die of this game: {names}", text
+        )
+    return found[0]
+
+
+def _name(book: MenuBook, kind: Die) -> str:
+    """Return the short name of a kind, or the full one if two kinds share the short one."""
+    same = [other for other in book.kinds if same_name(other.short_name, kind.short_name)]
+    return kind.short_name if len(same) == 1 else kind.name
+
+
+def _shown(kind: Die) -> str:
+    faces = [face for face, weight in enumerate(kind.weights, start=1) if weight]
+    return ", ".join(f"{face} (a joker)" if kind.symbol(face) == JOKER else str(face) for face in faces)
+
+
+def _error(message: str, text: str) -> UnknownStateError:
+    return UnknownStateError(message, value=text)
