@@ -1,1 +1,1 @@
-"""Numerical building blocks: graph analysis, linear systems and compiled kernels."""
+"""Numerical work on plain arrays: graph searches, the Bellman operator and the compiled loops behind both."""

@@ -1,0 +1,201 @@
+"""Graph searches on the rows of a network, without recursion.
+
+A graph is given as in `mdpdice.network.Network`: the edges of node ``i`` are
+``indptr[i] .. indptr[i+1] - 1`` and edge ``e`` leads to ``dst[e]``.  `keep`
+masks edges: those that are False are treated as absent (an edge of probability
+zero, an action ruled out).  Every function takes time linear in nodes and
+edges, except `end_components`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "component_order",
+    "cyclic_components",
+    "end_components",
+    "find_cycle",
+    "is_acyclic",
+    "ordered_components",
+    "reachable",
+    "strong_components",
+]
+
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+
+def strong_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> Ints:
+    """Strongly connected components, successors first.
+
+    Returns
+    -------
+    ndarray of int64, shape (N,)
+        Component of every node.  Every edge leads to a component of equal or
+        smaller label, so increasing labels are a backward-induction order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> strong_components(np.array([0, 1, 3, 3]), np.array([1, 0, 2])).tolist()
+    [1, 1, 0]
+    """
+    from mdpdice.numerics import kernels
+
+    label: Ints = kernels.components(*_graph(indptr, dst, keep))[0]
+    return label
+
+
+def component_order(label: Ints) -> tuple[Ints, Ints]:
+    """Nodes grouped by component.
+
+    Returns
+    -------
+    order : ndarray of int64, shape (N,)
+        Nodes by increasing label, and by number within one component.
+    ptr : ndarray of int64, shape (C + 1,)
+        The nodes of component ``c`` are ``order[ptr[c]:ptr[c+1]]``.
+    """
+    from mdpdice.numerics import kernels
+
+    count = int(label.max()) + 1 if len(label) else 0
+    order, ptr = kernels.bucket(_read(label, np.int64), _read(np.arange(len(label)), np.int64), count)
+    return order, ptr
+
+
+def ordered_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> tuple[Ints, Ints, Ints]:
+    """Label, order and ptr of `strong_components` and `component_order`, the nodes in a good order for sweeps.
+
+    Within a component, a node stands behind the successors that the search
+    found through it, so that one Gauss-Seidel sweep carries values far.
+    """
+    from mdpdice.numerics import kernels
+
+    label, left = kernels.components(*_graph(indptr, dst, keep))
+    count = int(label.max()) + 1 if len(label) else 0
+    order, ptr = kernels.bucket(_read(label, np.int64), _read(left, np.int64), count)
+    return label, order, ptr
+
+
+def cyclic_components(indptr: Ints, dst: Ints, label: Ints, keep: Bools | None = None) -> Bools:
+    """Which components hold a cycle: those of two nodes or more, and nodes with an edge to themselves.
+
+    Returns
+    -------
+    ndarray of bool, shape (C,)
+    """
+    from mdpdice.numerics import kernels
+
+    ptr = np.concatenate(([0], np.cumsum(np.bincount(label)))) if len(label) else np.zeros(1, dtype=np.int64)
+    cyclic: Bools = kernels.looped(*_graph(indptr, dst, keep), _read(label, np.int64), _read(ptr, np.int64))
+    return cyclic
+
+
+def is_acyclic(indptr: Ints, dst: Ints, keep: Bools | None = None) -> bool:
+    """Whether the graph has no cycle."""
+    label = strong_components(indptr, dst, keep)
+    return not cyclic_components(indptr, dst, label, keep).any()
+
+
+def find_cycle(indptr: Ints, dst: Ints, keep: Bools | None = None) -> list[int]:
+    """Nodes of one cycle in order, [] if there is none.
+
+    The cycle is a shortest one through the first node of a smallest cyclic
+    component, since it is meant to be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_cycle(np.array([0, 1, 3, 3]), np.array([1, 0, 2]))
+    [0, 1]
+    """
+    from mdpdice.numerics import kernels
+
+    label = strong_components(indptr, dst, keep)
+    cyclic = cyclic_components(indptr, dst, label, keep)
+    if not cyclic.any():
+        return []
+    size = np.where(cyclic, np.bincount(label), len(label) + 1)
+    start = int(np.flatnonzero(label == int(np.argmin(size)))[0])
+    nodes: list[int] = kernels.cycle(*_graph(indptr, dst, keep), _read(label, np.int64), start).tolist()
+    return nodes
+
+
+def reachable(indptr: Ints, dst: Ints, starts: ArrayLike, keep: Bools | None = None) -> Bools:
+    """Nodes that can be reached from `starts` (node numbers), these included.
+
+    Returns
+    -------
+    ndarray of bool, shape (N,)
+    """
+    from mdpdice.numerics import kernels
+
+    seen = np.zeros(len(indptr) - 1, dtype=np.bool_)
+    seen[np.asarray(starts, dtype=np.int64)] = True
+    kernels.reach(*_graph(indptr, dst, keep), seen)
+    return seen
+
+
+def end_components(indptr: Ints, dst: Ints, chance: Bools, keep: Bools | None = None) -> Ints:
+    """Maximal end components when one player controls every decision.
+
+    An end component is a set of nodes in which a play can stay for ever: its
+    chance nodes have all their edges inside, its decisions at least one, and
+    each of its nodes can reach every other one.
+
+    Parameters
+    ----------
+    indptr, dst : ndarray of int64
+        The graph.
+    chance : ndarray of bool, shape (N,)
+        Which nodes are chance nodes; the others decide, or have no edges.
+    keep : ndarray of bool, shape (E,), optional
+        Decision edges that may be taken, and chance edges of positive
+        probability.
+
+    Returns
+    -------
+    ndarray of int64, shape (N,)
+        Number of the component from 0, by its first node; -1 outside.  The edges
+        inside are those kept whose two ends have one number.
+
+    References
+    ----------
+    L. de Alfaro, "Formal verification of probabilistic systems", PhD thesis,
+    Stanford 1997, section 3.3.
+    """
+    from mdpdice.numerics import kernels
+
+    indptr, dst, mask = _graph(indptr, dst, keep)
+    chance = _read(chance, np.bool_)
+    source = _read(np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), np.int64)
+    entering = kernels.reverse(indptr, dst)
+    gone = np.zeros(len(indptr) - 1, dtype=np.bool_)
+    inside = mask.copy()
+    again = True
+    while again:
+        label = strong_components(indptr, dst, inside)
+        again = kernels.end_components(
+            indptr, dst, source, *entering, chance, _read(label, np.int64), gone, inside
+        )
+    number = np.full(len(indptr) - 1, -1, dtype=np.int64)
+    stay = np.flatnonzero(~gone)
+    _, first, back = np.unique(label[stay], return_index=True, return_inverse=True)
+    number[stay] = np.argsort(np.argsort(first))[back]
+    return number
+
+
+def _graph(indptr: Ints, dst: Ints, keep: Bools | None) -> tuple[Ints, Ints, Bools]:
+    mask = np.ones(len(dst), dtype=np.bool_) if keep is None else keep
+    return _read(indptr, np.int64), _read(dst, np.int64), _read(mask, np.bool_)
+
+
+def _read(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """The array as the kernels want it: contiguous, and read-only, since numba compiles for each kind anew."""
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view

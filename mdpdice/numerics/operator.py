@@ -1,0 +1,96 @@
+"""The Bellman operator of a network, as arrays that the kernels read.
+
+With ``coef = weight * sign * discount**step`` and ``gain = weight * reward`` on
+every edge, the value of a decision is the best of ``gain + coef * v[dst]`` over
+its edges, and the value of a chance node is their sum.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.network import Kind, Network
+
+__all__ = ["Operator", "bellman", "unsigned"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+
+@attrs.frozen(eq=False)
+class Operator:
+    """Arrays of one Bellman operator; see the module for their meaning.
+
+    Parameters
+    ----------
+    kind : ndarray of uint8, shape (N,)
+        The `Kind` of every node.
+    indptr, dst : ndarray of uint64, shape (N + 1,) and (E,)
+        The rows, unsigned for the kernels.
+    gain, coef : ndarray of float64, shape (E,)
+        The edges.
+    base : ndarray of float64, shape (N,)
+        Payoff of END nodes and sum of the gains of chance nodes, 0 at decisions.
+    """
+
+    kind: NDArray[np.uint8]
+    indptr: NDArray[np.uint64]
+    dst: NDArray[np.uint64]
+    gain: Floats
+    coef: Floats
+    base: Floats
+
+    @property
+    def edges(
+        self,
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64], Floats, Floats, Floats]:
+        """The arguments that every kernel starts with."""
+        return self.kind, self.indptr, self.dst, self.gain, self.coef, self.base
+
+    def plays(self) -> Operator:
+        """The operator whose fixed point is the longest expected play, counted in nodes before the end.
+
+        Everybody plays for time: ``w(i)`` is 0 at an end, else 1 plus the largest (decision) or mean
+        (chance) ``|coef| w``.  Its fixed point has ``w - P w = 1`` for every policy, the ``w`` that
+        bounds are made of.
+        """
+        moves = self.indptr[1:] > self.indptr[:-1]
+        kind = np.where(self.kind == Kind.MIN, np.uint8(Kind.MAX), self.kind)
+        base = (moves & (self.kind == Kind.CHANCE)).astype(np.float64)
+        ones = np.ones(len(self.dst))
+        return _operator(kind, self.indptr, self.dst, ones, np.abs(self.coef), base)
+
+
+def bellman(problem: Network) -> Operator:
+    """The Bellman operator of a canonical problem (`total` 0, its horizon left to the caller)."""
+    coef = problem.weight * problem.sign
+    if problem.discount != 1:
+        coef[problem.step] *= float(problem.discount)
+    gain = problem.weight * problem.reward
+    chance = problem.kind == Kind.CHANCE
+    base = np.where(problem.kind == Kind.END, problem.payoff, 0.0)
+    if chance.any():
+        mean = np.add.reduceat(np.append(gain, 0.0), problem.indptr[:-1])
+        base[chance] = mean[chance]
+    indptr, dst = problem.indptr.view(np.uint64), problem.dst.view(np.uint64)
+    return _operator(problem.kind, indptr, dst, gain, coef, base)
+
+
+def unsigned(nodes: Ints) -> NDArray[np.uint64]:
+    """Node numbers as the kernels want them."""
+    return _locked(np.ascontiguousarray(nodes, dtype=np.int64).view(np.uint64))
+
+
+def _operator(*arrays: NDArray[Any]) -> Operator:
+    return Operator(*(_locked(array) for array in arrays))
+
+
+def _locked(array: NDArray[Any]) -> NDArray[Any]:
+    """A read-only view: numba compiles for writeable arrays anew."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,167 @@
+r"""Backward induction: one sweep, successors first.
+
+Problem
+-------
+A network with end nodes :math:`Z`, decisions :math:`D` and chance nodes :math:`C`.
+An edge :math:`e` from :math:`i` to :math:`j` is worth
+
+.. math::  q_e(v) = r_e + \gamma^{s_e} \sigma_e v(j),
+
+with reward :math:`r_e`, discount :math:`\gamma` where the edge takes a step
+(:math:`s_e = 1`) and sign :math:`\sigma_e = -1` where the players change sides.  The
+value is the solution of Bellman's equation
+
+.. math::
+    v(i) = \text{payoff}(i),\ i \in Z; \qquad
+    v(i) = \max_e q_e(v) \text{ or } \min_e q_e(v),\ i \in D; \qquad
+    v(i) = \sum_e w_e q_e(v),\ i \in C.
+
+Without cycles the equation is an explicit formula once the successors of a node
+are known (Zermelo 1913; Bellman 1957).  So the nodes are taken in the order of
+their strong components and each is computed once, in time linear in the edges.
+
+Horizon
+-------
+With a horizon of :math:`n` decisions, :math:`v_k` is the value with :math:`k`
+decisions left: :math:`v_0 = 0` at decisions, where the play is cut off; for
+:math:`k \ge 1` a decision reads :math:`v_{k-1}` and a chance node reads
+:math:`v_k`.  Cycles through decisions are then no obstacle, and one run stores
+every stage :math:`0, \dots, n` with its policy.
+
+Stopping rule and guarantee
+---------------------------
+The sweep ends after the last node.  Apart from rounding, of the order of
+:math:`2^{-52}` per node of the longest play and relative to the largest value met
+on it, the result is the value.  A tie goes to the first edge.
+
+References
+----------
+R. Bellman, *Dynamic Programming*, Princeton University Press 1957.
+
+M. L. Puterman, *Markov Decision Processes*, Wiley 1994, chapter 4.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.backend import Candidate, Feature, Run
+from mdpdice.errors import CycleError
+from mdpdice.network import Kind, Network
+from mdpdice.numerics import graph
+from mdpdice.numerics.operator import Operator, bellman, unsigned
+
+__all__ = ["BackwardInduction"]
+
+CHUNK = 1 << 18
+"""Nodes between two looks at the clock."""
+
+
+@attrs.frozen
+class BackwardInduction:
+    """One sweep in reverse order of play; with a horizon, one per stage.
+
+    Raises
+    ------
+    CycleError
+        The network has a cycle and no horizon, or a cycle of chance nodes alone.
+
+    Examples
+    --------
+    Stop with 2, or go on for a fair chance of 6:
+
+    >>> import numpy as np
+    >>> from mdpdice.backend import Run
+    >>> from mdpdice.network import Network
+    >>> game = Network(
+    ...     kind=[1, 3, 0, 0, 0], indptr=[0, 2, 4, 4, 4, 4], dst=[2, 1, 3, 4], weight=[1, 1, 0.5, 0.5],
+    ...     reward=np.zeros(4), sign=np.ones(4), step=np.zeros(4), payoff=[0, 0, 2, 6, 0], start=0)
+    >>> answer = BackwardInduction().solve(game, Run())
+    >>> float(answer.value[0]), int(answer.policy[0])
+    (3.0, 1)
+    """
+
+    name: ClassVar[str] = "backward-induction"
+    features: ClassVar[frozenset[Feature]] = frozenset(
+        {Feature.DISCOUNT, Feature.TWO_PLAYER, Feature.HORIZON}
+    )
+
+    @classmethod
+    def available(cls) -> bool:
+        """Always: it needs nothing beyond what mdpdice itself needs."""
+        return True
+
+    def solve(self, problem: Network, run: Run) -> Candidate:
+        """Propose the value and the policy of an acyclic problem, or of one with a horizon."""
+        possible = problem.weight > 0
+        if problem.horizon is None:
+            order = _backward_order(problem, possible)
+            value = np.zeros(problem.n_nodes)
+            policy = np.full(problem.n_nodes, -1, dtype=np.int64)
+            _sweep(bellman(problem), order, value, value, policy, run)
+            return Candidate(value, policy, iterations=1)
+        return _stages(problem, possible, problem.horizon, run)
+
+
+def _stages(problem: Network, possible: NDArray[np.bool_], horizon: int, run: Run) -> Candidate:
+    # Within one stage only chance nodes read each other; the decisions they lead to are known before.
+    order = _backward_order(problem, possible & (problem.kind == Kind.CHANCE)[problem.source])
+    chance = order[problem.kind[order] == Kind.CHANCE]
+    decisions = np.flatnonzero(problem.decides)
+    operator = bellman(problem)
+    value = np.zeros((horizon + 1, problem.n_nodes))
+    value[:, problem.kind == Kind.END] = problem.payoff[problem.kind == Kind.END]
+    policy = np.full((horizon + 1, problem.n_nodes), -1, dtype=np.int64)
+    for k in range(horizon + 1):
+        if k > 0:
+            _sweep(operator, decisions, value[k - 1], value[k], policy[k], run)
+        _sweep(operator, chance, value[k], value[k], policy[k], run)
+        run.tell("solve", done=k, total=horizon)
+    return Candidate(value, policy, iterations=horizon + 1)
+
+
+def _sweep(
+    operator: Operator,
+    nodes: NDArray[np.int64],
+    source: NDArray[np.float64],
+    value: NDArray[np.float64],
+    policy: NDArray[np.int64],
+    run: Run,
+) -> None:
+    from mdpdice.numerics import kernels
+
+    for first in range(0, len(nodes), CHUNK):
+        run.check()
+        kernels.backup(*operator.edges, unsigned(nodes[first : first + CHUNK]), source, value, policy)
+        run.tell("solve", nodes=min(first + CHUNK, len(nodes)), of=len(nodes))
+
+
+def _backward_order(problem: Network, keep: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Nodes with every successor (by the edges in `keep`) before them."""
+    label, order, _ = graph.ordered_components(problem.indptr, problem.dst, keep)
+    if graph.cyclic_components(problem.indptr, problem.dst, label, keep).any():
+        raise _cycle_error(problem, graph.find_cycle(problem.indptr, problem.dst, keep))
+    return order
+
+
+def _cycle_error(problem: Network, nodes: list[int]) -> CycleError:
+    states: list[Any] = [problem.state_of(node) for node in nodes if problem.node_state[node] >= 0]
+    # Inline nodes have no state; they are described only where the cycle has nothing else.
+    states = states or [problem.describe(node) for node in nodes[:5]]
+    text = " -> ".join(repr(state) for state in states[:5]) + (" -> ..." if len(states) > 5 else "")
+    text += f" -> {states[0]!r}"
+    if problem.horizon is None:
+        msg = (
+            f"backward induction needs a network without cycles, but a play can go {text}; "
+            "limit the number of decisions with horizon=n, or use solver='value-iteration'"
+        )
+    else:
+        msg = (
+            f"backward induction cannot cut the cycle {text}: it holds no decision, so the horizon never "
+            "counts down there; give it a decision, or use solver='value-iteration'"
+        )
+    return CycleError(msg, cycle=states, state=states[0])
