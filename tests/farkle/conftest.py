@@ -1,0 +1,166 @@
+"""An oracle for Farkle that shares no code with the library.
+
+It works on lists of single dice: every subset of a roll, every way to split the subset into blocks,
+every face that a joker could stand for.  The rules are written out as `if` statements.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections import Counter
+from fractions import Fraction
+from math import factorial, prod
+
+import pytest
+
+J = 7  # a joker
+
+
+def kcd_block(faces: list[int]) -> int:
+    """Points of one combination with the rules of Kingdom Come: Deliverance, 0 if it is none."""
+    if len(faces) == 1:
+        return {1: 100, 5: 50}.get(faces[0], 0)
+    if len(set(faces)) == 1 and len(faces) >= 3:
+        three = 1000 if faces[0] == 1 else 100 * faces[0]
+        return three * 2 ** (len(faces) - 3)
+    return {(1, 2, 3, 4, 5): 500, (2, 3, 4, 5, 6): 750, (1, 2, 3, 4, 5, 6): 1500}.get(tuple(sorted(faces)), 0)
+
+
+def patch_block(faces: list[int]) -> int:
+    """Points of one combination with the rules of Patch Products, 0 if it is none."""
+    if len(faces) == 1:
+        return {1: 100, 5: 50}.get(faces[0], 0)
+    groups = sorted(Counter(faces).values())
+    if groups == [3]:
+        return 300 if faces[0] == 1 else 100 * faces[0]
+    if groups == [1, 1, 1, 1, 1, 1]:
+        return 1500
+    table = {(4,): 1000, (5,): 2000, (6,): 3000, (2, 2, 2): 1500, (3, 3): 2500, (2, 4): 1500}
+    return table.get(tuple(groups), 0)
+
+
+BLOCKS = {"kcd": kcd_block, "patch": patch_block}
+
+
+@functools.cache
+def score(rules: str, dice: tuple[int, ...]) -> int:
+    """Points for setting aside exactly these dice (sorted), 0 if that is not legal."""
+    jokers = [at for at, face in enumerate(dice) if face == J]
+    best = 0
+    for faces in itertools.product(range(1, 7), repeat=len(jokers)):
+        shown = list(dice)
+        for at, face in zip(jokers, faces, strict=True):
+            shown[at] = face
+        best = max(best, _split(rules, shown, frozenset(jokers), tuple(range(len(dice)))))
+    return best
+
+
+def _split(rules: str, shown: list[int], jokers: frozenset[int], rest: tuple[int, ...]) -> int:
+    """Most points of a partition of the dice `rest` into combinations, 0 if there is none."""
+    first, others = rest[0], rest[1:]
+    best = 0
+    for size in range(len(others) + 1):
+        for partners in itertools.combinations(others, size):
+            block = (first, *partners)
+            if jokers.issuperset(block):
+                continue  # jokers complete a combination; they are none by themselves
+            points = BLOCKS[rules]([shown[at] for at in block])
+            if points == 0:
+                continue
+            remaining = tuple(at for at in others if at not in partners)
+            more = _split(rules, shown, jokers, remaining) if remaining else 0
+            if more or not remaining:
+                best = max(best, points + more)
+    return best
+
+
+def menu(rules: str, roll: tuple[tuple[int, ...], ...], full: tuple[int, ...]) -> tuple[int, frozenset]:
+    """What a roll offers: the best points, and (points, dice per kind to roll next)."""
+    dice = [(kind, face) for kind, faces in enumerate(roll) for face in faces]
+    best = 0
+    keeps = set()
+    for size in range(1, len(dice) + 1):
+        for chosen in itertools.combinations(range(len(dice)), size):
+            points = score(rules, tuple(sorted(dice[at][1] for at in chosen)))
+            if points:
+                best = max(best, points)
+                left = [len(faces) for faces in roll]
+                for at in chosen:
+                    left[dice[at][0]] -= 1
+                keeps.add((points, tuple(left) if any(left) else full))
+    return best, frozenset(keeps)
+
+
+def rolls(weights: tuple[int, ...], number: int) -> dict[tuple[int, ...], int]:
+    """Sorted rolls of dice of one kind, each with its weight."""
+    found = {}
+    for roll in itertools.combinations_with_replacement(range(1, 7), number):
+        arrangements = factorial(number) // prod(map(factorial, Counter(roll).values()))
+        weight = arrangements * prod(weights[face - 1] for face in roll)
+        if weight:
+            found[roll] = weight
+    return found
+
+
+def turn(rules: str, *, cap: int, clip: bool = False, hot_dice: bool = True) -> dict[tuple[int, int], float]:
+    """Value of rolling `d` ordinary dice with `p` points at risk, by `(d, p)`.
+
+    Every selection adds points, so one pass from the cap downwards is enough.
+    """
+    menus = {
+        number: [
+            (weight, *menu(rules, (roll,), (6,))) for roll, weight in rolls((1,) * 6, number).items()
+        ]
+        for number in range(1, 7)
+    }
+    value: dict[tuple[int, int], float] = {}
+    for points in range(cap - cap % 50, -1, -50):
+        for number, offers in menus.items():
+            total = 0.0
+            for weight, best, keeps in offers:
+                if best:
+                    bank = points + best
+                    options = [float(min(bank, cap) if clip else bank)]
+                    for gain, (left,) in keeps:
+                        if points + gain < cap and (hot_dice or left < number):
+                            options.append(value[left, points + gain])
+                    total += weight * max(options)
+            value[number, points] = total / 6**number
+    return value
+
+
+def bounded(rules: str, horizon: int, *, exact: bool = False) -> dict[int, Fraction | float]:
+    """Optimal_n at the start of a turn for n = 1 .. horizon, cap 6000, overshoot counted."""
+    number = Fraction if exact else float
+    menus = {
+        d: [(w, *menu(rules, (roll,), (6,))) for roll, w in rolls((1,) * 6, d).items()] for d in range(1, 7)
+    }
+
+    @functools.cache
+    def value(n: int, d: int, p: int):
+        total = number(0)
+        for weight, best, keeps in menus[d]:
+            if best:
+                options = [number(p + best)]
+                if n > 1:
+                    options += [value(n - 1, left, p + gain) for gain, (left,) in keeps if p + gain < 6000]
+                total += weight * max(options)
+        return total / 6**d
+
+    return {n: value(n, 6, 0) for n in range(1, horizon + 1)}
+
+
+class Oracle:
+    """The functions of this module, since test modules cannot import one another."""
+
+    score = staticmethod(score)
+    menu = staticmethod(menu)
+    rolls = staticmethod(rolls)
+    turn = staticmethod(turn)
+    bounded = staticmethod(bounded)
+
+
+@pytest.fixture(scope="session")
+def oracle() -> type[Oracle]:
+    return Oracle

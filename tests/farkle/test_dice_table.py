@@ -1,0 +1,106 @@
+"""The table of weighted dice and the names of dice."""
+
+import csv
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import mdpdice.games.farkle
+from mdpdice.errors import GameError, UnknownStateError
+from mdpdice.games.farkle.dice_table import ORDINARY, Die, UnknownDieError, find_die, load_dice, read_die
+from mdpdice.games.farkle.rules import JOKER
+
+TABLE = Path(mdpdice.games.farkle.__file__).parent / "kcd_dice.csv"
+
+
+def test_every_row_is_a_die():
+    with TABLE.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 58
+    for row in rows:
+        die = find_die(f"{row['game']}/{row['edition']}/{row['die']}")
+        assert die.weights == tuple(int(row[f"w{face}"]) for face in range(1, 7))
+        assert die.joker == (row["joker"] == "1")
+        assert die.short_name == row["die"]
+
+
+def test_short_names():
+    assert find_die("Odd die") == Die("kcd2/A/Odd die", (8, 2, 8, 2, 8, 2))
+    assert find_die("odd  DIE") == find_die("kcd2/Odd die") == find_die("Odd die")
+    assert find_die("kcd1/Odd die") == Die("kcd1/A/Odd die", (4, 1, 4, 1, 4, 1))
+    assert find_die("King\N{RIGHT SINGLE QUOTATION MARK}s die") == find_die("King's die")
+    assert find_die("Alfonse's die").name == "kcd1/A/Alfonse's die"
+
+
+def test_short_name_of_different_dice_is_refused():
+    for name in ("Lu die", "kcd2/Lu die"):
+        with pytest.raises(UnknownDieError, match="kcd2/A/Lu die, kcd2/B/Lu die") as caught:
+            find_die(name)
+        assert caught.value.value == name
+    assert find_die("kcd1/Lu die").weights == (3, 3, 3, 3, 3, 8)
+    assert find_die("kcd2/B/Lu die").weights == (3, 3, 3, 3, 3, 6)
+
+
+def test_edition_b_has_the_other_dice_of_a():
+    assert find_die("kcd2/B/Odd die") == find_die("kcd2/A/Odd die")
+    with pytest.raises(UnknownDieError):
+        find_die("kcd1/B/Odd die")
+
+
+def test_unknown_name_lists_the_nearest():
+    with pytest.raises(UnknownDieError, match="kcd2/A/Heavenly Kingdom die"):
+        find_die("Heavenly die")
+    with pytest.raises(UnknownStateError, match="kcd1/A/Ambrose's die"):
+        find_die("kcd1/A/Ambros die")
+
+
+def test_fair_dice_by_other_names():
+    names = ["Hugo's die", "Molar die", "Premolar die", "Wisdom tooth die", "St. Stephen's die"]
+    fair = [find_die(name) for name in names]
+    assert len({die.name for die in [*fair, ORDINARY]}) == 6
+    assert {die.weights for die in [*fair, ORDINARY]} == {(1,) * 6}
+    assert find_die("Painter's red die").weights == find_die("Unlucky die").weights
+
+
+def test_names_are_unique_and_every_short_name_of_one_meaning_works():
+    dice = load_dice()
+    assert len({name.casefold() for name in dice}) == len(dice)
+    refused = set()
+    for die in dice.values():
+        try:
+            assert find_die(die.short_name).symbols() == die.symbols()
+        except UnknownDieError:
+            refused.add(die.short_name)
+    assert refused == {
+        "Lu die",
+        "Ci die",
+        "Fer die",
+        "Holy Trinity die",
+        "Saint Antiochus' die",
+        "Three die",
+        "Painted die",
+    }
+
+
+def test_symbols():
+    pie = find_die("Pie die").symbols()
+    assert pie.prob(1) == Fraction(6, 13)
+    assert pie.prob(5) == 0
+    devil = find_die("Devil's head die").symbols()
+    assert devil.prob(JOKER) == Fraction(1, 6)
+    assert devil.prob(1) == 0
+
+
+def test_dice_of_ones_own():
+    assert read_die(" mine = 1:1:1:1:1:5 ") == Die("mine", (1, 1, 1, 1, 1, 5))
+    assert read_die("Odd die") == find_die("Odd die")
+    for wrong in ("mine=1:2:3", "mine=", "mine=1:1:1:1:1:-5", "mine=a:b:c:d:e:f"):
+        with pytest.raises(GameError, match="six whole numbers"):
+            read_die(wrong)
+
+
+@pytest.mark.parametrize("weights", [(1, 1, 1), (0,) * 6, (1, 1, 1, 1, 1, -1)])
+def test_wrong_weights(weights):
+    with pytest.raises(GameError, match="six weights"):
+        Die("wrong", weights)
