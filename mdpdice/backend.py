@@ -11,10 +11,13 @@ built-in ones too, and loaded on first use.
 from __future__ import annotations
 
 import enum
+import functools
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
@@ -27,7 +30,20 @@ from mdpdice.errors import MdpDiceError, PluginError, SolveInterrupted, Unsuppor
 if TYPE_CHECKING:
     from mdpdice.network import Network
 
-__all__ = ["GROUP", "Candidate", "Feature", "Progress", "Run", "Solver", "load_solver", "needed_features", "solver_names"]
+__all__ = [
+    "GROUP",
+    "Candidate",
+    "Feature",
+    "Progress",
+    "Run",
+    "Solver",
+    "available_solvers",
+    "calls_recorded",
+    "load_solver",
+    "needed_features",
+    "solver_names",
+    "traced",
+]
 
 GROUP = "mdpdice.solvers"
 
@@ -105,6 +121,36 @@ class Candidate:
     policy: NDArray[np.int64]
     iterations: int = 0
     details: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+_called: ContextVar[set[str] | None] = ContextVar("mdpdice_called", default=None)
+
+
+def traced(solve: Callable[[Any, Network, Run], Candidate]) -> Callable[[Any, Network, Run], Candidate]:
+    """Decorate the `solve` of a back-end so that a cross-check can tell who calls whom.
+
+    A back-end that asks another one for its answer is no second opinion.
+    """
+
+    @functools.wraps(solve)
+    def recorded(self: Any, problem: Network, run: Run) -> Candidate:
+        calls = _called.get()
+        if calls is not None:
+            calls.add(self.name)
+        return solve(self, problem, run)
+
+    return recorded
+
+
+@contextmanager
+def calls_recorded() -> Iterator[set[str]]:
+    """Collect the names of the back-ends that are asked inside the block."""
+    calls: set[str] = set()
+    token = _called.set(calls)
+    try:
+        yield calls
+    finally:
+        _called.reset(token)
 
 
 @runtime_checkable

@@ -34,8 +34,10 @@ __all__ = [
     "cycle",
     "end_components",
     "looped",
+    "measure",
     "reach",
     "reverse",
+    "settle",
 ]
 
 # The names tell the type of the elements, for readers: numba infers them, and its scalars follow rules
@@ -51,6 +53,9 @@ MAX, MIN, CHANCE = 1, 2, 3
 """Values of `mdpdice.network.Kind`, as plain numbers that numba can take as constants."""
 
 ULP = 2.0**-52
+
+PARALLEL = 0.98
+"""Square of the cosine from which two moves count as parallel."""
 
 
 def njit(function: F) -> F:
@@ -354,3 +359,164 @@ def backup(
             edge, x = choose(kind[i], gain, coef, dst, first, last, source, policy[i])
             value[i] = x
             policy[i] = np.int64(edge)
+
+
+@njit
+def measure(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    gain: Floats,
+    coef: Floats,
+    base: Floats,
+    nodes: Ints,
+    source: Floats,
+    value: Floats,
+    policy: Ints,
+) -> tuple[float, float, float]:
+    """How far `value` is from the backup of `source`, rounding included; sets the greedy `policy`.
+
+    Returns the largest ``T v - v + rho``, the smallest ``T v - v - rho`` and the largest ``rho``, where
+    ``rho = (k + 8) 2^-52 (|v| + sum |gain| + sum |coef v|)`` bounds the rounding of one row of k edges:
+    of this sum, of `gain` and `coef`, and of the weights.
+    """
+    one = np.uint64(1)
+    most, least, noise = -np.inf, np.inf, 0.0
+    for i in nodes:
+        first, last = indptr[i], indptr[i + one]
+        rho = 0.0
+        if kind[i] == CHANCE:
+            x = base[i]
+            size = abs(value[i])
+            for e in range(first, last):
+                part = coef[e] * source[dst[e]]
+                x += part
+                size += abs(part) + abs(gain[e])
+            rho = (8.0 + np.float64(last - first)) * ULP * size
+        elif first == last:
+            x = base[i]
+        else:
+            edge, x = choose(kind[i], gain, coef, dst, first, last, source, -1)
+            policy[i] = np.int64(edge)
+            for e in range(first, last):
+                rho = max(rho, abs(gain[e]) + abs(coef[e] * source[dst[e]]))
+            rho = 12.0 * ULP * (rho + abs(value[i]))
+        # Written so that a NaN stays one.
+        if not x - value[i] + rho <= most:
+            most = x - value[i] + rho
+        if not x - value[i] - rho >= least:
+            least = x - value[i] - rho
+        noise = max(noise, rho)
+    return most, least, noise
+
+
+@njit
+def settle(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    gain: Floats,
+    coef: Floats,
+    base: Floats,
+    order: Ints,
+    ptr: Ints,
+    cyclic: Bools,
+    stops: Bools,
+    value: Floats,
+    policy: Ints,
+    absolute: float,
+    relative: float,
+    limit: int,
+    budget: int,
+    at: Ints,
+    number: Floats,
+    step: Floats,
+    saved: Floats,
+) -> None:
+    """Solve component after component, the cyclic ones by Gauss-Seidel sweeps, until `budget` edges are spent.
+
+    A cyclic component is settled when no value moved by more than ``absolute + relative |v|`` in a
+    sweep, or by more than rounding; it is left unsettled after `limit` sweeps.
+
+    Where every play stops (`stops`), the fixed point is unique and sweeps may be shortened: once two
+    successive moves are parallel, ``move' = f move``, the rest of the geometric series,
+    ``f / (1 - f) move'``, is added at once (Aitken 1926).  A jump that makes the next move longer is
+    taken back.  Elsewhere the sweeps must stay below the smallest fixed point, so nothing is added.
+
+    Parameters
+    ----------
+    at : ndarray of int64, shape (8,)
+        In and out: component, its sweeps, most sweeps of any component, components left unsettled, sweeps
+        since the last jump, sweeps to wait for the next, whether a jump waits for its test, sweep of the
+        shortest move.
+    number : ndarray of float64, shape (4,)
+        In and out: longest move, longest move before the jump, square norm of the moves, shortest
+        longest move of the component.
+    step, saved : ndarray of float64, shape (N,)
+        Room for the last moves and for the values before a jump.
+    """
+    one = np.uint64(1)
+    spent = 0
+    while at[0] < len(cyclic) and spent < budget:
+        c = at[0]
+        begin, end = ptr[c], ptr[c + 1]
+        if not cyclic[c]:
+            i = order[begin]
+            spent += 1 + np.int64(indptr[i + one] - indptr[i])
+            backup(kind, indptr, dst, gain, coef, base, order[begin:end], value, value, policy)
+            at[0] += 1
+            at[2] = max(at[2], 1)
+            continue
+        move, excess, size, dot, norm = 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in order[begin:end]:
+            first, last = indptr[i], indptr[i + one]
+            if kind[i] == CHANCE:
+                x = base[i]
+                for e in range(first, last):
+                    x += coef[e] * value[dst[e]]
+            else:
+                edge, x = choose(kind[i], gain, coef, dst, first, last, value, policy[i])
+                policy[i] = np.int64(edge)
+            d = x - value[i]
+            value[i] = x
+            dot += d * step[i]
+            norm += d * d
+            step[i] = d
+            move = max(move, abs(d))
+            size = max(size, abs(x))
+            excess = max(excess, abs(d) - relative * abs(x))
+            spent += np.int64(last - first)
+        if at[1] == 0:
+            at[4], at[5], at[6], at[7] = 0, 3, 0, 0
+            number[3] = np.inf
+        at[1] += 1
+        at[2] = max(at[2], at[1])
+        at[4] += 1
+        number[0] = move
+        if move < number[3]:
+            number[3] = move
+            at[7] = at[1]
+        idle = at[1] - at[7] > 1000 and move <= 1e-9 * size
+        settled = excess <= absolute or move <= 4 * ULP * size or idle
+        if at[6] == 1:
+            at[6] = 0
+            if not settled and move > number[1]:
+                for i in order[begin:end]:
+                    value[i] = saved[i]
+                at[4] = 0
+                at[5] = 2 * at[5]
+        elif stops[c] and not settled and at[4] >= at[5] and norm > 0:
+            factor = dot / number[2]
+            if -1 < factor < 1 and dot * dot >= PARALLEL * norm * number[2]:
+                for i in order[begin:end]:
+                    saved[i] = value[i]
+                    value[i] += factor / (1 - factor) * step[i]
+                number[1] = move
+                at[4] = 0
+                at[6] = 1
+        number[2] = norm
+        if settled or at[1] >= limit:
+            if not settled:
+                at[3] += 1
+            at[0] += 1
+            at[1] = 0

@@ -1,0 +1,443 @@
+"""Reductions between networks, and the way back.
+
+Each reduction gives a `Lowering`: the simpler network, and what turns a value
+and a policy of it into a value and a policy of the one before.  Back-ends see
+the last network of the chain, the canonical problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
+from mdpdice.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics.graph import end_components, is_acyclic, reachable
+
+__all__ = ["Lowering", "chain", "collapse_idle", "drop_infinite", "negate", "shift_total", "unroll"]
+
+
+@attrs.frozen(eq=False)
+class Lowering:
+    """A simpler network and the way back from it.
+
+    Parameters
+    ----------
+    network : Network
+        The simpler network.
+    node : ndarray of int64, shape (N,)
+        Node of the simpler network that has the value of each node of the one
+        before; -1 where the value is infinite.
+    edge : ndarray of int64, shape (edges of the simpler network,)
+        Edge of the network before that each edge stands for; -1 for none.
+    scale, shift : float
+        A value ``x`` of the simpler network means ``scale * x + shift``; the
+        scale is 1 or -1.
+    merged : Merged, optional
+        How to act at nodes that were merged into one.
+    infinite : ndarray of int64, shape (N,), optional
+        Edge to take at decision nodes of infinite value.
+    stages : int
+        Number of stages that the simpler network holds side by side, 0 for none.
+    """
+
+    network: Network
+    node: Ints
+    edge: Ints
+    scale: float = 1.0
+    shift: float = 0.0
+    merged: Merged | None = None
+    infinite: Ints | None = None
+    stages: int = 0
+
+    def value(self, array: Floats, *, up: bool | None = None) -> Floats:
+        """Lift values; with `up`, bounds, rounded outwards where the shift rounds."""
+        if self.stages:
+            return array.reshape(self.stages, -1)
+        result = np.where(self.node >= 0, array[..., self.node], np.inf)
+        if self.scale < 0:
+            result = -result
+        if self.shift:
+            result = result + self.shift
+            if up is not None:
+                result = np.nextafter(result, np.inf if up else -np.inf)
+        return result
+
+    def bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        """Lift an interval."""
+        low, high = self.value(lower, up=self.scale < 0), self.value(upper, up=self.scale > 0)
+        return (low, high) if self.scale > 0 else (high, low)
+
+    def policy(self, chosen: Ints) -> Ints:
+        """Lift chosen edges; -1 where nothing is chosen."""
+        # The appended -1 answers for "nothing chosen", which indexes it.
+        edge = np.append(self.edge, -1)
+        if self.stages:
+            return edge[chosen].reshape(self.stages, -1)
+        at_node = np.where(self.node >= 0, chosen[..., self.node], -1)
+        result = edge[at_node]
+        if self.merged is not None:
+            result = self.merged.policy(result)
+        if self.infinite is not None:
+            result = np.where(self.node < 0, self.infinite, result)
+        return result
+
+
+@attrs.frozen(eq=False)
+class Merged:
+    """How to act inside end components that were merged into one node."""
+
+    before: Network
+    component: Ints
+    stay: Ints
+
+    def policy(self, result: Ints) -> Ints:
+        """Complete a policy: inside a component go to the node of the chosen exit, or stay."""
+        source = self.before.source
+        result = result.copy()
+        for number in range(int(self.component.max()) + 1):
+            members = np.flatnonzero(self.component == number)
+            exit_edge = int(result[members[0]])
+            result[members] = self.stay[members]
+            if exit_edge >= 0:
+                inside_edges = _edges_inside(self.before, self.component, number)
+                result = _towards(self.before, inside_edges, int(source[exit_edge]), result)
+                result[source[exit_edge]] = exit_edge
+        result[~self.before.decides] = -1
+        return result
+
+
+def _edges_inside(network: Network, component: Ints, number: int) -> Ints:
+    idle = (component[network.source] == number) & (component[network.dst] == number)
+    return np.flatnonzero(idle & (network.reward == 0))
+
+
+def _towards(network: Network, edges: Ints, target: int, policy: Ints) -> Ints:
+    """Make the decisions among `edges` lead to `target`, in the order of their distance from it."""
+    entering: dict[int, list[int]] = {}
+    for edge in edges.tolist():
+        entering.setdefault(int(network.dst[edge]), []).append(edge)
+    seen, queue = {target}, [target]
+    for node in queue:
+        for edge in entering.get(node, ()):
+            before = int(network.source[edge])
+            if before not in seen:
+                seen.add(before)
+                policy[before] = edge
+                queue.append(before)
+    return policy
+
+
+def chain(network: Network, steps: Sequence[Any]) -> list[Lowering]:
+    """Apply reductions one after the other; those that return None have nothing to do."""
+    done: list[Lowering] = []
+    for step in steps:
+        lowering = step(network)
+        if lowering is not None:
+            done.append(lowering)
+            network = lowering.network
+    return done
+
+
+def _identity(network: Network) -> dict[str, Any]:
+    return {"node": np.arange(network.n_nodes), "edge": np.arange(network.n_edges)}
+
+
+def negate(network: Network) -> Lowering:
+    """Turn costs into rewards: every payoff and reward changes its sign, and the values with them.
+
+    A network in which only the minimiser decides becomes one in which only the
+    maximiser does; with both, or with `pass_to`, each player keeps his nodes, since
+    the one who maximised the sum minimises it now.
+    """
+    kind = network.kind
+    if not network.two_player:
+        kind = np.where(kind == Kind.MIN, Kind.MAX, kind)
+    lowered = attrs.evolve(
+        network,
+        kind=kind,
+        # Subtracting from 0 keeps zero rewards at +0.0, so that equal problems have equal digests.
+        reward=0.0 - network.reward,
+        payoff=0.0 - network.payoff,
+        total=-network.total,
+        exact_rewards={at: -value for at, value in network.exact_rewards.items()},
+        exact_payoffs={at: -value for at, value in network.exact_payoffs.items()},
+    )
+    return Lowering(lowered, scale=-1.0, **_identity(network))
+
+
+def shift_total(network: Network) -> Lowering | None:
+    """Make a constant-sum game zero-sum: ``V - total / 2`` changes its sign through `pass_to`.
+
+    An endless play is worth 0 there, so ``total / 2`` to both sides.
+    """
+    if network.total == 0:
+        return None
+    half = network.total / 2
+    ends = np.flatnonzero(network.kind == Kind.END)
+    payoff = network.payoff.copy()
+    exact_payoffs = {}
+    for node in ends.tolist():
+        value = network.exact_payoff(node) - half
+        payoff[node] = float(value)
+        if Fraction(float(value)) != value:
+            exact_payoffs[node] = value
+    lowered = attrs.evolve(network, payoff=payoff, total=Fraction(0), exact_payoffs=exact_payoffs)
+    return Lowering(lowered, shift=float(half), **_identity(network))
+
+
+def _plays_may_not_end(network: Network) -> bool:
+    """Whether one player maximises an undiscounted total of plays that may be endless."""
+    return (
+        network.discount == 1
+        and network.horizon is None
+        and not network.two_player
+        and not is_acyclic(network.indptr, network.dst)
+    )
+
+
+def drop_infinite(network: Network) -> Lowering | None:
+    """Leave out the nodes whose value is +inf, found by the graph alone.
+
+    In an end component whose rewards are never negative and sometimes positive
+    the player collects without end; so the value is infinite wherever he can come
+    there with positive probability.
+
+    Raises
+    ------
+    TotalRewardUndefinedError
+        An end component holds rewards of both signs, so totals of endless plays need have no limit.
+    UnsupportedError
+        The network has end components of both kinds, collecting and paying without end.
+    """
+    if not _plays_may_not_end(network):
+        return None
+    component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
+    source, dst = network.source, network.dst
+    inside = (component[source] >= 0) & (component[source] == component[dst])
+    count = int(component.max()) + 1
+    gains = np.zeros(count, dtype=bool)
+    pays = np.zeros(count, dtype=bool)
+    gains[component[source[inside & (network.reward > 0)]]] = True
+    pays[component[source[inside & (network.reward < 0)]]] = True
+    if (gains & pays).any():
+        node = int(np.flatnonzero(component == np.flatnonzero(gains & pays)[0])[0])
+        msg = (
+            "an endless play can collect and pay for ever, so its total reward need not exist; "
+            "use a discount below 1 or a horizon"
+        )
+        raise TotalRewardUndefinedError(msg, state=network.describe(node))
+    if not gains.any():
+        return None
+    if pays.any():
+        msg = "plays can collect for ever in one place and pay for ever in another; use a discount or a horizon"
+        raise UnsupportedError(msg)
+    rich = np.isin(component, np.flatnonzero(gains))
+    order = np.argsort(dst, kind="stable")
+    entering = np.concatenate(([0], np.cumsum(np.bincount(dst, minlength=network.n_nodes))))
+    infinite = reachable(entering, source[order], np.flatnonzero(rich))
+    policy = _infinite_policy(network, component, rich, infinite, inside)
+    return _restrict(network, ~infinite, policy)
+
+
+def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: Bools, inside: Bools) -> Ints:
+    """A policy under which the total is infinite from every infinite node: go to a positive edge, for ever again."""
+    policy = np.full(network.n_nodes, -1, dtype=np.int64)
+    for number in np.unique(component[rich]).tolist():
+        edges = np.flatnonzero(inside & (component[network.source] == number))
+        goal = int(edges[np.argmax(network.reward[edges] > 0)])
+        policy = _towards(network, edges, int(network.source[goal]), policy)
+        policy[network.source[goal]] = goal
+    seen = policy[rich].copy()
+    into = np.flatnonzero(infinite[network.source] & infinite[network.dst] & ~rich[network.source])
+    for target in np.flatnonzero(rich).tolist():
+        policy = _towards(network, into, target, policy)
+    policy[rich] = seen
+    policy[~network.decides] = -1
+    return policy
+
+
+def _restrict(network: Network, keep: Bools, policy: Ints) -> Lowering:
+    """The network of the kept nodes, from which no edge leads to a dropped one."""
+    number = np.cumsum(keep) - 1
+    edges = np.flatnonzero(keep[network.source] & keep[network.dst])
+    start = network.start
+    if not keep.any() or not keep[start]:
+        start = int(np.argmax(keep)) if keep.any() else start
+    node = np.where(keep, number, -1)
+    if not keep.any():
+        empty = _one_end()
+        return Lowering(empty, node, np.zeros(0, dtype=np.int64), infinite=policy)
+    degree = np.bincount(network.source[edges], minlength=network.n_nodes)[keep]
+    position = np.cumsum(network.decides[network.source]) - 1
+    chosen = edges[network.decides[network.source[edges]]]
+    named = np.flatnonzero(keep[network.state_node])
+    lowered = attrs.evolve(
+        network,
+        kind=network.kind[keep],
+        indptr=np.concatenate(([0], np.cumsum(degree))),
+        dst=number[network.dst[edges]],
+        weight=network.weight[edges],
+        reward=network.reward[edges],
+        sign=network.sign[edges],
+        step=network.step[edges],
+        payoff=network.payoff[keep],
+        start=int(number[start]),
+        numerator=network.numerator[edges],
+        states=[network.states[i] for i in named.tolist()],
+        state_node=number[network.state_node[named]],
+        node_state=_renumbered(network.node_state[keep], named, network.n_states),
+        actions=[network.actions[i] for i in position[chosen].tolist()],
+        exact_rewards=_moved(network.exact_rewards, edges),
+        exact_payoffs=_moved(network.exact_payoffs, np.flatnonzero(keep)),
+    )
+    return Lowering(lowered, node, edges, infinite=policy)
+
+
+def _renumbered(node_state: Ints, named: Ints, n_states: int) -> Ints:
+    new = np.full(n_states + 1, -1, dtype=np.int64)
+    new[named] = np.arange(len(named))
+    return new[node_state]
+
+
+def _moved(exact: Any, old: Ints) -> dict[int, Fraction]:
+    """Exact numbers under their new positions."""
+    if not exact:
+        return {}
+    return {at: exact[i] for at, i in enumerate(old.tolist()) if i in exact}
+
+
+def _one_end() -> Network:
+    return Network(
+        kind=[Kind.END], indptr=[0, 0], dst=[], weight=[], reward=[], sign=[], step=[], payoff=[0.0], start=0
+    )
+
+
+def collapse_idle(network: Network) -> Lowering | None:
+    """Merge every end component without rewards into one node with the option to stay for 0.
+
+    Without this a Bellman equation has many solutions there: any value that is at
+    least as good as leaving repeats itself round the component.
+    """
+    if not _plays_may_not_end(network):
+        return None
+    chance = network.kind == Kind.CHANCE
+    idle = network.reward == 0
+    # A chance node that pays on one of its edges cannot be part of a component without rewards.
+    paying = np.zeros(network.n_nodes, dtype=bool)
+    paying[network.source[~idle]] = True
+    keep = idle & ~(chance & paying)[network.source]
+    component = end_components(network.indptr, network.dst, chance, keep)
+    count = int(component.max()) + 1
+    if count == 0:
+        return None
+    source, dst = network.source, network.dst
+    inside = keep & (component[source] >= 0) & (component[source] == component[dst])
+    stay = np.full(network.n_nodes, -1, dtype=np.int64)
+    inside_edges = np.flatnonzero(inside)[::-1]
+    stay[source[inside_edges]] = inside_edges
+
+    # New nodes: those outside in their order, the components, and the end where play stays for ever.
+    outside = component < 0
+    n_outside = int(outside.sum())
+    number = np.where(outside, np.cumsum(outside) - 1, n_outside + component)
+    n_new = n_outside + count + 1
+    edges = np.flatnonzero(~inside)
+    edges = edges[np.argsort(number[source[edges]], kind="stable")]
+    new_source = np.concatenate((number[source[edges]], n_outside + np.arange(count)))
+    old_edge = np.concatenate((edges, np.full(count, -1)))
+    order = np.argsort(new_source, kind="stable")
+    old_edge = old_edge[order]
+    real = old_edge >= 0
+
+    def moved(array: Any, default: Any) -> Any:
+        return np.where(real, array[old_edge], default) if len(array) else np.full(count, default)
+
+    kind = np.concatenate((network.kind[outside], np.full(count, Kind.MAX), [Kind.END])).astype(np.uint8)
+    decides = kind == Kind.MAX
+    position = np.cumsum(network.decides[source]) - 1
+    actions = [
+        network.actions[position[edge]] if edge >= 0 else "stay"
+        for edge, at in zip(old_edge.tolist(), new_source[order].tolist(), strict=True)
+        if decides[at]
+    ]
+    numerator = network.numerator[old_edge]
+    numerator[~real] = 1
+    lowered = attrs.evolve(
+        network,
+        kind=kind,
+        indptr=np.concatenate(([0], np.cumsum(np.bincount(new_source, minlength=n_new)))),
+        dst=moved(number[dst], n_new - 1),
+        weight=moved(network.weight, 1.0),
+        reward=moved(network.reward, 0.0),
+        sign=moved(network.sign, 1),
+        step=moved(network.step, False),
+        payoff=np.concatenate((network.payoff[outside], np.zeros(count + 1))),
+        start=int(number[network.start]),
+        numerator=numerator,
+        state_node=number[network.state_node],
+        node_state=_first_states(network, number, n_new),
+        actions=actions,
+        exact_rewards=_moved(network.exact_rewards, old_edge),
+        exact_payoffs=_moved(network.exact_payoffs, np.flatnonzero(outside)),
+    )
+    return Lowering(lowered, number, old_edge, merged=Merged(network, component, stay))
+
+
+def _first_states(network: Network, number: Ints, n_new: int) -> Ints:
+    node_state = np.full(n_new, -1, dtype=np.int64)
+    named = np.flatnonzero(network.node_state >= 0)[::-1]
+    node_state[number[named]] = network.node_state[named]
+    return node_state
+
+
+def unroll(network: Network) -> Lowering | None:
+    """Write the stages of a horizon side by side: node ``k * N + i`` is node ``i`` with ``k`` decisions left.
+
+    For back-ends that know no horizon.
+    """
+    if network.horizon is None:
+        return None
+    n, stages = network.n_nodes, network.horizon + 1
+    decides = network.decides
+    keep0 = ~decides[network.source]
+    degree = np.diff(network.indptr)
+    degree0 = np.where(decides, 0, degree)
+    edges0 = np.flatnonzero(keep0)
+    all_edges = np.arange(network.n_edges)
+    old_edge = np.concatenate([edges0] + [all_edges] * (stages - 1))
+    stage = np.repeat(np.arange(stages), [len(edges0)] + [network.n_edges] * (stages - 1))
+    stage_after = stage - decides[network.source[old_edge]]
+    kind0 = np.where(decides, Kind.END, network.kind)
+
+    def repeated(array: Any) -> Any:
+        return array[old_edge]
+
+    first_copies = _moved(network.exact_rewards, old_edge)
+    exact_payoffs = {k * n + at: value for k in range(stages) for at, value in network.exact_payoffs.items()}
+    lowered = attrs.evolve(
+        network,
+        kind=np.concatenate([kind0] + [network.kind] * (stages - 1)),
+        indptr=np.concatenate(([0], np.cumsum(np.concatenate([degree0] + [degree] * (stages - 1))))),
+        dst=network.dst[old_edge] + n * stage_after,
+        weight=repeated(network.weight),
+        reward=repeated(network.reward),
+        sign=repeated(network.sign),
+        step=repeated(network.step),
+        payoff=np.tile(network.payoff, stages),
+        start=network.start + n * network.horizon,
+        horizon=None,
+        numerator=repeated(network.numerator),
+        states=range(0),
+        state_node=np.zeros(0, dtype=np.int64),
+        node_state=np.full(n * stages, -1),
+        actions=list(network.actions) * (stages - 1),
+        exact_rewards=first_copies,
+        exact_payoffs=exact_payoffs,
+    )
+    return Lowering(lowered, np.arange(n * stages), old_edge, stages=stages)

@@ -1,0 +1,220 @@
+"""Solutions: what was proved about an answer, and how to ask for it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mdpdice.errors import GameError, HorizonRangeError, NotCertifiedError
+from mdpdice.network import Floats, Ints, Kind, Network
+
+__all__ = ["Solution", "Status"]
+
+
+class Status(enum.Enum):
+    """How far an answer can be trusted."""
+
+    EXACT = "exact"
+    """Value and policy are right, in rational arithmetic."""
+    CERTIFIED = "certified"
+    """Optimal value and the policy's value lie in intervals that are narrow at every state."""
+    UNCERTIFIED = "uncertified"
+    """A complete answer without such a proof."""
+    PARTIAL = "partial"
+    """The solver stopped before it was done."""
+    ESTIMATE = "estimate"
+    """A heuristic answer that never claimed to be optimal."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class Solution:
+    """A value and a policy for every state, with the interval that they were proved to lie in.
+
+    Parameters
+    ----------
+    network : Network
+        What was solved.
+    status : Status
+        What was proved.
+    values, lowers, uppers : ndarray of float64, shape (N,) or (horizon + 1, N)
+        Value of every node and the interval that holds the optimal value and the
+        value of the policy, in payoff units.  Row k belongs to k decisions left.
+    policy : ndarray of int64, of that shape
+        Chosen edge of every decision node, -1 elsewhere.
+    solver : str
+        Back-end that proposed the answer.
+    iterations : int
+        What the back-end counted.
+    seconds : float
+        Wall-clock time of solving and certifying.
+    width : float
+        Largest ``(upper - lower) / max(1, |value|)`` over the finite nodes.
+    reason : str
+        Why the status is not CERTIFIED, or why a value is infinite.
+    version : str
+        Version of mdpdice.
+    details : mapping
+        What the back-end said beyond that.
+    """
+
+    network: Network
+    status: Status
+    values: Floats
+    lowers: Floats
+    uppers: Floats
+    policy: Ints
+    solver: str
+    iterations: int = 0
+    seconds: float = 0.0
+    width: float = np.inf
+    reason: str = ""
+    version: str = ""
+    details: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """Digest of the solved network."""
+        return self.network.digest
+
+    @property
+    def proved(self) -> bool:
+        """Whether the status is EXACT or CERTIFIED."""
+        return self.status in (Status.EXACT, Status.CERTIFIED)
+
+    # --- values -------------------------------------------------------------
+
+    def value(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
+        """Optimal value of a state, of the start if none is given.
+
+        Parameters
+        ----------
+        state : hashable, optional
+            A state of the game.
+        steps_left : int, optional
+            Decisions left, for a solution with a horizon; by default the whole horizon.
+
+        Raises
+        ------
+        NotCertifiedError
+            The value was not proved; `estimate` gives it all the same.
+        UnknownStateError
+            The state cannot be reached.
+        """
+        if not self.proved:
+            msg = (
+                f"{self.solver} proposed {self.estimate(state, steps_left=steps_left)!r}, which is {self.status.value}: "
+                f"{self.reason}; ask estimate() for the number, or try another solver"
+            )
+            raise NotCertifiedError(msg, state=state)
+        return self.estimate(state, steps_left=steps_left)
+
+    def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
+        """The proposed value of a state, whatever was proved about it."""
+        return float(self._row(self.values, steps_left)[self._node(state)])
+
+    def lower(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
+        """Lower end of the interval of a state; -inf where nothing was proved."""
+        return float(self._row(self.lowers, steps_left)[self._node(state)])
+
+    def upper(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
+        """Upper end of the interval of a state; inf where nothing was proved."""
+        return float(self._row(self.uppers, steps_left)[self._node(state)])
+
+    # --- decisions ----------------------------------------------------------
+
+    def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
+        """Action that the policy takes in a decision state.
+
+        Raises
+        ------
+        GameError
+            Nobody decides in this state.
+        HorizonRangeError
+            No decision is left.
+        """
+        node = self._decision(state, steps_left)
+        return self.network.action_of(int(self._row(self.policy, steps_left)[node]))
+
+    def q(self, state: Hashable = None, *, steps_left: int | None = None) -> dict[Any, float]:
+        """Value of every action of a decision state, best play afterwards.
+
+        Returns
+        -------
+        dict
+            In the order of the options.
+        """
+        node = self._decision(state, steps_left)
+        ahead = self._row(self.values, self._after(steps_left))
+        return {self.network.action_of(edge): self._edge(edge, ahead) for edge in self.network.edges(node)}
+
+    def ties(self, state: Hashable = None, *, steps_left: int | None = None) -> list[Any]:
+        """Actions that may be optimal: no other action is proved to be better.
+
+        For an answer that is not proved, the actions of the best estimate.
+        """
+        node = self._decision(state, steps_left)
+        after = self._after(steps_left)
+        low, high = self._row(self.lowers, after), self._row(self.uppers, after)
+        if not self.proved:
+            low = high = self._row(self.values, after)
+        best_low, edges = -np.inf, []
+        minimise = -1.0 if self.network.kind[node] == Kind.MIN else 1.0
+        for edge in self.network.edges(node):
+            ends = minimise * self._edge(edge, low), minimise * self._edge(edge, high)
+            edges.append((edge, max(ends)))
+            best_low = max(best_low, min(ends))
+        return [self.network.action_of(edge) for edge, top in edges if top >= best_low]
+
+    def _edge(self, edge: int, ahead: Floats) -> float:
+        net = self.network
+        value = float(ahead[net.dst[edge]])
+        if net.sign[edge] < 0:
+            value = float(net.total) - value
+        return float(net.reward[edge]) + (float(net.discount) if net.step[edge] else 1.0) * value
+
+    # --- look-ups -----------------------------------------------------------
+
+    def _node(self, state: Hashable) -> int:
+        return self.network.start if state is None else self.network.node_of(state)
+
+    def _decision(self, state: Hashable, steps_left: int | None) -> int:
+        node = self._node(state)
+        if not self.network.decides[node]:
+            msg = "nobody decides in this state; ask value() instead"
+            raise GameError(msg, state=self.network.describe(node))
+        if self._steps(steps_left) == 0:
+            msg = "no decision is left"
+            raise HorizonRangeError(msg, state=self.network.describe(node), value=0)
+        return node
+
+    def _steps(self, steps_left: int | None) -> int | None:
+        horizon = self.network.horizon
+        if horizon is None:
+            if steps_left is not None:
+                msg = f"steps_left={steps_left!r} needs a solution with a horizon"
+                raise HorizonRangeError(msg, value=steps_left)
+            return None
+        if steps_left is None:
+            return horizon
+        if type(steps_left) is not int or not 0 <= steps_left <= horizon:
+            msg = f"steps_left={steps_left!r} is not a number from 0 to the horizon {horizon}"
+            raise HorizonRangeError(msg, value=steps_left, limit=horizon)
+        return steps_left
+
+    def _after(self, steps_left: int | None) -> int | None:
+        steps = self._steps(steps_left)
+        return None if steps is None else steps - 1
+
+    def _row(self, array: Any, steps_left: int | None) -> Any:
+        steps = self._steps(steps_left)
+        return array if steps is None else array[steps]
+
+    def __repr__(self) -> str:
+        start = self.estimate()
+        shown = f"{start:.12g} in [{self.lower():.12g}, {self.upper():.12g}]" if self.proved else f"about {start:.6g}"
+        why = f", {self.reason}" if self.reason else ""
+        return f"<Solution: {shown}, {self.status.value} by {self.solver}{why}>"

@@ -1,0 +1,281 @@
+"""`solve`: explore, lower the objective, let a back-end propose, certify, and say what was proved."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Hashable
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+
+from mdpdice import checking
+from mdpdice.backend import (
+    Candidate,
+    Feature,
+    Progress,
+    Run,
+    Solver,
+    available_solvers,
+    calls_recorded,
+    load_solver,
+    needed_features,
+)
+from mdpdice.certification import Verdict, certify, check_infinities
+from mdpdice.errors import GameError, MdpDiceError, PluginError, UnsupportedError
+from mdpdice.exploration import explore
+from mdpdice.game import Game
+from mdpdice.lowerings import Lowering, unroll
+from mdpdice.network import Network
+from mdpdice.numerics.graph import is_acyclic
+from mdpdice.objectives import Horizon, Objective, Total
+from mdpdice.solution import Solution, Status
+
+__all__ = ["Problem", "prepare", "solve"]
+
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+
+
+@attrs.frozen(eq=False)
+class Problem:
+    """A network, its canonical problem, and the way back.
+
+    Parameters
+    ----------
+    network : Network
+        With the discount and horizon of the objective.
+    lowerings : tuple of Lowering
+        From `network` to the canonical problem.
+    """
+
+    network: Network
+    lowerings: tuple[Lowering, ...]
+
+    @property
+    def canonical(self) -> Network:
+        """What a back-end solves."""
+        return self.lowerings[-1].network if self.lowerings else self.network
+
+    def needs(self) -> frozenset[Feature]:
+        """Features that a back-end must have."""
+        problem = self.canonical
+        # With a horizon a play never comes back to a stage, except through chance alone.
+        keep = None if problem.horizon is None else ~problem.decides[problem.source]
+        return needed_features(problem, cyclic=not is_acyclic(problem.indptr, problem.dst, keep))
+
+
+def prepare(
+    game: Game[S, A] | Network,
+    objective: Objective | None = None,
+    *,
+    horizon: int | None = None,
+    progress: Progress | None = None,
+    max_states: int = 10_000_000,
+) -> Problem:
+    """Explore a game and lower its objective; see `solve` for the parameters."""
+    if isinstance(game, Network):
+        network = game
+    elif isinstance(game, Game):
+        network = explore(game, max_states=max_states, progress=progress)
+    else:
+        msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
+        raise GameError(msg, value=game)
+    chosen = Total() if objective is None else objective
+    if horizon is not None:
+        if isinstance(chosen, Horizon):
+            msg = "the horizon is given twice: in the objective and as horizon="
+            raise GameError(msg, value=horizon)
+        network = Horizon(horizon).apply(network)
+    return Problem(chosen.apply(network), tuple(chosen.lower(network)))
+
+
+def solve(
+    game: Game[S, A] | Network,
+    objective: Objective | None = None,
+    *,
+    solver: str | Solver = "auto",
+    horizon: int | None = None,
+    epsilon: float = 1e-6,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+    cancel: threading.Event | None = None,
+    on_limit: str = "raise",
+    max_states: int = 10_000_000,
+) -> Solution:
+    """Solve a game and prove how far the answer can be off.
+
+    Parameters
+    ----------
+    game : Game or Network
+        What to solve.
+    objective : Objective, optional
+        By default `Total`, with the discount of the game.
+    solver : str or Solver
+        Name of a back-end, a back-end with its parameters, or ``"auto"``.
+    horizon : int, optional
+        Largest number of decisions in a play; then every stage is solved.
+    epsilon : float
+        The status is CERTIFIED if every interval has at most the width
+        ``epsilon * max(1, |value|)``.
+    progress : callable, optional
+        See `mdpdice.backend.Progress`.
+    time_limit : float, optional
+        Seconds after which the solver is asked to stop.
+    cancel : threading.Event, optional
+        Set it to stop the solver.
+    on_limit : {"raise", "partial"}
+        What to do when an iteration limit comes before convergence.
+    max_states : int
+        Limit of the exploration.
+
+    Returns
+    -------
+    Solution
+        Its `status` says what was proved.
+
+    Raises
+    ------
+    UnsupportedError
+        The solver lacks a feature that the problem needs; the message says who has it.
+    PluginError
+        The solver crashed or broke its contract.
+    NotConvergedError, SolveInterrupted
+        A limit came first.
+    """
+    problem = prepare(game, objective, horizon=horizon, progress=progress, max_states=max_states)
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    run = Run(
+        tolerance=min(1e-9, epsilon / 4),
+        progress=progress,
+        deadline=deadline,
+        cancel=threading.Event() if cancel is None else cancel,
+        on_limit=on_limit,
+    )
+    return solve_problem(problem, choose(problem, solver), run, epsilon)
+
+
+def choose(problem: Problem, solver: str | Solver) -> Solver:
+    """Back-end to use: the one that is named, or the most direct one that has the features."""
+    if not isinstance(solver, str):
+        return solver
+    if solver != "auto":
+        return load_solver(solver)()
+    need = problem.needs()
+    # The most direct first; a plug-in is loaded only when the built-in ones cannot do it.
+    for name in ("backward-induction", "value-iteration"):
+        if need <= (cls := load_solver(name)).features:
+            return cls()
+    for cls in available_solvers().values():
+        if need <= cls.features:
+            return cls()
+    raise unsupported("auto", need, frozenset())
+
+
+def unsupported(name: str, need: frozenset[Feature], have: frozenset[Feature]) -> UnsupportedError:
+    """The error for a solver that lacks features, which names those that have them."""
+    lacks = ", ".join(sorted(feature.value for feature in need - have))
+    able = [other for other, cls in available_solvers().items() if need <= cls.features]
+    who = f"use {' or '.join(able)}" if able else "no installed solver has them all"
+    msg = f"solver {name!r} cannot do: {lacks}; {who}"
+    return UnsupportedError(msg, value=name)
+
+
+def solve_problem(problem: Problem, solver: Solver, run: Run, epsilon: float) -> Solution:
+    """Let one back-end propose an answer to a prepared problem, and certify it."""
+    started = time.perf_counter()
+    canonical = problem.canonical
+    unrolled = None
+    need = problem.needs()
+    if Feature.HORIZON in need and Feature.HORIZON not in solver.features:
+        unrolled = unroll(canonical)
+        need = need - {Feature.HORIZON}
+    # A cycle is named best by the solver that cannot go round it, so that is left to it.
+    if need - solver.features - {Feature.CYCLIC}:
+        raise unsupported(solver.name, need, solver.features)
+    candidate = _propose(canonical if unrolled is None else unrolled.network, solver, run)
+    value, policy = candidate.value, candidate.policy
+    if unrolled is not None:
+        value, policy = unrolled.value(value), unrolled.policy(policy)
+    checking.check_candidate(canonical, value, policy, solver.name)
+    verdict = certify(canonical, value, policy, epsilon)
+    return _lift(problem, solver, candidate, value, policy, verdict, started)
+
+
+def _propose(network: Network, solver: Solver, run: Run) -> Candidate:
+    digest = network.digest
+    try:
+        with calls_recorded() as called:
+            candidate = solver.solve(network, run)
+    except MdpDiceError:
+        raise
+    except Exception as error:
+        msg = f"solver {solver.name!r} raised {type(error).__name__}: {error}"
+        raise PluginError(msg, name=solver.name, phase="solve") from error
+    if not isinstance(candidate, Candidate):
+        msg = f"solver {solver.name!r} returned {candidate!r} instead of a Candidate"
+        raise PluginError(msg, name=solver.name, phase="answer")
+    network.__dict__.pop("digest", None)
+    if network.digest != digest:
+        msg = f"solver {solver.name!r} changed the problem that it was given"
+        raise PluginError(msg, name=solver.name, phase="solve")
+    # A private copy: nobody may change an answer after it was certified.
+    try:
+        value, policy = np.array(candidate.value), np.array(candidate.policy)
+    except (TypeError, ValueError) as error:
+        msg = f"solver {solver.name!r} gave an answer that is none: {error}"
+        raise PluginError(msg, name=solver.name, phase="answer") from error
+    others = frozenset(called - {solver.name})
+    return attrs.evolve(candidate, value=value, policy=policy, details={**candidate.details, "called": others})
+
+
+def _lift(
+    problem: Problem,
+    solver: Solver,
+    candidate: Candidate,
+    value: Any,
+    policy: Any,
+    verdict: Verdict,
+    started: float,
+) -> Solution:
+    lower, upper = verdict.lower, verdict.upper
+    for lowering in reversed(problem.lowerings):
+        value = lowering.value(value)
+        lower, upper = lowering.bounds(lower, upper)
+        policy = lowering.policy(policy)
+    certified, reason = verdict.certified, verdict.reason
+    infinite = np.isinf(value)
+    if certified and infinite.any():
+        certified = check_infinities(problem.network, problem.lowerings)
+        reason = (
+            "the value is infinite where a play can come to collect without end"
+            if certified
+            else "the infinite values were not confirmed"
+        )
+    status = Status.CERTIFIED if certified else Status.UNCERTIFIED
+    if status is Status.UNCERTIFIED and candidate.details.get("stopped"):
+        status = Status.PARTIAL
+    return Solution(
+        network=problem.network,
+        status=status,
+        values=value,
+        lowers=lower,
+        uppers=upper,
+        policy=policy,
+        solver=solver.name,
+        iterations=candidate.iterations,
+        seconds=time.perf_counter() - started,
+        width=verdict.width,
+        reason=reason,
+        version=_version(),
+        details=candidate.details,
+    )
+
+
+def _version() -> str:
+    try:
+        return version("mdpdice")
+    except PackageNotFoundError:  # a checkout that is not installed
+        return "unknown"
