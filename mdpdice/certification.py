@@ -124,9 +124,14 @@ def _errors(problem: Network, value: Floats, edges: Floats, policy: Ints) -> Flo
     """Error of one backup of every node, with room for what rounding adds."""
     off = np.abs(checking.operator(problem, edges) - value)
     off_policy = np.abs(checking.operator(problem, edges, policy) - value)
-    scale = np.abs(value) + float(np.abs(problem.reward).max(initial=0.0))
-    degree = np.where(problem.kind == Kind.CHANCE, np.diff(problem.indptr), 1)
-    errors = np.maximum(off, off_policy) + 3 * (degree + 10) * checking.ULP * scale
+    ahead = np.abs(problem.reward) + np.abs(edges)
+    pad = np.append(ahead * problem.weight, 0.0)
+    chance = problem.kind == Kind.CHANCE
+    starts = problem.indptr[:-1]
+    mean = np.add.reduceat(pad, starts) if problem.n_edges else pad[:1]
+    scale = np.abs(value) + np.where(chance, mean, np.maximum.reduceat(np.append(ahead, 0.0), starts))
+    degree = np.where(chance, np.diff(problem.indptr), 1)
+    errors = np.maximum(off, off_policy) + 2.5 * (degree + 4) * checking.ULP * scale
     return np.where((problem.kind == Kind.END) | ~np.isfinite(errors), 0.0, errors)
 
 

@@ -24,10 +24,12 @@ iterating along a play that stops gives ``e - |x| >= 0``.  With ``e0 = 0`` this 
 interval ``v +- (d / c) w`` with ``d = max delta``; an ``e0`` that adds up the errors along
 the plays makes it sharper.
 
-Rounding.  ``rho_v(i) = (k_i + 8) 2^-52 (|v(i)| + sum p (|r| + |v|)) + |1 - sum p| max |v|`` for
-a node with ``k_i`` edges bounds what float arithmetic, and the rounding of the
-probabilities, rewards and discount themselves, can add to one backup; ``rho_w`` and
-``rho_e`` are the same without rewards.  Everything is written so that NaN fails.
+Rounding.  With ``k`` edges at a node, ``m = sum p (|r| + |v|)`` and ``s`` the float sum of the
+probabilities, ``rho_v = (2 k + 8) 2^-52 (|v| + m) + |1 - s| m`` bounds what float arithmetic
+can add to one backup.  The first term covers the sums, and probabilities, rewards and
+a discount that were rounded once or twice themselves; the second covers float rows
+that mean the rationals ``p / s``.  ``rho_w`` and ``rho_e`` are the same without rewards.
+Everything is written so that NaN fails.
 """
 
 from __future__ import annotations
@@ -127,23 +129,22 @@ def _ahead(network: Network, after_decision: Floats, after_chance: Floats, rewar
     return np.where(network.kind == Kind.END, 0.0, result)
 
 
-def _rounding(network: Network, here: Floats, ahead: Floats, largest: float) -> Floats:
+def _rounding(network: Network, here: Floats, ahead: Floats) -> Floats:
     """The rho of the module's text, from the value here and the sum of the magnitudes ahead."""
     chance = network.kind == Kind.CHANCE
     size = np.where(chance, np.diff(network.indptr), 1)
     defect = np.zeros(network.n_nodes)
     if network.n_edges:
         total = np.add.reduceat(np.append(network.weight, 0.0), network.indptr[:-1])
-        # The sum itself rounds, by less than one unit per entry.
-        defect = np.where(chance, np.abs(1.0 - total) + size * ULP, 0.0)
-    return (size + 8) * ULP * (np.abs(here) + ahead) + defect * largest
+        # This sum rounds too, by less than one unit per entry: hence 2 k.
+        defect = np.where(chance, np.abs(1.0 - total), 0.0)
+    return (2 * size + 8) * ULP * (np.abs(here) + ahead) + defect * ahead
 
 
 def _excess(network: Network, x: Floats, after_decision: Floats) -> Floats:
     """``x - max_a P_a x - rho``, per node, rounded down."""
     ahead = _ahead(network, after_decision, x, np.zeros(network.n_edges))
-    largest = max(float(x.max()), float(after_decision.max()))
-    return x - ahead - _rounding(network, x, ahead, largest)
+    return x - ahead - _rounding(network, x, ahead)
 
 
 def enclose(network: Network, value: Floats, policy: Ints, w: Floats, e0: Floats) -> Enclosure:
@@ -182,8 +183,7 @@ def enclose(network: Network, value: Floats, policy: Ints, w: Floats, e0: Floats
         off = np.abs(operator(network, edges) - v)
         off_policy = np.abs(operator(network, edges, chosen[k]) - v)
         ahead = _ahead(network, np.abs(before[0]), np.abs(v), np.abs(network.reward))
-        largest = max(float(np.abs(v).max()), float(np.abs(before[0]).max()))
-        rho = _rounding(network, v, ahead, largest)
+        rho = _rounding(network, v, ahead)
         delta[k] = np.where(known, 0.0, np.maximum(off, off_policy) + rho)
         slack[k] = np.where(known, 0.0, _excess(network, e_k, before[2]))
         free = _excess(network, w_k, before[1])[~known]

@@ -23,12 +23,15 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
 from mdpdice.dist import Dist, as_dist
 from mdpdice.errors import DuplicateActionError, GameError, MdpDiceError, NonDeterministicGameError
+
+if TYPE_CHECKING:
+    from mdpdice.solution import Solution
 
 __all__ = ["ClassicMDP", "Edge", "Game", "Node", "Option", "chance", "decide", "end", "go", "pass_to", "roll", "when"]
 
@@ -323,6 +326,10 @@ class Game(abc.ABC, Generic[S, A]):
 
     def notes(self) -> list[str]:
         """Remarks to print with an answer, such as a bound that the game derived."""
+        return []
+
+    def summary(self, solution: Solution) -> list[str]:  # noqa: ARG002 - a default
+        """Lines that tell an answer in the words of the game, such as thresholds."""
         return []
 
     @staticmethod
