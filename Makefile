@@ -76,6 +76,7 @@ unit: $(VENV)/.installed-dev
 	$(BIN)/pytest --cov --cov-report=term
 
 format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --quiet --fix-only .
 	$(BIN)/ruff format .
 
 # Run the whole suite against the wheel, in a clean environment and away from the checkout, whose

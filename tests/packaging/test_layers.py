@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,14 @@ def test_a_module_without_a_place_is_found(tree: Path) -> None:
     kept, report = lint(tree)
     assert not kept
     assert "somewhere" in report
+
+
+def test_the_independent_back_ends_are_all_back_ends() -> None:
+    setup = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    registered = setup["project"]["entry-points"]["mdpdice.solvers"].values()
+    contracts = setup["tool"]["importlinter"]["contracts"]
+    (apart,) = (contract for contract in contracts if contract["type"] == "independence")
+    assert sorted(apart["modules"]) == sorted(target.partition(":")[0] for target in registered)
 
 
 def test_checking_stays_small_enough_to_be_read() -> None:
