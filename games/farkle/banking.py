@@ -86,8 +86,9 @@ def banking_bound(book: MenuBook) -> BankingBound:
         for dice, found in rolls.items()
         if found.bust
     }
-    worst = max(bounds, key=bounds.__getitem__)
-    return BankingBound(bounds[worst], worst, frozenset(sure))
+    # Without any set that can bust nothing is at risk, from 0 points on.
+    worst = max(bounds, key=bounds.__getitem__, default=book.left(book.full))
+    return BankingBound(bounds.get(worst, Fraction(0)), worst, frozenset(sure))
 
 
 def _reachable(book: MenuBook) -> dict[DiceLeft, Rolls]:

@@ -255,10 +255,10 @@ class KcdFarkle(Game[State, Action]):
         assert bound.points is not None
         note = (
             f"cap=none: from {bound.points} = {float(bound.points):.10g} points on banking is proved optimal"
-            f" (E[best roll] / P(bust) is largest for {self._names(bound.dice)}), so the turn ends there"
+            f" (E[best roll] / P(bust) is largest for {self._names(bound.dice)}), so a turn ends there"
         )
         if bound.sure:
-            note += f"; only the {len(bound.sure)} sets of dice that never bust are rolled above it"
+            note += f"; above it only sets of dice that never bust are rolled, {len(bound.sure)} of them"
         return note
 
     def _names(self, dice: DiceLeft) -> str:

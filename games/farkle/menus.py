@@ -188,6 +188,11 @@ class MenuBook:
         """Return the counts per kind; the inverse of `left`."""
         return (dice,) if isinstance(dice, int) else dice
 
+    def subsets(self) -> list[DiceLeft]:
+        """Return all sets of at least one of the dice."""
+        counts = itertools.product(*(range(number + 1) for number in self.full))
+        return [self.left(some) for some in counts if any(some)]
+
     def rolls(self, dice: DiceLeft) -> Rolls:
         """Return the rolls of some of the dice."""
         found = self._cache.get(dice)
@@ -222,9 +227,9 @@ class MenuBook:
     @functools.cached_property
     def _examples(self) -> Mapping[Menu, Symbols]:
         examples: dict[Menu, Symbols] = {}
-        for counts in itertools.product(*(range(number + 1) for number in self.full)):
-            if any(counts):
-                examples = {**self.rolls(self.left(counts)).examples, **examples}
+        for dice in self.subsets():
+            for menu, roll in self.rolls(dice).examples.items():
+                examples.setdefault(menu, roll)
         return examples
 
     def _all_rolls(self, counts: tuple[int, ...]) -> Rolls:

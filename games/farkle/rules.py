@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
@@ -143,6 +144,11 @@ class Rules:
                         # A pattern given for four or more equal dice goes before doubling.
                         table.setdefault(counts_of([face] * number), points)
         return table
+
+    @property
+    def grid(self) -> int:
+        """The largest number that divides all scores."""
+        return math.gcd(*self.combinations().values())
 
     def scores(self, jokers: int = 0) -> Mapping[int, int]:
         """Return the score of every legal selection of at most `MAX_DICE` dice.

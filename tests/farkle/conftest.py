@@ -103,52 +103,82 @@ def rolls(weights: tuple[int, ...], number: int) -> dict[tuple[int, ...], int]:
     return found
 
 
-def turn(rules: str, *, cap: int, clip: bool = False, hot_dice: bool = True) -> dict[tuple[int, int], float]:
-    """Value of rolling `d` ordinary dice with `p` points at risk, by `(d, p)`.
+Kind = tuple[tuple[int, ...], bool]  # the weights of the faces 1..6, and whether face 1 is a joker
+
+
+def offers(rules: str, kinds: list[Kind], full: tuple[int, ...]):
+    """Per set of dice (a count per kind) the (weight, best, keeps) of all rolls, and their total weight."""
+    found = {}
+    for counts in itertools.product(*(range(number + 1) for number in full)):
+        if any(counts):
+            throws = [
+                [
+                    (tuple(sorted(J if joker and face == 1 else face for face in roll)), weight)
+                    for roll, weight in rolls(weights, number).items()
+                ]
+                for (weights, joker), number in zip(kinds, counts, strict=True)
+            ]
+            lines = [
+                (prod(w for _, w in combined), *menu(rules, tuple(roll for roll, _ in combined), full))
+                for combined in itertools.product(*throws)
+            ]
+            found[counts] = (lines, sum(weight for weight, _, _ in lines))
+    return found
+
+
+FAIR: Kind = ((1,) * 6, False)
+
+
+def turn(
+    rules: str,
+    kinds: tuple[Kind, ...] = (FAIR,),
+    full: tuple[int, ...] = (6,),
+    *,
+    cap: int,
+    clip: bool = False,
+    hot_dice: bool = True,
+) -> dict[tuple[tuple[int, ...], int], float]:
+    """Value of rolling dice with points at risk, by `(counts per kind, points)`.
 
     Every selection adds points, so one pass from the cap downwards is enough.
     """
-    menus = {
-        number: [
-            (weight, *menu(rules, (roll,), (6,))) for roll, weight in rolls((1,) * 6, number).items()
-        ]
-        for number in range(1, 7)
-    }
-    value: dict[tuple[int, int], float] = {}
+    value: dict[tuple[tuple[int, ...], int], float] = {}
+    table = offers(rules, list(kinds), full)
     for points in range(cap - cap % 50, -1, -50):
-        for number, offers in menus.items():
+        for counts, (lines, weights) in table.items():
             total = 0.0
-            for weight, best, keeps in offers:
+            for weight, best, keeps in lines:
                 if best:
                     bank = points + best
                     options = [float(min(bank, cap) if clip else bank)]
-                    for gain, (left,) in keeps:
-                        if points + gain < cap and (hot_dice or left < number):
+                    for gain, left in keeps:
+                        if points + gain < cap and (hot_dice or sum(left) < sum(counts)):
                             options.append(value[left, points + gain])
                     total += weight * max(options)
-            value[number, points] = total / 6**number
+            value[counts, points] = total / weights
     return value
 
 
 def bounded(rules: str, horizon: int, *, exact: bool = False) -> dict[int, Fraction | float]:
     """Optimal_n at the start of a turn for n = 1 .. horizon, cap 6000, overshoot counted."""
     number = Fraction if exact else float
-    menus = {
-        d: [(w, *menu(rules, (roll,), (6,))) for roll, w in rolls((1,) * 6, d).items()] for d in range(1, 7)
-    }
+    table = offers(rules, [FAIR], (6,))
 
     @functools.cache
-    def value(n: int, d: int, p: int):
+    def value(n: int, counts: tuple[int, ...], points: int):
         total = number(0)
-        for weight, best, keeps in menus[d]:
+        lines, weights = table[counts]
+        for weight, best, keeps in lines:
             if best:
-                options = [number(p + best)]
+                options = [number(points + best)]
                 if n > 1:
-                    options += [value(n - 1, left, p + gain) for gain, (left,) in keeps if p + gain < 6000]
+                    options += [
+                        value(n - 1, left, points + gain) for gain, left in keeps if points + gain < 6000
+                    ]
                 total += weight * max(options)
-        return total / 6**d
+        return total / weights
 
-    return {n: value(n, 6, 0) for n in range(1, horizon + 1)}
+    return {n: value(n, (6,), 0) for n in range(1, horizon + 1)}
 
 
 class Oracle:

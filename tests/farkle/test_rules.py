@@ -35,7 +35,9 @@ def test_selections_of_all_rolls(rules, oracle):
             for size in range(1, len(roll) + 1)
             for chosen in itertools.combinations(roll, size)
         }
-        legal = {counts_of(chosen): points for chosen in subsets if (points := oracle.score(rules.name, chosen))}
+        legal = {
+            counts_of(chosen): points for chosen in subsets if (points := oracle.score(rules.name, chosen))
+        }
         assert rules.selections(roll) == legal, roll
 
 

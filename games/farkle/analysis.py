@@ -1,0 +1,87 @@
+"""What a solved game of Farkle says in a few numbers: up to how many points to roll on."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+import attrs
+
+from mdpdice import Edge, Game, Node, decide, go
+from mdpdice.games.farkle.game import KcdFarkle
+from mdpdice.games.farkle.menus import DiceLeft
+from mdpdice.games.farkle.states import Action, Ready, State
+from mdpdice.solving import solve
+
+__all__ = ["EveryPosition", "thresholds"]
+
+_START: Final = "start"
+_Start: TypeAlias = str
+
+
+@attrs.frozen
+class EveryPosition(Game[State | _Start, Action | Ready]):
+    """A turn that may start in any position: with any set of dice and any points at risk.
+
+    Play reaches only some of them (two dice of six are never left with 50
+    points at risk), but a table of thresholds is about all.
+
+    Parameters
+    ----------
+    game : KcdFarkle
+        The turn.
+    """
+
+    game: KcdFarkle
+
+    def positions(self) -> list[Ready]:
+        """All positions before a roll, up to the points at which the turn ends."""
+        return [
+            Ready(dice, points)
+            for dice in self.game.book.subsets()
+            for points in range(0, self.game.limit, self.game.rules.grid)
+        ]
+
+    def start(self) -> State | _Start:
+        """The choice of a position."""
+        return _START
+
+    def node(self, state: State | _Start, /) -> Node[State | _Start, Action | Ready]:
+        """Choose a position, then play on from there."""
+        if isinstance(state, str):
+            options: list[tuple[Ready, Edge[State]]] = [(ready, go(ready)) for ready in self.positions()]
+            return decide(options)
+        return self.game.node(state)
+
+
+def thresholds(game: KcdFarkle) -> dict[DiceLeft, int | None]:
+    """Return the largest points at risk at which rolling is optimal, for every set of dice.
+
+    Rolling with fewer points need not be optimal for every set, and the
+    thresholds need not grow with the dice: with the rules of Kingdom Come:
+    Deliverance one die is rolled up to 250 points, two dice only up to 200.
+
+    Parameters
+    ----------
+    game : KcdFarkle
+        The turn.
+
+    Returns
+    -------
+    dict
+        None for a set of dice that is better not rolled at all.
+
+    Raises
+    ------
+    NotCertifiedError
+        The solution could not be proved.
+    """
+    solution = solve(EveryPosition(game))
+    solution.value()  # raises unless proved, and then the intervals below are meant
+    found: dict[DiceLeft, int | None] = {}
+    for dice, points in EveryPosition(game).positions():
+        # A tie counts: rolling is as good as banking there.
+        if solution.upper(Ready(dice, points)) >= points:
+            found[dice] = points
+        else:
+            found.setdefault(dice, None)
+    return found
