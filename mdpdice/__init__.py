@@ -1,15 +1,79 @@
 """mdpdice: declare a game, solve it with interchangeable back-ends, certify the answer."""
 
-from mdpdice.backend import Candidate, Feature, Run, Solver, load_solver, solver_names
-from mdpdice.crosscheck import Report, cross_check
-from mdpdice.dice import d6, die, pool
-from mdpdice.dist import Dist, certainly, product, uniform
-from mdpdice.exploration import explore
-from mdpdice.game import ClassicMDP, Edge, Game, Node, Option, chance, decide, end, go, pass_to, roll, when
-from mdpdice.network import Kind, Network
-from mdpdice.objectives import Discounted, Horizon, Objective, Total
-from mdpdice.solution import Solution, Status
-from mdpdice.solving import solve
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mdpdice.backend import Candidate, Feature, Run, Solver, load_solver, solver_names
+    from mdpdice.crosscheck import Report, cross_check
+    from mdpdice.dice import d6, die, pool
+    from mdpdice.dist import Dist, certainly, product, uniform
+    from mdpdice.exploration import explore
+    from mdpdice.game import (
+        ClassicMDP,
+        Edge,
+        Game,
+        Node,
+        Option,
+        chance,
+        decide,
+        end,
+        go,
+        pass_to,
+        roll,
+        when,
+    )
+    from mdpdice.network import Kind, Network
+    from mdpdice.objectives import Discounted, Horizon, Objective, Total
+    from mdpdice.solution import Solution, Status
+    from mdpdice.solving import solve
+
+    __version__: str
+else:
+    # Importing numpy, scipy and numba takes longer than "mdpdice --help" may, and a model that is only
+    # declared needs none of the solvers, so a name is imported when it is first asked for.  This is
+    # hidden from type checkers, which would otherwise take any name for one of the library.
+    _HOMES = {
+        "mdpdice.backend": ("Candidate", "Feature", "Run", "Solver", "load_solver", "solver_names"),
+        "mdpdice.crosscheck": ("Report", "cross_check"),
+        "mdpdice.dice": ("d6", "die", "pool"),
+        "mdpdice.dist": ("Dist", "certainly", "product", "uniform"),
+        "mdpdice.exploration": ("explore",),
+        "mdpdice.game": (
+            *("ClassicMDP", "Edge", "Game", "Node", "Option"),
+            *("chance", "decide", "end", "go", "pass_to", "roll", "when"),
+        ),
+        "mdpdice.network": ("Kind", "Network"),
+        "mdpdice.objectives": ("Discounted", "Horizon", "Objective", "Total"),
+        "mdpdice.solution": ("Solution", "Status"),
+        "mdpdice.solving": ("solve",),
+    }
+    _HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        if name == "__version__":
+            from importlib.metadata import version
+
+            found = version("mdpdice")
+        elif name in _HOME:
+            found = getattr(import_module(_HOME[name]), name)
+        elif name.startswith("_"):
+            raise AttributeError(f"module 'mdpdice' has no attribute {name!r}")
+        else:
+            # `import mdpdice; mdpdice.errors.CycleError` works, as it does once anything else was used.
+            try:
+                return import_module(f"mdpdice.{name}")
+            except ModuleNotFoundError as error:
+                if error.name != f"mdpdice.{name}":
+                    raise
+                raise AttributeError(f"module 'mdpdice' has no attribute {name!r}") from None
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, "__version__"})
+
 
 __all__ = [
     "Candidate",
