@@ -21,7 +21,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from mdpdice.solving import solve
+from mdpdice import solve
 from mdpdice.games.farkle import KCD, KcdFarkle
 
 PRINTED = {1: "399", 2: "517.9492", 3: "517.9492"}

@@ -6,11 +6,10 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from mdpdice import Edge, Game, Node, decide, go
+from mdpdice import Edge, Game, Node, decide, go, solve
 from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.menus import DiceLeft
 from mdpdice.games.farkle.states import Action, Ready, State
-from mdpdice.solving import solve
 
 __all__ = ["EveryPosition", "thresholds"]
 

@@ -43,9 +43,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 import attrs
-from mdpdice.games.farkle.menus import DiceLeft, Menu, MenuBook, Rolls
 
 from mdpdice import Dist
+from mdpdice.games.farkle.menus import DiceLeft, Menu, MenuBook, Rolls
 
 __all__ = ["BankingBound", "banking_bound"]
 

@@ -23,10 +23,10 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 import attrs
-from mdpdice.games.farkle.rules import JOKER
 
 from mdpdice import Dist
 from mdpdice.errors import GameError, UnknownStateError
+from mdpdice.games.farkle.rules import JOKER
 
 __all__ = ["ORDINARY", "Die", "UnknownDieError", "find_die", "load_dice", "read_die", "same_name"]
 

@@ -43,15 +43,15 @@ from collections.abc import Iterable
 from typing import Literal
 
 import attrs
+
+from mdpdice import Edge, Game, Node, decide, end, go, roll
+from mdpdice.errors import GameError
 from mdpdice.games.farkle.banking import BankingBound, banking_bound
 from mdpdice.games.farkle.dice_table import ORDINARY, Die, read_die
 from mdpdice.games.farkle.menus import DiceLeft, MenuBook, menu_book
 from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, RULES, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.farkle.text import read_state, show_state
-
-from mdpdice import Edge, Game, Node, decide, end, go, roll
-from mdpdice.errors import GameError
 
 __all__ = ["KcdFarkle"]
 

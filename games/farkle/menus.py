@@ -33,11 +33,11 @@ from typing import Any, NamedTuple, TypeAlias, final
 import attrs
 import numpy as np
 import numpy.typing as npt
-from mdpdice.games.farkle.dice_table import Die
-from mdpdice.games.farkle.rules import JOKER, Counts, Rules, counts_of, pack
 
 from mdpdice import Dist, pool
 from mdpdice.errors import UnknownStateError
+from mdpdice.games.farkle.dice_table import Die
+from mdpdice.games.farkle.rules import JOKER, Counts, Rules, counts_of, pack
 
 __all__ = ["DiceLeft", "Keep", "Menu", "MenuBook", "Rolls", "menu_book"]
 

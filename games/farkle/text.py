@@ -21,12 +21,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from mdpdice.errors import UnknownStateError
 from mdpdice.games.farkle.dice_table import Die, same_name
 from mdpdice.games.farkle.menus import MenuBook
 from mdpdice.games.farkle.rules import JOKER
 from mdpdice.games.farkle.states import Choose, Ready, State
-
-from mdpdice.errors import UnknownStateError
 
 __all__ = ["read_state", "show_state"]
 

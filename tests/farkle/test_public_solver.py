@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mdpdice import explore
+from mdpdice import explore, solve
 from mdpdice.games.farkle import Bank, Choose, KcdFarkle, Keep, Ready
 from mdpdice.games.farkle.menus import Menu
-from mdpdice.solving import solve
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "kcd_public_solver.py"
 DEFECTIVE = {1: 399.1126543210, 2: 518.0762299, 3: 536.6985048, 4: 538.6540900}

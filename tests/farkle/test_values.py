@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
+from mdpdice import solve
 from mdpdice.games.farkle import Choose, Die, KcdFarkle, Keep, Ready, find_die
 from mdpdice.games.farkle.analysis import thresholds
-from mdpdice.solving import solve
 
 OPTIMAL = {1: 399.1126543210, 2: 505.5102004466, 3: 547.3522341444}
 ORDER = 1e-9  # relative; the solutions are certified to it, and the references have that many digits
