@@ -1,0 +1,163 @@
+"""Games by name: those of the entry-point group ``mdpdice.games``, and classes in a user's file."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import click
+
+from mdpdice.errors import PluginError
+from mdpdice.game import Game
+
+__all__ = ["GROUP", "Found", "blame", "find_game", "game_names", "load_game", "summary"]
+
+GROUP = "mdpdice.games"
+
+Found: TypeAlias = type[Game[Any, Any]] | Game[Any, Any]
+"""A game still to be given its parameters, or a ready one (as `Game.of` makes) that has none."""
+
+
+def _entry_points() -> dict[str, EntryPoint]:
+    found: dict[str, EntryPoint] = {}
+    # Shipped games first: nobody takes their names over.
+    for point in sorted(entry_points(group=GROUP), key=lambda p: not p.value.startswith("mdpdice.")):
+        if found.setdefault(point.name, point).value != point.value:
+            message = f"game {point.name!r} is registered twice; {point.value} is left out"
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
+    return found
+
+
+def game_names() -> list[str]:
+    """Names of the registered games, in alphabetical order, without loading them."""
+    return sorted(_entry_points())
+
+
+def load_game(name: str) -> Found:
+    """Class of a registered game.
+
+    Raises
+    ------
+    PluginError
+        It cannot be loaded, or is not a game.
+    """
+    point = _entry_points()[name]
+    try:
+        game = point.load()
+    except Exception as error:
+        message = f"game {name!r} could not be loaded from {point.value}: {type(error).__name__}: {error}"
+        raise PluginError(message, name=name, phase="load") from error
+    if not _is_game(game):
+        raise PluginError(f"game {name!r}: {point.value} is not a Game", name=name, phase="load")
+    found: Found = game
+    return found
+
+
+def find_game(name: str) -> Found:
+    """Game of a NAME on the command line.
+
+    Parameters
+    ----------
+    name : str
+        A registered game, or ``path/to/file.py:ClassName``.
+
+    Raises
+    ------
+    click.UsageError
+        There is no such game, file or class; the message says which there are.
+    click.ClickException
+        The file raised an error when it was imported.
+    """
+    registered = game_names()
+    if name in registered:
+        return load_game(name)
+    path, colon, attribute = (name, "", "") if name.endswith(".py") else name.rpartition(":")
+    if colon or path:
+        return _find_in_file(Path(path), attribute)
+    near = difflib.get_close_matches(name, registered, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise click.UsageError(
+        f"no game is called {name!r}; {hint}Shipped are: {', '.join(registered) or 'none'}. "
+        "A game of your own is named by its file: path/to/file.py:ClassName"
+    )
+
+
+def _find_in_file(path: Path, attribute: str) -> Found:
+    if path.suffix != ".py" or not path.is_file():
+        raise click.UsageError(f"there is no Python file {str(path)!r}; write path/to/file.py:ClassName")
+    module = _import_file(path)
+    games = sorted(_games_in(module))
+    there = f"games in {path} are: {', '.join(games)}" if games else f"no class in {path} derives from Game"
+    if not attribute:
+        raise click.UsageError(f"say which game of the file is meant, as {path}:ClassName; {there}")
+    if not hasattr(module, attribute):
+        raise click.UsageError(f"{path} has no {attribute!r}; {there}")
+    found = getattr(module, attribute)
+    if not _is_game(found):
+        raise click.UsageError(f"{attribute} in {path} is not a mdpdice Game; {there}")
+    if inspect.isabstract(found):
+        missing = " and ".join(sorted(found.__abstractmethods__))
+        raise click.ClickException(f"game {attribute} in {path} does not define {missing}")
+    game: Found = found
+    return game
+
+
+def _import_file(path: Path) -> ModuleType:
+    # A name of its own, so that a file called random.py does not stand in for the real one.
+    name = "mdpdice_file_" + re.sub(r"\W", "_", path.stem)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise click.UsageError(f"{path} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    # The file may import its neighbours, as it may when Python runs it; last, so that none hides a library.
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    sys.modules[name] = module  # annotations are looked up there
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        place = blame(error, path)
+        raise click.ClickException(
+            f"{path} could not be imported: {type(error).__name__}: {error}{place}"
+        ) from error
+    return module
+
+
+def _games_in(module: ModuleType) -> Iterator[str]:
+    for name, value in vars(module).items():
+        own = isinstance(value, type) and value.__module__ == module.__name__
+        if _is_game(value) and (own or isinstance(value, Game)) and not inspect.isabstract(value):
+            yield name
+
+
+def _is_game(value: Any) -> bool:
+    return isinstance(value, Game) or (isinstance(value, type) and issubclass(value, Game))
+
+
+def blame(error: BaseException, path: Path | None = None) -> str:
+    """Where an error came from, as `` (file.py, line 3)``: the last line in `path`, or the last of all."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames or isinstance(error, SyntaxError):  # a syntax error says it itself
+        return ""
+    inside = [frame for frame in frames if path is not None and Path(frame.filename) == path.absolute()]
+    frame = (inside or frames)[-1]
+    return f" ({Path(frame.filename).name}, line {frame.lineno})"
+
+
+def summary(game: Found) -> str:
+    """First sentence or line of a game's docstring."""
+    cls = game if isinstance(game, type) else type(game)
+    text = inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0]
+    return " ".join(text.split())

@@ -1,0 +1,382 @@
+"""Parameters of a game: attrs fields, given as ``-p key=value`` and described by ``--help``.
+
+The text of a value is read by the annotation of its field where that says
+enough: numbers, ``true`` and ``false``, ``none``, the choices of a ``Literal`` or
+an enum, tuples of those separated by commas.  Anything else is handed to the
+converter of the field as it is.  The meaning of a field is ``metadata["help"]``,
+or what the docstring says in its section "Parameters".
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import inspect
+import math
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, NoReturn
+
+import attrs
+import click
+
+from mdpdice.cli.catalogue import Found, blame
+from mdpdice.errors import MdpDiceError
+from mdpdice.game import Game
+
+__all__ = ["Parameter", "build_game", "parameters_of", "show"]
+
+
+class Reader(NamedTuple):
+    """How the text of a value is read.
+
+    Attributes
+    ----------
+    allowed : str
+        What may be written, for help and errors; empty if only the game knows.
+    read : callable
+        From text to value; raises ValueError for a text that is not allowed.
+    """
+
+    allowed: str
+    read: Callable[[str], Any]
+
+
+class Parameter(NamedTuple):
+    """A parameter of a game.
+
+    Attributes
+    ----------
+    key : str
+        Its name.
+    meaning : str
+        What it is, in a line.
+    reader : Reader
+        How its text is read.
+    default : object
+        Its value if it is not given; ``attrs.NOTHING`` if it must be.
+    """
+
+    key: str
+    meaning: str
+    reader: Reader
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is attrs.NOTHING
+
+    def describe(self) -> str:
+        """Meaning, allowed values and default, for ``--help``."""
+        facts = [self.reader.allowed] if self.reader.allowed else []
+        facts.append("required" if self.required else f"default: {show(self.default)}")
+        return f"{self.meaning}  [{'; '.join(facts)}]".strip()
+
+
+def parameters_of(game: Found) -> list[Parameter]:
+    """Parameters of a game, in the order of its fields."""
+    if not isinstance(game, type) or not attrs.has(game):
+        return []
+    try:
+        hints = typing.get_type_hints(game)
+    except Exception:  # noqa: BLE001 - an annotation that exists for type checkers only
+        hints = {}
+    meanings = _meanings(game)
+    found = []
+    for field in attrs.fields(game):
+        if field.init:
+            meaning = str(field.metadata.get("help", meanings.get(field.name, "")))
+            found.append(
+                Parameter(
+                    field.alias or field.name,
+                    meaning,
+                    _field_reader(field, hints.get(field.name)),
+                    _default(field),
+                )
+            )
+    return found
+
+
+def build_game(name: str, found: Found, pairs: Sequence[str]) -> tuple[Game[Any, Any], dict[str, Any]]:
+    """Make a game with the parameters that were given.
+
+    Parameters
+    ----------
+    name : str
+        The game's name, for messages.
+    found : Found
+        The game.
+    pairs : sequence of str
+        Texts ``key=value``.
+
+    Returns
+    -------
+    game : Game
+    given : dict
+        The value of every parameter by key, as JSON data that could be given again.
+
+    Raises
+    ------
+    click.UsageError
+        A key or value is wrong; the message says what is allowed.
+    """
+    known = {parameter.key: parameter for parameter in parameters_of(found)}
+    texts = _split(name, known, pairs)
+    values = {key: _read(known[key], text) for key, text in texts.items()}
+    lacking = [key for key, parameter in known.items() if parameter.required and key not in values]
+    if lacking:
+        raise click.UsageError(
+            f"{name} needs {' and '.join(f'-p {key}=...' for key in lacking)}; {_help(name)}"
+        )
+    game = _call(name, found, texts, values) if isinstance(found, type) else found
+    given = {
+        key: _given(parameter, texts[key], values[key]) if key in texts else plain(parameter.default)
+        for key, parameter in known.items()
+    }
+    return game, given
+
+
+def _split(name: str, known: Mapping[str, Parameter], pairs: Sequence[str]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, text = (part.strip() for part in pair.partition("="))
+        if not equals:
+            raise click.UsageError(f"-p {pair}: write key=value; {_keys(name, known)}")
+        key = key.replace("-", "_")
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise click.UsageError(f"{name} has no parameter {key!r}; {hint}{_keys(name, known)}")
+        if key in texts:
+            raise click.UsageError(f"parameter {key!r} is given twice")
+        texts[key] = text
+    return texts
+
+
+def _keys(name: str, known: Mapping[str, Parameter]) -> str:
+    return f"its parameters are: {', '.join(known)}; {_help(name)}" if known else f"{name} has no parameters"
+
+
+def _help(name: str) -> str:
+    return f"'mdpdice solve {name} --help' describes them"
+
+
+def _read(parameter: Parameter, text: str) -> Any:
+    try:
+        return parameter.reader.read(text)
+    except ValueError as error:
+        allowed = parameter.reader.allowed
+        reason = f"allowed is {allowed}" if allowed else str(error)
+        raise click.UsageError(f"-p {parameter.key}={text}: {reason}") from error
+
+
+def _call(
+    name: str, cls: type[Game[Any, Any]], texts: Mapping[str, str], values: Mapping[str, Any]
+) -> Game[Any, Any]:
+    written = " ".join(f"{key}={text}" for key, text in texts.items())
+    try:
+        return cls(**values)
+    except (MdpDiceError, ValueError, TypeError) as error:
+        # Validators of attrs put the message first and what it is about behind it.
+        message = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
+        where = f"-p {written}: " if written else f"{name}: "
+        raise click.UsageError(f"{where}{message}") from error
+    except Exception as error:
+        raise click.ClickException(
+            f"{name} could not be made with {written or 'its defaults'}: "
+            f"{type(error).__name__}: {error}{blame(error)}"
+        ) from error
+
+
+# --- values as text ---------------------------------------------------------------------------
+
+
+def plain(value: Any) -> Any:
+    """A parameter's value as JSON data that says what could be written for it."""
+    if value is None or isinstance(value, bool | int) or type(value) is str:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    name = getattr(value, "name", None)
+    return name if isinstance(name, str) else str(value)
+
+
+def show(value: Any) -> str:
+    """A parameter's value as it could be written after ``-p key=``."""
+    data = plain(value)
+    if isinstance(data, list):
+        return ",".join(show(item) for item in data)
+    if data is None or isinstance(data, bool):
+        return str(data).lower()
+    return str(data)
+
+
+def _given(parameter: Parameter, text: str, value: Any) -> Any:
+    """What was given for a parameter, as JSON data."""
+    if parameter.reader.allowed:
+        return plain(value)
+    return int(text) if text.isdecimal() else text
+
+
+def _default(field: attrs.Attribute[Any]) -> Any:
+    default: Any = field.default
+    if not _computed(default):
+        return default
+    return "computed from the others" if default.takes_self else default.factory()
+
+
+def _computed(default: Any) -> bool:
+    return isinstance(default, attrs.Factory)  # type: ignore[arg-type]  # a class, though its stub is a function
+
+
+# --- text as values ---------------------------------------------------------------------------
+
+
+def _field_reader(field: attrs.Attribute[Any], kind: Any) -> Reader:
+    if parse := field.metadata.get("parse"):
+        return Reader("", parse)
+    if kind is None or kind is Any:
+        # Without an annotation the default shows what is meant.
+        default = field.default
+        known = not (default is None or default is attrs.NOTHING or _computed(default))
+        kind = type(default) if known else None
+    reader = None if kind is None else _reader(kind)
+    if reader is not None:
+        return reader
+    if field.converter is not None or kind is None:
+        return Reader("", str)
+    return Reader("", lambda _: _unreadable(kind))
+
+
+def _unreadable(kind: Any) -> NoReturn:
+    name = getattr(kind, "__name__", kind)
+    raise ValueError(f"a {name} cannot be written here; give the field a converter that takes text")
+
+
+def _reader(kind: Any) -> Reader | None:
+    """How a value of a type is read, or None if its text is not for us to read."""
+    if kind in _READERS:
+        return _READERS[kind]
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        return _choice({show(value): value for value in inner})
+    if origin in (typing.Union, types.UnionType):
+        return _union(inner)
+    if origin is tuple:
+        return _tuple(inner)
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return _choice({member.name: member for member in kind})
+    if isinstance(kind, typing.NewType):
+        return _reader(kind.__supertype__)
+    return None
+
+
+def _number(text: str) -> float:
+    number = float(_fraction(text)) if "/" in text else float(text)
+    if math.isnan(number):
+        raise ValueError(text)
+    return number
+
+
+def _fraction(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except ZeroDivisionError:
+        raise ValueError(text) from None
+
+
+def _choice(values: Mapping[str, Any]) -> Reader:
+    folded = {name.casefold(): value for name, value in values.items()}
+
+    def read(text: str) -> Any:
+        if text in values:
+            return values[text]
+        if text.casefold() not in folded:
+            raise ValueError(text)
+        return folded[text.casefold()]
+
+    *others, last = values
+    return Reader(f"{', '.join(others)} or {last}" if others else last, read)
+
+
+def _union(kinds: Sequence[Any]) -> Reader | None:
+    # A text is anything, and a float may be an int, so they are tried last.
+    late = {float: 1, str: 2}
+    readers = [_reader(kind) for kind in sorted(kinds, key=lambda kind: late.get(kind, 0))]
+    known = [reader for reader in readers if reader is not None]
+    if len(known) < len(readers):
+        return None
+
+    def read(text: str) -> Any:
+        for reader in known:
+            try:
+                return reader.read(text)
+            except ValueError:
+                continue
+        raise ValueError(text)
+
+    return Reader(" or ".join(reader.allowed for reader in known), read)
+
+
+def _tuple(kinds: Sequence[Any]) -> Reader | None:
+    many = len(kinds) == 2 and kinds[1] is Ellipsis
+    readers = [_reader(kind) for kind in (kinds[:1] if many else kinds)]
+    known = [reader for reader in readers if reader is not None]
+    if len(known) < len(readers):
+        return None
+
+    def read(text: str) -> tuple[Any, ...]:
+        parts = [part.strip() for part in text.split(",")] if text else []
+        each = known * len(parts) if many else known
+        if len(each) != len(parts):
+            raise ValueError(text)
+        return tuple(reader.read(part) for reader, part in zip(each, parts, strict=True))
+
+    if many:
+        return Reader(f"{known[0].allowed}, any number of them separated by commas", read)
+    return Reader(", ".join(reader.allowed for reader in known), read)
+
+
+_READERS: dict[Any, Reader] = {
+    int: Reader("a whole number", int),
+    float: Reader("a number", _number),
+    Fraction: Reader("a number or fraction p/q", _fraction),
+    str: Reader("a text", str),
+    bool: _choice({"true": True, "false": False}),
+    types.NoneType: _choice({"none": None}),
+}
+
+
+# --- meanings ---------------------------------------------------------------------------------
+
+
+def _meanings(cls: type) -> dict[str, str]:
+    """What the docstrings of a class and its bases say about parameters, numpydoc style."""
+    found: dict[str, str] = {}
+    for base in cls.__mro__:
+        doc = base.__dict__.get("__doc__")
+        if isinstance(doc, str):
+            found = _section(inspect.cleandoc(doc)) | found
+    return found
+
+
+def _section(doc: str) -> dict[str, str]:
+    match = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", doc, flags=re.DOTALL | re.MULTILINE)
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in match.group(1).splitlines() if match else ():
+        if line[:1].strip():
+            names = [name.strip().lstrip("*") for name in line.partition(":")[0].split(",")]
+        else:
+            words = re.sub("`+", "", line).strip()
+            for name in names:
+                found[name] = f"{found.get(name, '')} {words}".strip()
+    return found
