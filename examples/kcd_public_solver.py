@@ -15,6 +15,7 @@ when it scores a roll); a roll is never tested for a bust when it is kept; keepi
 offered, so all dice are never rolled again; and the second number is printed again as the third.
 """
 
+import functools
 import itertools
 from collections.abc import Iterable
 
@@ -36,16 +37,19 @@ def misread(faces: Iterable[int]) -> tuple[int, ...]:
     return tuple(min(6, face + 1) for face in faces)
 
 
+selections = functools.cache(KCD.selections)
+
+
 def best(roll: tuple[int, ...]) -> int:
     """Return the most points that a roll can be banked for."""
-    return max(KCD.selections(roll).values(), default=0)
+    return max(selections(roll).values(), default=0)
 
 
 def hold(roll: tuple[int, ...], gain: dict[int, Floats]) -> Floats:
     """Return the best gain of keeping some dice of a roll, but not all, for every number of points."""
     found = np.zeros(len(POINTS), dtype=np.float32)
     first = True
-    for kept, score in KCD.selections(roll).items():
+    for kept, score in selections(roll).items():
         left = len(roll) - sum(kept)
         if left:
             row = np.minimum((POINTS + score) // GRID, len(POINTS) - 1)  # the index is clamped

@@ -95,8 +95,8 @@ class Die:
 def load_dice() -> Mapping[str, Die]:
     """Return every die of the table, by its full name ``game/edition/name``, in the table's order."""
     dice: dict[str, Die] = {}
-    text = importlib.resources.files(__package__).joinpath("kcd_dice.csv").read_text(encoding="utf-8")
-    for row in csv.DictReader(text.splitlines()):
+    table = importlib.resources.files("mdpdice.games.farkle") / "kcd_dice.csv"
+    for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines()):
         name = f"{row['game']}/{row['edition']}/{row['die']}"
         weights = tuple(int(row[f"w{face}"]) for face in range(1, _FACES + 1))
         dice[name] = Die(name, weights, joker=row["joker"] == "1")

@@ -40,7 +40,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal, cast
 
 import attrs
 
@@ -151,7 +151,7 @@ class KcdFarkle(Game[State, Action]):
         default=KCD, converter=_rules, metadata={"help": "scoring rules: kcd or patch"}
     )
     dice: tuple[Die, ...] = attrs.field(
-        default=MAX_DICE,
+        default=cast("Any", MAX_DICE),  # not the six dice: "6" is what --help shows
         converter=_dice,
         metadata={
             "help": "a number of ordinary dice, or dice separated by commas: Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5"
