@@ -55,9 +55,11 @@ class EveryPosition(Game[State | _Start, Action | Ready]):
 def thresholds(game: KcdFarkle) -> dict[DiceLeft, int | None]:
     """Return the largest points at risk at which rolling is optimal, for every set of dice.
 
-    Rolling with fewer points need not be optimal for every set, and the
-    thresholds need not grow with the dice: with the rules of Kingdom Come:
-    Deliverance one die is rolled up to 250 points, two dice only up to 200.
+    Rolling is optimal up to the threshold and nowhere beyond it: one more point
+    at risk adds at most one point to the value of any position, and that of a
+    roll rises by less, since the roll may bust.  The thresholds need not grow
+    with the dice: with the rules of Kingdom Come: Deliverance one die is rolled
+    up to 250 points, two dice only up to 200.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ from typing import Any, Literal, cast
 
 import attrs
 
-from mdpdice import Edge, Game, Node, decide, end, go, roll
+from mdpdice import Edge, Game, Node, Solution, decide, end, go, roll
 from mdpdice.errors import GameError
 from mdpdice.games.farkle.banking import BankingBound, banking_bound
 from mdpdice.games.farkle.dice_table import ORDINARY, Die, read_die
@@ -246,9 +246,21 @@ class KcdFarkle(Game[State, Action]):
             found.append(
                 "defects=public-solver: these are the numbers of a defective program, not of the game"
             )
+        if len(self.kinds) > 1:
+            found.append(f"sets of dice are counted in this order: {self._names(self.all_dice)}")
         if self.cap is None:
             found.append(self.infinite_reason() or self._bound_note())
         return found
+
+    def summary(self, solution: Solution) -> list[str]:
+        """Up to how many points at risk to roll on, for dice of one kind."""
+        if len(self.kinds) > 1 or self.defective or solution.network.horizon is not None:
+            return []
+        # Imported here because it builds on this module.
+        from mdpdice.games.farkle.analysis import thresholds
+
+        found = ", ".join(f"{dice}: {points}" for dice, points in thresholds(self).items())
+        return [f"roll d dice while the points at risk are at most {{{found}}}"]
 
     def _bound_note(self) -> str:
         bound = self.banking_bound

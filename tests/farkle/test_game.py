@@ -68,6 +68,7 @@ def test_dice_by_name():
     game = KcdFarkle(dice="Odd die, kcd1/A/Lu die,Odd die,mine=1:1:1:1:1:5")
     assert [die.short_name for die in game.kinds] == ["Odd die", "Lu die", "mine"]
     assert game.start() == Ready((2, 1, 1), 0)
+    assert game.notes() == ["sets of dice are counted in this order: 2 x Odd die, 1 x Lu die, 1 x mine"]
     assert KcdFarkle(dice=Die("mine", (1,) * 6)).start() == Ready(1, 0)
 
 
@@ -171,7 +172,7 @@ def test_a_set_that_never_busts_need_not_be_worth_infinitely_much():
     game = KcdFarkle(dice=[SAINT] * 3 + ["Ordinary die"] * 3, cap=None)
     assert game.infinite_reason() is None
     assert len(game.banking_bound.sure) == 4
-    assert "only sets of dice that never bust are rolled, 4 of them" in game.notes()[0]
+    assert "only sets of dice that never bust are rolled, 4 of them" in game.notes()[1]
     limit = game.limit
     over = options(
         game,

@@ -34,9 +34,16 @@ def test_optimal_1_exactly(oracle):
 
 def test_without_a_cap(oracle):
     game = KcdFarkle(cap=None)
-    assert solve(game).value() == close(564.437620413850)
-    assert oracle.turn("kcd", cap=12950)[(6,), 0] == close(564.437620413850)
-    assert thresholds(game) == {1: 250, 2: 200, 3: 400, 4: 1000, 5: 3350, 6: 12900}
+    solution = solve(game)
+    expected = oracle.turn("kcd", cap=12950)
+    assert solution.value() == close(564.437620413850)
+    assert expected[(6,), 0] == close(564.437620413850)
+    found = {1: 250, 2: 200, 3: 400, 4: 1000, 5: 3350, 6: 12900}
+    assert thresholds(game) == found
+    for (counts, points), value in expected.items():
+        assert (value >= points) == (points <= found[counts[0]])
+    assert game.summary(solution) == [f"roll d dice while the points at risk are at most {found}"]
+    assert game.summary(solve(game, horizon=1)) == []
 
 
 def test_without_hot_dice(oracle):
