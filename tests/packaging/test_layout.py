@@ -44,7 +44,7 @@ def test_no_module_hides_a_mapped_folder() -> None:
 def test_every_data_file_is_package_data() -> None:
     for package, folder in SETUP["package-dir"].items():
         for path in (ROOT / folder).rglob("*"):
-            if path.is_dir() or path.suffix in {".py", ".pyc"}:
+            if path.is_dir() or path.suffix == ".py" or "__pycache__" in path.parts:
                 continue
             owner = ".".join((package, *path.parent.relative_to(ROOT / folder).parts))
             patterns = SETUP["package-data"].get(owner, [])
