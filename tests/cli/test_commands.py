@@ -1,0 +1,144 @@
+"""Help, and the installed command in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+import attrs
+import click
+import pytest
+
+import mdpdice
+from mdpdice.cli import main
+from mdpdice.cli.catalogue import game_names, load_game
+
+MDPDICE = Path(sysconfig.get_path("scripts")) / "mdpdice"
+
+
+def shell(*args, cwd=None):
+    return subprocess.run(
+        [MDPDICE, *map(str, args)], capture_output=True, text=True, encoding="utf-8", check=False, cwd=cwd
+    )
+
+
+@pytest.mark.parametrize("name", game_names())
+@pytest.mark.parametrize("command", ["solve", "crosscheck", "advise"])
+def test_help_describes_every_parameter(run, name, command):
+    result = run(command, name, "--help")
+    assert result.exit_code == 0
+    told = result.output.partition(f"Parameters of {name}")[2]
+    for field in attrs.fields(load_game(name)):
+        assert f"-p {field.alias}=" in told
+    assert told.count("default: ") == len(attrs.fields(load_game(name)))
+
+
+def test_help_on_a_file(run, pig):
+    result = run("solve", "--horizon", "wrong", pig, "-p", "cap=wrong", "--help")  # help comes first
+    assert result.exit_code == 0
+    told = " ".join(result.output.split())
+    assert "-p cap= The turn ends here. [a whole number; default: 20]" in told
+    assert "-p bust= What is left after a 1. [nothing or half; default: nothing]" in told
+
+
+def test_help_on_a_game_without_parameters(run, write):
+    path = write("from mdpdice import Game, end\nready = Game.of(start=0, node=lambda n: end())")
+    assert run("solve", f"{path}:ready", "--help").output.rstrip().endswith("none")
+
+
+def test_help_without_a_game(run):
+    for args in (
+        ["--help"],
+        ["-h"],
+        ["solve", "--help"],
+        ["advise", "--help"],
+        ["solve", "--no-such", "--help"],
+    ):
+        result = run(*args)
+        assert "Usage: mdpdice" in result.output
+        assert "Parameters of" not in result.output
+    assert run("--version").output.split() == ["mdpdice,", "version", mdpdice.__version__]
+
+
+def test_wrong_usage(run):
+    for args in (
+        [],
+        ["nothing"],
+        ["solve"],
+        ["crosscheck"],
+        ["advise", "farkle"],
+        ["solve", "farkle", "--no-such"],
+    ):
+        assert run(*args).exit_code in ({0, 2} if not args else {2})  # click 8.2 changed what no command is
+
+
+def test_help_loads_nothing_heavy():
+    """Asserted by what is imported, since time depends on the machine; the time is printed."""
+    program = (
+        "import sys; from mdpdice.cli import main; main(['solve', '--help'], standalone_mode=False);"
+        "print([name for name in ('numpy', 'scipy', 'numba', 'pulp', 'attrs', 'mdpdice.game') if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "[]"
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        assert shell("--help").returncode == 0
+        times.append(time.perf_counter() - started)
+    print(f"mdpdice --help: {min(times):.3f} s")
+
+
+def test_the_installed_command(write, tmp_path):
+    path = write(
+        """
+        from mdpdice import Game, d6, end, roll
+        class Die(Game[int, str]):
+            def start(self):
+                return 0
+            def node(self, n):
+                return roll(d6, end)
+        """
+    )
+    good = shell("solve", f"{path.name}:Die", "--json", cwd=tmp_path)
+    assert good.returncode == 0, good.stderr
+    assert good.stderr == ""
+    assert json.loads(good.stdout)["value"] == 3.5
+    assert len(good.stdout.splitlines()) == 1
+    unknown = shell("solve", f"{path}:Dice")
+    assert unknown.returncode == 2
+    assert unknown.stdout == ""
+    assert "games in" in unknown.stderr
+    path.write_text("1 / 0", encoding="utf-8")
+    broken = shell("solve", f"{path}:Die", "--json")
+    assert broken.returncode == 1
+    assert broken.stdout == ""
+    assert (
+        broken.stderr
+        == f"Error: {path} could not be imported: ZeroDivisionError: division by zero (mine.py, line 1)\n"
+    )
+
+
+def test_the_module_is_the_command():
+    result = subprocess.run(
+        [sys.executable, "-m", "mdpdice.cli", "solve", "no-such"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 2
+    assert result.stderr.startswith("Usage: mdpdice solve [OPTIONS] NAME")
+
+
+def test_crosscheck_in_the_shell():
+    for args, status in (
+        (("--solvers", "backward-induction,value-iteration"), 0),
+        (("--solvers", "magic"), 2),
+    ):
+        assert shell("crosscheck", "farkle", "-p", "cap=300", "-p", "dice=2", *args).returncode == status
+
+
+def test_every_command_has_help():
+    for command in main.commands.values():
+        assert command.help
+        assert all(option.help for option in command.params if isinstance(option, click.Option))
