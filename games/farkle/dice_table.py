@@ -135,8 +135,9 @@ def find_die(name: str) -> Die:
     if not found and place == ["kcd2", "b"]:
         found = _matching(dice.values(), ["kcd2", "a"], wanted)
     if not found:
-        nearest = _nearest(_plain(name), dice)
-        raise UnknownDieError(f"no die is called {name!r}; the nearest are {', '.join(nearest)}", value=name)
+        close = _nearest(_plain(name), dice)
+        known = f"the nearest are {', '.join(close)}" if close else f"there are {', '.join(dice)}"
+        raise UnknownDieError(f"no die is called {name!r}; {known}", value=name)
     if len({_chances(die) for die in found}) > 1:
         names = ", ".join(die.name for die in found)
         raise UnknownDieError(
@@ -200,12 +201,12 @@ def _chances(die: Die) -> tuple[tuple[int, ...], bool]:
 
 
 def _nearest(wanted: str, dice: Mapping[str, Die]) -> list[str]:
-    """Return the full names of the dice whose names are closest to an unknown one, or of all dice."""
+    """Return the full names of the dice whose names are closest to an unknown one."""
     known: dict[str, str] = {}
     for name in dice:
         known.setdefault(_plain(name if "/" in wanted else name.rpartition("/")[2]), name)
     close = difflib.get_close_matches(wanted, known, n=5, cutoff=0.5)
-    return [known[one] for one in close or known]
+    return [known[one] for one in close]
 
 
 ORDINARY = find_die("kcd2/A/Ordinary die")
