@@ -175,7 +175,9 @@ def _entry_points() -> dict[str, EntryPoint]:
     for point in sorted(entry_points(group=GROUP), key=lambda p: not p.value.startswith("mdpdice.")):
         if point.name in found and found[point.name].value != point.value:
             warnings.warn(
-                f"solver {point.name!r} is registered twice; {point.value} is left out", RuntimeWarning, stacklevel=3
+                f"solver {point.name!r} is registered twice; {point.value} is left out",
+                RuntimeWarning,
+                stacklevel=3,
             )
             continue
         found.setdefault(point.name, point)

@@ -24,6 +24,13 @@ iterating along a play that stops gives ``e - |x| >= 0``.  With ``e0 = 0`` this 
 interval ``v +- (d / c) w`` with ``d = max delta``; an ``e0`` that adds up the errors along
 the plays makes it sharper.
 
+Two sides.  Where some plays never end because both players wait, no ``w`` serves
+all options.  Then the witnesses come in pairs.  On side 0 the player to move (on a
+network with MIN nodes: the maximiser) keeps to the policy and the other one is
+free; on side 1 it is the other way round; a `pass_to` edge leads to the other side.
+The same argument, for the options that each side allows, gives ``V* >= V_0 >= v - e_0``
+and ``V* <= V_1 <= v + e_1``: two best responses.
+
 Rounding.  With ``k`` edges at a node, ``m = sum p (|r| + |v|)`` and ``s`` the float sum of the
 probabilities, ``rho_v = (2 k + 8) 2^-52 (|v| + m) + |1 - s| m`` bounds what float arithmetic
 can add to one backup.  The first term covers the sums, and probabilities, rewards and
@@ -37,10 +44,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from mdpdice.errors import PluginError
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 
-__all__ = ["Enclosure", "check_candidate", "check_infinite", "enclose", "edge_values", "operator", "within"]
+__all__ = ["Enclosure", "check_infinite", "edge_values", "enclose", "operator"]
 
 ULP = 2.0**-52
 
@@ -51,44 +57,17 @@ class Enclosure:
 
     Parameters
     ----------
-    radius : ndarray of float64, the shape of the value
-        Half width of the interval round the claimed value, in payoff units;
-        inf where nothing was proved.
+    below, above : ndarray of float64, the shape of the value
+        The optimal value lies in ``[value - below, value + above]`` and the value of
+        the policy is at least ``value - below``, in payoff units; inf where nothing
+        was proved.
     reason : str
         Why nothing was proved, empty otherwise.
     """
 
-    radius: Floats
+    below: Floats
+    above: Floats
     reason: str = ""
-
-
-def check_candidate(network: Network, value: Floats, policy: Ints, name: str) -> None:
-    """Refuse an answer that is not one: wrong shape, NaN, or edges of other nodes.
-
-    Raises
-    ------
-    PluginError
-        The message says what is wrong.
-    """
-    shape = (network.n_nodes,) if network.horizon is None else (network.horizon + 1, network.n_nodes)
-    problem = ""
-    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != np.float64:
-        problem = f"its value is not a float64 array of shape {shape}"
-    elif not isinstance(policy, np.ndarray) or policy.shape != shape or policy.dtype != np.int64:
-        problem = f"its policy is not an int64 array of shape {shape}"
-    elif not np.isfinite(value).all():
-        node = int(np.argwhere(~np.isfinite(value))[0][-1])
-        problem = f"its value of {network.describe(node)!r} is {value[..., node].ravel()[0]}"
-    else:
-        rows = policy if network.horizon is None else policy[1:]
-        first, last = network.indptr[:-1], network.indptr[1:]
-        wrong = network.decides & ~((first <= rows) & (rows < last))
-        if wrong.any():
-            node = int(np.argwhere(wrong)[0][-1])
-            problem = f"its policy takes no edge of the decision {network.describe(node)!r}"
-    if problem:
-        msg = f"solver {name!r} gave an answer that is none: {problem}"
-        raise PluginError(msg, name=name, phase="answer")
 
 
 def edge_values(network: Network, after_decision: Floats, after_chance: Floats) -> Floats:
@@ -115,18 +94,15 @@ def operator(network: Network, edges: Floats, policy: Ints | None = None) -> Flo
     return np.where(network.kind == Kind.MIN, smallest, result)
 
 
-def _ahead(network: Network, after_decision: Floats, after_chance: Floats, reward: Floats) -> Floats:
-    """Largest ``sum p (reward + discount^step x)`` over the options of every node, for ``x >= 0``; 0 at ends."""
+def _ahead(network: Network, edges: Floats, usable: Bools | None) -> Floats:
+    """Mean (chance) or largest (usable edges of a decision) of edge values that are not negative; 0 at ends."""
     if network.n_edges == 0:
         return np.zeros(network.n_nodes)
-    factor = np.where(network.step, float(network.discount), 1.0)
-    ahead = np.where(network.decides[network.source], after_decision[network.dst], after_chance[network.dst])
-    edges = reward + factor * ahead
     starts = network.indptr[:-1]
     mean = np.add.reduceat(np.append(edges * network.weight, 0.0), starts)
-    largest = np.maximum.reduceat(np.append(edges, 0.0), starts)
-    result = np.where(network.kind == Kind.CHANCE, mean, largest)
-    return np.where(network.kind == Kind.END, 0.0, result)
+    taken = edges if usable is None else np.where(usable, edges, 0.0)
+    largest = np.maximum.reduceat(np.append(taken, 0.0), starts)
+    return np.where(network.kind == Kind.CHANCE, mean, np.where(network.kind == Kind.END, 0.0, largest))
 
 
 def _rounding(network: Network, here: Floats, ahead: Floats) -> Floats:
@@ -141,14 +117,20 @@ def _rounding(network: Network, here: Floats, ahead: Floats) -> Floats:
     return (2 * size + 8) * ULP * (np.abs(here) + ahead) + defect * ahead
 
 
-def _excess(network: Network, x: Floats, after_decision: Floats) -> Floats:
-    """``x - max_a P_a x - rho``, per node, rounded down."""
-    ahead = _ahead(network, after_decision, x, np.zeros(network.n_edges))
-    return x - ahead - _rounding(network, x, ahead)
+def _excess(network: Network, here: Floats, other: Floats, before: Floats, usable: Bools | None) -> Floats:
+    """``x - max_a P_a x - rho`` per node, rounded down, where `other` holds beyond a `pass_to` edge.
+
+    Decisions look at `before`, the stage before (its two rows are this side and the other).
+    """
+    factor = np.where(network.step, float(network.discount), 1.0)
+    near = np.where(network.decides[network.source], before[0][network.dst], here[network.dst])
+    far = np.where(network.decides[network.source], before[1][network.dst], other[network.dst])
+    ahead = _ahead(network, factor * np.where(network.sign > 0, near, far), usable)
+    return here - ahead - _rounding(network, here, ahead)
 
 
 def enclose(network: Network, value: Floats, policy: Ints, w: Floats, e0: Floats) -> Enclosure:
-    """Radius round a claimed value that contains the optimal value and the value of the policy.
+    """Interval round a claimed value that contains the optimal value and the value of the policy.
 
     Parameters
     ----------
@@ -156,51 +138,62 @@ def enclose(network: Network, value: Floats, policy: Ints, w: Floats, e0: Floats
         The canonical problem.
     value, policy : ndarray, shape (N,) or (horizon + 1, N)
         The claims; with a horizon, row k is the stage with k decisions left.
-    w, e0 : ndarray of float64, of that shape
-        The witnesses.
+    w, e0 : ndarray of float64, shape (sides,) + the shape of the value
+        The witnesses, for 1 side (all options) or for 2.
     """
     nothing = np.full(value.shape, np.inf)
-    if w.shape != value.shape or e0.shape != value.shape or network.total != 0:
-        return Enclosure(nothing, "the witnesses do not fit the network")
-    stages = [0] if network.horizon is None else list(range(network.horizon + 1))
-    rows = [np.atleast_2d(array) for array in (value, w, e0)]
-    chosen = np.atleast_2d(policy)
-    delta, slack, margin = np.zeros(rows[0].shape), np.zeros(rows[0].shape), np.inf
-    for k in stages:
-        v, w_k, e_k = (array[k] for array in rows)
-        flat = network.horizon is None
-        before = [array[k if flat else max(k - 1, 0)] for array in rows]
+    flat = network.horizon is None
+    sides = len(w)
+    if w.shape != (sides, *value.shape) or e0.shape != w.shape or sides not in (1, 2) or network.total != 0:
+        return Enclosure(nothing, nothing, "the witnesses do not fit the network")
+    if not ((w >= 0).all() and (e0 >= 0).all() and np.isfinite(w).all() and np.isfinite(e0).all()):
+        return Enclosure(nothing, nothing, "the witnesses are not finite and non-negative")
+    if flat:
+        value, policy = value[None], policy[None]
+        w, e0 = w[:, None], e0[:, None]
+    delta, slack, margin = np.zeros(w.shape), np.zeros(w.shape), np.inf
+    for k in range(len(value)):
+        before = k if flat else max(k - 1, 0)
         # Ends, and decisions with none left, are known; the theorem starts from them.
-        known = network.kind == Kind.END
-        if not flat and k == 0:
-            known = known | network.decides
+        known = (network.kind == Kind.END) | (network.decides & (not flat and k == 0))
         truth = np.where(network.kind == Kind.END, network.payoff, 0.0)
-        if not (v[known] == truth[known]).all() or w_k[known].any() or e_k[known].any():
-            return Enclosure(nothing, "an end does not have the value of its payoff")
-        if not ((w_k >= 0).all() and (e_k >= 0).all() and np.isfinite(w_k).all() and np.isfinite(e_k).all()):
-            return Enclosure(nothing, "the witnesses are not finite and non-negative")
-        edges = edge_values(network, before[0], v)
-        off = np.abs(operator(network, edges) - v)
-        off_policy = np.abs(operator(network, edges, chosen[k]) - v)
-        ahead = _ahead(network, np.abs(before[0]), np.abs(v), np.abs(network.reward))
-        rho = _rounding(network, v, ahead)
-        delta[k] = np.where(known, 0.0, np.maximum(off, off_policy) + rho)
-        slack[k] = np.where(known, 0.0, _excess(network, e_k, before[2]))
-        free = _excess(network, w_k, before[1])[~known]
-        margin = min(margin, float(free.min()) if len(free) else np.inf)
+        if not (value[k][known] == truth[known]).all() or w[:, k, known].any() or e0[:, k, known].any():
+            return Enclosure(nothing, nothing, "an end does not have the value of its payoff")
+        edges = edge_values(network, value[before], value[k])
+        off = np.abs(operator(network, edges) - value[k])
+        off_policy = np.abs(operator(network, edges, policy[k]) - value[k])
+        ahead = _ahead(network, np.abs(network.reward) + np.abs(edges - network.reward), None)
+        rho = _rounding(network, value[k], ahead)
+        for side in range(sides):
+            fixed = network.decides & ((network.kind == Kind.MAX) == (side == 0))
+            usable = None
+            error = np.maximum(off, off_policy)
+            if sides == 2:
+                usable = ~fixed[network.source]
+                usable[policy[k][fixed & (policy[k] >= 0)]] = True
+                error = np.where(fixed, off_policy, off)
+            delta[side, k] = np.where(known, 0.0, error + rho)
+            pair = [side, (side + 1) % sides]
+            slack[side, k] = np.where(
+                known, 0.0, _excess(network, e0[side, k], e0[pair[1], k], e0[pair, before], usable)
+            )
+            free = _excess(network, w[side, k], w[pair[1], k], w[pair, before], usable)[~known]
+            margin = min(margin, float(free.min(initial=np.inf)))
     if not margin > 0:
-        return Enclosure(nothing, "no bound on the length of plays: some play may never end")
-    k_needed = float((delta - slack).max(initial=0.0))
-    if not np.isfinite(k_needed):
-        return Enclosure(nothing, "the residual is not finite")
-    radius = (rows[2] + (k_needed / margin) * rows[1]) * (1 + 8 * ULP)
-    return Enclosure(radius.reshape(value.shape))
+        return Enclosure(nothing, nothing, "no bound on the length of plays: some play may never end")
+    needed = float((delta - slack).max(initial=0.0))
+    if not np.isfinite(needed):
+        return Enclosure(nothing, nothing, "the residual is not finite")
+    radius = (e0 + (needed / margin) * w) * (1 + 8 * ULP)
+    if flat:
+        radius = radius[:, 0]
+    return Enclosure(radius[0], radius[-1])
 
 
 def check_infinite(network: Network, infinite: Bools, policy: Ints) -> bool:
-    """Verify that exactly the nodes marked in `infinite` have the value +inf, by graph look-ups.
+    """Verify that exactly the nodes marked in `infinite` have the value +inf for one player, undiscounted.
 
-    One player maximises, undiscounted.  Under `policy` no play from a marked node
+    Under `policy` no play from a marked node
     leaves a set in which every node can reach a positive reward and none meets a
     negative one, or it has a chance to get there; and no unmarked node can get to a
     marked one.
@@ -220,9 +213,11 @@ def check_infinite(network: Network, infinite: Bools, policy: Ints) -> bool:
     paid = np.zeros(network.n_nodes, dtype=bool)
     paid[source[inner & (network.reward > 0)]] = True
     good = bool((network.reward[inner] >= 0).all()) and _all_reach(source[inner], dst[inner], trapped, paid)
-    return good and _all_reach(source[taken], dst[taken], infinite, trapped) and not (
-        infinite[dst] & ~infinite[source]
-    ).any()
+    return (
+        good
+        and _all_reach(source[taken], dst[taken], infinite, trapped)
+        and not (infinite[dst] & ~infinite[source]).any()
+    )
 
 
 def _all_reach(source: Ints, dst: Ints, nodes: Bools, goal: Bools) -> bool:
@@ -233,8 +228,3 @@ def _all_reach(source: Ints, dst: Ints, nodes: Bools, goal: Bools) -> bool:
         if not more.any():
             return bool(reached[nodes].all())
         reached[source[more]] = True
-
-
-def within(value: Floats, radius: Floats, epsilon: float) -> bool:
-    """Whether every interval is narrow: its width at most ``epsilon * max(1, |value|)``."""
-    return bool((2 * radius <= epsilon * np.maximum(1.0, np.abs(value))).all())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -19,6 +21,7 @@ from mdpdice.errors import (
     ProbabilityRangeError,
     ProbabilitySumError,
     RewardNotFiniteError,
+    StateCollisionError,
     UnknownStateError,
 )
 from mdpdice.network import Kind, Network
@@ -27,6 +30,7 @@ __all__ = ["build"]
 
 ROUNDING = 8 * 2.0**-53
 """Accepted distance of a float row sum from 1, per entry: plain rounding."""
+TINY = 5e-324
 SUM_TOLERANCE = 1e-9
 """Largest distance that is normalised away, and recorded."""
 
@@ -77,16 +81,18 @@ def build(
         _pointer(choice_ptr, "choice_ptr"),
         _pointer(branch_ptr, "branch_ptr"),
         _ints(target, "target"),
-        range(len(choice_ptr) - 1) if states is None else states,
-        actions,
+        range(max(len(choice_ptr) - 1, 0)) if states is None else _names(states),
+        None if actions is None else _names(actions),
     )
-    ends = dict(terminal or {})
-    _check(arrays, ends, start)
+    ends = {_state_number(arrays, state): payoff for state, payoff in dict(terminal or {}).items()}
+    start = _state_number(arrays, start)
+    _check(arrays, ends)
+    kinds = _owners(arrays, owner)
     numerator, weight, warnings = _probabilities(arrays, probability)
     rewards, exact_of = _rewards(arrays, reward, reward_per)
-    if (weight == 0).any():
+    possible = np.asarray(numerator > 0, dtype=bool)
+    if not possible.all():
         # A branch that cannot be taken is no edge of the graph.
-        possible = weight > 0
         left = np.concatenate(([0], np.cumsum(possible)))
         if reward_per == "branch":
             rewards = rewards[possible]
@@ -105,7 +111,7 @@ def build(
     n_decision, n_chance = int(kept.sum()), int(spread.sum())
 
     kind = np.full(n + n_chance, Kind.CHANCE, dtype=np.uint8)
-    kind[:n] = Kind.MAX if owner is None else np.where(_ints(owner, "owner") == 1, Kind.MIN, Kind.MAX)
+    kind[:n] = kinds
     kind[list(ends)] = Kind.END
     first = arrays.branch_ptr[:-1]
     choice_dst = np.where(spread, n + np.cumsum(spread) - 1, arrays.target[first] if m else 0)
@@ -120,7 +126,9 @@ def build(
     ones = np.ones(n_decision)
     return Network(
         kind=kind,
-        indptr=np.concatenate(([0], np.cumsum(np.concatenate((np.bincount(of_state[kept], minlength=n), width[spread]))))),
+        indptr=np.concatenate(
+            ([0], np.cumsum(np.concatenate((np.bincount(of_state[kept], minlength=n), width[spread]))))
+        ),
         dst=np.concatenate((choice_dst[kept], arrays.target[inline])),
         weight=np.concatenate((ones, weight[inline])),
         reward=reward_array,
@@ -150,6 +158,40 @@ def _listed(values: Any) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
+def _names(values: Any) -> Sequence[Hashable]:
+    """Names as a sequence of Python's own objects: those of numpy have types of their own."""
+    return values if isinstance(values, range | list | tuple) else _listed(values)
+
+
+def _state_number(arrays: _Arrays, value: Any) -> int:
+    n = len(arrays.states)
+    try:
+        number = operator.index(value)
+    except TypeError as error:
+        msg = f"{value!r} is not the number of a state; states are numbered 0 to {n - 1}, names go into `states`"
+        raise UnknownStateError(msg, value=value) from error
+    if not 0 <= number < n:
+        msg = f"state number {number} does not exist; there are {n} states"
+        raise UnknownStateError(msg, value=number)
+    return number
+
+
+def _owners(arrays: _Arrays, owner: Any) -> Any:
+    """Kind of every state that decides."""
+    if owner is None:
+        return Kind.MAX
+    owners = _ints(owner, "owner")
+    if len(owners) != len(arrays.states):
+        msg = f"{len(owners)} owners for {len(arrays.states)} states"
+        raise GameError(msg)
+    wrong = np.flatnonzero((owners != 0) & (owners != 1))
+    if len(wrong):
+        bad = int(owners[wrong[0]])
+        msg = f"owner {bad}: the players are 0 (maximises) and 1 (minimises)"
+        raise GameError(msg, state=arrays.states[int(wrong[0])], value=bad)
+    return np.where(owners == 1, Kind.MIN, Kind.MAX)
+
+
 def _ints(values: Any, name: str) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
@@ -166,7 +208,7 @@ def _pointer(values: Any, name: str) -> NDArray[np.int64]:
     return array
 
 
-def _check(arrays: _Arrays, ends: dict[int, Any], start: int) -> None:
+def _check(arrays: _Arrays, ends: dict[int, Any]) -> None:
     n = len(arrays.states)
     fits = (
         len(arrays.choice_ptr) == n + 1
@@ -180,10 +222,6 @@ def _check(arrays: _Arrays, ends: dict[int, Any], start: int) -> None:
             f"{arrays.n_choices} choices, branch_ptr up to {arrays.branch_ptr[-1]}, {len(arrays.target)} targets"
         )
         raise GameError(msg)
-    for state in (start, *ends):
-        if not 0 <= state < n:
-            msg = f"state number {state} does not exist; there are {n} states"
-            raise UnknownStateError(msg, value=state)
     outside = (arrays.target < 0) | (arrays.target >= n)
     if outside.any():
         branch = int(np.flatnonzero(outside)[0])
@@ -198,13 +236,38 @@ def _check(arrays: _Arrays, ends: dict[int, Any], start: int) -> None:
     if len(empty):
         msg = "a choice without branches; say where it leads"
         raise EmptySupportError(msg, **arrays.where(int(empty[0])))
+    if not isinstance(arrays.states, range):
+        _check_names(arrays.states)
     if arrays.actions is not None:
         for state in range(n):
             names = arrays.actions[int(arrays.choice_ptr[state]) : int(arrays.choice_ptr[state + 1])]
-            if len(set(names)) < len(names):
-                twice = next(name for at, name in enumerate(names) if name in names[:at])
-                msg = f"action {twice!r} is given twice; every choice of a state needs a name of its own"
-                raise DuplicateActionError(msg, state=arrays.states[state], action=twice)
+            twice = _repeated(names, arrays.states[state])
+            if twice is not None:
+                msg = f"action {twice[0]!r} is given twice; every choice of a state needs a name of its own"
+                raise DuplicateActionError(msg, state=arrays.states[state], action=twice[0])
+
+
+def _check_names(states: Sequence[Hashable]) -> None:
+    twice = _repeated(states, None)
+    if twice is not None:
+        msg = f"two states have the names {twice[0]!r} and {twice[1]!r}, which are equal; give each a name of its own"
+        raise StateCollisionError(msg, state=twice[0], value=twice[1])
+
+
+def _repeated(names: Sequence[Hashable], state: Any) -> tuple[Any, Any] | None:
+    """Two names that are equal."""
+    try:
+        if len(set(names)) == len(names):
+            return None
+    except TypeError as error:
+        msg = f"a name cannot be hashed ({error}); use strings, numbers, tuples or frozen attrs classes"
+        raise GameError(msg, state=state) from error
+    seen: dict[Hashable, Hashable] = {}
+    for name in names:
+        if name in seen:
+            return seen[name], name
+        seen[name] = name
+    return None
 
 
 def _number(value: Any) -> Any:
@@ -227,8 +290,15 @@ def _number(value: Any) -> Any:
 
 
 def _finite(value: Any, what: str, where: dict[str, Any]) -> Any:
-    number = _number(value)
-    if isinstance(number, float) and not np.isfinite(number):
+    try:
+        number = _number(value)
+        finite = math.isfinite(number)
+    except OverflowError as error:
+        msg = f"a {what} is larger than every float (1.8e308); count in a larger unit"
+        raise RewardNotFiniteError(msg, value=number, **where) from error
+    except GameError as error:
+        raise error.at(where["state"], where.get("action")) from error.__cause__
+    if not finite:
         msg = f"{what} {number!r} is not finite; infinite values are found by the solver, not declared"
         raise RewardNotFiniteError(msg, value=number, **where)
     return number
@@ -238,7 +308,7 @@ def _discount(value: Any) -> Fraction:
     number = _number(value)
     if not 0 < number <= 1:
         msg = f"discount {value!r} is outside (0, 1]"
-        raise DiscountRangeError(msg, value=value)
+        raise DiscountRangeError(msg, value=number)
     return Fraction(number)
 
 
@@ -255,7 +325,9 @@ def _payoffs(
     return payoff, exact
 
 
-def _rewards(arrays: _Arrays, reward: Any, reward_per: str) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
+def _rewards(
+    arrays: _Arrays, reward: Any, reward_per: str
+) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
     """Rewards as floats, and those that no float equals."""
     if reward_per not in ("choice", "branch"):
         msg = f'reward_per is {reward_per!r}; it is "choice" or "branch"'
@@ -301,7 +373,8 @@ def _probabilities(arrays: _Arrays, given: Any) -> tuple[NDArray[Any], NDArray[n
         total = _row_sum(arrays, choice, row)
         if total != 1:
             repaired[choice] = float(total - 1)
-        weight.extend(float(Fraction(p) / total) for p in row)
+        # A probability below the smallest float is still one.
+        weight.extend(float(Fraction(p) / total) or (TINY if p else 0.0) for p in row)
     return np.array([Fraction(p) for p in exact], dtype=object), np.array(weight), _repairs(arrays, repaired)
 
 
@@ -310,7 +383,9 @@ def _float_probabilities(
 ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
     """The same for floats, which are their own exact numerators; whole arrays at a time."""
     suspect = ~((weight >= 0) & (weight <= 1 + SUM_TOLERANCE))
-    total = np.add.reduceat(np.append(weight, 0.0), arrays.branch_ptr[:-1]) if arrays.n_choices else np.zeros(0)
+    total = (
+        np.add.reduceat(np.append(weight, 0.0), arrays.branch_ptr[:-1]) if arrays.n_choices else np.zeros(0)
+    )
     width = np.diff(arrays.branch_ptr)
     defect = np.abs(total - 1)
     wrong = ~(defect <= SUM_TOLERANCE)
@@ -329,10 +404,11 @@ def _repairs(arrays: _Arrays, repaired: dict[int, float]) -> tuple[str, ...]:
         return ()
     worst = max(repaired, key=lambda choice: abs(repaired[choice]))
     place = arrays.where(worst)
-    return (
+    text = (
         f"{len(repaired)} rows of probabilities do not sum to 1 and mean the normalised rationals; the largest "
-        f"defect is {repaired[worst]:.3g}, in state {place['state']!r}, action {place['action']!r}",
+        f"defect is {repaired[worst]:.3g}, in state {place['state']!r}, action {place['action']!r}"
     )
+    return (text,)
 
 
 def _row_sum(arrays: _Arrays, choice: int, row: list[Any]) -> Fraction:

@@ -95,7 +95,7 @@ class Report:
 
     def table(self) -> str:
         """The report as lines of text."""
-        rows = [("solver", "status", "value", "lower", "upper", "width", "seconds")]
+        rows: list[tuple[str, ...]] = [("solver", "status", "value", "lower", "upper", "width", "seconds")]
         notes = []
         for entry in self.entries:
             found = entry.solution
@@ -114,7 +114,10 @@ class Report:
                 )
             )
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
         lines.insert(1, "  ".join("-" * width for width in widths))
         compared = (
             f"compared {self.states:,} values ({self.infinities:,} infinite) and {self.decisions:,} decisions "
@@ -127,7 +130,11 @@ class Report:
         """The report as a JSON object."""
         entries = []
         for entry in self.entries:
-            data: dict[str, Any] = {"solver": entry.solver, "outcome": entry.outcome, "message": entry.message}
+            data: dict[str, Any] = {
+                "solver": entry.solver,
+                "outcome": entry.outcome,
+                "message": entry.message,
+            }
             found = entry.solution
             if found is not None:
                 data |= {
@@ -197,12 +204,16 @@ def cross_check(
     entries = tuple(_enter(problem, solver, epsilon, progress) for solver in chosen)
     ran = [entry for entry in entries if entry.solution is not None]
     problems = [f"{entry.solver} failed: {entry.message}" for entry in entries if entry.outcome == "failed"]
-    for entry in ran:
-        if entry.solution is not None and not entry.solution.proved:
-            problems.append(f"{entry.solver} is {entry.solution.status.value}: {entry.solution.reason}")
+    problems += [
+        f"{entry.solver} is {entry.solution.status.value}: {entry.solution.reason}"
+        for entry in ran
+        if entry.solution is not None and not entry.solution.proved
+    ]
     independent = _independent(ran)
     if independent < 2:
-        problems.append(f"{independent} independent back-end{'s' * (independent != 1)} ran; agreement needs two")
+        problems.append(
+            f"{independent} independent back-end{'s' * (independent != 1)} ran; agreement needs two"
+        )
     solutions = [entry.solution for entry in ran if entry.solution is not None]
     edges = [_edge_intervals(solution) for solution in solutions]
     for i, first in enumerate(solutions):
@@ -215,7 +226,9 @@ def cross_check(
         return Report(entries, tuple(problems), independent=independent)
     best = min(range(len(solutions)), key=lambda i: solutions[i].width)
     may = _may(solutions[best], edges[best])
-    choices = np.add.reduceat(np.append(may, 0), problem.network.indptr[:-1], axis=-1) if may.size else np.zeros(1)
+    choices = (
+        np.add.reduceat(np.append(may, 0), problem.network.indptr[:-1], axis=-1) if may.size else np.zeros(1)
+    )
     decides = problem.network.decides
     rows = max(1, (problem.network.horizon or 0)) if problem.network.horizon != 0 else 0
     return Report(
@@ -268,10 +281,11 @@ def _compare_values(first: Solution, second: Solution) -> list[str]:
         return []
     at = tuple(int(i) for i in np.argwhere(wrong)[0])
     state = first.network.describe(at[-1])
-    return [
+    text = (
         f"{first.solver} and {second.solver} disagree on {int(wrong.sum()):,} values, first on {state!r}: "
         f"{first.values[at]!r} and {second.values[at]!r}"
-    ]
+    )
+    return [text]
 
 
 def _edge_intervals(solution: Solution) -> tuple[Floats, Floats]:
@@ -282,7 +296,8 @@ def _edge_intervals(solution: Solution) -> tuple[Floats, Floats]:
         low, high = low[:-1], high[:-1]
     factor = np.where(net.step, float(net.discount), 1.0)
     ends = [
-        net.reward + factor * np.where(net.sign > 0, ahead[..., net.dst], float(net.total) - other[..., net.dst])
+        net.reward
+        + factor * np.where(net.sign > 0, ahead[..., net.dst], float(net.total) - other[..., net.dst])
         for ahead, other in ((low, high), (high, low))
     ]
     return ends[0], ends[1]
@@ -313,7 +328,8 @@ def _compare_actions(judged: Solution, judge: Solution, intervals: tuple[Floats,
         return []
     at = tuple(int(i) for i in np.argwhere(wrong)[0])
     action, state = net.action_of(int(policy[at])), net.describe(at[-1])
-    return [
+    text = (
         f"{judged.solver} chooses {action!r} in {state!r}, which is not optimal by the bounds of {judge.solver} "
         f"({int(wrong.sum()):,} such decisions)"
-    ]
+    )
+    return [text]

@@ -332,9 +332,7 @@ class CertificateError(MdpDiceError):
 
     code = "Certificate"
 
-    def __init__(
-        self, message: str, *, claimed: float, lower: float, upper: float, **fields: Any
-    ) -> None:
+    def __init__(self, message: str, *, claimed: float, lower: float, upper: float, **fields: Any) -> None:
         super().__init__(message, **fields)
         self.claimed = claimed
         self.lower = lower

@@ -14,28 +14,31 @@ from __future__ import annotations
 
 import gc
 import math
-import numbers
-import os
 from array import array
 from collections.abc import Callable, Hashable
 from fractions import Fraction
+from itertools import compress
 from typing import Any, TypeVar
 
 import attrs
 import numpy as np
 
 from mdpdice.backend import Progress
-from mdpdice.errors import (
-    DeadEndError,
-    GameError,
-    MdpDiceError,
-    RewardNotFiniteError,
-    StateLimitError,
-)
+from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitError
 from mdpdice.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.memory import available_bytes, used_bytes
 from mdpdice.network import Kind, Network
 from mdpdice.prefix import separate_prefix
-from mdpdice.state_checks import check_state, collision_error, same_types, unhashable_error
+from mdpdice.state_checks import (
+    check_state,
+    collision_error,
+    exact_discount,
+    finite_number,
+    hashing_error,
+    not_a_node_error,
+    not_an_edge_error,
+    same_types,
+)
 
 __all__ = ["explore"]
 
@@ -48,9 +51,10 @@ _END = 1 << 40
 _CHANCE = 1 << 41
 _FLIP = 1 << 42
 _INDEX = _END - 1
-_CHECK_EVERY = 4096
+_CHECK_EVERY = 1 << 15  # edges between two looks at the limits
 _EDGE_BYTES = 60
 _STATE_BYTES = 300
+_FINISHING_BYTES = 60  # per edge and node, while the arrays are put together
 
 
 def explore(
@@ -94,27 +98,12 @@ def explore(
     DeadEndError, DuplicateActionError, RewardNotFiniteError
         A state has no option, two with one action, or a reward that is no finite number.
     """
-    limit = _memory_limit() if max_bytes is None else max_bytes
+    limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
     return _Explorer(game, merge, max_states, limit, progress).run()
 
 
-def _nothing(state: Any) -> None:  # noqa: ARG001 - stands in for a look-up
+def _nothing(state: Any) -> None:
     """Find no state, so that every target takes the way through `Game.canonical`."""
-
-
-def _memory_limit() -> int:
-    limit = 4 << 30
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        limit = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    try:
-        import resource
-
-        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if soft != resource.RLIM_INFINITY:
-            limit = min(limit, soft)
-    except ImportError:  # not on Windows
-        pass
-    return limit * 4 // 5
 
 
 class _Explorer:
@@ -126,11 +115,12 @@ class _Explorer:
         self.max_states = max_states
         self.max_bytes = max_bytes
         self.progress = progress
+        self.used_before = used_bytes()
+        self.next_check = _CHECK_EVERY
         overridden = getattr(type(game), "canonical", None) is not Game.canonical
         self.canonical: Callable[[Any], Any] | None = game.canonical if overridden else None
         self.states: list[Any] = []
         self.index: dict[Any, int] = {}
-        self.known_types: set[type] = {int, str}
         self.ends: dict[Any, int] = {}
         # Rows in the order in which they are written; `keys` are targets as above.
         self.kinds = bytearray()
@@ -142,27 +132,38 @@ class _Explorer:
         self.state_row = array("q")
         self.chance_row = array("q")
         self.actions: list[Any] = []
-        self.warnings: list[str] = []
+        self.defects = 0
+        self.worst_defect: tuple[Fraction, Any] = (Fraction(0), None)
         self.flips = False
 
     # --- the loop -----------------------------------------------------------
 
     def run(self) -> Network:
-        start = self._call(self.game.start, None)
+        if not isinstance(self.game, Game):
+            msg = f"{self.game!r} is not a Game; a class needs to be called: explore(MyGame())"
+            raise GameError(msg, value=self.game)
+        start = self._call(self.game.start)
         try:
             self._target(start)
-        except TypeError as error:
-            raise unhashable_error(error) from error
+        except GameError as error:
+            if error.state is None:
+                error.message = f"start() gave {start!r}: {error.message}"
+            raise
+        except Exception as error:
+            raise hashing_error(error) from error
         # Collecting garbage among millions of live states takes longer than making them.
         collecting = gc.isenabled()
         gc.disable()
         try:
             position = self._explore_all()
+            self._check_limits(position)
+            return self._finish()
+        except MemoryError as error:
+            # The estimate was wrong, or somebody else took the memory.
+            raise self._limit_error("max_bytes", self.max_bytes, len(self.state_row)) from error
         finally:
             if collecting:
                 gc.enable()
-        self._check_limits(position)
-        return self._finish()
 
     def _explore_all(self) -> int:
         position = 0
@@ -173,6 +174,8 @@ class _Explorer:
                 node = node_of(state)
             except MdpDiceError as error:
                 raise error.at(state) from error.__cause__
+            except MemoryError:
+                raise
             except Exception as error:
                 msg = f"node() raised {type(error).__name__}: {error}"
                 raise GameError(msg, state=state) from error
@@ -180,16 +183,20 @@ class _Explorer:
                 self._write(node)
             except MdpDiceError as error:
                 raise error.at(state) from error.__cause__
-            except TypeError as error:
-                raise unhashable_error(error).at(state) from error
+            except MemoryError:
+                raise
+            except Exception as error:
+                raise hashing_error(error).at(state) from error
             position += 1
-            if position % _CHECK_EVERY == 0 or len(states) > self.max_states:
+            if len(self.keys) >= self.next_check or len(states) > self.max_states:
                 self._check_limits(position)
         return position
 
-    def _call(self, function: Callable[[], Any], state: Any) -> Any:
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """What a function of the game gives; an error names it and its state."""
+        state = args[0] if args else None
         try:
-            return function()
+            return function(*args)
         except MdpDiceError as error:
             raise error.at(state) from error.__cause__
         except Exception as error:
@@ -198,26 +205,33 @@ class _Explorer:
 
     def _check_limits(self, position: int) -> None:
         found, edges = len(self.states), len(self.keys)
+        self.next_check = edges + _CHECK_EVERY
+        if found > self.max_states:
+            raise self._limit_error("max_states", self.max_states, position)
+        # States can be large, so what the process holds is looked at too.
         size = edges * _EDGE_BYTES + found * _STATE_BYTES
-        over_states = found > self.max_states
-        if over_states or size > self.max_bytes:
-            name, limit = ("max_states", self.max_states) if over_states else ("max_bytes", self.max_bytes)
-            frontier = self.states[position : position + 3]
-            msg = (
-                f"exploration passed {name}={limit:,} with {found:,} states and {edges:,} edges; "
-                f"states still to explore are, for example, {frontier!r}. Merge equal futures, cap a score, "
-                f"or raise {name}"
-            )
-            raise StateLimitError(msg, explored=found, frontier=frontier, value=found, limit=limit)
+        grown = used_bytes() - self.used_before + (edges + len(self.kinds)) * _FINISHING_BYTES
+        if max(size, grown) > self.max_bytes:
+            raise self._limit_error("max_bytes", self.max_bytes, position)
         if self.progress is not None:
             self.progress("explore", {"states": found, "explored": position, "edges": edges})
+
+    def _limit_error(self, name: str, limit: int, position: int) -> StateLimitError:
+        found = len(self.states)
+        frontier = self.states[position : position + 3] or self.states[-3:]
+        msg = (
+            f"exploration passed {name}={limit:,} with {found:,} states and {len(self.keys):,} edges; "
+            f"states still to explore are, for example, {frontier!r}. Merge equal futures, cap a score, "
+            f"or raise {name}"
+        )
+        return StateLimitError(msg, explored=found, frontier=frontier, value=found, limit=limit)
 
     # --- targets ------------------------------------------------------------
 
     def _target(self, state: Any) -> int:
         """Index of a state, which is admitted if it is new."""
         if self.canonical is not None:
-            state = self._call(lambda: self.canonical(state), state)  # type: ignore[misc]
+            state = self._call(self.canonical, state)
         found = self.index.get(state)
         if found is not None:
             known = self.states[found]
@@ -225,11 +239,8 @@ class _Explorer:
                 raise collision_error(known, state)
             return found
         kind = type(state)
-        if kind not in self.known_types:
+        if kind is not int and kind is not str:
             check_state(state)
-            if kind is not tuple:
-                # The parts of a tuple may be of any type, so every new tuple is looked at.
-                self.known_types.add(kind)
         self.index[state] = found = len(self.states)
         self.states.append(state)
         return found
@@ -237,7 +248,7 @@ class _Explorer:
     def _end(self, payoff: Any) -> int:
         found = self.ends.get(payoff)
         if found is None:
-            payoff = _number(payoff, "payoff")
+            payoff = finite_number(payoff, "payoff")
             found = self.ends.setdefault(payoff, _END + len(self.ends))
         return found
 
@@ -251,7 +262,7 @@ class _Explorer:
         if kind is PassTo:
             self.flips = True
             return self._target(edge.state) | _FLIP
-        raise _not_an_edge(edge)
+        raise not_an_edge_error(edge)
 
     # --- rows ---------------------------------------------------------------
 
@@ -265,13 +276,14 @@ class _Explorer:
             keys, nums, rewards = self._lottery(node)
             self._append(Kind.CHANCE, keys, nums, rewards)
         elif kind is End:
-            self.payoffs[len(self.kinds)] = _number(node.payoff, "payoff")
+            self.payoffs[len(self.kinds)] = finite_number(node.payoff, "payoff")
             self._append(Kind.END, [], [], None)
         elif kind is Go or kind is PassTo:
             key = self._edge(node)
-            self._append(Kind.CHANCE, [key], [1], {0: _number(node.reward, "reward")} if node.reward else None)
+            rewards = {0: finite_number(node.reward, "reward")} if node.reward != 0 else None
+            self._append(Kind.CHANCE, [key], [1], rewards)
         else:
-            raise _not_a_node(node)
+            raise not_a_node_error(node)
 
     def _append(self, kind: int, keys: list[int], nums: list[int], rewards: dict[int, Any] | None) -> None:
         if rewards:
@@ -309,9 +321,9 @@ class _Explorer:
                     if key is None:
                         key = self._target(state)
                     elif (known := states[key]) is not state and not same_types(known, state):
-                        raise collision_error(known, state)
-                    if option.reward:  # type: ignore[attr-defined]
-                        rewards[len(keys)] = _number(option.reward, "reward")  # type: ignore[attr-defined]
+                        raise collision_error(known, state)  # noqa: TRY301
+                    if option.reward != 0:  # type: ignore[attr-defined]
+                        rewards[len(keys)] = finite_number(option.reward, "reward")  # type: ignore[attr-defined]
                 elif kind is End:
                     key = ends.get(option.payoff)  # type: ignore[attr-defined]
                     if key is None:
@@ -327,19 +339,24 @@ class _Explorer:
                         pending.append(row)
                 elif kind is PassTo:
                     key = self._edge(option)
-                    if option.reward:  # type: ignore[attr-defined]
-                        rewards[len(keys)] = _number(option.reward, "reward")  # type: ignore[attr-defined]
+                    if option.reward != 0:  # type: ignore[attr-defined]
+                        rewards[len(keys)] = finite_number(option.reward, "reward")  # type: ignore[attr-defined]
                 elif option is None or kind is Unavailable:
                     dropped = True
                     continue
                 else:
-                    raise _not_an_edge(option)
+                    raise not_an_edge_error(option)  # noqa: TRY301
                 keys.append(key)
         except MdpDiceError as error:
             error.action = actions[at] if error.action is None else error.action
             raise
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise hashing_error(error).at(None, actions[at]) from error
         if dropped:
-            actions = [a for a, option in zip(actions, node.options, strict=True) if not (option is None or type(option) is Unavailable)]
+            there = [not (option is None or type(option) is Unavailable) for option in node.options]
+            actions = list(compress(actions, there))
         if not keys:
             msg = "a decision without an available option; end the play here, or give it an option"
             raise DeadEndError(msg)
@@ -352,11 +369,8 @@ class _Explorer:
     def _lottery(self, node: Chance[Any]) -> tuple[list[int], list[int], dict[int, Any] | None]:
         """Targets, integer weights and non-zero rewards of a chance node, merged."""
         if node.dist.defect:
-            self.warnings.append(
-                f"state {self.states[len(self.state_row) - 1]!r}: probabilities summed to "
-                f"{float(node.dist.defect) + 1!r} and were normalised"
-            )
-        if not self.merge or node.reward:
+            self._record_defect(node.dist.defect)
+        if not self.merge or node.reward != 0:
             return self._general_lottery(node)
         row: dict[int, int] = {}
         get, states = row.get, self.states
@@ -364,7 +378,7 @@ class _Explorer:
         for weight, edge in zip(node.dist.weights, node.edges, strict=True):
             kind = type(edge)
             if kind is Go:
-                if edge.reward:  # type: ignore[attr-defined]
+                if edge.reward != 0:  # type: ignore[attr-defined]
                     return self._general_lottery(node)
                 state = edge.state  # type: ignore[attr-defined]
                 key = index(state)
@@ -374,7 +388,7 @@ class _Explorer:
                     raise collision_error(known, state)
             elif kind is End:
                 key = self._end(edge.payoff)  # type: ignore[attr-defined]
-            elif kind is PassTo and not edge.reward:  # type: ignore[attr-defined]
+            elif kind is PassTo and edge.reward == 0:  # type: ignore[attr-defined]
                 key = self._edge(edge)
             else:
                 return self._general_lottery(node)
@@ -388,6 +402,8 @@ class _Explorer:
         while stack:
             edge, weight, reward = stack.pop()
             if type(edge) is Chance:
+                if edge.dist.defect and edge is not node:
+                    self._record_defect(edge.dist.defect)
                 reward = reward + _exact(edge.reward)
                 total = edge.dist.total
                 pairs = zip(edge.edges, edge.dist.weights, strict=True)
@@ -407,8 +423,25 @@ class _Explorer:
             entries = [(key, weight, product / weight) for key, (weight, product) in merged.items()]
         common = math.lcm(*(weight.denominator for _, weight, _ in entries))
         nums = [weight.numerator * (common // weight.denominator) for _, weight, _ in entries]
-        rewards = {at: reward for at, (_, _, reward) in enumerate(entries) if reward}
+        rewards = {at: finite_number(reward, "reward") for at, (_, _, reward) in enumerate(entries) if reward}
         return [key for key, _, _ in entries], nums, rewards
+
+    def _record_defect(self, defect: Fraction) -> None:
+        """Remember that probabilities of the state being written were normalised."""
+        self.defects += 1
+        if abs(defect) > abs(self.worst_defect[0]):
+            self.worst_defect = (defect, self.states[len(self.state_row) - 1])
+
+    def _warnings(self) -> tuple[str, ...]:
+        """One sentence, however many there are: a large model would hold millions."""
+        if not self.defects:
+            return ()
+        defect, state = self.worst_defect
+        text = (
+            f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
+            f"the largest defect is {float(defect):.3g}, in state {state!r}"
+        )
+        return (text,)
 
     # --- the network --------------------------------------------------------
 
@@ -423,8 +456,12 @@ class _Explorer:
         is_chance = (keys & _CHANCE) != 0
         if self.chance_row:
             dst[is_chance] = np.frombuffer(self.chance_row, dtype=np.int64)[index[is_chance]]
-        kind = np.concatenate((np.frombuffer(self.kinds, dtype=np.uint8), np.full(n_ends, Kind.END, dtype=np.uint8)))
-        degree = np.concatenate((np.frombuffer(self.degrees, dtype=np.int64), np.zeros(n_ends, dtype=np.int64)))
+        kind = np.concatenate(
+            (np.frombuffer(self.kinds, dtype=np.uint8), np.full(n_ends, Kind.END, dtype=np.uint8))
+        )
+        degree = np.concatenate(
+            (np.frombuffer(self.degrees, dtype=np.int64), np.zeros(n_ends, dtype=np.int64))
+        )
         indptr = np.concatenate(([0], np.cumsum(degree)))
         payoff, exact_payoffs = _numbers(
             n_rows + n_ends, self.payoffs | {n_rows + at: value for at, value in enumerate(self.ends)}
@@ -448,17 +485,17 @@ class _Explorer:
             start=0,
             # The discount is checked on the finished network, whose steps may still change.
             horizon=None,
-            total=_exact(self._call(lambda: _number(self.game.total, "total"), None)),
+            total=Fraction(finite_number(self.game.total, "total")),
             numerator=numerator,
             states=self.states,
             state_node=state_row,
             actions=self.actions,
             exact_rewards=exact_rewards,
             exact_payoffs=exact_payoffs,
-            warnings=tuple(self.warnings),
+            warnings=self._warnings(),
         )
         network = separate_prefix(network)
-        discount = _exact(_number(self.game.discount, "discount"))
+        discount = exact_discount(self.game.discount)
         return network if discount == 1 else attrs.evolve(network, discount=discount)
 
 
@@ -475,7 +512,8 @@ def _weights(nums: Any, kind: Any, indptr: Any) -> tuple[Any, Any]:
     for node in np.flatnonzero(kind == Kind.CHANCE).tolist():
         lo, hi = int(indptr[node]), int(indptr[node + 1])
         whole = sum(nums[lo:hi])
-        weight[lo:hi] = [num / whole for num in nums[lo:hi]]
+        # A probability below the smallest float is still one.
+        weight[lo:hi] = [num / whole or 5e-324 for num in nums[lo:hi]]
     return np.array(nums, dtype=object), weight
 
 
@@ -490,38 +528,5 @@ def _numbers(size: int, values: dict[int, Any]) -> tuple[Any, dict[int, Fraction
     return result, exact
 
 
-def _number(value: Any, what: str) -> Any:
-    """A finite int, float or Fraction, or an error."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if not isinstance(value, numbers.Real):
-        msg = f"the {what} is {value!r}; it must be a number"
-        raise GameError(msg, value=value)
-    if isinstance(value, float) and not math.isfinite(value):
-        msg = f"the {what} is {value!r}; infinite values are found by the solver, not declared"
-        raise RewardNotFiniteError(msg, value=value)
-    return value
-
-
 def _exact(value: Any) -> Any:
-    return value if type(value) is int else Fraction(_number(value, "reward"))
-
-
-def _not_an_edge(edge: Any) -> GameError:
-    if edge is None:
-        msg = "`then` returned None instead of an edge; return go(...), pass_to(...), roll(...) or end(...)"
-    elif isinstance(edge, Decide):
-        msg = "a decision stands inside an option or a roll; give it a state of its own and use go(state)"
-    elif isinstance(edge, Unavailable):
-        msg = "when(cond, edge) stands inside chance, where an edge cannot be left out; give it a third argument"
-    else:
-        msg = f"{edge!r} is not an edge; use go(...), pass_to(...), roll(...) or end(...)"
-    return GameError(msg, value=edge)
-
-
-def _not_a_node(node: Any) -> GameError:
-    if isinstance(node, Unavailable):
-        return _not_an_edge(node)
-    got = "None (a missing return?)" if node is None else repr(node)
-    msg = f"node() returned {got}; return end(...), go(...), pass_to(...), roll(...), chance(...) or decide(...)"
-    return GameError(msg, value=node)
+    return value if type(value) is int else Fraction(finite_number(value, "reward"))

@@ -33,7 +33,20 @@ from mdpdice.errors import DuplicateActionError, GameError, MdpDiceError, NonDet
 if TYPE_CHECKING:
     from mdpdice.solution import Solution
 
-__all__ = ["ClassicMDP", "Edge", "Game", "Node", "Option", "chance", "decide", "end", "go", "pass_to", "roll", "when"]
+__all__ = [
+    "ClassicMDP",
+    "Edge",
+    "Game",
+    "Node",
+    "Option",
+    "chance",
+    "decide",
+    "end",
+    "go",
+    "pass_to",
+    "roll",
+    "when",
+]
 
 Number: TypeAlias = int | float | Fraction
 S = TypeVar("S", bound=Hashable)
@@ -100,7 +113,11 @@ class PassTo(Edge[S_co]):
         self.reward = reward
 
     def __repr__(self) -> str:
-        return f"pass_to({self.state!r})" if self.reward == 0 else f"pass_to({self.state!r}, reward={self.reward!r})"
+        return (
+            f"pass_to({self.state!r})"
+            if self.reward == 0
+            else f"pass_to({self.state!r}, reward={self.reward!r})"
+        )
 
 
 class Chance(Edge[S_co]):
@@ -328,7 +345,7 @@ class Game(abc.ABC, Generic[S, A]):
         """Remarks to print with an answer, such as a bound that the game derived."""
         return []
 
-    def summary(self, solution: Solution) -> list[str]:  # noqa: ARG002 - a default
+    def summary(self, solution: Solution) -> list[str]:
         """Lines that tell an answer in the words of the game, such as thresholds."""
         return []
 
@@ -377,18 +394,20 @@ class ClassicMDP(Game[S, A]):
     def transition(self, state: S, action: A, /) -> Dist[S]:
         """Distribution of the next state."""
 
-    def reward(self, state: S, action: A, target: S, /) -> Number:  # noqa: ARG002 - a default
+    def reward(self, state: S, action: A, target: S, /) -> Number:
         """Reward of a transition."""
         return 0
 
-    def terminal(self, state: S, /) -> bool:  # noqa: ARG002 - a default
+    def terminal(self, state: S, /) -> bool:
         """Whether the process ends in a state, with payoff 0."""
         return False
 
     def start(self) -> S:
+        """The initial state."""
         return self.initial()
 
     def node(self, state: S, /) -> Node[S, A]:
+        """An end, or a decision whose options are the transitions of the actions."""
         if self.terminal(state):
             return end()
         return decide([(action, self._option(state, action)) for action in self._actions(state)])
@@ -403,7 +422,8 @@ class ClassicMDP(Game[S, A]):
     def _option(self, state: S, action: A) -> Edge[S]:
         try:
             return roll(
-                self.transition(state, action), lambda target: go(target, reward=self.reward(state, action, target))
+                self.transition(state, action),
+                lambda target: go(target, reward=self.reward(state, action, target)),
             )
         except MdpDiceError as error:
             raise error.at(state, action) from error.__cause__

@@ -13,7 +13,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
@@ -235,7 +234,9 @@ def drop_infinite(network: Network) -> Lowering | None:
     if not gains.any():
         return None
     if pays.any():
-        msg = "plays can collect for ever in one place and pay for ever in another; use a discount or a horizon"
+        msg = (
+            "plays can collect for ever in one place and pay for ever in another; use a discount or a horizon"
+        )
         raise UnsupportedError(msg)
     rich = np.isin(component, np.flatnonzero(gains))
     order = np.argsort(dst, kind="stable")

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import enum
 import hashlib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import attrs
 import numpy as np
@@ -38,6 +38,7 @@ from mdpdice.errors import (
     RewardNotFiniteError,
     UnknownStateError,
 )
+from mdpdice.state_checks import same_types
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -59,23 +60,36 @@ class Kind(enum.IntEnum):
     CHANCE = 3
 
 
-def _frozen(dtype: Any) -> Any:
-    """An attrs converter: a contiguous array of `dtype` that nobody can write to."""
-
-    def convert(values: Any) -> Any:
-        array = np.array(values, dtype=dtype, order="C", copy=None)
-        if array.flags.writeable:
-            # A caller may still hold a writeable view of what it passed; a private view is enough
-            # against accidents, and `digest` finds the rest.
-            array = array.view()
-            array.flags.writeable = False
-        return array
-
-    return convert
+def _frozen(values: Any, dtype: Any = None) -> Any:
+    """A contiguous array that nobody can write to."""
+    array = np.array(values, dtype=dtype, order="C", copy=None)
+    if array.flags.writeable:
+        # A caller may still hold a writeable view of what it passed; a private view is enough
+        # against accidents, and `digest` finds the rest.
+        array = array.view()
+        array.flags.writeable = False
+    return array
 
 
-def _frozen_as_is(values: Any) -> Any:
-    return _frozen(np.asarray(values).dtype)(values)
+# attrs converters; type checkers want them to be plain functions.
+def _bytes(values: Any) -> NDArray[np.uint8]:
+    return cast("NDArray[np.uint8]", _frozen(values, np.uint8))
+
+
+def _signs(values: Any) -> NDArray[np.int8]:
+    return cast("NDArray[np.int8]", _frozen(values, np.int8))
+
+
+def _ints(values: Any) -> Ints:
+    return cast("Ints", _frozen(values, np.int64))
+
+
+def _floats(values: Any) -> Floats:
+    return cast("Floats", _frozen(values, np.float64))
+
+
+def _bools(values: Any) -> Bools:
+    return cast("Bools", _frozen(values, np.bool_))
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -128,31 +142,31 @@ class Network:
         What was repaired while the network was made.
     """
 
-    kind: NDArray[np.uint8] = attrs.field(converter=_frozen(np.uint8))
-    indptr: Ints = attrs.field(converter=_frozen(np.int64))
-    dst: Ints = attrs.field(converter=_frozen(np.int64))
-    weight: Floats = attrs.field(converter=_frozen(np.float64))
-    reward: Floats = attrs.field(converter=_frozen(np.float64))
-    sign: NDArray[np.int8] = attrs.field(converter=_frozen(np.int8))
-    step: Bools = attrs.field(converter=_frozen(np.bool_))
-    payoff: Floats = attrs.field(converter=_frozen(np.float64))
+    kind: NDArray[np.uint8] = attrs.field(converter=_bytes)
+    indptr: Ints = attrs.field(converter=_ints)
+    dst: Ints = attrs.field(converter=_ints)
+    weight: Floats = attrs.field(converter=_floats)
+    reward: Floats = attrs.field(converter=_floats)
+    sign: NDArray[np.int8] = attrs.field(converter=_signs)
+    step: Bools = attrs.field(converter=_bools)
+    payoff: Floats = attrs.field(converter=_floats)
     start: int
     discount: Fraction = attrs.field(default=Fraction(1), converter=Fraction)
     horizon: int | None = None
     total: Fraction = attrs.field(default=Fraction(0), converter=Fraction)
     numerator: NDArray[Any] = attrs.field(
-        default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=_frozen_as_is
+        default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=_frozen
     )
     states: Sequence[Hashable] = attrs.field(
         default=attrs.Factory(lambda self: range(len(self.kind)), takes_self=True)
     )
     state_node: Ints = attrs.field(
         default=attrs.Factory(lambda self: np.arange(len(self.states)), takes_self=True),
-        converter=_frozen(np.int64),
+        converter=_ints,
     )
     node_state: Ints = attrs.field(
         default=attrs.Factory(lambda self: _inverse(self.state_node, len(self.kind)), takes_self=True),
-        converter=_frozen(np.int64),
+        converter=_ints,
     )
     actions: Sequence[Hashable] = attrs.field(
         default=attrs.Factory(lambda self: _numbered_actions(self.kind, self.indptr), takes_self=True)
@@ -191,7 +205,7 @@ class Network:
     @cached_property
     def decides(self) -> Bools:
         """Whether a node is a decision (MAX or MIN), shape (N,)."""
-        return (self.kind == Kind.MAX) | (self.kind == Kind.MIN)
+        return cast("Bools", (self.kind == Kind.MAX) | (self.kind == Kind.MIN))
 
     @cached_property
     def two_player(self) -> bool:
@@ -224,10 +238,14 @@ class Network:
             If the state cannot be reached; the message lists states like it.
         """
         try:
-            index = self.states.index(state) if isinstance(self.states, range) else self._index.get(state)
+            index = (
+                self.states.index(cast("int", state))
+                if isinstance(self.states, range)
+                else self._index.get(state)
+            )
         except (TypeError, ValueError):
             index = None
-        if index is None or type(self.states[index]) is not type(state):
+        if index is None or not same_types(self.states[index], state):
             near = ", ".join(repr(s) for s in self.nearest(state))
             msg = f"state {state!r} is not in this network; states like it: {near}"
             raise UnknownStateError(msg, value=state)
@@ -250,8 +268,17 @@ class Network:
         return None if index < 0 else self.states[index]
 
     def action_of(self, edge: int) -> Hashable:
-        """Action of an edge of a decision node."""
+        """Action of an edge of a decision node.
+
+        Raises
+        ------
+        UnknownStateError
+            There is no such edge, or nobody decides where it leaves.
+        """
         node = int(np.searchsorted(self.indptr, edge, side="right")) - 1
+        if not 0 <= edge < self.n_edges or not self.decides[node]:
+            msg = f"edge {edge} is not an edge of a decision"
+            raise UnknownStateError(msg, value=edge)
         return self.actions[int(self._action_start[node]) + edge - int(self.indptr[node])]
 
     def edge_of(self, node: int, action: Hashable) -> int:
@@ -263,8 +290,9 @@ class Network:
             If the node has no such action.
         """
         first = int(self._action_start[node])
-        for edge in self.edges(node):
-            if self.actions[first + edge - int(self.indptr[node])] == action:
+        for edge in self.edges(node) if self.decides[node] else ():
+            known = self.actions[first + edge - int(self.indptr[node])]
+            if known == action and same_types(known, action):
                 return edge
         have = [self.action_of(e) for e in self.edges(node)] if self.decides[node] else []
         msg = f"no action {action!r} here; the actions are {have!r}"
@@ -282,9 +310,13 @@ class Network:
             return f"node {node}"
         edge = int(entering[0])
         parent = int(self.source[edge])
+        state = self.state_of(parent)
+        # One look back is enough: an inline node follows a state, except in lowered networks.
+        place = f"node {parent}" if state is None else f"state {state!r}"
+        what = "chance" if self.kind[node] == Kind.CHANCE else "decision"
         if not self.decides[parent]:
-            return f"chance node after state {self.describe(parent)!r}"
-        return f"chance node after {self.action_of(edge)!r} in state {self.describe(parent)!r}"
+            return f"{what} node after {place}"
+        return f"{what} node after {self.action_of(edge)!r} in {place}"
 
     # --- exact numbers ------------------------------------------------------
 
@@ -310,13 +342,27 @@ class Network:
         hasher = hashlib.sha256()
         head = f"mdpdice-network-1 {self.start} {self.discount} {self.horizon} {self.total}"
         hasher.update(head.encode())
-        for array in (self.kind, self.indptr, self.dst, self.weight, self.reward, self.sign, self.step, self.payoff):
+        for array in (
+            self.kind,
+            self.indptr,
+            self.dst,
+            self.weight,
+            self.reward,
+            self.sign,
+            self.step,
+            self.payoff,
+        ):
             hasher.update(f"{array.dtype.str}{array.shape}".encode())
             hasher.update(np.ascontiguousarray(array).tobytes())
-        exact = (sorted(self.exact_rewards.items()), sorted(self.exact_payoffs.items()))
-        hasher.update(repr(exact).encode())
-        numerator: Iterable[Any] = self.numerator.tolist() if self.numerator.dtype == object else ()
-        hasher.update(",".join(map(str, numerator)).encode())
+        for exact in (self.exact_rewards, self.exact_payoffs):
+            hasher.update(";".join(f"{at}:{exact_text(exact[at])}" for at in sorted(exact)).encode() + b"|")
+        if self.numerator.dtype == object:
+            hasher.update(",".join(map(exact_text, self.numerator.tolist())).encode())
+        elif self.numerator.dtype.kind == "f" and not np.array_equal(self.numerator, self.weight):
+            hasher.update(self.numerator.tobytes())
+        elif self.numerator.dtype.kind in "iu" and self.numerator.max(initial=0) >= 1 << 26:
+            # Smaller numbers are told apart by their quotients, the weights.
+            hasher.update(self.numerator.tobytes())
         return hasher.hexdigest()
 
     def __repr__(self) -> str:
@@ -417,11 +463,14 @@ class Network:
         )
         for node in range(self.n_nodes):
             graph.add_node(
-                node, kind=Kind(self.kind[node]).name, state=self.state_of(node), payoff=float(self.payoff[node])
+                node,
+                kind=Kind(self.kind[node]).name,
+                state=self.state_of(node),
+                payoff=float(self.payoff[node]),
             )
         for node in range(self.n_nodes):
             for edge in self.edges(node):
-                data = {
+                data: dict[str, Hashable] = {
                     "weight": float(self.weight[edge]),
                     "reward": float(self.reward[edge]),
                     "sign": int(self.sign[edge]),
@@ -431,6 +480,12 @@ class Network:
                     data["action"] = self.action_of(edge)
                 graph.add_edge(node, int(self.dst[edge]), **data)
         return graph
+
+
+def exact_text(number: Any) -> str:
+    """A rational number as text: hexadecimal, which takes linear time and has no limit of length."""
+    numerator, denominator = Fraction(number).as_integer_ratio()
+    return f"{numerator:x}" if denominator == 1 else f"{numerator:x}/{denominator:x}"
 
 
 def _inverse(state_node: Ints, n_nodes: int) -> Ints:
@@ -449,7 +504,13 @@ def _check_shapes(net: Network) -> None:
     sizes = {"weight": e, "reward": e, "sign": e, "step": e, "numerator": e, "payoff": n, "node_state": n}
     wrong = [name for name, size in sizes.items() if getattr(net, name).shape != (size,)]
     degree = np.diff(net.indptr)
-    if wrong or net.indptr.shape != (n + 1,) or net.indptr[0] != 0 or net.indptr[-1] != e or (degree < 0).any():
+    if (
+        wrong
+        or net.indptr.shape != (n + 1,)
+        or net.indptr[0] != 0
+        or net.indptr[-1] != e
+        or (degree < 0).any()
+    ):
         msg = f"the arrays of a network do not fit together ({', '.join(wrong) or 'indptr'}): {n} nodes, {e} edges"
         raise GameError(msg)
     if n == 0 or not 0 <= net.start < n:
@@ -463,6 +524,16 @@ def _check_shapes(net: Network) -> None:
         bad = int(np.flatnonzero((degree == 0) != (net.kind == Kind.END))[0]) if net.kind.max() <= 3 else -1
         msg = f"node {bad}: END nodes have no edges and all others have some"
         raise GameError(msg, state=net.describe(bad) if bad >= 0 else None)
+    names = len(net.states)
+    if (
+        net.state_node.shape != (names,)
+        or (net.state_node < 0).any()
+        or (net.state_node >= n).any()
+        or (net.node_state < -1).any()
+        or (net.node_state >= names).any()
+    ):
+        msg = f"state_node and node_state do not fit {names} states and {n} nodes"
+        raise GameError(msg)
     if len(net.actions) != int(degree[net.decides].sum()):
         msg = f"{len(net.actions)} actions for {int(degree[net.decides].sum())} edges of decision nodes"
         raise GameError(msg)
@@ -486,7 +557,9 @@ def _check_numbers(net: Network) -> None:
     if not good.all():
         bad = int(np.flatnonzero(~good)[0])
         msg = f"probability {net.weight[bad]} is outside [0, 1]"
-        raise ProbabilityRangeError(msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad]))
+        raise ProbabilityRangeError(
+            msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad])
+        )
     if chance.any():
         total = np.add.reduceat(np.append(net.weight, 0.0), net.indptr[:-1])
         defect = np.where(net.kind == Kind.CHANCE, np.abs(total - 1), 0.0)
@@ -503,7 +576,9 @@ def _check_range(net: Network) -> None:
         msg = f"discount {net.discount} is outside (0, 1]"
         raise DiscountRangeError(msg, value=net.discount)
     if net.total and net.discount != 1:
-        msg = "a game with `total` other than 0 is not discounted: give it discount 1, or payoffs that sum to 0"
+        msg = (
+            "a game with `total` other than 0 is not discounted: give it discount 1, or payoffs that sum to 0"
+        )
         raise DiscountRangeError(msg, value=net.discount)
     if net.horizon is not None and (type(net.horizon) is not int or net.horizon < 0):
         msg = f"horizon {net.horizon!r} is not a number of decisions (0, 1, 2, ...)"
@@ -523,7 +598,9 @@ def _check_steps(net: Network) -> None:
     keep = ~net.step
     count = np.concatenate(([0], np.cumsum(keep)))
     shape = (net.n_nodes, net.n_nodes)
-    graph = csr_array((np.ones(int(keep.sum()), dtype=np.int8), net.dst[keep], count[net.indptr]), shape=shape)
+    graph = csr_array(
+        (np.ones(int(keep.sum()), dtype=np.int8), net.dst[keep], count[net.indptr]), shape=shape
+    )
     parts, label = connected_components(graph, directed=True, connection="strong")
     loops = np.flatnonzero(keep & (net.source == net.dst))
     if parts == net.n_nodes and len(loops) == 0:

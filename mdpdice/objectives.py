@@ -46,7 +46,9 @@ class Objective(abc.ABC):
             steps.append(negate)
         elif decides_min:
             # Two negations cancel: the only player who decides now wants the sum large.
-            applied = attrs.evolve(applied, kind=[Kind.MAX if k == Kind.MIN else k for k in applied.kind.tolist()])
+            applied = attrs.evolve(
+                applied, kind=[Kind.MAX if k == Kind.MIN else k for k in applied.kind.tolist()]
+            )
         steps += [shift_total, drop_infinite, collapse_idle]
         return chain(applied, steps)
 
@@ -64,6 +66,7 @@ class Total(Objective):
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def apply(self, network: Network) -> Network:
+        """The network as it is."""
         return network
 
 
@@ -83,6 +86,7 @@ class Discounted(Objective):
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def apply(self, network: Network) -> Network:
+        """The network with this discount."""
         if not 0 < self.discount <= 1:
             msg = f"discount {self.discount} is outside (0, 1]"
             raise DiscountRangeError(msg, value=self.discount)
@@ -108,6 +112,7 @@ class Horizon(Objective):
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def apply(self, network: Network) -> Network:
+        """The network with this horizon."""
         if type(self.decisions) is not int or self.decisions < 0:
             msg = f"horizon {self.decisions!r} is not a number of decisions (0, 1, 2, ...)"
             raise HorizonRangeError(msg, value=self.decisions)

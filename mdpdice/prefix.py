@@ -34,7 +34,9 @@ def separate_prefix(network: Network) -> Network:
 
     rows = [np.arange(network.indptr[node], network.indptr[node + 1]) for node in copied]
     taken = np.concatenate(rows)
-    new_dst = np.array([copy_of.get(int(target), int(target)) for target in network.dst[taken]], dtype=np.int64)
+    new_dst = np.array(
+        [copy_of.get(int(target), int(target)) for target in network.dst[taken]], dtype=np.int64
+    )
     exact = dict(network.exact_rewards)
     for at, edge in enumerate(taken.tolist()):
         if edge in network.exact_rewards:

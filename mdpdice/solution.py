@@ -105,9 +105,10 @@ class Solution:
             The state cannot be reached.
         """
         if not self.proved:
+            number = self.estimate(state, steps_left=steps_left)
             msg = (
-                f"{self.solver} proposed {self.estimate(state, steps_left=steps_left)!r}, which is {self.status.value}: "
-                f"{self.reason}; ask estimate() for the number, or try another solver"
+                f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
+                "ask estimate() for the number, or try another solver"
             )
             raise NotCertifiedError(msg, state=state)
         return self.estimate(state, steps_left=steps_left)
@@ -215,6 +216,10 @@ class Solution:
 
     def __repr__(self) -> str:
         start = self.estimate()
-        shown = f"{start:.12g} in [{self.lower():.12g}, {self.upper():.12g}]" if self.proved else f"about {start:.6g}"
+        shown = (
+            f"{start:.12g} in [{self.lower():.12g}, {self.upper():.12g}]"
+            if self.proved
+            else f"about {start:.6g}"
+        )
         why = f", {self.reason}" if self.reason else ""
         return f"<Solution: {shown}, {self.status.value} by {self.solver}{why}>"

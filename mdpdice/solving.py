@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
-from mdpdice import checking
 from mdpdice.backend import (
     Candidate,
     Feature,
@@ -28,12 +27,12 @@ from mdpdice.errors import GameError, MdpDiceError, PluginError, UnsupportedErro
 from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.lowerings import Lowering, unroll
-from mdpdice.network import Network
+from mdpdice.network import Floats, Ints, Network
 from mdpdice.numerics.graph import is_acyclic
 from mdpdice.objectives import Horizon, Objective, Total
 from mdpdice.solution import Solution, Status
 
-__all__ = ["Problem", "prepare", "solve"]
+__all__ = ["Problem", "check_candidate", "choose", "prepare", "solve", "solve_problem", "unsupported"]
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -199,7 +198,7 @@ def solve_problem(problem: Problem, solver: Solver, run: Run, epsilon: float) ->
     value, policy = candidate.value, candidate.policy
     if unrolled is not None:
         value, policy = unrolled.value(value), unrolled.policy(policy)
-    checking.check_candidate(canonical, value, policy, solver.name)
+    check_candidate(canonical, value, policy, solver.name)
     verdict = certify(canonical, value, policy, epsilon)
     return _lift(problem, solver, candidate, value, policy, verdict, started)
 
@@ -228,7 +227,38 @@ def _propose(network: Network, solver: Solver, run: Run) -> Candidate:
         msg = f"solver {solver.name!r} gave an answer that is none: {error}"
         raise PluginError(msg, name=solver.name, phase="answer") from error
     others = frozenset(called - {solver.name})
-    return attrs.evolve(candidate, value=value, policy=policy, details={**candidate.details, "called": others})
+    return attrs.evolve(
+        candidate, value=value, policy=policy, details={**candidate.details, "called": others}
+    )
+
+
+def check_candidate(network: Network, value: Floats, policy: Ints, name: str) -> None:
+    """Refuse an answer that is not one: wrong shape, NaN, or edges of other nodes.
+
+    Raises
+    ------
+    PluginError
+        The message says what is wrong.
+    """
+    shape = (network.n_nodes,) if network.horizon is None else (network.horizon + 1, network.n_nodes)
+    problem = ""
+    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != np.float64:
+        problem = f"its value is not a float64 array of shape {shape}"
+    elif not isinstance(policy, np.ndarray) or policy.shape != shape or policy.dtype != np.int64:
+        problem = f"its policy is not an int64 array of shape {shape}"
+    elif not np.isfinite(value).all():
+        node = int(np.argwhere(~np.isfinite(value))[0][-1])
+        problem = f"its value of {network.describe(node)!r} is {value[..., node].ravel()[0]}"
+    else:
+        rows = policy if network.horizon is None else policy[1:]
+        first, last = network.indptr[:-1], network.indptr[1:]
+        wrong = network.decides & ~((first <= rows) & (rows < last))
+        if wrong.any():
+            node = int(np.argwhere(wrong)[0][-1])
+            problem = f"its policy takes no edge of the decision {network.describe(node)!r}"
+    if problem:
+        msg = f"solver {name!r} gave an answer that is none: {problem}"
+        raise PluginError(msg, name=name, phase="answer")
 
 
 def _lift(

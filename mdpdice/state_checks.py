@@ -1,19 +1,39 @@
-"""What a state may be, and telling apart states that Python calls equal."""
+"""Checks of what a game hands over: states, edges, nodes and numbers.
+
+States that Python calls equal although they are not are told apart here.
+"""
 
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 from collections.abc import Callable
 from enum import Enum
+from fractions import Fraction
 from typing import Any
 
 import attrs
+import numpy as np
 
-from mdpdice.errors import GameError, StateCollisionError
-from mdpdice.game import Option
+from mdpdice.errors import DiscountRangeError, GameError, RewardNotFiniteError, StateCollisionError
+from mdpdice.game import Decide, Option, Unavailable
 
-__all__ = ["check_state", "collision_error", "same_types", "unhashable_error"]
+__all__ = [
+    "check_state",
+    "collision_error",
+    "exact_discount",
+    "finite_number",
+    "hashing_error",
+    "not_a_node_error",
+    "not_an_edge_error",
+    "same_types",
+]
+
+Getter = Callable[[Any], tuple[Any, ...]]
+
+# Of these every value is a sound part of a state; for any other type the value is looked at.
+_ATOMS: frozenset[type] = frozenset({int, str, bool, bytes, Fraction, type(None)})
 
 
 def same_types(known: Any, state: Any) -> bool:
@@ -28,6 +48,9 @@ def same_types(known: Any, state: Any) -> bool:
         return True
     if kind is tuple:
         parts, others = known, state
+    elif issubclass(kind, frozenset):
+        twin = {part: part for part in state}
+        return all(same_types(part, twin[part]) for part in known)
     else:
         getter = _GETTERS.get(kind) or _make_getter(kind)
         parts, others = getter(known), getter(state)
@@ -41,64 +64,72 @@ def same_types(known: Any, state: Any) -> bool:
     return True
 
 
-_GETTERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
+_GETTERS: dict[type, Getter] = {}
 
 
-def _make_getter(kind: type) -> Callable[[Any], tuple[Any, ...]]:
+def _make_getter(kind: type) -> Getter:
     """A function that gives the parts of a value that take part in its equality."""
-    getter: Callable[[Any], tuple[Any, ...]]
+    getter: Getter
+    names: list[str] | None = None
     if attrs.has(kind):
         names = [field.name for field in attrs.fields(kind) if field.eq]
-        if len(names) > 1:
-            getter = operator.attrgetter(*names)
-        else:
-
-            def getter(value: Any) -> tuple[Any, ...]:
-                return tuple(getattr(value, name) for name in names)
-
-    elif issubclass(kind, tuple):
-        getter = tuple
-    elif issubclass(kind, frozenset):
+    elif hasattr(kind, "__dataclass_fields__"):
+        names = [field.name for field in kind.__dataclass_fields__.values() if field.compare]
+    if names is not None and len(names) > 1:
+        getter = operator.attrgetter(*names)
+    elif names is not None:
 
         def getter(value: Any) -> tuple[Any, ...]:
-            return tuple(sorted(value, key=repr))
+            return tuple(getattr(value, name) for name in names)
 
+    elif issubclass(kind, tuple | frozenset):
+        getter = tuple
     else:
-
-        def getter(value: Any) -> tuple[Any, ...]:  # noqa: ARG001 - an atom has no parts
-            return ()
-
+        getter = _no_parts
     _GETTERS[kind] = getter
     return getter
 
 
+def _no_parts(value: Any) -> tuple[Any, ...]:  # noqa: ARG001 - an atom has none
+    return ()
+
+
 def check_state(state: Any) -> None:
     """Refuse values that cannot be told apart, or told equal, by Python."""
+    kind = type(state)
+    getter = _ADMITTED.get(kind) or _admit(kind, state)
+    if getter is _no_parts:
+        if state != state:  # noqa: PLR0124 - the test for NaN, of floats and decimals
+            msg = "NaN is not a state: it differs from itself, so exploration would never end"
+            raise GameError(msg, value=state)
+        return
+    for part in getter(state):
+        if type(part) not in _ATOMS and not (callable(part) and not isinstance(state, tuple)):
+            check_state(part)
+
+
+# Types that were looked at once; what depends on the value is looked at every time.
+_ADMITTED: dict[type, Getter] = {}
+
+
+def _admit(kind: type, state: Any) -> Getter:
     if state is None or isinstance(state, Option | type) or callable(state):
         msg = f"{state!r} is not a state; go(...) takes the state to move to"
         raise GameError(msg, value=state)
-    if isinstance(state, float) and math.isnan(state):
-        msg = "NaN is not a state: it differs from itself, so exploration would never end"
-        raise GameError(msg, value=state)
-    kind = type(state)
-    if kind.__eq__ is object.__eq__ and not isinstance(state, Enum):
+    equal: object = kind.__eq__
+    if equal is object.__eq__ and not isinstance(state, Enum):
         msg = (
             f"states of class {kind.__name__} are compared by identity, so every visit would make a new state; "
             "decorate the class with @attrs.frozen"
         )
         raise GameError(msg, value=state)
-    if isinstance(state, tuple):
-        for part in state:
-            if part is not None:
-                check_state(part)
-    elif attrs.has(kind):
-        for field in attrs.fields(kind):
-            part = getattr(state, field.name)
-            if field.eq and part is not None and not callable(part):
-                check_state(part)
+    getter = _GETTERS.get(kind) or _make_getter(kind)
+    _ADMITTED[kind] = getter
+    return getter
 
 
 def collision_error(known: Any, state: Any) -> StateCollisionError:
+    """The error for two states of which one would replace the other."""
     msg = (
         f"states {known!r} ({type(known).__name__}) and {state!r} ({type(state).__name__}) are different but equal "
         "in Python; use attrs.frozen classes instead of named tuples, and one number type"
@@ -106,6 +137,62 @@ def collision_error(known: Any, state: Any) -> StateCollisionError:
     return StateCollisionError(msg, state=known, value=state)
 
 
-def unhashable_error(error: TypeError) -> GameError:
-    msg = f"a state cannot be hashed ({error}); states are frozen attrs values, ints, strings, enums or tuples of them"
+def hashing_error(error: Exception) -> GameError:
+    """The error for a state or payoff that cannot be looked up in a dictionary."""
+    if isinstance(error, TypeError) and "unhashable" in str(error):
+        msg = (
+            f"a state or payoff cannot be hashed ({error}); states are frozen attrs values, ints, strings, enums "
+            "or tuples of them, payoffs are numbers"
+        )
+    else:
+        msg = f"reading the node raised {type(error).__name__}: {error} (in hashing or comparing a state?)"
     return GameError(msg)
+
+
+def finite_number(value: Any, what: str) -> Any:
+    """A finite int, float or Fraction, or an error."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, numbers.Real):
+        msg = f"the {what} is {value!r}; it must be a number"
+        raise GameError(msg, value=value)
+    try:
+        finite = math.isfinite(value)
+    except OverflowError as error:
+        msg = f"the {what} is larger than every float (1.8e308); count in a larger unit"
+        raise RewardNotFiniteError(msg, value=value) from error
+    if not finite:
+        msg = f"the {what} is {value!r}; infinite values are found by the solver, not declared"
+        raise RewardNotFiniteError(msg, value=value)
+    return value
+
+
+def exact_discount(value: Any) -> Fraction:
+    """The discount of a game."""
+    try:
+        return Fraction(finite_number(value, "discount"))
+    except RewardNotFiniteError as error:
+        msg = f"discount {value!r} is outside (0, 1]"
+        raise DiscountRangeError(msg, value=value) from error
+
+
+def not_an_edge_error(edge: Any) -> GameError:
+    """The error for something that stands where an edge should, with the remedy."""
+    if edge is None:
+        msg = "`then` returned None instead of an edge; return go(...), pass_to(...), roll(...) or end(...)"
+    elif isinstance(edge, Decide):
+        msg = "a decision stands inside an option or a roll; give it a state of its own and use go(state)"
+    elif isinstance(edge, Unavailable):
+        msg = "when(cond, edge) stands inside chance, where an edge cannot be left out; give it a third argument"
+    else:
+        msg = f"{edge!r} is not an edge; use go(...), pass_to(...), roll(...) or end(...)"
+    return GameError(msg, value=edge)
+
+
+def not_a_node_error(node: Any) -> GameError:
+    """The error for what `node` returned, with the remedy."""
+    got = "None (a missing return?)" if node is None else repr(node)
+    if isinstance(node, Unavailable):
+        got = "when(cond, edge) with a false condition; give it a third argument"
+    msg = f"node() returned {got}; return end(...), go(...), pass_to(...), roll(...), chance(...) or decide(...)"
+    return GameError(msg, value=node)

@@ -35,7 +35,7 @@ def show(value: Any) -> str:
 
 def encode(value: Any) -> Any:
     """A state or action as JSON data; see `show`."""
-    if value is None or isinstance(value, bool | int | float | str) and not isinstance(value, enum.Enum):
+    if value is None or (isinstance(value, bool | int | float | str) and not isinstance(value, enum.Enum)):
         return value
     name = type(value).__name__
     if isinstance(value, enum.Enum):
@@ -119,7 +119,9 @@ def _named_classes(owner: type) -> dict[str, type]:
         elif isinstance(item, types.GenericAlias | types.UnionType) or typing.get_origin(item) is not None:
             todo.extend(typing.get_args(item))
         elif isinstance(item, type) and (
-            attrs.has(item) or issubclass(item, enum.Enum) or (issubclass(item, tuple) and hasattr(item, "_fields"))
+            attrs.has(item)
+            or issubclass(item, enum.Enum)
+            or (issubclass(item, tuple) and hasattr(item, "_fields"))
         ):
             found[item.__name__] = item
             if not issubclass(item, enum.Enum):

@@ -49,7 +49,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.backend import Candidate, Feature, Run
+from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import CycleError
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
@@ -95,6 +95,7 @@ class BackwardInduction:
         """Always: it needs nothing beyond what mdpdice itself needs."""
         return True
 
+    @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Propose the value and the policy of an acyclic problem, or of one with a horizon."""
         possible = problem.weight > 0
