@@ -53,7 +53,7 @@ def test_unknown_name_lists_the_nearest():
         find_die("Heavenly die")
     with pytest.raises(UnknownStateError, match="kcd1/A/Ambrose's die"):
         find_die("kcd1/A/Ambros die")
-    with pytest.raises(UnknownDieError, match="there are kcd2/A/Ordinary die, .*Alfonse's devil die"):
+    with pytest.raises(UnknownDieError, match=r"there are kcd2/A/Ordinary die, .*Alfonse's devil die"):
         find_die("xyz")
 
 
