@@ -187,8 +187,8 @@ def _errors(problem: Network, value: Floats, before: Floats, policy: Ints) -> Fl
 
 def _with_costs(operator: Operator, costs: Floats) -> Operator:
     """The operator of plays, where a visit to node ``i`` costs ``costs[i]`` instead of 1."""
-    degree: Ints = np.diff(operator.indptr.astype(np.int64))
-    source = np.repeat(np.arange(len(costs)), degree)
+    indptr = operator.indptr.astype(np.int64)
+    source = np.repeat(np.arange(len(costs)), indptr[1:] - indptr[:-1])
     return attrs.evolve(operator, gain=costs[source], base=np.where(operator.kind == Kind.CHANCE, costs, 0.0))
 
 
