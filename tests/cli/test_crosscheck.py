@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import pytest
 
@@ -61,3 +62,12 @@ def test_an_infinite_value_is_not_agreement(run):
     result = run("crosscheck", "farkle", "-p", "dice=one=1:0:0:0:0:0", "-p", "cap=none")
     assert result.exit_code == 1
     assert "without a bust" in result.output
+
+
+def test_a_broken_plug_in_is_told_and_left_out(run, pig, plug_in):
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        result = run("crosscheck", pig, "-p", "cap=10")
+    assert "Warning: solver 'absent' could not be loaded" in result.output
+    assert "too-high is uncertified" in result.output
+    assert result.exit_code == 1
