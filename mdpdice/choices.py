@@ -84,6 +84,7 @@ def build(
         range(max(len(choice_ptr) - 1, 0)) if states is None else _names(states),
         None if actions is None else _names(actions),
     )
+    _check_fit(arrays)
     ends = {_state_number(arrays, state): payoff for state, payoff in dict(terminal or {}).items()}
     start = _state_number(arrays, start)
     _check(arrays, ends)
@@ -124,11 +125,10 @@ def build(
     reward_array[edge_of[used]] = rewards[used]
     payoffs, exact_payoffs = _payoffs(arrays, ends, len(kind))
     ones = np.ones(n_decision)
+    degree = np.concatenate((np.bincount(of_state[kept], minlength=n), width[spread]))
     return Network(
         kind=kind,
-        indptr=np.concatenate(
-            ([0], np.cumsum(np.concatenate((np.bincount(of_state[kept], minlength=n), width[spread]))))
-        ),
+        indptr=np.concatenate(([0], np.cumsum(degree))),
         dst=np.concatenate((choice_dst[kept], arrays.target[inline])),
         weight=np.concatenate((ones, weight[inline])),
         reward=reward_array,
@@ -208,7 +208,7 @@ def _pointer(values: Any, name: str) -> NDArray[np.int64]:
     return array
 
 
-def _check(arrays: _Arrays, ends: dict[int, Any]) -> None:
+def _check_fit(arrays: _Arrays) -> None:
     n = len(arrays.states)
     fits = (
         len(arrays.choice_ptr) == n + 1
@@ -222,6 +222,10 @@ def _check(arrays: _Arrays, ends: dict[int, Any]) -> None:
             f"{arrays.n_choices} choices, branch_ptr up to {arrays.branch_ptr[-1]}, {len(arrays.target)} targets"
         )
         raise GameError(msg)
+
+
+def _check(arrays: _Arrays, ends: dict[int, Any]) -> None:
+    n = len(arrays.states)
     outside = (arrays.target < 0) | (arrays.target >= n)
     if outside.any():
         branch = int(np.flatnonzero(outside)[0])
