@@ -1,0 +1,112 @@
+"""Every example runs as a script of its own and prints what the documentation says that it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+# Patterns that the output must match, in this order.  Values are those that the docstring of the example
+# names a source for, and sizes of the models; nothing here depends on the machine.
+EXPECTED: dict[str, list[str]] = {
+    "pig_turn": [
+        r"a turn is worth 8\.141794893727 points",
+        r"hold from 20 points on",
+        r"19  19\.00   19\.1667   roll",
+        r"20  20\.00   20\.0000   hold",
+        r"both are as good: \['hold', 'roll'\]",
+        r"3 independent back-ends\nagree and certified",
+    ],
+    "classic_mdp": [
+        r"1 +6\.000 save +-3\.000 save",
+        r"2 +8\.200 spend +-1\.700 spend",
+        r"4 +12\.222 spend +2\.223 spend",
+        r"in favour +22\.197802  spend",
+        r"out of favour +12\.307692  spend",
+        r"the same from arrays: 22\.197802",
+        r"agree and certified",
+        r"25  0\.160000000 \(bold play: 0\.16\), stakes \[25\]",
+        r"50  0\.400000000 \(bold play: 0\.40\), stakes \[50\]",
+        r"75  0\.640000000 \(bold play: 0\.64\), stakes \[25\]",
+        r"agree and certified",
+    ],
+    "cross_check": [
+        r"3 independent back-ends\nagree and certified",
+        r"of 1 independent back-ends\n! 1 independent back-end ran; agreement needs two\nNOT OK",
+        r"\noff +uncertified +8\.14279489373",
+        r"\ntimid +uncertified +8\.14179489373",
+        r"! off is uncertified",
+        r"! timid is uncertified",
+        r"NOT OK",
+    ],
+    "own_solver": [
+        r"-45\.037037037 in \[.*certified by howard> after 4 rounds",
+        r"replace from wear 2",
+        r"2 independent back-ends\nagree and certified",
+        r"uncertified by hasty",
+        r"! hasty is uncertified",
+        r"NOT OK",
+    ],
+    "haddad_monmege": [
+        r"20 rungs: exactly 7/10",
+        r"0\.0000 .*value iteration",
+        r"60 rungs: exactly 7/10",
+        r"0\.0000 .*value iteration",
+        r"0\.0000 .*HiGHS, which says optimal",
+        r"10 rungs: .*certified by",
+        r"0\.6000, 'stop': uncertified, value-iteration",
+        r"0\.6000, 'stop': uncertified, linear-programming",
+        r"the cross-check does not pass",
+    ],
+    "weighted_dice": [
+        r"all ordinary +46,656 +462 +120 ",
+        r"all different +46,656 +46,656 +4,120 ",
+        r"Ordinary die +1:1:1:1:1:1 +564\.3409 +3\.1%",
+        r"Weighted die +10:1:1:1:1:1 +5911\.0347",
+        r"certified by",
+    ],
+    "kcd_public_solver": [
+        r"1 +399 +399\.0399780 +399\.1126543 +399\.1126543210",
+        r"2 +517\.9492 +517\.9492188 +518\.0762299 +505\.5102004466",
+        r"3 +517\.9492 +536\.5876465 +536\.6985048 +547\.3522341444",
+        r"4 +538\.6540900",
+        r"any, no cap +564\.4376204139",
+        r"51725/4 = 12931\.25 points on banking is proved optimal",
+    ],
+}
+
+
+def run(name: str, folder: Path) -> str:
+    """Run an example away from the checkout, whose folders would hide an installed mdpdice."""
+    done = subprocess.run(
+        [sys.executable, "-P", EXAMPLES / f"{name}.py"],
+        cwd=folder,
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return done.stdout
+
+
+def test_all_examples_are_tested() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_example(name: str, tmp_path: Path) -> None:
+    output = run(name, tmp_path)
+    position = 0
+    for pattern in EXPECTED[name]:
+        found = re.compile(pattern).search(output, position)
+        assert found, f"{pattern!r} is not in the output after character {position}:\n{output}"
+        position = found.end()
