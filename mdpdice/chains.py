@@ -1,0 +1,176 @@
+"""The chain that is left of a network when everybody follows a policy.
+
+Nobody decides any more then: the network becomes a Markov chain with rewards.
+`induce` writes that `Chain`, itself a network in which all nodes are chance nodes and
+ends, and the rest of the library (evaluation, distributions, simulation) works on
+it.  Where the policy depends on more than the node, the chain holds several copies
+of the nodes side by side: one per stage of a horizon, and one per seat where two
+players with different policies pass the move to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.errors import GameError
+from mdpdice.network import Ints, Kind, Network
+from mdpdice.policies import Policy, Weights
+
+__all__ = ["Chain", "induce"]
+
+
+@attrs.frozen(eq=False)
+class Chain:
+    """What happens when everybody follows a policy: a Markov chain with rewards.
+
+    Parameters
+    ----------
+    base : Network
+        Where the decisions were taken.
+    network : Network
+        The chain, a network without decisions.  Node ``(k * seats + s) * N + i`` is
+        node ``i`` of `base` with ``k`` decisions left and the player of seat ``s`` to move.
+    stages : int
+        ``horizon + 1``, or 1 without a horizon.
+    seats : int
+        2 if two players with different policies pass the move to each other, else 1.
+    """
+
+    base: Network
+    network: Network
+    stages: int
+    seats: int
+
+    def stage_of(self, node: int) -> int | None:
+        """Decisions left in a node of the chain, None without a horizon."""
+        return None if self.base.horizon is None else node // (self.base.n_nodes * self.seats)
+
+    def describe(self, node: int) -> Any:
+        """State of a node, or words that tell which inline node it is."""
+        return self.base.describe(node % self.base.n_nodes)
+
+    def per_node(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the nodes of `base` as its solutions have them: shape (N,) or (horizon + 1, N).
+
+        With two seats, those of the player of seat 0 when he is to move.
+        """
+        n = self.base.n_nodes
+        rows = values.reshape(self.stages, self.seats, n)[:, 0]
+        return rows if self.base.horizon is not None else rows[0]
+
+
+def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
+    """Write the chain that is left when everybody follows a policy.
+
+    Parameters
+    ----------
+    network : Network
+        What is played.
+    policies : Policy or sequence of two
+        One for all decisions, or one per player: the first belongs to the one who
+        moves first (with `pass_to`), or maximises (with MIN nodes).  A policy of
+        another network is carried over by the names of states and actions.
+    """
+    both = [policies] if isinstance(policies, Policy) else list(policies)
+    if not 1 <= len(both) <= 2 or not all(isinstance(policy, Policy) for policy in both):
+        msg = f"{policies!r} is neither a Policy nor two of them"
+        raise GameError(msg, value=policies)
+    placed = [policy if policy.network is network else policy.on(network) for policy in both]
+    apart = len(placed) == 2 and placed[0] is not placed[1]
+    seats = 2 if apart and bool((network.sign < 0).any()) else 1
+    stages = 1 if network.horizon is None else network.horizon + 1
+    kept, numerators = [], []
+    decided = network.decides[network.source]
+    for stage in range(stages):
+        for seat in range(seats):
+            mine = _decisions(network, placed[seat : seat + 1] if seats == 2 else placed, stage)
+            edges = np.flatnonzero(np.where(decided, mine > 0, network.weight > 0))
+            kept.append(edges)
+            numerators.append(_joined(decided[edges], mine[edges], network.numerator[edges]))
+    if len({array.dtype for array in numerators}) > 1:
+        numerators = [array.astype(object) for array in numerators]
+    chain = _side_by_side(network, kept, np.concatenate(numerators), seats)
+    return Chain(network, chain, stages, seats)
+
+
+def _decisions(network: Network, policies: Sequence[Policy], stage: int) -> Weights:
+    """Exact weights of all edges of decisions in one stage, by the policy of the player who decides."""
+    if network.horizon is not None and stage == 0:
+        return np.zeros(network.n_edges, dtype=np.int64)
+    first, last = (_edge_weights(policy, stage) for policy in (policies[0], policies[-1]))
+    if first is last:
+        return first
+    return _joined((network.kind == Kind.MAX)[network.source], first, last)
+
+
+def _edge_weights(policy: Policy, stage: int) -> Weights:
+    if policy.weight is not None:
+        return policy.weight[stage] if policy.staged else policy.weight
+    choice = policy.choice[stage] if policy.staged else policy.choice
+    weight = np.zeros(policy.network.n_edges, dtype=np.int64)
+    weight[choice[policy.network.decides]] = 1
+    return weight
+
+
+def _joined(condition: Any, first: Weights, second: Weights) -> Weights:
+    """``np.where`` that rounds nothing: different types meet as Python's own numbers."""
+    if first.dtype != second.dtype:
+        taken = first[condition]
+        if ((taken == 0) | (taken == 1)).all():
+            # The common case, and the only one in large networks: every type holds 0 and 1.
+            return np.where(condition, first.astype(second.dtype), second)
+        first, second = first.astype(object), second.astype(object)
+    return np.where(condition, first, second)
+
+
+def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, seats: int) -> Network:
+    """The chain whose copies of the nodes keep these edges."""
+    n, copies = network.n_nodes, len(kept)
+    old = np.concatenate(kept)
+    copy = np.repeat(np.arange(copies), [len(edges) for edges in kept])
+    source = network.source[old]
+    decided = network.decides[source]
+    to = copy if network.horizon is None else copy - seats * decided
+    if seats == 2:
+        to = np.where(network.sign[old] < 0, to ^ 1, to)
+    degree = np.bincount(copy * n + source, minlength=n * copies)
+    weight = network.weight[old].copy()
+    whole = np.zeros(n * copies, dtype=numerator.dtype)
+    np.add.at(whole, (copy * n + source)[decided], numerator[decided])
+    weight[decided] = numerator[decided] / whole[(copy * n + source)[decided]]
+    alone = copies == 1
+    return attrs.evolve(
+        network,
+        # Decisions that the horizon cuts off become ends; nodes other than ends have payoff 0 already.
+        kind=np.where(degree > 0, Kind.CHANCE, Kind.END),
+        indptr=np.concatenate(([0], np.cumsum(degree))),
+        dst=network.dst[old] + n * to,
+        weight=weight,
+        reward=network.reward[old],
+        sign=network.sign[old],
+        step=network.step[old],
+        payoff=np.tile(network.payoff, copies),
+        start=network.start + n * (copies - seats),
+        horizon=None,
+        numerator=numerator,
+        states=network.states if alone else range(0),
+        state_node=network.state_node if alone else np.zeros(0, dtype=np.int64),
+        node_state=network.node_state if alone else np.full(n * copies, -1),
+        actions=(),
+        exact_rewards=_at_edges(network.exact_rewards, old),
+        exact_payoffs={
+            c * n + at: value for c in range(copies) for at, value in network.exact_payoffs.items()
+        },
+    )
+
+
+def _at_edges(exact: Mapping[int, Fraction], old: Ints) -> dict[int, Fraction]:
+    if not exact:
+        return {}
+    return {at: exact[i] for at, i in enumerate(old.tolist()) if i in exact}

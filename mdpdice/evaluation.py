@@ -1,0 +1,409 @@
+"""The value of a policy at every node, with an interval that was proved to hold it.
+
+When everybody follows a policy, a network is a Markov chain with rewards (see
+`mdpdice.chains`), and the value solves a linear system::
+
+    V(i) = sum over the edges e of i of  p(e) (reward(e) + discount**step(e) * q(e, V(dst(e))))
+
+with ``q`` as in `mdpdice.network`.  The graph is looked at first, for undiscounted chains: a
+closed set of nodes without rewards is worth 0 (half of `total` with `pass_to`), since a
+play that never ends is worth what it collected; and a play that comes into a closed
+set where it collects, or pays, for ever is worth an infinite amount.  All other plays
+end, so the rest of the system has one solution.  It is found component by component
+(`mdpdice.numerics.linear`).
+
+The interval comes from the theorem of `mdpdice.checking`, for a network in which nobody
+decides: the claimed bounds are the value plus and minus the errors of one backup, added
+up along a play.  With ``exact=True`` the system is solved in rational numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import TypeVar
+
+import attrs
+import numpy as np
+
+from mdpdice import checking
+from mdpdice.chains import Chain, induce
+from mdpdice.errors import GameError, HorizonRangeError, NotCertifiedError, TotalRewardUndefinedError
+from mdpdice.exploration import explore
+from mdpdice.game import Game
+from mdpdice.lowerings import shift_total
+from mdpdice.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics import graph
+from mdpdice.numerics.linear import solve_chain
+from mdpdice.numerics.operator import bellman
+from mdpdice.policies import Policy
+from mdpdice.solution import Status
+
+__all__ = ["Evaluation", "endless", "evaluate"]
+
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+
+
+@attrs.frozen(eq=False, repr=False)
+class Evaluation:
+    """The value of a policy, or of two against each other.
+
+    Parameters
+    ----------
+    chain : Chain
+        What is left when the policy decides.
+    status : Status
+        EXACT, CERTIFIED, or UNCERTIFIED.
+    values, lowers, uppers : ndarray of float64, shape (N,) or (horizon + 1, N)
+        Value of every node and the interval that was proved to hold it, in payoff
+        units, as in `Solution`.  Infinite where a play can collect or pay for ever,
+        NaN where it does both.
+    width : float
+        Largest ``(upper - lower) / max(1, |value|)`` over the finite nodes.
+    reason : str
+        Why the status is UNCERTIFIED.
+    fractions : sequence of Fraction or None
+        With ``exact=True`` the values, in the order of the nodes of the chain.
+    """
+
+    chain: Chain
+    status: Status
+    values: Floats
+    lowers: Floats
+    uppers: Floats
+    width: float
+    reason: str = ""
+    fractions: Sequence[Fraction | None] | None = None
+
+    @property
+    def network(self) -> Network:
+        """Where the policy was evaluated."""
+        return self.chain.base
+
+    @property
+    def proved(self) -> bool:
+        """Whether the status is EXACT or CERTIFIED."""
+        return self.status in (Status.EXACT, Status.CERTIFIED)
+
+    def value(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
+        """Value of a state, of the start if none is given.
+
+        Parameters
+        ----------
+        state : hashable, optional
+            A state of the game.
+        steps_left : int, optional
+            Decisions left, on a network with a horizon; by default the whole horizon.
+
+        Raises
+        ------
+        NotCertifiedError
+            The value was not proved; `estimate` gives it all the same.
+        TotalRewardUndefinedError
+            Plays from here collect and pay without end.
+        UnknownStateError
+            The state cannot be reached.
+        """
+        number = self.estimate(state, steps_left=steps_left)
+        if not self.proved:
+            msg = f"the value {number!r} of the policy was not proved: {self.reason}; ask estimate() for the number"
+            raise NotCertifiedError(msg, state=state)
+        return number
+
+    def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
+        """The value of a state, whatever was proved about it."""
+        at = self._at(state, steps_left)
+        number = float(self.values[at])
+        if np.isnan(number) and np.isnan(self.lowers[at]):
+            msg = "plays from here collect and pay without end; use a discount or a horizon"
+            raise TotalRewardUndefinedError(msg, state=self.network.describe(at[-1]))
+        return number
+
+    def lower(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
+        """Lower end of the interval of a state; -inf where nothing was proved."""
+        return float(self.lowers[self._at(state, steps_left)])
+
+    def upper(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
+        """Upper end of the interval of a state; inf where nothing was proved."""
+        return float(self.uppers[self._at(state, steps_left)])
+
+    def exact(self, state: Hashable = None, *, steps_left: int | None = None) -> Fraction:
+        """Value of a state as a rational number.
+
+        Raises
+        ------
+        NotCertifiedError
+            The evaluation was not made with ``exact=True``.
+        TotalRewardUndefinedError
+            The value is infinite or undefined.
+        """
+        if self.fractions is None:
+            msg = "the policy was evaluated in floats; use evaluate(..., exact=True)"
+            raise NotCertifiedError(msg, state=state)
+        at = self._at(state, steps_left)
+        stage = at[0] if len(at) == 2 else 0
+        found = self.fractions[stage * self.chain.seats * self.network.n_nodes + at[-1]]
+        if found is None:
+            msg = f"the value {self.values[at]} is not a rational number"
+            raise TotalRewardUndefinedError(msg, state=self.network.describe(at[-1]))
+        return found
+
+    def _at(self, state: Hashable, steps_left: int | None) -> tuple[int, ...]:
+        net = self.network
+        node = net.start if state is None else net.node_of(state)
+        if net.horizon is None:
+            if steps_left is not None:
+                msg = f"steps_left={steps_left!r} needs a network with a horizon"
+                raise HorizonRangeError(msg, value=steps_left)
+            return (node,)
+        steps = net.horizon if steps_left is None else steps_left
+        if type(steps) is not int or not 0 <= steps <= net.horizon:
+            msg = f"steps_left={steps!r} is not a number from 0 to the horizon {net.horizon}"
+            raise HorizonRangeError(msg, value=steps, limit=net.horizon)
+        return steps, node
+
+    def __repr__(self) -> str:
+        number = self.values[self._at(None, None)]
+        if self.status is Status.EXACT:
+            return f"<Evaluation: {number:.12g}, exact>"
+        if self.proved:
+            return f"<Evaluation: {number:.12g} in [{self.lower():.12g}, {self.upper():.12g}], certified>"
+        return f"<Evaluation: about {number:.6g}, {self.status.value}: {self.reason}>"
+
+
+def evaluate(
+    game: Game[S, A] | Network,
+    policy: Policy | Sequence[Policy],
+    *,
+    exact: bool = False,
+    epsilon: float = 1e-6,
+) -> Evaluation:
+    """Value of every node when the players follow a policy.
+
+    Parameters
+    ----------
+    game : Game or Network
+        What is played.
+    policy : Policy or sequence of two
+        One for all decisions, or one per player: the first belongs to the one who
+        moves first (with `pass_to`), or maximises (with MIN nodes).  A policy of
+        another network is carried over by the names of states and actions.
+    exact : bool
+        Solve in rational numbers.  Takes long where a component has more than a
+        few hundred nodes.
+    epsilon : float
+        The status is CERTIFIED if every interval has at most the width
+        ``epsilon * max(1, |value|)``.
+
+    Examples
+    --------
+    >>> from mdpdice import Game, decide, end, explore, go, roll, d6
+    >>> pig = Game.of(start=0, node=lambda p: end(p) if p >= 100 else decide({
+    ...     "hold": end(p),
+    ...     "roll": roll(d6, lambda k: end() if k == 1 else go(p + k)),
+    ... }))
+    >>> network = explore(pig)
+    >>> hold_at_20 = Policy.of(network, lambda p: "hold" if p >= 20 else "roll")
+    >>> round(evaluate(network, hold_at_20).value(), 6)
+    8.141795
+    """
+    if isinstance(game, Game):
+        network = explore(game)
+    elif isinstance(game, Network):
+        network = game
+    else:
+        msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
+        raise GameError(msg, value=game)
+    chain = induce(network, policy)
+    lowered = shift_total(chain.network)
+    whole = chain.network if lowered is None else lowered.network
+    idle, infinite = endless(whole)
+    settled = idle | (infinite != 0)
+    problem = _settle(whole, settled)
+    fractions = None
+    if exact:
+        from mdpdice.numerics.rational import solve_exactly
+
+        shift = whole.total if lowered is None else chain.network.total / 2
+        numbers = [number + shift for number in solve_exactly(problem)]
+        value = np.array([float(number) for number in numbers])
+        lower, upper, reason = np.nextafter(value, -np.inf), np.nextafter(value, np.inf), ""
+        fractions = [
+            None if at else number for number, at in zip(numbers, (infinite != 0).tolist(), strict=True)
+        ]
+    else:
+        value, lower, upper, reason = _enclose(problem)
+        if lowered is not None:
+            value, (lower, upper) = lowered.value(value), lowered.bounds(lower, upper)
+    if not _closed(whole, idle):
+        reason = "a set without rewards that no play leaves was not confirmed"
+    away = infinite != 0
+    value, lower, upper = (np.where(away, infinite, array) for array in (value, lower, upper))
+    relative = np.where(away, 0.0, (upper - lower) / np.maximum(1.0, np.abs(np.where(away, 0.0, value))))
+    width = float(relative.max(initial=0.0))
+    if not reason and not width <= epsilon:
+        worst = int(np.argmax(relative))
+        reason = f"the interval of {chain.describe(worst)!r} has relative width {width:.3g}, more than {epsilon:.3g}"
+    status = Status.UNCERTIFIED if reason else Status.EXACT if exact else Status.CERTIFIED
+    return Evaluation(
+        chain,
+        status,
+        chain.per_node(value),
+        chain.per_node(lower),
+        chain.per_node(upper),
+        width=width,
+        reason=reason,
+        fractions=fractions,
+    )
+
+
+def endless(chain: Network) -> tuple[Bools, Floats]:
+    """What plays that never end are worth.
+
+    Parameters
+    ----------
+    chain : Network
+        A network without decisions.
+
+    Returns
+    -------
+    idle : ndarray of bool, shape (N,)
+        Nodes from which nobody leaves a closed set without rewards: they are worth 0.
+    infinite : ndarray of float64, shape (N,)
+        inf or -inf where a play can come to collect or to pay without end, seen by
+        the player to move; NaN where both can be, or both happen in one closed set; 0 elsewhere.
+    """
+    n = chain.n_nodes
+    idle, infinite = np.zeros(n, dtype=bool), np.zeros(n)
+    if chain.discount < 1:
+        return idle, infinite
+    label, closed = _closed_components(chain.indptr, chain.dst, chain.source)
+    pays = np.zeros(len(closed), dtype=bool)
+    pays[label[chain.source[chain.reward != 0]]] = True
+    idle = (closed & ~pays)[label]
+    if not (closed & pays).any():
+        return idle, infinite
+    # A play seen by the player who started it: node n + i is node i when the other one is to move.
+    indptr, dst, source, reward = chain.indptr, chain.dst, chain.source, chain.reward
+    flips = bool((chain.sign < 0).any())
+    if flips:
+        across = np.where(chain.sign < 0, n, 0)
+        indptr = np.concatenate((indptr, indptr[1:] + indptr[-1]))
+        dst = np.concatenate((dst + across, dst + (n - across)))
+        source, reward = np.concatenate((source, source + n)), np.concatenate((reward, -reward))
+    label, closed = _closed_components(indptr, dst, source)
+    entering = np.concatenate(([0], np.cumsum(np.bincount(dst, minlength=len(indptr) - 1))))
+    back = source[np.argsort(dst, kind="stable")]
+    reaches = []
+    for some in (reward > 0, reward < 0):
+        there = np.zeros(len(closed), dtype=bool)
+        there[label[source[some]]] = True
+        reaches.append(graph.reachable(entering, back, np.flatnonzero((there & closed)[label]))[:n])
+    gains, loses = reaches
+    infinite[gains], infinite[loses] = np.inf, -np.inf
+    infinite[gains & loses] = np.nan
+    return idle, infinite
+
+
+def _closed_components(indptr: Ints, dst: Ints, source: Ints) -> tuple[Ints, Bools]:
+    """Component of every node, and which components nobody leaves, ends apart."""
+    label = graph.strong_components(indptr, dst)
+    closed = np.ones(int(label.max()) + 1, dtype=bool)
+    closed[label[np.diff(indptr) == 0]] = False
+    closed[label[source[label[source] != label[dst]]]] = False
+    return label, closed
+
+
+def _closed(chain: Network, idle: Bools) -> bool:
+    """Verify that no edge leaves the marked nodes or pays anything there."""
+    inside = idle[chain.source]
+    return bool(idle[chain.dst[inside]].all() and (chain.reward[inside] == 0).all())
+
+
+def _settle(chain: Network, settled: Bools) -> Network:
+    """The chain in which the marked nodes are ends with payoff 0."""
+    if not settled.any():
+        return chain
+    keep = np.flatnonzero(~settled[chain.source])
+    degree = np.where(settled, 0, np.diff(chain.indptr))
+    place = {edge: at for at, edge in enumerate(keep.tolist())} if chain.exact_rewards else {}
+    return attrs.evolve(
+        chain,
+        kind=np.where(settled, Kind.END, chain.kind),
+        indptr=np.concatenate(([0], np.cumsum(degree))),
+        dst=chain.dst[keep],
+        weight=chain.weight[keep],
+        reward=chain.reward[keep],
+        sign=chain.sign[keep],
+        step=chain.step[keep],
+        numerator=chain.numerator[keep],
+        exact_rewards={place[edge]: value for edge, value in chain.exact_rewards.items() if edge in place},
+    )
+
+
+def _enclose(chain: Network) -> tuple[Floats, Floats, Floats, str]:
+    """Value of a chain in which every play stops or is discounted, its interval, and why there is none."""
+    operator = bellman(chain)
+    stochastic = chain.discount == 1
+    value = solve_chain(operator, stochastic=stochastic and not chain.two_player)
+    if not np.isfinite(value).all():
+        value = np.where(np.isfinite(value), value, 0.0)
+    moves = operator.plays()
+    needed = _errors(chain, value)
+    excess = solve_chain(attrs.evolve(moves, base=needed), stochastic=stochastic)
+    # What rounding in that solution leaves short is made up for by a multiple of the expected length of plays.
+    short = float((needed + _ahead(chain, moves.coef, excess) - excess).max(initial=0.0))
+    if short > 0:
+        w = solve_chain(moves, stochastic=stochastic)
+        margin = (w - _ahead(chain, moves.coef, w))[chain.kind == Kind.CHANCE].min(initial=1.0)
+        excess = excess + (1.1 * short / margin if margin > 0 else np.nan) * w
+    bounds = np.concatenate((excess - value, excess + value))
+    nobody = np.full(2 * chain.n_nodes, -1)
+    rank = np.tile(_distance_to_end(chain), 2)
+    witness = checking.Witness(group=nobody, rank=rank, label=np.zeros_like(rank))
+    reason = checking.verify(chain, nobody[: chain.n_nodes], bounds, witness)
+    if reason:
+        nothing = np.full(chain.n_nodes, np.inf)
+        return value, -nothing, nothing, reason
+    return value, -bounds[: chain.n_nodes], bounds[chain.n_nodes :], ""
+
+
+def _ahead(chain: Network, coef: Floats, value: Floats) -> Floats:
+    total = np.bincount(chain.source, weights=coef * value[chain.dst], minlength=chain.n_nodes)
+    return total.astype(np.float64, copy=False)
+
+
+def _errors(chain: Network, value: Floats) -> Floats:
+    """Error of one backup of every node, with room for what rounding adds; the checker measures it again."""
+    factor = np.where(chain.step, float(chain.discount), 1.0)
+    worth = chain.reward + chain.sign * factor * value[chain.dst]
+    size = np.abs(chain.reward) + factor * np.abs(value[chain.dst])
+    n = chain.n_nodes
+    mean, spread, total = (
+        np.bincount(chain.source, weights=chain.weight * part, minlength=n)
+        for part in (worth, size, np.ones(chain.n_edges))
+    )
+    off = np.abs(mean - value)
+    slack = ((2 * np.diff(chain.indptr) + 10) * checking.ULP + np.abs(1.0 - total)) * (spread + np.abs(value))
+    moves = chain.kind == Kind.CHANCE
+    # The excess itself rounds, even where the value is 0; this is invisible next to the largest value.
+    room = 2.0**-54 * float(np.abs(value).max(initial=0.0)) + 0.02 * float(off[moves].max(initial=0.0))
+    return np.where(moves, off + 1.5 * slack + room, 0.0)
+
+
+def _distance_to_end(chain: Network) -> Ints:
+    """Fewest moves to an end from every node."""
+    entering = np.concatenate(([0], np.cumsum(np.bincount(chain.dst, minlength=chain.n_nodes))))
+    back = chain.source[np.argsort(chain.dst, kind="stable")]
+    rank = np.where(chain.kind == Kind.END, 0, -1)
+    front, far = np.flatnonzero(rank == 0), 0
+    while len(front):
+        far += 1
+        degree = entering[front + 1] - entering[front]
+        first = np.repeat(entering[front] - np.cumsum(degree) + degree, degree)
+        before = back[first + np.arange(len(first))]
+        before = np.unique(before[rank[before] < 0])
+        rank[before] = far
+        front = before
+    return np.maximum(rank, 0)
