@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import os
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -42,6 +43,8 @@ from mdpdice.state_checks import same_types
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from mdpdice.game import Game
 
 __all__ = ["Kind", "Network"]
 
@@ -449,6 +452,48 @@ class Network:
             actions=actions,
             reward_per=reward_per,
         )
+
+    def save(self, path: str | os.PathLike[str], game: Game[Any, Any] | None = None) -> None:
+        """Write the network to a file, which is replaced at once or not at all.
+
+        Parameters
+        ----------
+        path : path
+            By custom it ends in ``.npz``.
+        game : Game, optional
+            Its `show_state` writes the states, where their classes have no text of their own.
+
+        Raises
+        ------
+        UnknownStateError
+            A state or an action is of a class that has no text.
+        """
+        from mdpdice.network_files import write_network
+
+        write_network(self, path, game)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], game: Game[Any, Any] | None = None) -> Network:
+        """Read a network from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        game : Game, optional
+            Its classes read the states and actions.  Without it, those that are not
+            made of numbers, strings and tuples come as their text.
+
+        Raises
+        ------
+        CorruptFileError
+            The file is damaged or is not such a file.
+        UnknownStateError
+            The game has no class for a state or an action.
+        """
+        from mdpdice.network_files import read_network
+
+        return read_network(path, game)
 
     def to_networkx(self) -> nx.MultiDiGraph:
         """The network as a `networkx.MultiDiGraph` of small pieces for drawing and analysis.

@@ -8,10 +8,13 @@ classes that a game's type annotations mention can be read back.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import json
+import re
 import types
 import typing
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +22,7 @@ import attrs
 
 from mdpdice.errors import UnknownStateError
 
-__all__ = ["read", "show"]
+__all__ = ["decode", "encode", "named_classes", "read", "show"]
 
 
 def show(value: Any) -> str:
@@ -44,13 +47,18 @@ def encode(value: Any) -> Any:
         return {name: str(value)}
     if attrs.has(type(value)):
         return {name: {f.alias: encode(getattr(value, f.name)) for f in attrs.fields(type(value)) if f.init}}
+    if dataclasses.is_dataclass(value):
+        return {name: {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}}
     if isinstance(value, tuple):
         if hasattr(value, "_fields"):
             return {name: {field: encode(item) for field, item in zip(value._fields, value, strict=True)}}
         return [encode(item) for item in value]
     if isinstance(value, frozenset):
         return {name: sorted((encode(item) for item in value), key=json.dumps)}
-    msg = f"{value!r} has no text; let states be numbers, strings, tuples, enums or frozen attrs classes"
+    msg = (
+        f"{value!r} has no text; let states be numbers, strings, tuples, enums or frozen attrs classes, "
+        "or override show_state and read_state"
+    )
     raise UnknownStateError(msg, value=value)
 
 
@@ -73,36 +81,69 @@ def read(text: str, owner: type) -> Any:
         data = json.loads(text)
     except json.JSONDecodeError:
         return text
-    return _decode(data, _named_classes(owner), text)
+    except (ValueError, RecursionError) as error:  # a number too long, a list too deep
+        msg = f"{shorten(text)} is not a state: {error}"
+        raise UnknownStateError(msg, value=text) from error
+    try:
+        return decode(data, named_classes(owner))
+    except UnknownStateError as error:
+        error.value = text
+        raise
 
 
-def _decode(data: Any, classes: dict[str, type], text: str) -> Any:
+def decode(data: Any, classes: Mapping[str, type]) -> Any:
+    """The value that JSON data stand for: the inverse of `encode`.
+
+    Parameters
+    ----------
+    data : object
+        What `json.loads` gave.
+    classes : mapping of str to type
+        The classes that may be named; see `named_classes`.
+
+    Raises
+    ------
+    UnknownStateError
+        The data name another class, or do not describe one of these.
+    """
     if isinstance(data, list):
-        return tuple(_decode(item, classes, text) for item in data)
+        return tuple(decode(item, classes) for item in data)
     if not isinstance(data, dict):
         return data
     if len(data) == 1:
         ((name, body),) = data.items()
-        if name == "Fraction" and isinstance(body, str):
+        if name == "Fraction" and isinstance(body, str) and _RATIONAL.fullmatch(body):
             return Fraction(body)
-        if name == "frozenset" and isinstance(body, list):
-            return frozenset(_decode(item, classes, text) for item in body)
         cls = classes.get(name)
         try:
+            if name == "frozenset" and isinstance(body, list):
+                return frozenset(decode(item, classes) for item in body)
             if cls is not None and issubclass(cls, enum.Enum):
                 return cls[body]
             if cls is not None:
-                return cls(**{field: _decode(item, classes, text) for field, item in body.items()})
-        except (TypeError, KeyError, AttributeError, ValueError) as error:
-            msg = f"{text} does not describe a {name}: {error}"
-            raise UnknownStateError(msg, value=text) from error
+                return cls(**{field: decode(item, classes) for field, item in body.items()})
+        except UnknownStateError:
+            raise
+        except Exception as error:
+            msg = f"{shorten(json.dumps(data))} does not describe a {name}: {error}"
+            raise UnknownStateError(msg, value=data) from error
     known = ", ".join(sorted(classes)) or "none"
+    text = shorten(json.dumps(data, ensure_ascii=False))
     msg = f'{text} is not a state; write JSON with {{"Class": {{"field": ...}}}}, where the classes are: {known}'
-    raise UnknownStateError(msg, value=text)
+    raise UnknownStateError(msg, value=data)
 
 
-def _named_classes(owner: type) -> dict[str, type]:
-    """Attrs, named tuple and enum classes that the type arguments of a game mention, by name."""
+# Fraction itself reads "1e999999999" too, and then computes that power of ten.
+_RATIONAL = re.compile(r"-?[0-9]{1,4000}(/0*[1-9][0-9]{0,4000})?")
+
+
+def shorten(text: str) -> str:
+    """The beginning of a long text, for messages."""
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
+def named_classes(owner: type) -> dict[str, type]:
+    """Attrs, dataclass, named tuple and enum classes that the type arguments of a game mention, by name."""
     todo: list[Any] = []
     for cls in owner.__mro__:
         for base in getattr(cls, "__orig_bases__", ()):
@@ -120,6 +161,7 @@ def _named_classes(owner: type) -> dict[str, type]:
             todo.extend(typing.get_args(item))
         elif isinstance(item, type) and (
             attrs.has(item)
+            or dataclasses.is_dataclass(item)
             or issubclass(item, enum.Enum)
             or (issubclass(item, tuple) and hasattr(item, "_fields"))
         ):
