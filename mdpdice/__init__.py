@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from mdpdice.crosscheck import Report, cross_check
     from mdpdice.dice import d6, die, pool
     from mdpdice.dist import Dist, certainly, product, uniform
+    from mdpdice.evaluation import Evaluation, evaluate
     from mdpdice.exploration import explore
     from mdpdice.game import (
         ClassicMDP,
@@ -23,7 +24,17 @@ if TYPE_CHECKING:
         when,
     )
     from mdpdice.network import Kind, Network
-    from mdpdice.objectives import Discounted, Horizon, Objective, Total
+    from mdpdice.objectives import (
+        Discounted,
+        Horizon,
+        Objective,
+        PayoffAtLeast,
+        Reach,
+        Total,
+        UntilReward,
+        Utility,
+    )
+    from mdpdice.policies import Policy
     from mdpdice.solution import Solution, Status
     from mdpdice.solving import solve
 
@@ -37,13 +48,18 @@ else:
         "mdpdice.crosscheck": ("Report", "cross_check"),
         "mdpdice.dice": ("d6", "die", "pool"),
         "mdpdice.dist": ("Dist", "certainly", "product", "uniform"),
+        "mdpdice.evaluation": ("Evaluation", "evaluate"),
         "mdpdice.exploration": ("explore",),
         "mdpdice.game": (
             *("ClassicMDP", "Edge", "Game", "Node", "Option"),
             *("chance", "decide", "end", "go", "pass_to", "roll", "when"),
         ),
         "mdpdice.network": ("Kind", "Network"),
-        "mdpdice.objectives": ("Discounted", "Horizon", "Objective", "Total"),
+        "mdpdice.objectives": (
+            *("Discounted", "Horizon", "Objective", "PayoffAtLeast"),
+            *("Reach", "Total", "UntilReward", "Utility"),
+        ),
+        "mdpdice.policies": ("Policy",),
         "mdpdice.solution": ("Solution", "Status"),
         "mdpdice.solving": ("solve",),
     }
@@ -81,6 +97,7 @@ __all__ = [
     "Discounted",
     "Dist",
     "Edge",
+    "Evaluation",
     "Feature",
     "Game",
     "Horizon",
@@ -89,12 +106,17 @@ __all__ = [
     "Node",
     "Objective",
     "Option",
+    "PayoffAtLeast",
+    "Policy",
+    "Reach",
     "Report",
     "Run",
     "Solution",
     "Solver",
     "Status",
     "Total",
+    "UntilReward",
+    "Utility",
     "certainly",
     "chance",
     "cross_check",
@@ -102,6 +124,7 @@ __all__ = [
     "decide",
     "die",
     "end",
+    "evaluate",
     "explore",
     "go",
     "load_solver",

@@ -1,10 +1,10 @@
-"""Witnesses for the certificate, and the verdict on a candidate.
+"""Bounds and witnesses for the certificate, and the verdict on a candidate.
 
-`mdpdice.checking` verifies inequalities about two functions of the nodes, ``w`` and
-``e0``; this module finds such functions.  Both are longest plays in a network where
-every decision is made to last: ``w`` counts nodes, ``e0`` adds up the errors of one
-backup.  They are found by sweeps in component order, as exactly as floats allow;
-how exactly does not matter, since the checker measures what is missing.
+`mdpdice.checking` verifies bounds ``u`` on the network of best replies.  This module
+finds them: ``u = v + e``, where ``v`` is the claimed value and ``e`` adds up, along the
+worst play, what one backup of ``v`` is off and what rounding can add.  So ``e`` is the
+value of a longest-play problem on the same network, found by sweeps in component
+order; how exactly does not matter, since the checker looks at the result alone.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from mdpdice import checking
+from mdpdice import checking, checking_infinite
 from mdpdice.lowerings import Lowering
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
-from mdpdice.numerics.operator import Operator, bellman, unsigned
+from mdpdice.numerics.operator import Operator, unsigned
 
-__all__ = ["Verdict", "certify"]
+__all__ = ["Verdict", "certify", "check_infinities"]
 
 EDGES_LIMIT = 2_000_000_000
-"""Edges that may be read in search of a witness, a few seconds; slow chains need more and stay uncertified."""
+"""Edges that may be read in search of bounds, a few seconds; slow chains need more and stay uncertified."""
 SWEEP_COST = 20_000
 """What starting a sweep costs, in edges."""
 
@@ -38,7 +38,7 @@ class Verdict:
         Whether every interval is narrow enough.
     lower, upper : ndarray of float64
         Interval of every node of the canonical problem, in payoff units; it
-        holds the optimal value and the value of the policy.
+        holds the optimal value, and the policy is worth at least `lower`.
     width : float
         Largest ``(upper - lower) / max(1, |value|)``.
     reason : str
@@ -64,132 +64,253 @@ def certify(problem: Network, value: Floats, policy: Ints, epsilon: float) -> Ve
     epsilon : float
         Relative width that is narrow enough.
     """
-    operator = bellman(problem).plays()
-    found = _enclose(problem, operator, value, policy)
-    if found.reason and problem.horizon is None and problem.two_player:
-        found = _enclose_two_sides(problem, operator, value, policy)
-    lower, upper = np.nextafter(value - found.below, -np.inf), np.nextafter(value + found.above, np.inf)
-    # A node whose value is known exactly keeps it.
-    lower[found.below == 0], upper[found.above == 0] = value[found.below == 0], value[found.above == 0]
+    bounds, witness = (
+        _flat(problem, value, policy) if problem.horizon is None else _stages(problem, value, policy)
+    )
+    reason = checking.verify(problem, policy, bounds, witness)
+    if reason:
+        nothing = np.full(value.shape, np.inf)
+        return Verdict(False, -nothing, nothing, np.inf, reason)
+    lower, upper = -bounds[..., : problem.n_nodes], bounds[..., problem.n_nodes :]
+    # The value handed out must lie in its own interval; written so that NaN fails.
+    outside = ~((lower <= value) & (value <= upper))
+    if outside.any():
+        node = int(np.argwhere(outside)[0][-1])
+        return Verdict(
+            False, lower, upper, np.inf, f"the value of {problem.describe(node)!r} is not in its interval"
+        )
     relative = (upper - lower) / np.maximum(1.0, np.abs(value))
     width = float(relative.max(initial=0.0))
-    reason = found.reason
-    if not reason and not width <= epsilon:
+    if not width <= epsilon:
         worst = int(np.unravel_index(int(np.argmax(relative)), relative.shape)[-1])
-        reason = f"the interval of {problem.describe(worst)!r} has relative width {width:.3g}, more than {epsilon:.3g}"
-    return Verdict(not reason and width <= epsilon, lower, upper, width, reason)
+        where = problem.describe(worst)
+        reason = f"the interval of {where!r} has relative width {width:.3g}, more than {epsilon:.3g}"
+    return Verdict(not reason, lower, upper, width, reason)
 
 
 def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
     """Have every claim of an infinite value in a chain of reductions verified by graph look-ups."""
     for lowering in lowerings:
-        if lowering.infinite is not None and not checking.check_infinite(
-            network, lowering.node < 0, lowering.infinite
-        ):
-            return False
+        if lowering.infinite is not None:
+            claimed = lowering.node < 0
+            if lowering.because == "collects":
+                confirmed = checking_infinite.check_infinite(network, claimed, lowering.infinite)
+            else:
+                by_all = lowering.because == "missed by all"
+                confirmed = checking_infinite.check_missed(network, claimed, by_all=by_all)
+            if not confirmed:
+                return False
         network = lowering.network
     return True
 
 
-def _enclose(problem: Network, operator: Operator, value: Floats, policy: Ints) -> checking.Enclosure:
-    """The interval by witnesses that serve every option."""
-    w, e0 = np.zeros(value.shape), np.zeros(value.shape)
-    ones = np.ones(problem.n_nodes)
-    if problem.horizon is None and not _stops(problem, operator):
-        return checking.enclose(problem, value, policy, w[None], e0[None])
-    if problem.horizon is None:
-        errors = _errors(problem, value, value, policy)
-        parts = _parts(operator, None)
-        _longest(operator, ones, parts, w)
-        _longest(operator, errors, parts, e0)
-        return checking.enclose(problem, value, policy, w[None], e0[None])
-    # Stages: decisions look at the stage before, chance nodes at their own.
-    parts = _parts(operator, problem.kind == Kind.CHANCE)
-    decisions = np.flatnonzero(problem.decides)
-    for k in range(problem.horizon + 1):
+def _flat(problem: Network, value: Floats, policy: Ints) -> tuple[Floats, checking.Witness]:
+    """Bounds and witness without a horizon."""
+    replies = checking.best_replies(problem, policy)
+    groups = _Groups.find(replies) if problem.discount == 1 else _Groups.none(replies)
+    witness = groups.witness(replies, ~replies.end)
+    claimed = groups.raised(np.concatenate((-value, value)))
+    excess = np.zeros(groups.count)
+    cost, base, room = _costs(replies, claimed, claimed)
+    groups.add_up(replies, cost, base, room, excess, excess, decisions=True)
+    return claimed + excess[groups.number], witness
+
+
+def _stages(problem: Network, value: Floats, policy: Ints) -> tuple[Floats, checking.Witness]:
+    """Bounds and witness with a horizon: decisions look at the stage before, chance nodes at their own."""
+    both = np.concatenate((-value, value), axis=1)
+    excess = np.zeros(both.shape)
+    witness = None
+    for k in range(len(value)):
+        replies = checking.best_replies(problem, policy[k], last=k == 0)
+        groups = _Groups.none(replies)
+        witness = groups.witness(replies, replies.chance) if witness is None else witness
         before = max(k - 1, 0)
-        errors = _errors(problem, value[k], value[before], policy[k])
-        for target, costs in ((w, ones), (e0, errors)):
-            if k > 0:
-                _sweep(_with_costs(operator, costs), decisions, target[before], target[k])
-            _longest(operator, costs, parts, target[k])
-    return checking.enclose(problem, value, policy, w[None], e0[None])
+        cost, base, room = _costs(replies, both[k], both[before])
+        if k > 0:
+            groups.add_up(replies, cost, base, room, excess[before], excess[k], decisions=True, chance=False)
+        groups.add_up(replies, cost, base, room, excess[k], excess[k], decisions=False)
+    assert witness is not None
+    return both + excess, witness
 
 
-def _enclose_two_sides(
-    problem: Network, operator: Operator, value: Floats, policy: Ints
-) -> checking.Enclosure:
-    """The interval by two best responses: on each side one player keeps to the policy.
+def _costs(replies: checking.Replies, here: Floats, before: Floats) -> tuple[Floats, Floats, float]:
+    """What each option of a decision, and each chance node, is off by, with room for rounding.
 
-    Both sides are one network: node ``i`` of side 1 is node ``N + i``, and `pass_to` edges cross.
+    Never negative on the best option, so that sums along plays are not either.  The
+    third number is the room that is left for the sweeps over cycles to stop early.
     """
-    n, source = problem.n_nodes, problem.source
-    kept, entered, sides = [], [], np.repeat([0, 1], n)
-    for side in (0, 1):
-        fixed = problem.decides & ((problem.kind == Kind.MAX) == (side == 0))
-        usable = ~fixed[source]
-        usable[policy[fixed]] = True
-        kept.append(np.flatnonzero(usable))
-        other = np.where(problem.sign[kept[side]] < 0, 1 - side, side)
-        entered.append(problem.dst[kept[side]] + n * other)
-    old = np.concatenate(kept)
-    count = np.concatenate([np.bincount(source[edges], minlength=n) for edges in kept])
-    doubled = attrs.evolve(
-        operator,
-        kind=np.tile(operator.kind, 2),
-        indptr=unsigned(np.concatenate(([0], np.cumsum(count)))),
-        dst=unsigned(np.concatenate(entered)),
-        gain=np.ones(len(old)),
-        coef=operator.coef[old],
-        base=np.tile(operator.base, 2),
-    )
-    edges = checking.edge_values(problem, value, value)
-    best, own = (np.abs(checking.operator(problem, edges, s) - value) for s in (None, policy))
-    maximises = problem.kind == Kind.MAX
-    off = np.where(
-        np.tile(problem.decides, 2) & (np.tile(maximises, 2) == (sides == 0)),
-        np.tile(own, 2),
-        np.tile(best, 2),
-    )
-    errors = off + np.tile(_errors(problem, value, value, policy) - np.maximum(best, own), 2)
-    errors[np.tile(problem.kind == Kind.END, 2)] = 0.0
-    w, e0 = np.zeros(2 * n), np.zeros(2 * n)
-    if _stops(problem, doubled):
-        parts = _parts(doubled, None)
-        _longest(doubled, np.ones(2 * n), parts, w)
-        _longest(doubled, np.maximum(errors, 0.0), parts, e0)
-    return checking.enclose(problem, value, policy, w.reshape(2, n), e0.reshape(2, n))
+    source, dst = replies.source, replies.dst
+    ahead = np.where(replies.chance[source], here[dst], before[dst])
+    worth = replies.reward + replies.factor * ahead
+    size = np.abs(replies.reward) + replies.factor * np.abs(ahead) + np.abs(here[source])
+    cost = worth - here[source]
+    off = np.zeros(len(here))
+    slack = np.zeros(len(here))
+    if len(dst):
+        starts = replies.indptr[:-1]
+        mean = np.add.reduceat(np.append(replies.weight * worth, 0.0), starts)
+        spread = np.add.reduceat(np.append(replies.weight * size, 0.0), starts)
+        total = np.add.reduceat(np.append(replies.weight, 0.0), starts)
+        slack = ((2 * np.diff(replies.indptr) + 10) * checking.ULP + np.abs(1.0 - total)) * spread
+        best = np.maximum.reduceat(np.append(cost, -np.inf), starts)
+        decides = ~replies.chance & ~replies.end
+        off = np.where(replies.chance, np.abs(mean - here), np.where(decides, np.abs(best), 0.0))
+        cost = np.where(cost == best[source], np.abs(cost), cost)
+    # The excess itself rounds, even where the value is 0; this is invisible next to the largest value.
+    room = 2.0**-54 * float(np.abs(here).max(initial=0.0)) + 0.02 * float(off.max(initial=0.0))
+    base = np.where(replies.chance, off + 1.5 * slack + room, 0.0)
+    return cost + 7 * checking.ULP * size + room, base, room
 
 
-def _stops(problem: Network, operator: Operator) -> bool:
-    """Whether every play of an operator stops or is discounted; else no witness exists, and sweeps would not end."""
-    if problem.discount < 1:
-        return True
-    indptr, dst = operator.indptr.astype(np.int64), operator.dst.astype(np.int64)
-    return not (graph.end_components(indptr, dst, operator.kind == Kind.CHANCE) >= 0).any()
+@attrs.frozen(eq=False)
+class _Groups:
+    """Nodes of the best replies, with those that play can idle among taken together.
+
+    `number` gives the group node of every node, `member` the group of the theorem
+    or -1, and `count` the number of group nodes.
+    """
+
+    number: Ints
+    member: Ints
+    count: int
+
+    @staticmethod
+    def none(replies: checking.Replies) -> _Groups:
+        n = len(replies.end)
+        return _Groups(np.arange(n), np.full(n, -1), n)
+
+    @staticmethod
+    def find(replies: checking.Replies) -> _Groups:
+        """Groups are the end components of edges that pay nothing."""
+        source = replies.source
+        pays = np.zeros(len(replies.end), dtype=bool)
+        pays[source[(replies.reward != 0) | (replies.factor != 1)]] = True
+        keep = (replies.reward == 0) & (replies.factor == 1) & ~(replies.chance & pays)[source]
+        member = graph.end_components(replies.indptr, replies.dst, replies.chance, keep)
+        if not (member >= 0).any():
+            return _Groups.none(replies)
+        alone = member < 0
+        outside = int(alone.sum())
+        number = np.where(alone, np.cumsum(alone) - 1, outside + member)
+        return _Groups(number, member, outside + int(member.max()) + 1)
+
+    def raised(self, claimed: Floats) -> Floats:
+        """The claimed values, the same on a group: the largest there, and at least 0."""
+        inside = self.member >= 0
+        if not inside.any():
+            return claimed
+        top = np.zeros(self.count)
+        np.maximum.at(top, self.number[inside], claimed[inside])
+        return np.where(inside, top[self.number], claimed)
+
+    def _quotient(self, replies: checking.Replies) -> tuple[Ints, Ints, Ints, Ints, Bools]:
+        """CSR of the group nodes: old edge of every edge, source, indptr, dst, and which nodes are chance nodes."""
+        source = replies.source
+        inside = (self.member[source] >= 0) & (self.member[source] == self.member[replies.dst])
+        old = np.flatnonzero(~inside)
+        new_source = self.number[source[old]]
+        order = np.argsort(new_source, kind="stable")
+        old, new_source = old[order], new_source[order]
+        indptr = np.concatenate(([0], np.cumsum(np.bincount(new_source, minlength=self.count))))
+        chance = np.zeros(self.count, dtype=bool)
+        chance[self.number] = replies.chance & (self.member < 0)
+        return old, new_source, indptr, self.number[replies.dst[old]], chance
+
+    def witness(self, replies: checking.Replies, live: Bools) -> checking.Witness:
+        """Ranks that show how plays among the `live` nodes end, or lose where they do not."""
+        old, source, indptr, dst, chance = self._quotient(replies)
+        lives = np.zeros(self.count, dtype=bool)
+        lives[self.number] = live
+        rank = self._rank(source, dst, indptr, chance, lives, np.ones(len(old), dtype=bool))
+        label = np.zeros(self.count, dtype=np.int64)
+        if (rank < 0).any():
+            # Not every play ends; then those that do not must lose.
+            rank = self._rank(source, dst, indptr, chance, lives, replies.reward[old] >= 0)
+            label = graph.strong_components(indptr, dst)
+        rank = np.maximum(rank, 0)
+        return checking.Witness(self.member, rank[self.number], label[self.number])
+
+    def _rank(
+        self, source: Ints, dst: Ints, indptr: Ints, chance: Bools, lives: Bools, counts: Bools
+    ) -> Ints:
+        from mdpdice.numerics import kernels
+
+        wait = np.bincount(source[counts], minlength=self.count)
+        rank = np.where(lives, -1, 0)
+        rank[~chance & (wait == 0)] = 0
+        # A chance node with an edge that does not count leaves the edges that do, again and again.
+        rank[source[~counts & chance[source]]] = 0
+        edges = np.flatnonzero(counts)
+        entering_ptr, entering = kernels.reverse(
+            np.concatenate(([0], np.cumsum(np.bincount(source[edges], minlength=self.count)))), dst[edges]
+        )
+        kernels.escape(source[edges], entering_ptr, entering, chance, wait, rank)
+        return rank
+
+    def add_up(
+        self,
+        replies: checking.Replies,
+        cost: Floats,
+        base: Floats,
+        room: float,
+        before: Floats,
+        excess: Floats,
+        *,
+        decisions: bool,
+        chance: bool = True,
+    ) -> None:
+        """Write the largest expected sum of costs along a play into `excess`; decisions look at `before`."""
+        old, source, indptr, dst, is_chance = self._quotient(replies)
+        new_base = np.zeros(self.count)
+        new_base[self.number] = np.where(replies.chance, base, 0.0)
+        coef = replies.weight[old] * replies.factor[old]
+        kind = np.where(is_chance, Kind.CHANCE, np.where(np.diff(indptr) > 0, Kind.MAX, Kind.END))
+        operator = Operator(
+            kind.astype(np.uint8),
+            unsigned(indptr),
+            unsigned(dst),
+            cost[old],
+            coef,
+            np.where(is_chance, new_base, 0.0),
+        )
+        wanted = (is_chance & chance) | (~is_chance & decisions)
+        if before is not excess and not chance:
+            _sweep(operator, np.flatnonzero(wanted & (np.diff(indptr) > 0)), before, excess)
+            return
+        keep = None if decisions else is_chance[source] & is_chance[dst]
+        label, order, ptr = graph.ordered_components(indptr, dst, keep)
+        cyclic = graph.cyclic_components(indptr, dst, label, keep)
+        _add_up(operator, np.diff(indptr), (order, ptr, cyclic), wanted, room, excess)
 
 
-def _errors(problem: Network, value: Floats, before: Floats, policy: Ints) -> Floats:
-    """Error of one backup of every node, with room for what rounding adds."""
-    edges = checking.edge_values(problem, before, value)
-    off = np.abs(checking.operator(problem, edges) - value)
-    off_policy = np.abs(checking.operator(problem, edges, policy) - value)
-    size = np.abs(problem.reward) + np.abs(edges)
-    chance = problem.kind == Kind.CHANCE
-    scale = np.abs(value)
-    if problem.n_edges:
-        mean = np.add.reduceat(np.append(size * problem.weight, 0.0), problem.indptr[:-1])
-        scale += np.where(chance, mean, np.maximum.reduceat(np.append(size, 0.0), problem.indptr[:-1]))
-    degree = np.where(chance, np.diff(problem.indptr), 1)
-    errors = np.maximum(off, off_policy) + 2.5 * (degree + 4) * checking.ULP * scale
-    return np.where((problem.kind == Kind.END) | ~np.isfinite(errors), 0.0, errors)
-
-
-def _with_costs(operator: Operator, costs: Floats) -> Operator:
-    """The operator of plays, where a visit to node ``i`` costs ``costs[i]`` instead of 1."""
-    indptr = operator.indptr.astype(np.int64)
-    source = np.repeat(np.arange(len(costs)), indptr[1:] - indptr[:-1])
-    return attrs.evolve(operator, gain=costs[source], base=np.where(operator.kind == Kind.CHANCE, costs, 0.0))
+def _add_up(
+    operator: Operator,
+    degree: Ints,
+    parts: tuple[Ints, Ints, Bools],
+    wanted: Bools,
+    room: float,
+    excess: Floats,
+) -> None:
+    order, ptr, cyclic = parts
+    budget = EDGES_LIMIT
+    start = 0
+    for c in np.flatnonzero(cyclic).tolist():
+        # Everything between two cyclic components is acyclic: one sweep.
+        between = order[start : ptr[c]]
+        _sweep(operator, between[wanted[between]], excess, excess)
+        block = order[ptr[c] : ptr[c + 1]]
+        start = int(ptr[c + 1])
+        size = int(degree[block].sum()) + SWEEP_COST
+        while budget > 0:
+            previous = excess[block].copy()
+            _sweep(operator, block, excess, excess)
+            budget -= size
+            # The sum grows from below; the costs hold this much more than they need.
+            if not (excess[block] - previous > 0.4 * room).any():
+                break
+    rest = order[start:]
+    _sweep(operator, rest[wanted[rest]], excess, excess)
 
 
 def _sweep(operator: Operator, nodes: Ints, source: Floats, target: Floats) -> None:
@@ -197,39 +318,3 @@ def _sweep(operator: Operator, nodes: Ints, source: Floats, target: Floats) -> N
 
     policy = np.full(len(target), -1, dtype=np.int64)
     kernels.backup(*operator.edges, unsigned(nodes), source, target, policy)
-
-
-def _parts(operator: Operator, among: Bools | None) -> tuple[Ints, Ints, Bools]:
-    """Nodes by component, successors first, and which components are cyclic; only the nodes `among`."""
-    indptr, dst = operator.indptr.astype(np.int64), operator.dst.astype(np.int64)
-    keep = None if among is None else among[np.repeat(np.arange(len(among)), np.diff(indptr))] & among[dst]
-    label, order, ptr = graph.ordered_components(indptr, dst, keep)
-    cyclic = graph.cyclic_components(indptr, dst, label, keep)
-    if among is not None:
-        # Nodes left out are components of their own; here they shrink to nothing.
-        inside = among[order]
-        order, ptr = order[inside], np.concatenate(([0], np.cumsum(inside)))[ptr]
-    return order, ptr, cyclic
-
-
-def _longest(operator: Operator, costs: Floats, parts: tuple[Ints, Ints, Bools], result: Floats) -> None:
-    """Write the largest expected cost of a play from every node of `parts` into `result`."""
-    order, ptr, cyclic = parts
-    operator = _with_costs(operator, costs)
-    degree = np.diff(operator.indptr.astype(np.int64))
-    enough = 0.01 * float(costs.max(initial=0.0))
-    budget = EDGES_LIMIT
-    start = 0
-    for c in np.flatnonzero(cyclic).tolist():
-        # Everything between two cyclic components is acyclic: one sweep.
-        _sweep(operator, order[start : ptr[c]], result, result)
-        block = order[ptr[c] : ptr[c + 1]]
-        start = int(ptr[c + 1])
-        size = int(degree[block].sum()) + SWEEP_COST
-        while budget > 0:
-            before = result[block].copy()
-            _sweep(operator, block, result, result)
-            budget -= size
-            if not np.abs(result[block] - before).max() > enough:
-                break
-    _sweep(operator, order[start:], result, result)

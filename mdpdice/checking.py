@@ -1,42 +1,46 @@
 """The certificate: how far a value and a policy can be off, by inequalities alone.
 
-This module trusts nobody.  It takes a network, a claimed value ``v``, a claimed
-policy ``s`` and two *witnesses* ``w`` and ``e0`` that anybody may have computed in
-any way, and verifies them with whole-array arithmetic of its own.
+This module trusts nobody.  It takes a canonical problem, a claimed policy ``s``, two
+claimed bounds and some *witnesses* that anybody may have found in any way, and
+verifies them with whole-array arithmetic of its own.
 
-Theorem.  Let ``T`` be the Bellman operator of the network, ``T_s`` that of the
-policy, and ``P_a`` the transition operator of option ``a`` with the discount on its
-steps and without signs.  Let ``w, e0 >= 0`` vanish at ends, and
+Best replies.  From the problem and the policy it builds one network in which a
+single player maximises.  It has two sides, each with a copy of every node.  On
+side 1 the maximiser is free and the minimiser, if there is one, keeps to the policy;
+on side 0 it is the other way round and all rewards and payoffs are negated.  Through
+a `pass_to` edge the side changes.  The optimal values of the two sides are ``V_1 >= V*``
+and ``V_0 >= -V_s >= -V*``, where ``V_s`` is what the policy is worth against every reply.
+For one player side 0 is the policy alone, so ``V_0 = -V_s``, and ``V_1 = V*``.
 
-    c     = min over nodes and options of  w - P_a w - rho_w            (> 0),
-    delta = max(|T v - v|, |T_s v - v|) + rho_v                         (per node),
-    k     = max over nodes of              delta - (e0 - max_a P_a e0 - rho_e), at least 0.
+Theorem.  Let ``u`` be finite, at least the payoff at ends, and ``u >= r_a + g P_a u`` for
+every option ``a`` of the network of best replies (``g`` the discount on steps).  Then
+``u`` is at least its optimal value, provided that endless plays cannot escape this:
 
-Then ``e = e0 + (k / c) w`` satisfies ``e >= P_a e + delta`` for every option, so the
-optimal value ``V*``, the value ``V_s`` of the policy against every reply, and every
-reply's value against the policy lie in ``[v - e, v + e]``, with one or two players.
+* the problem is discounted, and every cycle takes a step, or it has a horizon; or
+* every play ends: there is a rank that falls along every edge of a decision and
+  along some edge of every chance node; or
+* endless plays lose without end: there is such a rank for the edges without
+  negative rewards, and a label that never rises along an edge and falls along
+  every edge with a positive reward.
 
-Proof sketch.  ``c > 0`` bounds the expected discounted length of every play by ``w /
-c``, so ``T`` has one fixed point.  For any choice of options that attains ``T`` or
-``T_s``, the difference ``x`` of its value and ``v`` satisfies ``|x| <= P_a |x| + delta``;
-subtracting this from the inequality for ``e`` gives ``e - |x| >= P_a (e - |x|)``, and
-iterating along a play that stops gives ``e - |x| >= 0``.  With ``e0 = 0`` this is the
-interval ``v +- (d / c) w`` with ``d = max delta``; an ``e0`` that adds up the errors along
-the plays makes it sharper.
+In the last two cases nodes may be grouped: edges inside a group are left out, and
+``u`` must be the same and at least 0 on a group, edges inside must pay nothing, and
+chance nodes of a group must have no other edges.  (To stay there is worth 0.)
 
-Two sides.  Where some plays never end because both players wait, no ``w`` serves
-all options.  Then the witnesses come in pairs.  On side 0 the player to move (on a
-network with MIN nodes: the maximiser) keeps to the policy and the other one is
-free; on side 1 it is the other way round; a `pass_to` edge leads to the other side.
-The same argument, for the options that each side allows, gives ``V* >= V_0 >= v - e_0``
-and ``V* <= V_1 <= v + e_1``: two best responses.
+Proof.  The rewards collected up to step ``n`` plus ``u`` of the node reached are a
+supermartingale, bounded above, since positive rewards occur only finitely often.
+Where the play ends, its limit is the total.  Where it does not, ranks make the play
+leave the edges that do not pay again and again, almost surely, so its total is
+minus infinity, or it stays in a group, where ``u >= 0``.
 
-Rounding.  With ``k`` edges at a node, ``m = sum p (|r| + |v|)`` and ``s`` the float sum of the
-probabilities, ``rho_v = (2 k + 8) 2^-52 (|v| + m) + |1 - s| m`` bounds what float arithmetic
-can add to one backup.  The first term covers the sums, and probabilities, rewards and
-a discount that were rounded once or twice themselves; the second covers float rows
-that mean the rationals ``p / s``.  ``rho_w`` and ``rho_e`` are the same without rewards.
-Everything is written so that NaN fails.
+So ``V* <= u`` on side 1 and ``V* >= V_s >= -u`` on side 0.
+
+Rounding.  With ``m = sum p (|r| + g |u|)`` over the ``k`` edges of a chance node and ``s`` the
+float sum of their probabilities, ``(2 k + 8) 2^-52 m + |1 - s| m`` is added to the right-hand
+side: the first term covers the sums, and numbers that were rounded once or twice
+themselves; the second covers float rows that mean the rationals ``p / s``.  An option of
+a decision needs ``4 2^-52 m``, and nothing where it pays and discounts nothing, since
+then it compares two floats.  Everything is written so that NaN fails.
 """
 
 from __future__ import annotations
@@ -46,185 +50,200 @@ import numpy as np
 
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 
-__all__ = ["Enclosure", "check_infinite", "edge_values", "enclose", "operator"]
+__all__ = ["Replies", "Witness", "best_replies", "verify"]
 
 ULP = 2.0**-52
 
 
 @attrs.frozen(eq=False)
-class Enclosure:
-    """What was proved of a candidate.
+class Replies:
+    """The network of best replies: node ``i`` of side ``k`` is node ``k N + i``.
 
     Parameters
     ----------
-    below, above : ndarray of float64, the shape of the value
-        The optimal value lies in ``[value - below, value + above]`` and the value of
-        the policy is at least ``value - below``, in payoff units; inf where nothing
-        was proved.
-    reason : str
-        Why nothing was proved, empty otherwise.
+    chance, end : ndarray of bool, shape (2 N,)
+        Which nodes are chance nodes and which are ends.
+    indptr, dst : ndarray of int64
+        The rows.
+    weight, reward, factor : ndarray of float64
+        Probability (1 for options), reward and discount of every edge.
+    payoff : ndarray of float64, shape (2 N,)
+        Payoff of ends.
     """
 
-    below: Floats
-    above: Floats
-    reason: str = ""
+    chance: Bools
+    end: Bools
+    indptr: Ints
+    dst: Ints
+    weight: Floats
+    reward: Floats
+    factor: Floats
+    payoff: Floats
+
+    @property
+    def source(self) -> Ints:
+        """Node that every edge leaves."""
+        return np.repeat(np.arange(len(self.end)), np.diff(self.indptr))
 
 
-def edge_values(network: Network, after_decision: Floats, after_chance: Floats) -> Floats:
-    """Value of every edge, when `after_decision` holds for edges of decisions and `after_chance` for the others."""
-    factor = np.where(network.step, float(network.discount), 1.0) * network.sign
-    ahead = np.where(network.decides[network.source], after_decision[network.dst], after_chance[network.dst])
-    return network.reward + factor * ahead
+@attrs.frozen(eq=False)
+class Witness:
+    """What has to be shown besides the bounds.
 
-
-def operator(network: Network, edges: Floats, policy: Ints | None = None) -> Floats:
-    """One backup of every node from the values of its edges; ends keep their payoff."""
-    if network.n_edges == 0:
-        return network.payoff.copy()
-    # reduceat needs no empty rows: ends are written over afterwards.
-    padded, starts = np.append(edges, 0.0), network.indptr[:-1]
-    mean = np.add.reduceat(np.append(edges * network.weight, 0.0), starts)
-    result = np.where(network.kind == Kind.CHANCE, mean, network.payoff)
-    if policy is not None:
-        chosen = network.decides & (policy >= 0)
-        result[chosen] = edges[policy[chosen]]
-        return result
-    largest, smallest = np.maximum.reduceat(padded, starts), np.minimum.reduceat(padded, starts)
-    result = np.where(network.kind == Kind.MAX, largest, result)
-    return np.where(network.kind == Kind.MIN, smallest, result)
-
-
-def _ahead(network: Network, edges: Floats, usable: Bools | None) -> Floats:
-    """Mean (chance) or largest (usable edges of a decision) of edge values that are not negative; 0 at ends."""
-    if network.n_edges == 0:
-        return np.zeros(network.n_nodes)
-    starts = network.indptr[:-1]
-    mean = np.add.reduceat(np.append(edges * network.weight, 0.0), starts)
-    taken = edges if usable is None else np.where(usable, edges, 0.0)
-    largest = np.maximum.reduceat(np.append(taken, 0.0), starts)
-    return np.where(network.kind == Kind.CHANCE, mean, np.where(network.kind == Kind.END, 0.0, largest))
-
-
-def _rounding(network: Network, here: Floats, ahead: Floats) -> Floats:
-    """The rho of the module's text, from the value here and the sum of the magnitudes ahead."""
-    chance = network.kind == Kind.CHANCE
-    size = np.where(chance, np.diff(network.indptr), 1)
-    defect = np.zeros(network.n_nodes)
-    if network.n_edges:
-        total = np.add.reduceat(np.append(network.weight, 0.0), network.indptr[:-1])
-        # This sum rounds too, by less than one unit per entry: hence 2 k.
-        defect = np.where(chance, np.abs(1.0 - total), 0.0)
-    return (2 * size + 8) * ULP * (np.abs(here) + ahead) + defect * ahead
-
-
-def _excess(network: Network, here: Floats, other: Floats, before: Floats, usable: Bools | None) -> Floats:
-    """``x - max_a P_a x - rho`` per node, rounded down, where `other` holds beyond a `pass_to` edge.
-
-    Decisions look at `before`, the stage before (its two rows are this side and the other).
+    Parameters
+    ----------
+    group : ndarray of int64, shape (2 N,)
+        Number of the group of a node, -1 for none.
+    rank, label : ndarray of int64, shape (2 N,)
+        See the theorem; a group has one rank and one label.
     """
+
+    group: Ints
+    rank: Ints
+    label: Ints
+
+
+def best_replies(network: Network, policy: Ints, *, last: bool = False) -> Replies:
+    """Build the network of best replies to a policy; `last` makes decisions ends of payoff 0."""
+    n, source = network.n_nodes, network.source
+    decides = network.decides
     factor = np.where(network.step, float(network.discount), 1.0)
-    near = np.where(network.decides[network.source], before[0][network.dst], here[network.dst])
-    far = np.where(network.decides[network.source], before[1][network.dst], other[network.dst])
-    ahead = _ahead(network, factor * np.where(network.sign > 0, near, far), usable)
-    return here - ahead - _rounding(network, here, ahead)
-
-
-def enclose(network: Network, value: Floats, policy: Ints, w: Floats, e0: Floats) -> Enclosure:
-    """Interval round a claimed value that contains the optimal value and the value of the policy.
-
-    Parameters
-    ----------
-    network : Network
-        The canonical problem.
-    value, policy : ndarray, shape (N,) or (horizon + 1, N)
-        The claims; with a horizon, row k is the stage with k decisions left.
-    w, e0 : ndarray of float64, shape (sides,) + the shape of the value
-        The witnesses, for 1 side (all options) or for 2.
-    """
-    nothing = np.full(value.shape, np.inf)
-    flat = network.horizon is None
-    sides = len(w)
-    if w.shape != (sides, *value.shape) or e0.shape != w.shape or sides not in (1, 2) or network.total != 0:
-        return Enclosure(nothing, nothing, "the witnesses do not fit the network")
-    if not ((w >= 0).all() and (e0 >= 0).all() and np.isfinite(w).all() and np.isfinite(e0).all()):
-        return Enclosure(nothing, nothing, "the witnesses are not finite and non-negative")
-    if flat:
-        value, policy = value[None], policy[None]
-        w, e0 = w[:, None], e0[:, None]
-    delta, slack, margin = np.zeros(w.shape), np.zeros(w.shape), np.inf
-    for k in range(len(value)):
-        before = k if flat else max(k - 1, 0)
-        # Ends, and decisions with none left, are known; the theorem starts from them.
-        known = (network.kind == Kind.END) | (network.decides & (not flat and k == 0))
-        truth = np.where(network.kind == Kind.END, network.payoff, 0.0)
-        if not (value[k][known] == truth[known]).all() or w[:, k, known].any() or e0[:, k, known].any():
-            return Enclosure(nothing, nothing, "an end does not have the value of its payoff")
-        edges = edge_values(network, value[before], value[k])
-        off = np.abs(operator(network, edges) - value[k])
-        off_policy = np.abs(operator(network, edges, policy[k]) - value[k])
-        ahead = _ahead(network, np.abs(network.reward) + np.abs(edges - network.reward), None)
-        rho = _rounding(network, value[k], ahead)
-        for side in range(sides):
-            fixed = network.decides & ((network.kind == Kind.MAX) == (side == 0))
-            usable = None
-            error = np.maximum(off, off_policy)
-            if sides == 2:
-                usable = ~fixed[network.source]
-                usable[policy[k][fixed & (policy[k] >= 0)]] = True
-                error = np.where(fixed, off_policy, off)
-            delta[side, k] = np.where(known, 0.0, error + rho)
-            pair = [side, (side + 1) % sides]
-            slack[side, k] = np.where(
-                known, 0.0, _excess(network, e0[side, k], e0[pair[1], k], e0[pair, before], usable)
-            )
-            free = _excess(network, w[side, k], w[pair[1], k], w[pair, before], usable)[~known]
-            margin = min(margin, float(free.min(initial=np.inf)))
-    if not margin > 0:
-        return Enclosure(nothing, nothing, "no bound on the length of plays: some play may never end")
-    needed = float((delta - slack).max(initial=0.0))
-    if not np.isfinite(needed):
-        return Enclosure(nothing, nothing, "the residual is not finite")
-    radius = (e0 + (needed / margin) * w) * (1 + 8 * ULP)
-    if flat:
-        radius = radius[:, 0]
-    return Enclosure(radius[0], radius[-1])
-
-
-def check_infinite(network: Network, infinite: Bools, policy: Ints) -> bool:
-    """Verify that exactly the nodes marked in `infinite` have the value +inf for one player, undiscounted.
-
-    Under `policy` no play from a marked node
-    leaves a set in which every node can reach a positive reward and none meets a
-    negative one, or it has a chance to get there; and no unmarked node can get to a
-    marked one.
-    """
-    source, dst = network.source, network.dst
-    taken = ~network.decides[source]
-    taken[policy[network.decides & (policy >= 0)]] = True
-    taken &= infinite[source]
-    # The largest set that the policy never leaves: throw out nodes until nothing changes.
-    trapped = infinite.copy()
-    while True:
-        out = taken & trapped[source] & ~trapped[dst]
-        if not out.any():
-            break
-        trapped[source[out]] = False
-    inner = taken & trapped[source]
-    paid = np.zeros(network.n_nodes, dtype=bool)
-    paid[source[inner & (network.reward > 0)]] = True
-    good = bool((network.reward[inner] >= 0).all()) and _all_reach(source[inner], dst[inner], trapped, paid)
-    return (
-        good
-        and _all_reach(source[taken], dst[taken], infinite, trapped)
-        and not (infinite[dst] & ~infinite[source]).any()
+    edges, targets, degrees = [], [], []
+    for side in (0, 1):
+        fixed = decides & ((network.kind == Kind.MAX) == (side == 0))
+        usable = ~fixed[source]
+        usable[policy[fixed & (policy >= 0)]] = True
+        usable &= (network.weight > 0) & ~(last & decides[source])
+        kept = np.flatnonzero(usable)
+        edges.append(kept)
+        targets.append(network.dst[kept] + n * np.where(network.sign[kept] < 0, 1 - side, side))
+        degrees.append(np.bincount(source[kept], minlength=n))
+    both = np.concatenate(edges)
+    side_of_edge = np.repeat([-1.0, 1.0], [len(edges[0]), len(edges[1])])
+    end = (network.kind == Kind.END) | (last & decides)
+    payoff = np.where(network.kind == Kind.END, network.payoff, 0.0)
+    return Replies(
+        chance=np.tile(network.kind == Kind.CHANCE, 2),
+        end=np.tile(end, 2),
+        indptr=np.concatenate(([0], np.cumsum(np.concatenate(degrees)))),
+        dst=np.concatenate(targets),
+        weight=network.weight[both],
+        reward=side_of_edge * network.reward[both],
+        factor=factor[both],
+        payoff=np.concatenate((-payoff, payoff)),
     )
 
 
-def _all_reach(source: Ints, dst: Ints, nodes: Bools, goal: Bools) -> bool:
-    """Whether every marked node reaches a goal along the given edges."""
-    reached = goal.copy()
-    while True:
-        more = reached[dst] & ~reached[source]
-        if not more.any():
-            return bool(reached[nodes].all())
-        reached[source[more]] = True
+def verify(problem: Network, policy: Ints, bounds: Floats, witness: Witness) -> str:
+    """Verify that ``-bounds[0] <= V_s <= V* <= bounds[1]`` at every node.
+
+    Parameters
+    ----------
+    problem : Network
+        The canonical problem.
+    policy : ndarray of int64, shape (N,) or (horizon + 1, N)
+        The claimed policy.
+    bounds : ndarray of float64, shape (2 N,) or (horizon + 1, 2 N)
+        The claimed ``u`` of side 0 and side 1; with a horizon, row k is the stage
+        with k decisions left.
+    witness : Witness
+        With a horizon it is about chance nodes among themselves.
+
+    Returns
+    -------
+    str
+        Empty if the claims hold, else what does not.
+    """
+    n = problem.n_nodes
+    flat = problem.horizon is None
+    shape = (2 * n,) if flat else (problem.horizon + 1, 2 * n)  # type: ignore[operator]
+    sizes = {array.shape for array in (witness.group, witness.rank, witness.label)}
+    if bounds.shape != shape or sizes != {(2 * n,)} or problem.total != 0:
+        return "the witnesses do not fit the problem"
+    if not np.isfinite(bounds).all():
+        return "the bounds are not finite"
+    outside = np.full(2 * n, -1)
+    if flat:
+        replies = best_replies(problem, policy)
+        group = witness.group if problem.discount == 1 else outside
+        if not _above(replies, bounds, bounds, group):
+            return "the bounds do not contain what one move ahead is worth"
+        if problem.discount < 1 or _endless_plays_lose(replies, ~replies.end, bounds, witness):
+            return ""
+        return "some play may never end"
+    for k in range(len(bounds)):
+        replies = best_replies(problem, policy[k], last=k == 0)
+        if not _above(replies, bounds[k], bounds[max(k - 1, 0)], outside):
+            return "the bounds do not contain what one move ahead is worth"
+        if problem.discount == 1 and not _endless_plays_lose(replies, replies.chance, bounds[k], witness):
+            return "some play of chance alone may never end"
+    return ""
+
+
+def _rows(replies: Replies, edges: Floats) -> tuple[Ints, Floats]:
+    """Start of every row, and the edges with one more so that an empty last row has a start."""
+    return replies.indptr[:-1], np.append(edges, 0.0)
+
+
+def _above(replies: Replies, here: Floats, before: Floats, group: Ints) -> bool:
+    """Whether ``here`` is at least one backup; decisions look at the stage `before`."""
+    source, dst = replies.source, replies.dst
+    ahead = np.where(replies.chance[source], here[dst], before[dst])
+    value = replies.reward + replies.factor * ahead
+    size = np.abs(replies.reward) + replies.factor * np.abs(ahead)
+    starts, padded = _rows(replies, replies.weight * value)
+    decides = ~replies.chance & ~replies.end
+    good = np.where(replies.end, here >= replies.payoff, True)
+    if len(dst):
+        # reduceat gives nonsense for empty rows; only rows of chance nodes are used, which are not empty.
+        mean = np.add.reduceat(padded, starts)
+        total = np.add.reduceat(_rows(replies, replies.weight)[1], starts)
+        spread = np.add.reduceat(_rows(replies, replies.weight * size)[1], starts)
+        slack = ((2 * np.diff(replies.indptr) + 8) * ULP + np.abs(1.0 - total)) * spread
+        inner = (group >= 0) & replies.chance
+        good &= np.where(replies.chance & ~inner, here >= mean + slack, True)
+    plain = (replies.reward == 0) & (replies.factor == 1)
+    enough = here[source] >= value + np.where(plain, 0.0, 4 * ULP * size)
+    within_group = (group[source] >= 0) & (group[source] == group[dst])
+    return bool(good.all() and (enough | within_group)[decides[source]].all())
+
+
+def _endless_plays_lose(replies: Replies, live: Bools, u: Floats, witness: Witness) -> bool:
+    """Whether endless plays among the `live` nodes lose without end, or stay in a group where ``u >= 0``."""
+    group, rank, label = witness.group, witness.rank, witness.label
+    source, dst, reward = replies.source, replies.dst, replies.reward
+    among = live[source]
+    inside = (group[source] >= 0) & (group[source] == group[dst])
+    grouped = group >= 0
+    if grouped.any():
+        first = np.zeros(int(group.max()) + 1, dtype=np.int64)
+        first[group[grouped]] = np.flatnonzero(grouped)
+        lead = first[group[grouped]]
+        same = all((array[grouped] == array[lead]).all() for array in (u, rank, label))
+        pays_nothing = not reward[inside].any() and (replies.factor[inside] == 1).all()
+        if not (same and pays_nothing and (u[grouped] >= 0).all()):
+            return False
+        if (replies.chance[source] & grouped[source] & ~inside).any():
+            return False
+    falls = ~live[dst] | (rank[dst] < rank[source])
+    chance = live & replies.chance & ~grouped
+    options = among & ~replies.chance[source] & ~inside
+    if _some(source, falls, chance) and falls[options].all():
+        return True
+    never_rises = (~live[dst] | (label[dst] <= label[source]))[among].all()
+    gains = among & (reward > 0)
+    falls_on_gain = (~live[dst] | (label[dst] < label[source]))[gains].all()
+    pays = reward < 0
+    return bool(
+        never_rises
+        and falls_on_gain
+        and _some(source, falls | pays, chance)
+        and (falls | pays)[options].all()
+    )
+
+
+def _some(source: Ints, good: Bools, nodes: Bools) -> bool:
+    """Whether every marked node has a good edge."""
+    has = np.zeros(len(nodes), dtype=bool)
+    has[source[good]] = True
+    return bool(has[nodes].all())

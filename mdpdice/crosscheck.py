@@ -307,7 +307,8 @@ def _may(solution: Solution, intervals: tuple[Floats, Floats]) -> Bools:
     """Edges of decisions that may be optimal: none is proved to be better."""
     net = solution.network
     low, high = intervals
-    flip = np.where(net.kind == Kind.MIN, -1.0, 1.0)[net.source]
+    minimises = (net.kind == Kind.MIN) != (solution.sense == "min")
+    flip = np.where(minimises, -1.0, 1.0)[net.source]
     worst, best = np.where(flip > 0, low, -high), np.where(flip > 0, high, -low)
     pad = np.full((*worst.shape[:-1], 1), -np.inf)
     top = np.maximum.reduceat(np.concatenate((worst, pad), axis=-1), net.indptr[:-1], axis=-1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 import numpy as np
@@ -18,7 +18,18 @@ from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics.graph import end_components, is_acyclic, reachable
 
-__all__ = ["Lowering", "chain", "collapse_idle", "drop_infinite", "negate", "shift_total", "unroll"]
+__all__ = [
+    "Lowering",
+    "chain",
+    "collapse_idle",
+    "drop_infinite",
+    "negate",
+    "shift_total",
+    "shift_value",
+    "stop_at",
+    "unroll",
+    "without",
+]
 
 
 @attrs.frozen(eq=False)
@@ -41,6 +52,9 @@ class Lowering:
         How to act at nodes that were merged into one.
     infinite : ndarray of int64, shape (N,), optional
         Edge to take at decision nodes of infinite value.
+    because : str
+        Why a value is infinite: play collects without end, or a goal is missed with
+        positive probability by all policies, or by some.
     stages : int
         Number of stages that the simpler network holds side by side, 0 for none.
     """
@@ -52,6 +66,7 @@ class Lowering:
     shift: float = 0.0
     merged: Merged | None = None
     infinite: Ints | None = None
+    because: Literal["collects", "missed by all", "missed by some"] = "collects"
     stages: int = 0
 
     def value(self, array: Floats, *, up: bool | None = None) -> Floats:
@@ -147,8 +162,10 @@ def _identity(network: Network) -> dict[str, Any]:
     return {"node": np.arange(network.n_nodes), "edge": np.arange(network.n_edges)}
 
 
-def negate(network: Network) -> Lowering:
+def negate(network: Network, *, twice: bool = False) -> Lowering:
     """Turn costs into rewards: every payoff and reward changes its sign, and the values with them.
+
+    With `twice` only the minimiser, who decides alone, becomes a maximiser.
 
     A network in which only the minimiser decides becomes one in which only the
     maximiser does; with both, or with `pass_to`, each player keeps his nodes, since
@@ -157,6 +174,8 @@ def negate(network: Network) -> Lowering:
     kind = network.kind
     if not network.two_player:
         kind = np.where(kind == Kind.MIN, Kind.MAX, kind)
+    if twice:
+        return Lowering(attrs.evolve(network, kind=kind), **_identity(network))
     lowered = attrs.evolve(
         network,
         kind=kind,
@@ -188,6 +207,36 @@ def shift_total(network: Network) -> Lowering | None:
             exact_payoffs[node] = value
     lowered = attrs.evolve(network, payoff=payoff, total=Fraction(0), exact_payoffs=exact_payoffs)
     return Lowering(lowered, shift=float(half), **_identity(network))
+
+
+def shift_value(network: Network, *, shift: Fraction) -> Lowering | None:
+    """Say that values of this network lie `shift` below those of the one before."""
+    return Lowering(network, shift=float(shift), **_identity(network)) if shift else None
+
+
+def stop_at(network: Network, ends: Bools, payoff: Floats, *, rewards: bool) -> Network:
+    """The undiscounted network whose plays stop at the marked nodes with new payoffs, with its rewards or without."""
+    kept = np.flatnonzero(~ends[network.source])
+    position = np.cumsum(network.decides[network.source]) - 1
+    chosen = kept[network.decides[network.source[kept]]]
+    degree = np.where(ends, 0, np.diff(network.indptr))
+    return attrs.evolve(
+        network,
+        kind=np.where(ends, Kind.END, network.kind),
+        indptr=np.concatenate(([0], np.cumsum(degree))),
+        dst=network.dst[kept],
+        weight=network.weight[kept],
+        reward=network.reward[kept] if rewards else np.zeros(len(kept)),
+        sign=network.sign[kept],
+        step=network.step[kept],
+        payoff=np.where(ends, payoff, 0.0),
+        discount=Fraction(1),
+        total=Fraction(0),
+        numerator=network.numerator[kept],
+        actions=[network.actions[i] for i in position[chosen].tolist()],
+        exact_rewards=_moved(network.exact_rewards, kept) if rewards else {},
+        exact_payoffs={},
+    )
 
 
 def _plays_may_not_end(network: Network) -> bool:
@@ -243,7 +292,7 @@ def drop_infinite(network: Network) -> Lowering | None:
     entering = np.concatenate(([0], np.cumsum(np.bincount(dst, minlength=network.n_nodes))))
     infinite = reachable(entering, source[order], np.flatnonzero(rich))
     policy = _infinite_policy(network, component, rich, infinite, inside)
-    return _restrict(network, ~infinite, policy)
+    return without(network, ~infinite, policy)
 
 
 def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: Bools, inside: Bools) -> Ints:
@@ -263,8 +312,27 @@ def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: B
     return policy
 
 
-def _restrict(network: Network, keep: Bools, policy: Ints) -> Lowering:
-    """The network of the kept nodes, from which no edge leads to a dropped one."""
+def without(
+    network: Network,
+    keep: Bools,
+    policy: Ints | None = None,
+    because: Literal["collects", "missed by all", "missed by some"] = "collects",
+) -> Lowering:
+    """Leave out the nodes that are not kept, whose value is +inf, with the options that may lead to them.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    keep : ndarray of bool, shape (N,)
+        Nodes to keep; every chance node among them has all its successors kept.
+    policy : ndarray of int64, shape (N,), optional
+        Edges to take at the nodes left out, by default the first.
+    because : str
+        See `Lowering`.
+    """
+    if policy is None:
+        policy = np.where(network.decides, network.indptr[:-1], -1)
     number = np.cumsum(keep) - 1
     edges = np.flatnonzero(keep[network.source] & keep[network.dst])
     start = network.start
@@ -273,7 +341,7 @@ def _restrict(network: Network, keep: Bools, policy: Ints) -> Lowering:
     node = np.where(keep, number, -1)
     if not keep.any():
         empty = _one_end()
-        return Lowering(empty, node, np.zeros(0, dtype=np.int64), infinite=policy)
+        return Lowering(empty, node, np.zeros(0, dtype=np.int64), infinite=policy, because=because)
     degree = np.bincount(network.source[edges], minlength=network.n_nodes)[keep]
     position = np.cumsum(network.decides[network.source]) - 1
     chosen = edges[network.decides[network.source[edges]]]
@@ -297,7 +365,7 @@ def _restrict(network: Network, keep: Bools, policy: Ints) -> Lowering:
         exact_rewards=_moved(network.exact_rewards, edges),
         exact_payoffs=_moved(network.exact_payoffs, np.flatnonzero(keep)),
     )
-    return Lowering(lowered, node, edges, infinite=policy)
+    return Lowering(lowered, node, edges, infinite=policy, because=because)
 
 
 def _renumbered(node_state: Ints, named: Ints, n_states: int) -> Ints:
@@ -319,11 +387,12 @@ def _one_end() -> Network:
     )
 
 
-def collapse_idle(network: Network) -> Lowering | None:
-    """Merge every end component without rewards into one node with the option to stay for 0.
+def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
+    """Merge every end component without rewards into one node, with the option to `stay` for 0.
 
     Without this a Bellman equation has many solutions there: any value that is at
-    least as good as leaving repeats itself round the component.
+    least as good as leaving repeats itself round the component.  Where staying for
+    ever is worth minus infinity, the option is left out.
     """
     if not _plays_may_not_end(network):
         return None
@@ -339,9 +408,9 @@ def collapse_idle(network: Network) -> Lowering | None:
         return None
     source, dst = network.source, network.dst
     inside = keep & (component[source] >= 0) & (component[source] == component[dst])
-    stay = np.full(network.n_nodes, -1, dtype=np.int64)
+    linger = np.full(network.n_nodes, -1, dtype=np.int64)
     inside_edges = np.flatnonzero(inside)[::-1]
-    stay[source[inside_edges]] = inside_edges
+    linger[source[inside_edges]] = inside_edges
 
     # New nodes: those outside in their order, the components, and the end where play stays for ever.
     outside = component < 0
@@ -350,8 +419,9 @@ def collapse_idle(network: Network) -> Lowering | None:
     n_new = n_outside + count + 1
     edges = np.flatnonzero(~inside)
     edges = edges[np.argsort(number[source[edges]], kind="stable")]
-    new_source = np.concatenate((number[source[edges]], n_outside + np.arange(count)))
-    old_edge = np.concatenate((edges, np.full(count, -1)))
+    staying = n_outside + np.arange(count if stay else 0)
+    new_source = np.concatenate((number[source[edges]], staying))
+    old_edge = np.concatenate((edges, np.full(len(staying), -1)))
     order = np.argsort(new_source, kind="stable")
     old_edge = old_edge[order]
     real = old_edge >= 0
@@ -387,7 +457,7 @@ def collapse_idle(network: Network) -> Lowering | None:
         exact_rewards=_moved(network.exact_rewards, old_edge),
         exact_payoffs=_moved(network.exact_payoffs, np.flatnonzero(outside)),
     )
-    return Lowering(lowered, number, old_edge, merged=Merged(network, component, stay))
+    return Lowering(lowered, number, old_edge, merged=Merged(network, component, linger))
 
 
 def _first_states(network: Network, number: Ints, n_new: int) -> Ints:

@@ -8,17 +8,32 @@ the network's discount and horizon, and the idle end components merged.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Hashable
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import attrs
+import numpy as np
 
-from mdpdice.errors import DiscountRangeError, HorizonRangeError, UnsupportedError
-from mdpdice.lowerings import Lowering, chain, collapse_idle, drop_infinite, negate, shift_total
-from mdpdice.network import Kind, Network
+from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, UnsupportedError
+from mdpdice.lowerings import (
+    Lowering,
+    chain,
+    collapse_idle,
+    drop_infinite,
+    negate,
+    shift_total,
+    shift_value,
+    stop_at,
+    without,
+)
+from mdpdice.network import Bools, Kind, Network
+from mdpdice.regions import reached_by_all, reached_by_some
 
-__all__ = ["Discounted", "Horizon", "Objective", "Total"]
+__all__ = ["Discounted", "Horizon", "Objective", "PayoffAtLeast", "Reach", "Total", "UntilReward", "Utility"]
+
+States: TypeAlias = Collection[Hashable] | Callable[[Any], bool]
 
 Sense: TypeAlias = Literal["max", "min"]
 _sense = attrs.validators.in_(("max", "min"))
@@ -37,20 +52,48 @@ class Objective(abc.ABC):
     def apply(self, network: Network) -> Network:
         """The network whose total reward is this objective."""
 
-    def lower(self, network: Network) -> list[Lowering]:
-        """Chain of reductions from a network to the canonical problem; its first step is `apply`."""
-        steps: list[Callable[[Network], Lowering | None]] = []
-        applied = self.apply(network)
-        decides_min = bool((applied.kind == Kind.MIN).any()) and not applied.two_player
-        if (self.sense == "min") != decides_min:
-            steps.append(negate)
-        elif decides_min:
-            # Two negations cancel: the only player who decides now wants the sum large.
-            applied = attrs.evolve(
-                applied, kind=[Kind.MAX if k == Kind.MIN else k for k in applied.kind.tolist()]
-            )
-        steps += [shift_total, drop_infinite, collapse_idle]
-        return chain(applied, steps)
+    def lower(self, applied: Network) -> list[Lowering]:
+        """Chain of reductions from the network that `apply` gave to the canonical problem."""
+        steps = [*self._first(), *_for_the_maximiser(applied, self.sense)]
+        return chain(applied, [*steps, shift_total, drop_infinite, collapse_idle])
+
+    def _first(self) -> list[Step]:
+        """Reductions to make before the signs are turned."""
+        return []
+
+
+Step: TypeAlias = Callable[[Network], Lowering | None]
+
+
+def _for_the_maximiser(network: Network, sense: Sense) -> list[Step]:
+    """Turn signs, or the only player, so that whoever decides alone maximises."""
+    only_min = bool((network.kind == Kind.MIN).any()) and not network.two_player
+    if (sense == "min") != only_min:
+        return [negate]
+    # Two negations cancel: the only player who decides now wants the sum large.
+    return [partial(negate, twice=True)] if only_min else []
+
+
+def _marked(network: Network, states: States, what: str) -> Bools:
+    """Nodes of the states that are given as a collection or by a predicate."""
+    if callable(states):
+        chosen = {i for i, state in enumerate(network.states) if states(state)}
+        marked = np.isin(network.node_state, np.fromiter(chosen, dtype=np.int64, count=len(chosen)))
+    else:
+        if isinstance(states, str):
+            msg = f"{what}={states!r} is one string; give a collection of states, such as [{states!r}]"
+            raise GameError(msg, value=states)
+        marked = np.zeros(network.n_nodes, dtype=bool)
+        for state in states:
+            index = network.node_state[network.node_of(state)]
+            marked |= network.node_state == index
+    return marked
+
+
+def _refuse_pass_to(network: Network, name: str) -> None:
+    if (network.sign < 0).any():
+        msg = f"{name} is not defined on a game with pass_to, whose sides take turns; use Total"
+        raise UnsupportedError(msg)
 
 
 @attrs.frozen
@@ -120,3 +163,144 @@ class Horizon(Objective):
             msg = "a game with `total` other than 0 has no horizon: a play cut off would have no owner"
             raise HorizonRangeError(msg, value=self.decisions)
         return attrs.evolve(network, horizon=self.decisions)
+
+
+@attrs.frozen
+class Reach(Objective):
+    """Probability of reaching a set of states; an endless play that does not is worth 0.
+
+    Parameters
+    ----------
+    targets : collection of states, or predicate
+        What to reach.
+    avoiding : collection of states, or predicate
+        States that end the attempt, as in "avoid these until a target is reached".
+    sense : {"max", "min"}
+        What the player to move wants; ``"min"`` keeps away from the targets.
+    """
+
+    targets: States
+    avoiding: States = ()
+    sense: Sense = attrs.field(default="max", validator=_sense)
+
+    def apply(self, network: Network) -> Network:
+        """The network in which targets end with payoff 1 and everything else pays nothing."""
+        _refuse_pass_to(network, "Reach")
+        goal = _marked(network, self.targets, "targets")
+        shunned = _marked(network, self.avoiding, "avoiding") & ~goal
+        return stop_at(
+            network, goal | shunned | (network.kind == Kind.END), goal.astype(np.float64), rewards=False
+        )
+
+
+@attrs.frozen
+class UntilReward(Objective):
+    """Expected reward until a set of states is reached; +inf where it is not reached with probability one.
+
+    Parameters
+    ----------
+    targets : collection of states, or predicate
+        Where counting stops.  Payoffs of ends are not counted.
+    sense : {"max", "min"}
+        What the player to move wants.  In both senses a policy that may never
+        reach a target is worth +inf.
+    """
+
+    targets: States
+    sense: Sense = attrs.field(default="max", validator=_sense)
+
+    def apply(self, network: Network) -> Network:
+        """The network in which targets end with payoff 0, and other ends with payoff 0 too."""
+        _refuse_pass_to(network, "UntilReward")
+        if network.two_player:
+            msg = "UntilReward knows one player; with two use Total, or fix one of them by a policy"
+            raise UnsupportedError(msg)
+        if network.discount < 1 or network.horizon is not None:
+            msg = "UntilReward goes on until a target is reached; with a discount or a horizon use Total"
+            raise UnsupportedError(msg)
+        goal = _marked(network, self.targets, "targets")
+        # The payoff tells goals and other ends apart until the infinite part is left out.
+        return stop_at(network, goal | (network.kind == Kind.END), np.where(goal, 0.0, 1.0), rewards=True)
+
+    def lower(self, applied: Network) -> list[Lowering]:
+        """Leave out where the value is infinite, then maximise or minimise over what stops."""
+        minimises = bool((applied.kind == Kind.MIN).any()) != (self.sense == "min")
+        steps = [partial(_leave_out_unreached, minimises=minimises), *_for_the_maximiser(applied, self.sense)]
+        # To stay for ever in an idle component is worth +inf, which the minimiser never wants.
+        return chain(applied, [*steps, drop_infinite, partial(collapse_idle, stay=False)])
+
+
+def _leave_out_unreached(network: Network, *, minimises: bool) -> Lowering | None:
+    goal = (network.kind == Kind.END) & (network.payoff == 0)
+    region = (reached_by_some if minimises else reached_by_all)(network, goal)
+    why: Literal["missed by all", "missed by some"] = "missed by all" if minimises else "missed by some"
+    return None if region.all() else without(network, region, because=why)
+
+
+@attrs.frozen
+class Utility(Objective):
+    """Expected utility of the payoff.
+
+    Parameters
+    ----------
+    function : callable
+        Gives the utility of a payoff (a float), as a number.  An endless play, or
+        one that a horizon cuts off, has payoff 0.
+    sense : {"max", "min"}
+        What the player to move wants.
+    """
+
+    function: Callable[[float], Any]
+    sense: Sense = attrs.field(default="max", validator=_sense)
+
+    def apply(self, network: Network) -> Network:
+        """The network whose ends pay the utility of their payoff, less that of payoff 0."""
+        return _with_utility(network, self.function, "Utility")
+
+    def _first(self) -> list[Step]:
+        return [partial(shift_value, shift=Fraction(self.function(0.0)))]
+
+
+@attrs.frozen
+class PayoffAtLeast(Objective):
+    """Probability that the payoff is at least a number.
+
+    Parameters
+    ----------
+    threshold : number
+        The number.
+    sense : {"max", "min"}
+        What the player to move wants.
+    """
+
+    threshold: Any
+    sense: Sense = attrs.field(default="max", validator=_sense)
+
+    def apply(self, network: Network) -> Network:
+        """The network whose ends pay 1 or 0, less what payoff 0 would."""
+        return _with_utility(network, self._reached, "PayoffAtLeast")
+
+    def _first(self) -> list[Step]:
+        return [partial(shift_value, shift=Fraction(self._reached(0.0)))]
+
+    def _reached(self, payoff: float) -> int:
+        return int(payoff >= self.threshold)
+
+
+def _with_utility(network: Network, function: Callable[[float], Any], name: str) -> Network:
+    _refuse_pass_to(network, name)
+    if network.reward.any() or network.discount < 1:
+        msg = (
+            f"{name} needs the whole payoff at the end, but this network pays on the way or discounts; keep the "
+            "points in the state and pay them with end(...)"
+        )
+        raise UnsupportedError(msg)
+    payoff = np.zeros(network.n_nodes)
+    exact = {}
+    nothing = Fraction(function(0.0))
+    for node in np.flatnonzero(network.kind == Kind.END).tolist():
+        value = Fraction(function(float(network.exact_payoff(node)))) - nothing
+        payoff[node] = float(value)
+        if Fraction(float(value)) != value:
+            exact[node] = value
+    return attrs.evolve(network, payoff=payoff, exact_payoffs=exact)

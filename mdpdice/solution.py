@@ -38,6 +38,8 @@ class Solution:
     ----------
     network : Network
         What was solved.
+    sense : {"max", "min"}
+        What the player to move wants.
     status : Status
         What was proved.
     values, lowers, uppers : ndarray of float64, shape (N,) or (horizon + 1, N)
@@ -62,6 +64,7 @@ class Solution:
     """
 
     network: Network
+    sense: str
     status: Status
     values: Floats
     lowers: Floats
@@ -163,7 +166,7 @@ class Solution:
         if not self.proved:
             low = high = self._row(self.values, after)
         best_low, edges = -np.inf, []
-        minimise = -1.0 if self.network.kind[node] == Kind.MIN else 1.0
+        minimise = -1.0 if (self.network.kind[node] == Kind.MIN) != (self.sense == "min") else 1.0
         for edge in self.network.edges(node):
             ends = minimise * self._edge(edge, low), minimise * self._edge(edge, high)
             edges.append((edge, max(ends)))

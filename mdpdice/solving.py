@@ -29,7 +29,7 @@ from mdpdice.game import Game
 from mdpdice.lowerings import Lowering, unroll
 from mdpdice.network import Floats, Ints, Network
 from mdpdice.numerics.graph import is_acyclic
-from mdpdice.objectives import Horizon, Objective, Total
+from mdpdice.objectives import Horizon, Objective, Sense, Total
 from mdpdice.solution import Solution, Status
 
 __all__ = ["Problem", "check_candidate", "choose", "prepare", "solve", "solve_problem", "unsupported"]
@@ -48,10 +48,13 @@ class Problem:
         With the discount and horizon of the objective.
     lowerings : tuple of Lowering
         From `network` to the canonical problem.
+    sense : {"max", "min"}
+        What the player to move wants.
     """
 
     network: Network
     lowerings: tuple[Lowering, ...]
+    sense: Sense
 
     @property
     def canonical(self) -> Network:
@@ -88,7 +91,8 @@ def prepare(
             msg = "the horizon is given twice: in the objective and as horizon="
             raise GameError(msg, value=horizon)
         network = Horizon(horizon).apply(network)
-    return Problem(chosen.apply(network), tuple(chosen.lower(network)))
+    applied = chosen.apply(network)
+    return Problem(applied, tuple(chosen.lower(applied)), chosen.sense)
 
 
 def solve(
@@ -279,16 +283,14 @@ def _lift(
     infinite = np.isinf(value)
     if certified and infinite.any():
         certified = check_infinities(problem.network, problem.lowerings)
-        reason = (
-            "the value is infinite where a play can come to collect without end"
-            if certified
-            else "the infinite values were not confirmed"
-        )
+        why = next(lowering.because for lowering in problem.lowerings if lowering.infinite is not None)
+        reason = _INFINITE[why] if certified else "the infinite values were not confirmed"
     status = Status.CERTIFIED if certified else Status.UNCERTIFIED
     if status is Status.UNCERTIFIED and candidate.details.get("stopped"):
         status = Status.PARTIAL
     return Solution(
         network=problem.network,
+        sense=problem.sense,
         status=status,
         values=value,
         lowers=lower,
@@ -302,6 +304,13 @@ def _lift(
         version=_version(),
         details=candidate.details,
     )
+
+
+_INFINITE = {
+    "collects": "the value is infinite where a play can come to collect without end",
+    "missed by all": "the value is infinite where no policy reaches a target with probability one",
+    "missed by some": "the value is infinite where some policy misses the targets with positive probability",
+}
 
 
 def _version() -> str:

@@ -33,6 +33,7 @@ __all__ = [
     "components",
     "cycle",
     "end_components",
+    "escape",
     "looped",
     "measure",
     "reach",
@@ -67,14 +68,13 @@ def njit(function: F) -> F:
 
 
 @njit
-def components(indptr: Ints, dst: Ints, keep: Bools) -> tuple[Ints, Ints]:
+def components(indptr: Ints, dst: Ints, keep: Bools) -> Ints:
     """Strong components by Tarjan's algorithm in Pearce's form, without recursion.
 
     Pearce keeps one number per node: while a node is on the path, the order in which it was found;
     afterwards, counted down from N, the component.  Path and stack share one array from both ends.
 
-    Returns the label of every node, successors first, and the nodes in the order in which the
-    search left them.
+    Returns the label of every node, successors first.
 
     References
     ----------
@@ -86,8 +86,7 @@ def components(indptr: Ints, dst: Ints, keep: Bools) -> tuple[Ints, Ints]:
     cursor = indptr[:n].copy()
     is_root = np.ones(n, dtype=np.bool_)
     shelf = np.empty(n, dtype=np.int64)  # path from the left, waiting nodes from the right
-    left = np.empty(n, dtype=np.int64)
-    done, depth, top = 0, 0, n
+    depth, top = 0, n
     found, label = 1, n
     for start in range(n):
         if number[start] != 0:
@@ -119,8 +118,6 @@ def components(indptr: Ints, dst: Ints, keep: Bools) -> tuple[Ints, Ints]:
                 found += 1
                 continue
             depth -= 1
-            left[done] = node
-            done += 1
             if is_root[node]:
                 found -= 1
                 while top < n and number[node] <= number[shelf[top]]:
@@ -134,20 +131,20 @@ def components(indptr: Ints, dst: Ints, keep: Bools) -> tuple[Ints, Ints]:
                 shelf[top] = node
     for node in range(n):
         number[node] = n - number[node]
-    return number, left
+    return number
 
 
 @njit
-def bucket(label: Ints, nodes: Ints, count: int) -> tuple[Ints, Ints]:
-    """Nodes grouped by label, in the order given within each group, and where the groups start."""
+def bucket(label: Ints, count: int) -> tuple[Ints, Ints]:
+    """Nodes grouped by label, in decreasing order within each group, and where the groups start."""
     ptr = np.zeros(count + 1, dtype=np.int64)
-    for node in nodes:
-        ptr[label[node] + 1] += 1
+    for c in label:
+        ptr[c + 1] += 1
     for c in range(count):
         ptr[c + 1] += ptr[c]
     put = ptr.copy()
-    order = np.empty(len(nodes), dtype=np.int64)
-    for node in nodes:
+    order = np.empty(len(label), dtype=np.int64)
+    for node in range(len(label) - 1, -1, -1):
         order[put[label[node]]] = node
         put[label[node]] += 1
     return order, ptr
@@ -411,6 +408,50 @@ def measure(
 
 
 @njit
+def extrapolate(
+    nodes: Ints, value: Floats, anchor: Floats, drift: Floats, move: float, at: Ints, number: Floats
+) -> None:
+    """The jumps of `settle`, after a sweep of `nodes` whose longest move was `move`."""
+    if at[7] == 1:
+        at[7] = 0
+        at[4] = 0
+        if move > number[1]:
+            for i in nodes:
+                value[i] = anchor[i]
+            at[5] = min(2 * at[5], 4096)
+    else:
+        at[4] += 1
+        if at[1] > 1 and at[4] < at[5]:
+            return
+        at[4] = 0
+        at[6] += 1
+        dot, norm = 0.0, 0.0
+        for i in nodes:
+            d = value[i] - anchor[i]
+            dot += d * drift[i]
+            norm += d * d
+            drift[i] = d
+            anchor[i] = value[i]
+        before = number[2]
+        number[2] = norm
+        if at[6] < 2 or not norm > 0:
+            return
+        factor = dot / before
+        if -1 < factor < 1 and dot * dot >= PARALLEL * norm * before:
+            for i in nodes:
+                value[i] += factor / (1 - factor) * drift[i]
+            number[1] = move
+            at[6] = 0
+            at[7] = 1
+        elif at[6] >= 8:
+            at[5] = min(2 * at[5], 4096)
+            at[6] = 1
+        return
+    for i in nodes:
+        anchor[i] = value[i]
+
+
+@njit
 def settle(
     kind: Kinds,
     indptr: Ints,
@@ -430,30 +471,32 @@ def settle(
     budget: int,
     at: Ints,
     number: Floats,
-    step: Floats,
-    saved: Floats,
+    anchor: Floats,
+    drift: Floats,
 ) -> None:
     """Solve component after component, the cyclic ones by Gauss-Seidel sweeps, until `budget` edges are spent.
 
     A cyclic component is settled when no value moved by more than ``absolute + relative |v|`` in a
     sweep, or by more than rounding; it is left unsettled after `limit` sweeps.
 
-    Where every play stops (`stops`), the fixed point is unique and sweeps may be shortened: once two
-    successive moves are parallel, ``move' = f move``, the rest of the geometric series,
-    ``f / (1 - f) move'``, is added at once (Aitken 1926).  A jump that makes the next move longer is
-    taken back.  Elsewhere the sweeps must stay below the smallest fixed point, so nothing is added.
+    Where every play stops (`stops`), the fixed point is unique and sweeps may be shortened.  The moves of
+    two successive windows of sweeps are compared: once they are parallel, ``move' = f move``, the rest of
+    the geometric series, ``f / (1 - f) move'``, is added at once (Aitken 1926).  A jump that makes the
+    next sweep move the values farther is taken back.  Windows grow while jumps fail: the slower a
+    component mixes, the more sweeps it takes to tell ``f`` from 1.  Elsewhere the sweeps must stay below
+    the smallest fixed point, so nothing is added.
 
     Parameters
     ----------
-    at : ndarray of int64, shape (8,)
+    at : ndarray of int64, shape (9,)
         In and out: component, its sweeps, most sweeps of any component, components left unsettled, sweeps
-        since the last jump, sweeps to wait for the next, whether a jump waits for its test, sweep of the
-        shortest move.
+        in the window, length of windows, windows since the last jump, whether a jump waits for its test,
+        sweep of the shortest move.
     number : ndarray of float64, shape (4,)
-        In and out: longest move, longest move before the jump, square norm of the moves, shortest
-        longest move of the component.
-    step, saved : ndarray of float64, shape (N,)
-        Room for the last moves and for the values before a jump.
+        In and out: longest move, longest move before the jump, square norm of the last window's move,
+        shortest longest move of the component.
+    anchor, drift : ndarray of float64, shape (N,)
+        In and out: values at the start of the window, moves of the window before.
     """
     one = np.uint64(1)
     spent = 0
@@ -467,7 +510,10 @@ def settle(
             at[0] += 1
             at[2] = max(at[2], 1)
             continue
-        move, excess, size, dot, norm = 0.0, 0.0, 0.0, 0.0, 0.0
+        if at[1] == 0:
+            at[4], at[5], at[6], at[7], at[8] = 0, 1, 0, 0, 0
+            number[3] = np.inf
+        move, excess, size = 0.0, 0.0, 0.0
         for i in order[begin:end]:
             first, last = indptr[i], indptr[i + one]
             if kind[i] == CHANCE:
@@ -477,46 +523,56 @@ def settle(
             else:
                 edge, x = choose(kind[i], gain, coef, dst, first, last, value, policy[i])
                 policy[i] = np.int64(edge)
-            d = x - value[i]
+            d = abs(x - value[i])
             value[i] = x
-            dot += d * step[i]
-            norm += d * d
-            step[i] = d
-            move = max(move, abs(d))
+            move = max(move, d)
             size = max(size, abs(x))
-            excess = max(excess, abs(d) - relative * abs(x))
+            excess = max(excess, d - relative * abs(x))
             spent += np.int64(last - first)
-        if at[1] == 0:
-            at[4], at[5], at[6], at[7] = 0, 3, 0, 0
-            number[3] = np.inf
         at[1] += 1
         at[2] = max(at[2], at[1])
-        at[4] += 1
-        number[0] = move
         if move < number[3]:
             number[3] = move
-            at[7] = at[1]
-        idle = at[1] - at[7] > 1000 and move <= 1e-9 * size
+            at[8] = at[1]
+        idle = at[1] - at[8] > 1000 + 16 * at[5] and move <= 1e-9 * size
         settled = excess <= absolute or move <= 4 * ULP * size or idle
-        if at[6] == 1:
-            at[6] = 0
-            if not settled and move > number[1]:
-                for i in order[begin:end]:
-                    value[i] = saved[i]
-                at[4] = 0
-                at[5] = 2 * at[5]
-        elif stops[c] and not settled and at[4] >= at[5] and norm > 0:
-            factor = dot / number[2]
-            if -1 < factor < 1 and dot * dot >= PARALLEL * norm * number[2]:
-                for i in order[begin:end]:
-                    saved[i] = value[i]
-                    value[i] += factor / (1 - factor) * step[i]
-                number[1] = move
-                at[4] = 0
-                at[6] = 1
-        number[2] = norm
+        if stops[c] and not settled:
+            extrapolate(order[begin:end], value, anchor, drift, move, at, number)
+        number[0] = move
         if settled or at[1] >= limit:
             if not settled:
                 at[3] += 1
             at[0] += 1
             at[1] = 0
+
+
+@njit
+def escape(
+    source: Ints, entering_ptr: Ints, entering: Ints, chance: Bools, wait: Ints, rank: Ints
+) -> None:
+    """Rank the nodes from which play cannot be kept from the nodes that have a rank already.
+
+    A chance node gets a rank as soon as one of its successors has one; another node when `wait` of
+    its edges lead to such nodes.  A rank is larger than those that it waited for; nodes from which
+    play can be kept away keep -1.
+    """
+    n = len(rank)
+    queue = np.empty(n, dtype=np.int64)
+    head, tail = 0, 0
+    for node in range(n):
+        if rank[node] >= 0:
+            queue[tail] = node
+            tail += 1
+    while head < tail:
+        node = queue[head]
+        head += 1
+        for k in range(entering_ptr[node], entering_ptr[node + 1]):
+            before = source[entering[k]]
+            if rank[before] >= 0:
+                continue
+            wait[before] -= 1
+            if chance[before] or wait[before] == 0:
+                # The queue is in order of rank, so this is the largest so far.
+                rank[before] = rank[node] + 1
+                queue[tail] = before
+                tail += 1
