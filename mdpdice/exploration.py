@@ -135,6 +135,7 @@ class _Explorer:
         self.defects = 0
         self.worst_defect: tuple[Fraction, Any] = (Fraction(0), None)
         self.flips = False
+        self.averaged = False
 
     # --- the loop -----------------------------------------------------------
 
@@ -419,6 +420,7 @@ class _Explorer:
                 if key not in merged:
                     merged[key] = (weight, weight * reward)
                 else:
+                    self.averaged |= merged[key][1] != merged[key][0] * reward
                     merged[key] = (merged[key][0] + weight, merged[key][1] + weight * reward)
             entries = [(key, weight, product / weight) for key, (weight, product) in merged.items()]
         common = math.lcm(*(weight.denominator for _, weight, _ in entries))
@@ -493,6 +495,7 @@ class _Explorer:
             exact_rewards=exact_rewards,
             exact_payoffs=exact_payoffs,
             warnings=self._warnings(),
+            averaged=self.averaged,
         )
         network = separate_prefix(network)
         discount = exact_discount(self.game.discount)

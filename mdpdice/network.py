@@ -143,6 +143,9 @@ class Network:
         Those rewards (by edge) and payoffs (by node) that no float equals.
     warnings : tuple of str
         What was repaired while the network was made.
+    averaged : bool
+        Whether parallel edges with different rewards were merged into one with
+        their mean.  Values are the same; distributions of totals are lost.
     """
 
     kind: NDArray[np.uint8] = attrs.field(converter=_bytes)
@@ -177,6 +180,7 @@ class Network:
     exact_rewards: Mapping[int, Fraction] = attrs.field(factory=dict)
     exact_payoffs: Mapping[int, Fraction] = attrs.field(factory=dict)
     warnings: tuple[str, ...] = ()
+    averaged: bool = False
 
     def __attrs_post_init__(self) -> None:
         _check_shapes(self)

@@ -68,8 +68,8 @@ _DTYPES: Mapping[str, tuple[str, ...]] = {
     "actions": ("|u1",),
 }
 _HEADER_KEYS = {
-    "format", "version", "start", "discount", "horizon", "total", "warnings", "digest", "states",
-    "shown", "exact_numerators", "exact_rewards", "exact_payoffs",
+    "format", "version", "start", "discount", "horizon", "total", "warnings", "averaged", "digest",
+    "states", "shown", "exact_numerators", "exact_rewards", "exact_payoffs",
 }  # fmt: skip
 
 
@@ -102,6 +102,7 @@ def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any
         "horizon": network.horizon,
         "total": exact_text(network.total),
         "warnings": list(network.warnings),
+        "averaged": network.averaged,
         "digest": network.digest,
         # Numbered states are one number.
         "states": network.n_states if network.states == range(network.n_states) else None,
@@ -309,6 +310,7 @@ class _File:
                 exact_rewards=header["exact_rewards"],
                 exact_payoffs=header["exact_payoffs"],
                 warnings=header["warnings"],
+                averaged=header["averaged"],
             )
         self.check_exact(network)
         if network.digest != header["digest"]:
@@ -332,6 +334,7 @@ class _File:
             ("shown", (bool,)),
             ("digest", (str,)),
             ("warnings", (list,)),
+            ("averaged", (bool,)),
         ):
             if type(header[key]) not in kinds:
                 raise self.corrupt(key, f"{header[key]!r}")
