@@ -287,6 +287,7 @@ class _Explorer:
             raise not_a_node_error(node)
 
     def _append(self, kind: int, keys: list[int], nums: list[int], rewards: dict[int, Any] | None) -> None:
+        """Write one row; `nums` are the weights of a chance node."""
         if rewards:
             first = len(self.keys)
             for at, reward in rewards.items():
@@ -294,13 +295,10 @@ class _Explorer:
         self.kinds.append(kind)
         self.degrees.append(len(keys))
         self.keys.extend(keys)
-        if type(self.nums) is list:
-            self.nums.extend(nums)
-        elif kind == Kind.CHANCE and sum(nums) >= 1 << 63:
-            # Weights of 2^63 and more (many floats multiplied) need Python's integers from here on.
-            self.nums = self.nums.tolist()
-            self.nums.extend(nums)
-        else:
+        if kind == Kind.CHANCE:
+            if type(self.nums) is not list and sum(nums) >= 1 << 63:
+                # Weights of 2^63 and more (many floats multiplied) need Python's integers from here on.
+                self.nums = self.nums.tolist()
             self.nums.extend(nums)
 
     def _write_decision(self, node: Decide[Any, Any]) -> None:
@@ -362,7 +360,7 @@ class _Explorer:
             msg = "a decision without an available option; end the play here, or give it an option"
             raise DeadEndError(msg)
         self.actions.extend(actions)
-        self._append(Kind.MAX if node.player == 0 else Kind.MIN, keys, [1] * len(keys), rewards)
+        self._append(Kind.MAX if node.player == 0 else Kind.MIN, keys, [], rewards)
         for row in pending:
             self.chance_row.append(len(self.kinds))
             self._append(Kind.CHANCE, *row)
@@ -503,21 +501,25 @@ class _Explorer:
 
 
 def _weights(nums: Any, kind: Any, indptr: Any) -> tuple[Any, Any]:
-    """Exact numerators, and the probabilities that they mean."""
+    """Exact numerators of all edges from those of chance nodes, and the probabilities that they mean."""
+    degree = np.diff(indptr)
+    chance = np.repeat(kind == Kind.CHANCE, degree)
+    weight = np.ones(len(chance))
     if type(nums) is not list:
-        numerator = np.frombuffer(nums, dtype=np.int64) if len(nums) else np.zeros(0, dtype=np.int64)
-        if len(numerator) == 0:
-            return numerator, numerator.astype(np.float64)
-        total = np.add.reduceat(np.append(numerator, 0), indptr[:-1])
-        total[kind != Kind.CHANCE] = 1
-        return numerator, numerator / np.repeat(total, np.diff(indptr))
-    weight = np.ones(len(nums))
+        numerator = np.ones(len(chance), dtype=np.int64)
+        if len(nums):
+            numerator[chance] = np.frombuffer(nums, dtype=np.int64)
+            total = np.add.reduceat(np.append(numerator, 0), indptr[:-1])
+            weight[chance] = (numerator / np.repeat(total, degree))[chance]
+        return numerator, weight
+    exact = np.ones(len(chance), dtype=object)
+    exact[chance] = nums
     for node in np.flatnonzero(kind == Kind.CHANCE).tolist():
         lo, hi = int(indptr[node]), int(indptr[node + 1])
-        whole = sum(nums[lo:hi])
+        whole = sum(exact[lo:hi])
         # A probability below the smallest float is still one.
-        weight[lo:hi] = [num / whole or 5e-324 for num in nums[lo:hi]]
-    return np.array(nums, dtype=object), weight
+        weight[lo:hi] = [num / whole or 5e-324 for num in exact[lo:hi]]
+    return exact, weight
 
 
 def _numbers(size: int, values: dict[int, Any]) -> tuple[Any, dict[int, Fraction]]:

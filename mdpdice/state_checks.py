@@ -46,15 +46,15 @@ def same_types(known: Any, state: Any) -> bool:
         return False
     if kind is int or kind is str:
         return True
-    if kind is tuple:
+    getter = _GETTERS.get(kind) or _make_getter(kind)
+    if getter is tuple:
         parts, others = known, state
-    elif issubclass(kind, frozenset):
+    elif getter is frozenset:
         twin = {part: part for part in state}
         return all(same_types(part, twin[part]) for part in known)
     else:
-        getter = _GETTERS.get(kind) or _make_getter(kind)
         parts, others = getter(known), getter(state)
-    for part, other in zip(parts, others, strict=True):
+    for part, other in zip(parts, others):  # noqa: B905 - equal values have as many parts; strict costs time
         if part is not other:
             inner = type(part)
             if inner is not type(other):
@@ -83,7 +83,7 @@ def _make_getter(kind: type) -> Getter:
             return tuple(getattr(value, name) for name in names)
 
     elif issubclass(kind, tuple | frozenset):
-        getter = tuple
+        getter = tuple if issubclass(kind, tuple) else frozenset
     else:
         getter = _no_parts
     _GETTERS[kind] = getter
