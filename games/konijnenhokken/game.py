@@ -1,0 +1,253 @@
+r"""One turn of Konijnenhokken (999 Games), for as many points as possible.
+
+A turn is played with seven dice, in runs.  After every roll some dice are taken
+(`mdpdice.games.konijnenhokken.rules`): at least one becomes rabbits, or the turn is
+lost, and any number of the next cages x2, x3, x4, x5 of the row.  Then the player
+stops, or rolls the dice that are left.  A run is worth its rabbits times its highest
+cage.  When every die is taken, the run's points are banked in `t`, and the player
+stops with `t` points or rolls all dice for a new run; what is banked can still be lost.
+
+States are `Field` (dice lie on the table: stop or roll?) and `Rolled` (what to take?).
+With `f` for a field ``(r1, r2, c)``, `m` for what a roll offers, and `D` dice left,
+
+.. math::
+
+   V(f, t) &= \max\Bigl(t + (r_1 + 2 r_2)(1 + c), \;
+       \sum_{m} P_{D, c}(m) \, V(f, m, t)\Bigr), \qquad V(\text{lost}) = 0, \\
+   V(f, m, t) &= \max_{a \in m} V(f + a, t), \qquad
+   V(f, t) = V(\emptyset, \, t + (r_1 + 2 r_2)(1 + c)) \text{ where } D = 0.
+
+The banked points grow with every run, so there are no cycles; that a turn ends where
+they reach `t_max` is proved in `mdpdice.games.konijnenhokken.stopping`.
+
+*The defect of the public program* (``defects="public-solver"``).  Its move generator
+goes through the ways to take rabbits and adds cages only ``if`` the roll has a 2 left
+over.  That is right for the first cage, which is a 2, and wrong for all others: with
+the cage x2 on the table, a roll of 1, 3, 6 may give the cage x3, but the program does
+not see it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import attrs
+
+from mdpdice import Edge, Game, Node, Solution, decide, end, go, roll
+from mdpdice.errors import GameError
+from mdpdice.games.konijnenhokken.rules import DICE, Offer, Take, offers, run_points, takes
+from mdpdice.games.konijnenhokken.stopping import StoppingBound, stopping_bound
+
+__all__ = ["Action", "Field", "Konijnenhokken", "Rolled", "State"]
+
+# Named tuples of different lengths are never equal, and they are explored several times faster than
+# attrs classes.
+
+
+class Field(NamedTuple):
+    """Dice lie on the table, after something was taken: stop, or roll the others?
+
+    Attributes
+    ----------
+    r1, r2 : int
+        Ones and twos that are rabbits.
+    c : int
+        Cages; the highest multiplier is ``c + 1``.
+    t : int
+        Points banked in earlier runs of this turn.
+    """
+
+    r1: int
+    r2: int
+    c: int
+    t: int
+
+
+class Rolled(NamedTuple):
+    """A roll lies beside the field, and something of it must be taken.
+
+    Attributes
+    ----------
+    r1, r2, c, t : int
+        The `Field`.
+    ones, twos, cages : int
+        The roll's `mdpdice.games.konijnenhokken.rules.Offer`.
+    """
+
+    r1: int
+    r2: int
+    c: int
+    t: int
+    ones: int
+    twos: int
+    cages: int
+
+
+State: TypeAlias = Field | Rolled
+Action: TypeAlias = Literal["stop", "roll"] | Take
+
+
+def _t_max(t_max: int | str | None) -> int | None:
+    if isinstance(t_max, str):
+        if t_max.strip().casefold() == "none":
+            return None
+        if not t_max.strip().isdecimal():
+            raise GameError(f"t_max={t_max}: write a whole number of points, or none", value=t_max)
+        t_max = int(t_max)
+    if t_max is not None and t_max < 1:
+        raise GameError(f"t_max={t_max}: a turn ends at a positive number of points", value=t_max, limit=1)
+    return t_max
+
+
+@attrs.frozen
+class Konijnenhokken(Game[State, Action]):
+    """One turn of Konijnenhokken, to win as many points as possible.
+
+    Parameters
+    ----------
+    dice : int
+        Dice of a run; the game has seven.
+    t_max : int or None
+        Banked points at which the turn ends.  None (``"none"``) takes the smallest
+        number for which that is proved to be optimal: 101 with seven dice.
+    defects : {"none", "public-solver"}
+        Play by the defective move generator of the public program (see the
+        module's text).
+
+    Raises
+    ------
+    GameError
+        A parameter is out of its range.
+
+    Examples
+    --------
+    >>> from mdpdice import solve
+    >>> from mdpdice.games.konijnenhokken import Konijnenhokken
+    >>> round(solve(Konijnenhokken(dice=4)).value(), 9)
+    3.026635475
+    """
+
+    dice: int = attrs.field(
+        default=DICE, converter=int, metadata={"help": "dice of a run, 1 to 7; the game has seven"}
+    )
+    t_max: int | None = attrs.field(
+        default=None,
+        converter=_t_max,
+        metadata={
+            "help": "banked points at which the turn ends, or none for the number proved to be optimal"
+        },
+    )
+    defects: Literal["none", "public-solver"] = attrs.field(
+        default="none",
+        metadata={"help": "public-solver: the moves that the public program knows, which lack some cages"},
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if not 1 <= self.dice <= DICE:
+            raise GameError(f"dice={self.dice}: a run has 1 to {DICE} dice", value=self.dice, limit=DICE)
+        if self.defects not in ("none", "public-solver"):
+            raise GameError(
+                f"defects={self.defects!r}: choose one of none, public-solver", value=self.defects
+            )
+
+    # --- what follows from the parameters -------------------------------------
+
+    @property
+    def defective(self) -> bool:
+        """Whether the game is played with the moves of the public program."""
+        return self.defects != "none"
+
+    @functools.cached_property
+    def bound(self) -> StoppingBound:
+        """The proof from how many banked points on a turn should be stopped."""
+        return stopping_bound(self.dice, defective=self.defective)
+
+    @functools.cached_property
+    def limit(self) -> int:
+        """Banked points at which a turn ends."""
+        return self.bound.total if self.t_max is None else self.t_max
+
+    def notes(self) -> list[str]:
+        """Remarks to print with an answer."""
+        found = []
+        if self.defective:
+            found.append(
+                "defects=public-solver: these are the numbers of a defective program, not of the game"
+            )
+        found.append(self.bound.note())
+        if self.limit < self.bound.total:
+            found.append(f"t_max={self.limit} ends turns that should go on, so the value is too small")
+        return found
+
+    def summary(self, solution: Solution) -> list[str]:
+        """For every field up to how many banked points to roll on."""
+        # Imported here because it builds on this module.
+        from mdpdice.games.konijnenhokken.strategy import stop_or_roll_text
+
+        return [] if solution.network.horizon is not None else stop_or_roll_text(self, solution)
+
+    def takes(self, state: Rolled) -> list[Take]:
+        """Everything that may be taken in a state."""
+        return takes(Offer(*state[4:]), state.c, defective=self.defective)
+
+    # --- the game -------------------------------------------------------------
+
+    def start(self) -> State:
+        """All dice are about to be rolled, and nothing is banked."""
+        return Field(0, 0, 0, 0)
+
+    def node(self, state: State, /) -> Node[State, Action]:
+        """A decision, except for the first roll and the end at `t_max` (see the module's text)."""
+        r1, r2, c, t = state[:4]
+        if isinstance(state, Rolled):
+            return decide(
+                [
+                    (taken, self._stand(r1 + taken.ones, r2 + taken.twos, c + taken.cages, t))
+                    for taken in _takes(state[4:], c, self.defective)
+                ]
+            )
+        fresh = not r1 + r2
+        if fresh and t >= self.limit:
+            return end(t)
+        rolls = offers(self.dice - r1 - r2 - c, c, defective=self.defective)
+        again: Edge[State] = roll(
+            rolls, lambda offered: end() if offered is None else go(Rolled(r1, r2, c, t, *offered))
+        )
+        # A turn begins with a roll.
+        if fresh and not t:
+            return again
+        options: dict[Action, Edge[State]] = {"stop": end(t + run_points(r1, r2, c)), "roll": again}
+        return decide(options)
+
+    def _stand(self, r1: int, r2: int, c: int, t: int) -> Edge[State]:
+        if r1 + r2 + c < self.dice:
+            return _field(r1, r2, c, t)
+        return _field(0, 0, 0, t + run_points(r1, r2, c))
+
+    # --- states as text ---------------------------------------------------------
+
+    def show_state(self, state: State) -> str:
+        """Text of a state: ``r1=1 r2=2 c=1 t=20``, and ``roll=1,3,6`` where there is a roll."""
+        from mdpdice.games.konijnenhokken.text import show_state
+
+        return show_state(self, state)
+
+    def read_state(self, text: str) -> State:
+        """State of a text (see `mdpdice.games.konijnenhokken.text`)."""
+        from mdpdice.games.konijnenhokken.text import read_state
+
+        return read_state(self, text)
+
+
+@functools.cache
+def _takes(offered: Sequence[int], c: int, defective: bool) -> list[Take]:
+    """What may be taken; the same few lists serve every total."""
+    return takes(Offer(*offered), c, defective=defective)
+
+
+@functools.cache
+def _field(r1: int, r2: int, c: int, t: int) -> Edge[State]:
+    """Go to a field.  Many rolls lead to one, and finding its edge is faster than making it."""
+    return go(Field(r1, r2, c, t))

@@ -1,0 +1,144 @@
+r"""From how many points on a turn should be stopped, in exact numbers.
+
+A turn may go on through any number of runs, so its points have no bound and the
+game no last state.  This module proves where to stop.
+
+Let :math:`S(t)` be what one more run is worth when `t` points are banked, if the
+turn is stopped at the end of that run at the latest: all dice are rolled, and
+after every roll the player stops or rolls on, best for the expected points.  `S`
+is computed here in rational arithmetic.
+
+**Theorem.**  If :math:`S(T) \le T`, stopping is optimal with seven fresh dice and
+any total :math:`t \ge T`, in the game without a limit.
+
+*Slope.*  Take the best play for :math:`t + d` banked points and follow it with `t`
+banked: on every way its payoff is smaller by `d`, or the turn is lost and it is 0
+either way.  So :math:`S(t + d) \le S(t) + \lambda d`, where :math:`\lambda < 1` is
+the chance not to lose the turn in the first roll.  Hence :math:`S(t) \le t` at
+:math:`t = T` carries over to all :math:`t \ge T`.
+
+*Superharmonic.*  Let :math:`U` be the value of every position with `T` or more banked
+points under this rule: stop as soon as the dice are fresh, and play best for `S`
+inside a run.  `U` is at least the points of stopping (which `S` may do after every
+roll), and it is at least the mean of `U` after a roll: inside a run by the definition
+of `S`, with fresh dice because that mean is :math:`S(t) \le t = U`.  So along any
+play :math:`U` is a supermartingale that is never negative, and what a play is paid,
+whenever it stops, is at most `U` there and on average at most `U` at the beginning [1]_.
+Nobody can do better than `U`, and `U` stops.
+
+*Needed.*  If :math:`S(T - 1) > T - 1`, stopping at :math:`T - 1` is not optimal, since
+one more run is better.  With both, `T` is exactly enough.
+
+The argument uses nothing but the slope and that a payoff is never negative, so it
+holds for any number of dice, and for the public program's moves.
+
+References
+----------
+.. [1] D. Williams, *Probability with Martingales*, Cambridge University Press 1991,
+   section 10.10 (optional stopping of non-negative supermartingales).
+"""
+
+from __future__ import annotations
+
+import functools
+from fractions import Fraction
+
+import attrs
+
+from mdpdice.games.konijnenhokken.rules import offers, run_points, takes
+
+__all__ = ["StoppingBound", "one_more_run", "stopping_bound"]
+
+
+@attrs.frozen
+class StoppingBound:
+    """The proof that a turn should be stopped from some total on, and not before.
+
+    Parameters
+    ----------
+    total : int
+        From this many banked points on, stopping is optimal with all dice fresh.
+    gain_before, gain : Fraction
+        What one more run gains, with one point less and with `total` points: a
+        positive number and one that is not.
+    slope : Fraction
+        Largest change of the value of one more run per point: the chance not to
+        lose the turn in the first roll.
+    """
+
+    total: int
+    gain_before: Fraction
+    gain: Fraction
+    slope: Fraction
+
+    def __attrs_post_init__(self) -> None:
+        # These three are all that the theorem asks for.
+        assert self.gain_before > 0 >= self.gain
+        assert 0 <= self.slope < 1
+        assert self.gain - self.gain_before <= self.slope - 1
+
+    def note(self) -> str:
+        """The proof in one sentence."""
+        return (
+            f"from {self.total} banked points on stopping is proved optimal: rolling all dice again gains"
+            f" {float(self.gain_before):+.6g} points at {self.total - 1} and {float(self.gain):+.6g} at"
+            f" {self.total}, and less with every further point"
+        )
+
+
+def one_more_run(total: int, dice: int, *, defective: bool = False) -> Fraction:
+    """Return the exact value of rolling all dice with some points banked, if the turn stops with that run.
+
+    Parameters
+    ----------
+    total : int
+        Points banked in earlier runs.
+    dice : int
+        Dice of a run.
+    defective : bool
+        With the moves of the public program.
+    """
+
+    # At most `dice` deep: every roll takes at least one die.
+    @functools.cache
+    def stand(r1: int, r2: int, c: int) -> Fraction:
+        stop = Fraction(total + run_points(r1, r2, c))
+        return stop if r1 + r2 + c == dice else max(stop, cast_dice(r1, r2, c))
+
+    def cast_dice(r1: int, r2: int, c: int) -> Fraction:
+        rolls = offers(dice - r1 - r2 - c, c, defective=defective)
+        value = Fraction(0)
+        for offered, weight in rolls.items():
+            if offered is not None:
+                taken = takes(offered, c, defective=defective)
+                value += weight * max(stand(r1 + ones, r2 + twos, c + cages) for ones, twos, cages in taken)
+        return value / rolls.total
+
+    return cast_dice(0, 0, 0)
+
+
+@functools.cache
+def stopping_bound(dice: int, *, defective: bool = False) -> StoppingBound:
+    """Prove from how many banked points on a turn with some dice should be stopped.
+
+    Returns
+    -------
+    StoppingBound
+        Its `total` is the smallest for which this holds: 101 with seven dice.
+    """
+
+    def gain(total: int) -> Fraction:
+        return one_more_run(total, dice, defective=defective) - total
+
+    # The gain falls with the total; with nothing banked a roll costs nothing and gains something.
+    low, high = 0, 1
+    while gain(high) > 0:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if gain(middle) > 0:
+            low = middle
+        else:
+            high = middle
+    lost = offers(dice, 0, defective=defective).prob(None)
+    return StoppingBound(total=high, gain_before=gain(low), gain=gain(high), slope=1 - lost)

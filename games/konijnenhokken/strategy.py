@@ -1,0 +1,255 @@
+"""The best play as tables: up to how many banked points to roll on, and what to take from a roll.
+
+One banked point more adds one point to stopping, and at most one to rolling on, since
+the turn may be lost.  So for every field there is one number of banked points up to
+which the dice are rolled on, and beyond which the player stops.  What to take depends on
+the banked points too, but changes only a few times as they grow: a row of that table
+holds from one total to another.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from mdpdice import Solution
+from mdpdice.errors import GameError
+from mdpdice.games.konijnenhokken.game import Field, Konijnenhokken, Rolled
+from mdpdice.games.konijnenhokken.rules import Offer, Take, cage_faces, example_roll, run_points
+
+__all__ = [
+    "TABLES",
+    "StopRow",
+    "TakeRow",
+    "allocation",
+    "allocation_text",
+    "stop_or_roll",
+    "stop_or_roll_text",
+    "table",
+]
+
+TABLES = ("stop-or-roll", "allocation")
+
+
+class StopRow(NamedTuple):
+    """Up to how many banked points to roll on.
+
+    Attributes
+    ----------
+    r1, r2, c : int
+        The field: ones and twos that are rabbits, cages.
+    points : int
+        What the run is worth when the turn stops here.
+    roll_up_to : int or None
+        Roll while at most so many points are banked; None: stop in any case.
+    """
+
+    r1: int
+    r2: int
+    c: int
+    points: int
+    roll_up_to: int | None
+
+
+class TakeRow(NamedTuple):
+    """What to take from a roll.
+
+    Attributes
+    ----------
+    r1, r2, c : int
+        The field.
+    roll : str
+        A roll that offers the same as this one: its dice that matter not show a 6.
+    ones, twos, cages : int
+        What it offers.
+    t_from, t_to : int
+        Banked points for which the row holds.
+    take_ones, take_twos, take_cages : int
+        What to take.
+    """
+
+    r1: int
+    r2: int
+    c: int
+    roll: str
+    ones: int
+    twos: int
+    cages: int
+    t_from: int
+    t_to: int
+    take_ones: int
+    take_twos: int
+    take_cages: int
+
+
+def stop_or_roll(game: Konijnenhokken, solution: Solution) -> list[StopRow]:
+    """Return the table of stopping, for every field that play can reach.
+
+    Parameters
+    ----------
+    game : Konijnenhokken
+        The turn.
+    solution : Solution
+        Its solution, without a horizon.
+
+    Raises
+    ------
+    NotCertifiedError
+        The solution was not proved.
+    """
+    solution.value()  # raises unless it was proved
+    found: dict[tuple[int, int, int], int | None] = {}
+    for state in solution.network.states:
+        if isinstance(state, Field):
+            field, t = state[:3], state.t
+            if not any(field) and (not t or t >= game.limit):
+                continue  # nothing is decided there
+            if solution.action(state) == "roll":
+                found[field] = max(t, found.get(field) or 0)
+            else:
+                found.setdefault(field, None)
+    return [StopRow(*field, run_points(*field), found[field]) for field in sorted(found, key=_by_cages)]
+
+
+def _by_cages(field: tuple[int, int, int]) -> tuple[int, int, int]:
+    return field[2], field[0], field[1]
+
+
+def allocation(game: Konijnenhokken, solution: Solution) -> list[TakeRow]:
+    """Return the table of what to take, for every roll that leaves a choice.
+
+    Parameters
+    ----------
+    game : Konijnenhokken
+        The turn.
+    solution : Solution
+        Its solution, without a horizon.
+
+    Raises
+    ------
+    NotCertifiedError
+        The solution was not proved.
+    """
+    solution.value()
+    network = solution.network
+    chosen: dict[tuple[int, ...], list[tuple[int, Take]]] = {}
+    for state in network.states:
+        if isinstance(state, Rolled) and len(network.edges(network.node_of(state))) > 1:
+            key = (state.c, state.r1, state.r2, *state[4:])
+            chosen.setdefault(key, []).append((state.t, solution.action(state)))
+    rows = []
+    for (c, r1, r2, *offered), answers in sorted(chosen.items()):
+        faces = example_roll(Offer(*offered), c, game.dice - r1 - r2 - c)
+        shown = ",".join(map(str, faces))
+        for take, group in itertools.groupby(sorted(answers), key=lambda answer: answer[1]):
+            totals = [t for t, _ in group]
+            rows.append(TakeRow(r1, r2, c, shown, *offered, totals[0], totals[-1], *take))
+    return rows
+
+
+def table(
+    game: Konijnenhokken,
+    solution: Solution,
+    name: str,
+    form: Literal["csv", "json"] = "csv",
+) -> str:
+    """Return a table as text to be written to a file.
+
+    Parameters
+    ----------
+    game : Konijnenhokken
+        The turn.
+    solution : Solution
+        Its solution.
+    name : {"stop-or-roll", "allocation"}
+        Which table.
+    form : {"csv", "json"}
+        Comma-separated values with a line of names (nothing stands for None), or a
+        list of JSON objects.
+
+    Raises
+    ------
+    GameError
+        There is no such table or form.
+    """
+    if name not in TABLES:
+        raise GameError(f"there is no table {name!r}; choose one of {', '.join(TABLES)}", value=name)
+    rows: Sequence[StopRow] | Sequence[TakeRow] = (
+        stop_or_roll(game, solution) if name == "stop-or-roll" else allocation(game, solution)
+    )
+    names = StopRow._fields if name == "stop-or-roll" else TakeRow._fields
+    if form == "json":
+        return json.dumps([row._asdict() for row in rows], indent=1) + "\n"
+    if form != "csv":
+        raise GameError(f"there is no form {form!r}; choose csv or json", value=form)
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return written.getvalue()
+
+
+# --- for people -----------------------------------------------------------------------------------
+
+
+def stop_or_roll_text(game: Konijnenhokken, solution: Solution) -> list[str]:
+    """Return the table of stopping as lines: one block per number of cages, ones down and twos across."""
+    rows = {row[:3]: row for row in stop_or_roll(game, solution)}
+    lines = ["roll on while at most this many points are banked (-: stop, *: always roll):"]
+    for c in sorted({row.c for row in rows.values()}):
+        twos = sorted({row.r2 for row in rows.values() if row.c == c})
+        cages = ", ".join(f"x{face}" for face in cage_faces(0, c)) or "none"
+        lines += ["", f"cages: {cages}", " " * 6 + "".join(f"{f'{r2}x2':>5}" for r2 in twos)]
+        for r1 in sorted({row.r1 for row in rows.values() if row.c == c}):
+            cells = (_cell(game, rows.get((r1, r2, c))) for r2 in twos)
+            lines.append((f"  {r1}x1 " + "".join(f"{cell:>5}" for cell in cells)).rstrip())
+    return lines
+
+
+def _cell(game: Konijnenhokken, row: StopRow | None) -> str:
+    if row is None:
+        return ""
+    if row.roll_up_to is None:
+        return "-"
+    return "*" if row.roll_up_to >= game.limit - 1 else str(row.roll_up_to)
+
+
+def allocation_text(
+    game: Konijnenhokken, solution: Solution, fields: Iterable[tuple[int, int, int]] = ((0, 0, 0),)
+) -> list[str]:
+    """Return the table of what to take as lines, by default for the first roll of a run.
+
+    Parameters
+    ----------
+    game : Konijnenhokken
+        The turn.
+    solution : Solution
+        Its solution, without a horizon.
+    fields : iterable of (r1, r2, c)
+        Fields to show.
+    """
+    shown = set(fields)
+    lines = []
+    for field, group in itertools.groupby(allocation(game, solution), key=lambda row: row[:3]):
+        if field in shown:
+            r1, r2, c = field
+            lines += [f"r1={r1} r2={r2} c={c}", *_take_lines(group)]
+    return lines
+
+
+def _take_lines(rows: Iterable[TakeRow]) -> Iterator[str]:
+    for roll, group in itertools.groupby(rows, key=lambda row: row.roll):
+        answers = list(group)
+        told = []
+        for row in answers:
+            faces = [1] * row.take_ones + [2] * row.take_twos
+            taken = " ".join(map(str, faces))
+            if row.take_cages:
+                taken += " and " + " ".join(f"x{face}" for face in cage_faces(row.c, row.take_cages))
+            totals = f"{row.t_from}..{row.t_to}" if row.t_from < row.t_to else f"{row.t_from}"
+            told.append(taken if len(answers) == 1 else f"{taken} (t={totals})")
+        yield f"  {roll}: {'; '.join(told)}"

@@ -1,0 +1,89 @@
+"""States of Konijnenhokken as text, for the command line.
+
+==================================  ==================================================
+``r1=1 r2=2 c=1 t=20``              a 1 and two 2s are rabbits, the cage x2 is taken,
+                                    20 points are banked: stop, or roll three dice?
+``r1=1 r2=2 c=1 t=20 roll=1,3,6``   the three dice show this: what to take?
+``t=20``                            what is not named is 0
+==================================  ==================================================
+
+Only what a roll offers matters, so a state is shown with some roll that offers it,
+and reading the text gives that state again.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mdpdice.errors import UnknownStateError
+from mdpdice.games.konijnenhokken.game import Field, Rolled, State
+from mdpdice.games.konijnenhokken.rules import LAST_CAGE, Offer, example_roll, offer, run_points
+
+if TYPE_CHECKING:
+    from mdpdice.games.konijnenhokken.game import Konijnenhokken
+
+__all__ = ["read_state", "show_state"]
+
+_FORM = "r1=1 r2=2 c=1 t=20 (what is not named is 0), with roll=1,3,6 after a roll"
+_FIELD = re.compile(r"(r1|r2|c|t|roll)\s*=\s*([\d\s,]*?)\s*(?=(?:r1|r2|c|t|roll)\s*=|$)")
+
+
+def show_state(game: Konijnenhokken, state: State) -> str:
+    """Return the text of a state."""
+    shown = " ".join(f"{name}={number}" for name, number in zip(Field._fields, state, strict=False))
+    if isinstance(state, Field):
+        return shown
+    faces = example_roll(Offer(*state[4:]), state.c, game.dice - state.r1 - state.r2 - state.c)
+    return f"{shown} roll={','.join(map(str, faces))}"
+
+
+def read_state(game: Konijnenhokken, text: str) -> State:
+    """Return the state of a text.
+
+    Raises
+    ------
+    UnknownStateError
+        The text has another form, the field is none that a run can have, or the
+        roll shows no rabbit, which ends the turn.
+    """
+    fields = _FIELD.findall(text)
+    values = dict(fields)
+    if not fields or _FIELD.sub("", text).strip() or len(values) < len(fields):
+        raise _error(f"{text!r} is not a state; write {_FORM}", text)
+    for name in Field._fields:
+        if not values.setdefault(name, "0").isdecimal():
+            raise _error(f"{name}={values[name]}: write a whole number", text)
+    field = Field(*(int(values[name]) for name in Field._fields))
+    left = _dice_left(game, field, text)
+    if "roll" not in values:
+        return field
+    faces = [int(face) for face in re.findall(r"\d+", values["roll"])]
+    if not all(1 <= face <= 6 for face in faces):
+        raise _error(f"roll={values['roll']}: dice show 1 to 6", text)
+    if len(faces) != left:
+        raise _error(f"the roll has {len(faces)} dice; there are {left} left to roll", text)
+    offered = offer(faces, field.c, defective=game.defective)
+    if offered is None:
+        raise _error(
+            f"the roll {values['roll']} shows no rabbit, so the turn is lost and there is no choice", text
+        )
+    return Rolled(*field, *offered)
+
+
+def _dice_left(game: Konijnenhokken, field: Field, text: str) -> int:
+    r1, r2, c, t = field
+    if c > LAST_CAGE - 1:
+        raise _error(f"c={c}: there are {LAST_CAGE - 1} cages", text)
+    if c and not r1 + r2:
+        raise _error(f"c={c}: no cage is taken without a rabbit", text)
+    left = game.dice - r1 - r2 - c
+    if left < 0:
+        raise _error(f"{r1 + r2 + c} dice are taken; a run has {game.dice}", text)
+    if not left:
+        raise _error(f"that run is complete; write t={t + run_points(r1, r2, c)}", text)
+    return left
+
+
+def _error(message: str, text: str) -> UnknownStateError:
+    return UnknownStateError(message, value=text)
