@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.errors import GameError
-from mdpdice.network import Ints, Kind, Network
+from mdpdice.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics import graph
 from mdpdice.policies import Policy, Weights
 
-__all__ = ["Chain", "induce"]
+__all__ = ["Chain", "Walk", "induce", "walk"]
 
 
 @attrs.frozen(eq=False)
@@ -174,3 +175,61 @@ def _at_edges(exact: Mapping[int, Fraction], old: Ints) -> dict[int, Fraction]:
     if not exact:
         return {}
     return {at: exact[i] for at, i in enumerate(old.tolist()) if i in exact}
+
+
+@attrs.frozen(eq=False)
+class Walk:
+    """A chain as the player sees it who started: rewards and payoffs are his, whoever moves.
+
+    Parameters
+    ----------
+    indptr, dst, source : ndarray of int64
+        The rows.  Node ``N + i`` is node ``i`` of the chain when the other player is
+        to move; without `pass_to` there are no such nodes.
+    edge : ndarray of int64
+        Edge of the chain that each edge stands for.
+    side : ndarray of int8
+        1 or -1 per node: by how much a reward there counts.
+    """
+
+    indptr: Ints
+    dst: Ints
+    source: Ints
+    edge: Ints
+    side: NDArray[np.int8]
+
+    def rewards(self, chain: Network) -> Floats:
+        """Reward of every edge."""
+        return self.side[self.source] * chain.reward[self.edge]
+
+    def closed(self, reward: Floats) -> tuple[Bools, Bools, Bools]:
+        """Nodes in closed sets, which a play never leaves: without any reward, with gains, and with losses."""
+        label = graph.strong_components(self.indptr, self.dst)
+        closed = np.ones(int(label.max()) + 1, dtype=bool)
+        closed[label[np.diff(self.indptr) == 0]] = False
+        closed[label[self.source[label[self.source] != label[self.dst]]]] = False
+        gains, loses = (np.zeros(len(closed), dtype=bool) for _ in range(2))
+        gains[label[self.source[reward > 0]]] = True
+        loses[label[self.source[reward < 0]]] = True
+        return (closed & ~gains & ~loses)[label], (closed & gains)[label], (closed & loses)[label]
+
+    def reaches(self, goal: Bools) -> Bools:
+        """Nodes from which a play can come to a marked node."""
+        entering = np.concatenate(([0], np.cumsum(np.bincount(self.dst, minlength=len(self.side)))))
+        back = self.source[np.argsort(self.dst, kind="stable")]
+        return graph.reachable(entering, back, np.flatnonzero(goal))
+
+
+def walk(chain: Network) -> Walk:
+    """The walk of a chain."""
+    n, edge = chain.n_nodes, np.arange(chain.n_edges)
+    if not (chain.sign < 0).any():
+        return Walk(chain.indptr, chain.dst, chain.source, edge, np.ones(n, dtype=np.int8))
+    across = np.where(chain.sign < 0, n, 0)
+    return Walk(
+        np.concatenate((chain.indptr, chain.indptr[1:] + chain.n_edges)),
+        np.concatenate((chain.dst + across, chain.dst + (n - across))),
+        np.concatenate((chain.source, chain.source + n)),
+        np.tile(edge, 2),
+        np.repeat(np.array([1, -1], dtype=np.int8), n),
+    )

@@ -27,13 +27,12 @@ import attrs
 import numpy as np
 
 from mdpdice import checking
-from mdpdice.chains import Chain, induce
+from mdpdice.chains import Chain, induce, walk
 from mdpdice.errors import GameError, HorizonRangeError, NotCertifiedError, TotalRewardUndefinedError
 from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.lowerings import shift_total
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
-from mdpdice.numerics import graph
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import bellman
 from mdpdice.policies import Policy
@@ -275,44 +274,16 @@ def endless(chain: Network) -> tuple[Bools, Floats]:
         the player to move; NaN where both can be, or both happen in one closed set; 0 elsewhere.
     """
     n = chain.n_nodes
-    idle, infinite = np.zeros(n, dtype=bool), np.zeros(n)
+    infinite = np.zeros(n)
     if chain.discount < 1:
-        return idle, infinite
-    label, closed = _closed_components(chain.indptr, chain.dst, chain.source)
-    pays = np.zeros(len(closed), dtype=bool)
-    pays[label[chain.source[chain.reward != 0]]] = True
-    idle = (closed & ~pays)[label]
-    if not (closed & pays).any():
-        return idle, infinite
-    # A play seen by the player who started it: node n + i is node i when the other one is to move.
-    indptr, dst, source, reward = chain.indptr, chain.dst, chain.source, chain.reward
-    flips = bool((chain.sign < 0).any())
-    if flips:
-        across = np.where(chain.sign < 0, n, 0)
-        indptr = np.concatenate((indptr, indptr[1:] + indptr[-1]))
-        dst = np.concatenate((dst + across, dst + (n - across)))
-        source, reward = np.concatenate((source, source + n)), np.concatenate((reward, -reward))
-    label, closed = _closed_components(indptr, dst, source)
-    entering = np.concatenate(([0], np.cumsum(np.bincount(dst, minlength=len(indptr) - 1))))
-    back = source[np.argsort(dst, kind="stable")]
-    reaches = []
-    for some in (reward > 0, reward < 0):
-        there = np.zeros(len(closed), dtype=bool)
-        there[label[source[some]]] = True
-        reaches.append(graph.reachable(entering, back, np.flatnonzero((there & closed)[label]))[:n])
-    gains, loses = reaches
-    infinite[gains], infinite[loses] = np.inf, -np.inf
-    infinite[gains & loses] = np.nan
-    return idle, infinite
-
-
-def _closed_components(indptr: Ints, dst: Ints, source: Ints) -> tuple[Ints, Bools]:
-    """Component of every node, and which components nobody leaves, ends apart."""
-    label = graph.strong_components(indptr, dst)
-    closed = np.ones(int(label.max()) + 1, dtype=bool)
-    closed[label[np.diff(indptr) == 0]] = False
-    closed[label[source[label[source] != label[dst]]]] = False
-    return label, closed
+        return np.zeros(n, dtype=bool), infinite
+    seen = walk(chain)
+    idle, gains, loses = seen.closed(seen.rewards(chain))
+    if gains.any() or loses.any():
+        collects, pays = seen.reaches(gains)[:n], seen.reaches(loses)[:n]
+        infinite[collects], infinite[pays] = np.inf, -np.inf
+        infinite[collects & pays] = np.nan
+    return idle[:n], infinite
 
 
 def _closed(chain: Network, idle: Bools) -> bool:
