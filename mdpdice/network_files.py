@@ -10,33 +10,25 @@ Its members are
   `mdpdice.statetext`, or, for states, of the texts that the game's `show_state` gives;
 * the arrays of `mdpdice.network.Network`, one member each.
 
-The comment at the end of the archive is the SHA-256 of everything before it, so any
-flipped bit and any truncation is found before a byte is interpreted.  Whoever wrote a
-file on purpose can make the hash right, so nothing in it is trusted either: no
-pickle, nothing is evaluated or imported by name, nothing is decompressed, every
-length is compared with the size of the file before memory is taken, and the network
-is validated like any other and compared with its digest.
+The archive is sealed (`mdpdice.archives`), so damage is found before a byte is
+interpreted.  Whoever wrote a file on purpose can make the seal right, so nothing in it
+is trusted either: the network is validated like any other and compared with its digest.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import itertools
 import json
 import os
 import re
-import zipfile
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from mdpdice.errors import CorruptFileError, UnknownStateError
+from mdpdice.archives import Archive, text_member, write_archive
+from mdpdice.errors import UnknownStateError
 from mdpdice.game import Game
 from mdpdice.network import Kind, Network, exact_text
 from mdpdice.statetext import decode, encode, named_classes
@@ -45,12 +37,6 @@ __all__ = ["read_network", "write_network"]
 
 FORMAT = "mdpdice-network"
 VERSION = 1
-MAX_BYTES = 64 << 30
-"""Largest file that is read."""
-
-_SEAL = b"mdpdice sha256 "
-_HEX = 64
-_CHUNK = 1 << 20
 _DTYPES: Mapping[str, tuple[str, ...]] = {
     "kind": ("|u1",),
     "indptr": ("<i8",),
@@ -112,25 +98,15 @@ def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any
         "exact_payoffs": {str(at): exact_text(x) for at, x in sorted(network.exact_payoffs.items())},
     }
     members: dict[str, NDArray[Any]] = {
-        "header": _bytes(header),
-        "states": _bytes([] if header["states"] is not None else _state_texts(network, game)),
-        "actions": _bytes([encode(action) for action in network.actions]),
+        "header": text_member(header),
+        "states": text_member([] if header["states"] is not None else _state_texts(network, game)),
+        "actions": text_member([encode(action) for action in network.actions]),
     }
     for name, dtypes in _DTYPES.items():
         if name not in members:
             array = np.zeros(0) if exact and name == "numerator" else getattr(network, name)
             members[name] = array if array.dtype.str in dtypes else array.astype(dtypes[0])
-    with _replaced(Path(path)) as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            archive.comment = _SEAL + b"0" * _HEX
-            for name, array in members.items():
-                # A fixed date: the same network gives the same file.
-                info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-                with archive.open(info, "w", force_zip64=True) as member:
-                    npy.write_array(member, array, version=(1, 0), allow_pickle=False)
-        seal = _hash(file, file.tell() - _HEX)
-        file.seek(-_HEX, os.SEEK_END)
-        file.write(seal)
+    write_archive(path, members)
 
 
 def _state_texts(network: Network, game: Game[Any, Any] | None) -> list[Any]:
@@ -141,47 +117,6 @@ def _state_texts(network: Network, game: Game[Any, Any] | None) -> list[Any]:
     except UnknownStateError as error:
         error.message += "; with Network.save(path, game) the game's show_state writes the states"
         raise
-
-
-def _bytes(data: Any) -> NDArray[np.uint8]:
-    return np.frombuffer(json.dumps(data, separators=(",", ":")).encode("ascii"), dtype=np.uint8)
-
-
-def _hash(file: IO[bytes], length: int) -> bytes:
-    hasher = hashlib.sha256()
-    file.seek(0)
-    while length > 0 and (chunk := file.read(min(_CHUNK, length))):
-        hasher.update(chunk)
-        length -= len(chunk)
-    return hasher.hexdigest().encode("ascii")
-
-
-@contextlib.contextmanager
-def _replaced(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write to that takes the place of `path` when all of it is on the disk."""
-    for attempt in itertools.count():
-        temporary = path.with_name(f".{path.name}.{os.getpid()}-{attempt}.tmp")
-        try:
-            file = temporary.open("x+b")
-            break
-        except FileExistsError:  # of another thread, or of a process that died
-            continue
-    try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    # The new name is safe on the disk only when the folder is.
-    if hasattr(os, "O_DIRECTORY"):
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 # --- reading -----------------------------------------------------------------
@@ -206,78 +141,16 @@ def read_network(path: str | os.PathLike[str], game: Game[Any, Any] | None = Non
         `game` has no class for a state or an action.
     """
     source = _File(os.fspath(path), game)
-    with Path(path).open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > MAX_BYTES:
-            raise source.corrupt("size", f"it has {size:,} bytes, more than {MAX_BYTES:,}")
-        file.seek(max(0, size - _HEX - len(_SEAL)))
-        end = file.read()
-        if not end.startswith(_SEAL) or len(end) != len(_SEAL) + _HEX:
-            raise source.corrupt(
-                "seal", "it does not end as a network file does; it was cut off, or is another kind"
-            )
-        if _hash(file, size - _HEX) != end[-_HEX:]:
-            raise source.corrupt("seal", "its SHA-256 is not the one that it states: some of it was changed")
-        file.seek(0)
-        members = source.members(file)
-    return source.network(members)
+    return source.network(source.read())
 
 
-class _File:
-    """A file being read; it knows its name for the errors."""
+class _File(Archive):
+    """A file being read, and the game that knows its names."""
 
     def __init__(self, path: str, game: Game[Any, Any] | None) -> None:
-        self.path = path
+        super().__init__(path, _DTYPES, "write it again with Network.save")
         self.game = game
         self.classes = {} if game is None else named_classes(type(game))
-
-    def corrupt(self, field: str, what: str) -> CorruptFileError:
-        msg = f"{self.path} cannot be used ({field}): {what}; write it again with Network.save"
-        return CorruptFileError(msg, path=self.path, field=field)
-
-    @contextlib.contextmanager
-    def part(self, field: str) -> Iterator[None]:
-        """Whatever goes wrong while a part is read is an error of the file."""
-        try:
-            yield
-        except (CorruptFileError, MemoryError):
-            raise
-        except Exception as error:
-            raise self.corrupt(field, f"{type(error).__name__}: {error}") from error
-
-    def members(self, file: IO[bytes]) -> dict[str, NDArray[Any]]:
-        with self.part("archive"):
-            archive = zipfile.ZipFile(file)
-        with archive:
-            infos = archive.infolist()
-            if sorted(info.filename for info in infos) != sorted(f"{name}.npy" for name in _DTYPES):
-                raise self.corrupt("archive", f"its members are not {', '.join(_DTYPES)}")
-            # Nothing is compressed, so no member is longer than the file.
-            if any(
-                info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size
-                for info in infos
-            ):
-                raise self.corrupt("archive", "a member is compressed")
-            found = {}
-            for info in infos:
-                name = info.filename.removesuffix(".npy")
-                with self.part(name), archive.open(info) as member:
-                    found[name] = self.array(member, name, info.file_size)
-            return found
-
-    def array(self, member: IO[bytes], name: str, size: int) -> NDArray[Any]:
-        if npy.read_magic(member) != (1, 0):
-            raise self.corrupt(name, "unknown version of the array format")
-        shape, fortran, dtype = npy.read_array_header_1_0(member)
-        rest = size - member.tell()
-        if dtype.str not in _DTYPES[name] or fortran or len(shape) != 1:
-            raise self.corrupt(name, f"it holds {dtype.str} of shape {shape}")
-        if shape[0] * dtype.itemsize != rest:
-            raise self.corrupt(name, f"it announces {shape[0]} numbers and holds {rest} bytes")
-        array = np.frombuffer(member.read(rest), dtype=dtype)
-        if len(array) != shape[0]:
-            raise self.corrupt(name, "it is shorter than it announces")
-        return array
 
     def network(self, members: dict[str, NDArray[Any]]) -> Network:
         header = self.header(members)

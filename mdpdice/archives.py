@@ -1,0 +1,202 @@
+"""Sealed archives of arrays: how networks, policies and solutions are kept in files.
+
+A file is an ``.npz`` archive without compression, so `numpy.load` reads it too.  The
+comment at its end is the SHA-256 of everything before it, so any flipped bit and any
+truncation is found before a byte is interpreted.  Whoever wrote a file on purpose can
+make the hash right, so nothing in it is trusted either: no pickle, nothing is
+decompressed, every length is compared with the size of the file before memory is
+taken.  What the numbers mean is for the reader to check.
+
+A file is replaced at once or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import json
+import math
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from mdpdice.errors import CorruptFileError
+
+__all__ = ["Archive", "text_member", "write_archive"]
+
+MAX_BYTES = 64 << 30
+"""Largest file that is read."""
+
+_SEAL = b"mdpdice sha256 "
+_HEX = 64
+_CHUNK = 1 << 20
+
+
+# --- writing -----------------------------------------------------------------
+
+
+def write_archive(path: str | os.PathLike[str], members: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays to a sealed file, which is replaced at once or not at all."""
+    with _replaced(Path(path)) as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            archive.comment = _SEAL + b"0" * _HEX
+            for name, array in members.items():
+                # A fixed date: the same arrays give the same file.
+                info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+                with archive.open(info, "w", force_zip64=True) as member:
+                    npy.write_array(member, array, version=(1, 0), allow_pickle=False)
+        seal = _hash(file, file.tell() - _HEX)
+        file.seek(-_HEX, os.SEEK_END)
+        file.write(seal)
+
+
+def text_member(data: Any) -> NDArray[np.uint8]:
+    """The bytes of a JSON text, as a member of an archive."""
+    return np.frombuffer(json.dumps(data, separators=(",", ":")).encode("ascii"), dtype=np.uint8)
+
+
+def _hash(file: IO[bytes], length: int) -> bytes:
+    hasher = hashlib.sha256()
+    file.seek(0)
+    while length > 0 and (chunk := file.read(min(_CHUNK, length))):
+        hasher.update(chunk)
+        length -= len(chunk)
+    return hasher.hexdigest().encode("ascii")
+
+
+@contextlib.contextmanager
+def _replaced(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to that takes the place of `path` when all of it is on the disk."""
+    for attempt in itertools.count():
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{attempt}.tmp")
+        try:
+            file = temporary.open("x+b")
+            break
+        except FileExistsError:  # of another thread, or of a process that died
+            continue
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    # The new name is safe on the disk only when the folder is.
+    if hasattr(os, "O_DIRECTORY"):
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+# --- reading -----------------------------------------------------------------
+
+
+class Archive:
+    """A file being read; it knows its name for the errors.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    dtypes : mapping of str to tuple of str
+        The members that it must have, and the types that each may have.
+    remedy : str
+        What to do about a damaged file.
+    dimensions : int
+        Most dimensions of an array.
+    """
+
+    def __init__(
+        self, path: str, dtypes: Mapping[str, tuple[str, ...]], remedy: str, *, dimensions: int = 1
+    ) -> None:
+        self.path = path
+        self.dtypes = dtypes
+        self.remedy = remedy
+        self.dimensions = dimensions
+
+    def corrupt(self, field: str, what: str) -> CorruptFileError:
+        """The error about a part of the file."""
+        msg = f"{self.path} cannot be used ({field}): {what}; {self.remedy}"
+        return CorruptFileError(msg, path=self.path, field=field)
+
+    @contextlib.contextmanager
+    def part(self, field: str) -> Iterator[None]:
+        """Whatever goes wrong while a part is read is an error of the file."""
+        try:
+            yield
+        except (CorruptFileError, MemoryError):
+            raise
+        except Exception as error:
+            raise self.corrupt(field, f"{type(error).__name__}: {error}") from error
+
+    def read(self) -> dict[str, NDArray[Any]]:
+        """The members, after the seal was found to be right.
+
+        Raises
+        ------
+        CorruptFileError
+            The file is damaged, or is not such a file.
+        """
+        with Path(self.path).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MAX_BYTES:
+                raise self.corrupt("size", f"it has {size:,} bytes, more than {MAX_BYTES:,}")
+            file.seek(max(0, size - _HEX - len(_SEAL)))
+            end = file.read()
+            if not end.startswith(_SEAL) or len(end) != len(_SEAL) + _HEX:
+                raise self.corrupt(
+                    "seal", "it does not end as such a file does; it was cut off, or is another kind"
+                )
+            if _hash(file, size - _HEX) != end[-_HEX:]:
+                raise self.corrupt(
+                    "seal", "its SHA-256 is not the one that it states: some of it was changed"
+                )
+            file.seek(0)
+            return self._members(file)
+
+    def _members(self, file: IO[bytes]) -> dict[str, NDArray[Any]]:
+        with self.part("archive"):
+            archive = zipfile.ZipFile(file)
+        with archive:
+            infos = archive.infolist()
+            if sorted(info.filename for info in infos) != sorted(f"{name}.npy" for name in self.dtypes):
+                raise self.corrupt("archive", f"its members are not {', '.join(self.dtypes)}")
+            # Nothing is compressed, so no member is longer than the file.
+            if any(
+                info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size
+                for info in infos
+            ):
+                raise self.corrupt("archive", "a member is compressed")
+            found = {}
+            for info in infos:
+                name = info.filename.removesuffix(".npy")
+                with self.part(name), archive.open(info) as member:
+                    found[name] = self._array(member, name, info.file_size)
+            return found
+
+    def _array(self, member: IO[bytes], name: str, size: int) -> NDArray[Any]:
+        if npy.read_magic(member) != (1, 0):
+            raise self.corrupt(name, "unknown version of the array format")
+        shape, fortran, dtype = npy.read_array_header_1_0(member)
+        rest = size - member.tell()
+        if dtype.str not in self.dtypes[name] or fortran or not 1 <= len(shape) <= self.dimensions:
+            raise self.corrupt(name, f"it holds {dtype.str} of shape {shape}")
+        # Python's own integers do not overflow, whatever the header announces.
+        count = math.prod(shape)
+        if count * dtype.itemsize != rest:
+            raise self.corrupt(name, f"it announces {count} numbers and holds {rest} bytes")
+        array = np.frombuffer(member.read(rest), dtype=dtype)
+        if len(array) != count:
+            raise self.corrupt(name, "it is shorter than it announces")
+        return array.reshape(shape)
