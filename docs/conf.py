@@ -1,19 +1,34 @@
 """Sphinx configuration.
 
+The reference is written by hand for the names of `mdpdice` itself; what no page describes yet is
+appended to two of them, so that every public name is documented (`complete_reference`).
+
 Neither the build nor the pages need a network: no intersphinx, theme files are local, and formulas
 are turned into MathML, which browsers show by themselves, instead of being left to a script from afar.
 """
 
 from __future__ import annotations
 
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
 from importlib.metadata import version as installed_version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import mdpdice
 from docutils import nodes
 from latex2mathml.converter import convert
 
+from sphinx.util.nodes import make_refnode
+
 if TYPE_CHECKING:
+    from sphinx import addnodes
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
     from sphinx.writers.html5 import HTML5Translator
 
 project = "mdpdice"
@@ -31,7 +46,7 @@ extensions = [
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
-default_role = "literal"  # `name` in a docstring is a parameter, a variable or a formula
+default_role = "py:obj"  # `name` in a docstring: a link where there is something to link to, else code (`find_name`)
 add_module_names = False
 
 html_theme = "furo"
@@ -48,13 +63,15 @@ numpydoc_show_class_members = False  # autodoc lists them already
 numpydoc_xref_param_type = False  # types in docstrings say shape and unit; they are prose, not links
 
 doctest_global_setup = "from mdpdice import *"
+doctest_default_flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 trim_doctest_flags = True
 
 # The -n of the build finds cross-references that lead nowhere.  Types in signatures that belong to
 # other projects cannot lead anywhere without a network, and type variables have no page.
 nitpick_ignore_regex = [
     (r"py:.*", r"(attrs?|click|collections|decimal|enum|fractions|networkx|nx|np|numpy|scipy)\..*"),
-    (r"py:.*", r"(highspy|pathlib|pulp|threading|types|typing)\..*"),
+    (r"py:.*", r"(highspy|os|pathlib|pulp|threading|types|typing|t)\..*"),
+    (r"py:class", r"Bools|Floats|Ints|Weights|Merged"),
     (r"py:.*", r"(ArrayLike|Callable|Fraction|Iterable|Iterator|Mapping|NDArray|Path|Sequence|csr_array)"),
     (r"py:(class|obj)", r"(~?mdpdice\..*\.)?_?[A-Z][A-Za-z]?(_co|_contra)?"),
 ]
@@ -71,5 +88,108 @@ def visit_block(translator: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+# --- The reference: nothing public is left out ---
+
+REFERENCE = Path(__file__).parent / "reference"
+
+
+def modules() -> list[str]:
+    """Return every module of the library whose name has no underscore in front."""
+    found = [module.name for module in pkgutil.walk_packages(mdpdice.__path__, "mdpdice.")]
+    # The command line is described by what it does (page "The command line").
+    skipped = re.compile(r"\._|^mdpdice\.cli\b")
+    return sorted(name for name in found if not skipped.search(name))
+
+
+def home(name: str) -> str:
+    """Return the full name that an object has where it is defined."""
+    module, _, attribute = name.rpartition(".")
+    found = getattr(importlib.import_module(module), attribute)
+    return f"{getattr(found, '__module__', module)}.{getattr(found, '__qualname__', attribute)}"
+
+
+def written() -> tuple[set[str], set[str]]:
+    """Return the modules and the names (under `mdpdice` or where they are defined) of the handwritten pages."""
+    whole: set[str] = set()
+    names: set[str] = set()
+    for page in REFERENCE.glob("*.rst"):
+        text = page.read_text(encoding="utf-8")
+        whole.update(re.findall(r"^\.\. automodule:: (\S+)", text, re.MULTILINE))
+        for name in re.findall(r"^\.\. auto(?:class|function|data|exception):: (\S+)", text, re.MULTILINE):
+            full = name if name.startswith("mdpdice.") else f"mdpdice.{name}"
+            names |= {full, home(full)}
+    with_members = {
+        name
+        for page in REFERENCE.glob("*.rst")
+        for name in re.findall(
+            r"^\.\. automodule:: (\S+)\n   :members:", page.read_text(encoding="utf-8"), re.MULTILINE
+        )
+    }
+    for module in with_members:
+        names |= {f"{module}.{name}" for name in getattr(importlib.import_module(module), "__all__", ())}
+    return whole, names
+
+
+def directives(module: str, names: set[str]) -> Iterator[str]:
+    """Yield the directives for the public names of a module that are not in `names` yet, and add them."""
+    found = importlib.import_module(module)
+    for name in getattr(found, "__all__", ()):
+        full, value = f"{module}.{name}", getattr(found, name)
+        original = getattr(value, "__module__", module)
+        if full in names or (original != module and str(original).startswith("mdpdice.")):
+            continue  # defined elsewhere, and described there
+        names.add(full)
+        alias = hasattr(value, "__origin__")  # such as NDArray[Any], which inspect takes for a class
+        if inspect.isclass(value) and not alias:
+            yield f".. autoclass:: {full}\n   :members:\n"
+        elif callable(value) and not alias:
+            yield f".. autofunction:: {full}\n"
+        else:
+            yield f".. autodata:: {full}\n   :no-value:\n"
+
+
+def complete_reference(_app: Sphinx, page: str, source: list[str]) -> None:
+    """Append the modules that no page describes: the games, or all others."""
+    if page not in ("reference/games", "reference/modules"):
+        return
+    whole, names = written()
+    parts = [source[0]]
+    for module in modules():
+        is_game = module.startswith("mdpdice.games.")
+        if is_game != (page == "reference/games") or module in ("mdpdice.games", "mdpdice.solvers"):
+            continue
+        items = list(directives(module, names))
+        if module in whole and not items:
+            continue
+        title = f"``{module}``"
+        parts += ["", title, "-" * len(title), ""]
+        if module not in whole:
+            parts += [f".. automodule:: {module}", "   :no-members:", ""]
+        parts += items
+    source[0] = "\n".join(parts)
+
+
+def find_name(
+    _app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, content: nodes.TextElement
+) -> nodes.Node | None:
+    """Resolve a `name` in a docstring that Python's own scopes did not: by its end, if that is unique, or as code."""
+    if node.get("reftype") != "obj":
+        return None
+    target = node["reftarget"]
+    domain = env.domains.python_domain
+    ends = {
+        entry.node_id: (name, entry)
+        for name, entry in domain.objects.items()
+        if f".{name}".endswith(f".{target}")
+        and ("." in target or entry.objtype in ("class", "function", "exception", "data"))
+    }
+    if len(ends) != 1:
+        return content
+    ((name, entry),) = ends.values()
+    return make_refnode(_app.builder, node["refdoc"], entry.docname, entry.node_id, content, name)
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("missing-reference", find_name)
+    app.connect("source-read", complete_reference)
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))

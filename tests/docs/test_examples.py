@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -82,29 +80,13 @@ EXPECTED: dict[str, list[str]] = {
 }
 
 
-def run(name: str, folder: Path) -> str:
-    """Run an example away from the checkout, whose folders would hide an installed mdpdice."""
-    done = subprocess.run(
-        [sys.executable, "-P", EXAMPLES / f"{name}.py"],
-        cwd=folder,
-        env={**os.environ, "PYTHONWARNINGS": "error"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    assert not done.stderr
-    return done.stdout
-
-
 def test_all_examples_are_tested() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(EXPECTED)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_example(name: str, tmp_path: Path) -> None:
-    output = run(name, tmp_path)
+def test_example(name: str, output_of: Callable[[str], str]) -> None:
+    output = output_of(name)
     position = 0
     for pattern in EXPECTED[name]:
         found = re.compile(pattern).search(output, position)

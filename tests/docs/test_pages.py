@@ -1,0 +1,127 @@
+"""The pages of the documentation do what they say: their code runs, their commands answer, their numbers occur.
+
+Sphinx runs the Python of the pages too; this runs them without Sphinx, with the commands of ``console`` blocks,
+which it does not know, and against an installed wheel.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from mdpdice.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+FENCE = re.compile(r"^(?P<fence>```+)(?P<kind>[^\n]*)\n(?P<body>.*?)^(?P=fence)$", re.DOTALL | re.MULTILINE)
+RUN = ("{testsetup}", "{testcode}", "{testoutput}", "{doctest}", "console")
+OUTPUT = ("{testoutput}", "{doctest}", "console")
+
+# What runs at least; a page whose blocks were no longer found would pass otherwise.
+BLOCKS = {
+    "tutorial": 10,
+}
+
+
+class Block(NamedTuple):
+    """A fenced block of a page: its kind, its text and its line."""
+
+    kind: str
+    text: str
+    line: int
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for match in FENCE.finditer(text):
+        body = re.sub(r"\A(:\w+:[^\n]*\n)+\n?", "", match["body"])
+        found.append(Block(match["kind"].strip(), body, text.count("\n", 0, match.start()) + 1))
+    return found
+
+
+def same(want: str, got: str) -> bool:
+    return doctest.OutputChecker().check_output(want, got, FLAGS)
+
+
+def check(page: Path, block: Block, want: str, got: str) -> None:
+    assert same(want, got), f"{page.name}, line {block.line}: expected\n{want}\ngot\n{got}"
+
+
+def run_console(page: Path, block: Block, output_of: Callable[[str], str]) -> None:
+    parts = re.split(r"^\$ (.*)\n", block.text, flags=re.MULTILINE)
+    assert not parts[0], f"{page.name}, line {block.line}: a console block begins with $"
+    for command, want in zip(parts[1::2], parts[2::2], strict=True):
+        program, *arguments = shlex.split(command)
+        if program == "mdpdice":
+            got = CliRunner().invoke(main, arguments, prog_name="mdpdice").output
+        else:
+            assert program == "python", f"{page.name}, line {block.line}: {command} cannot be run here"
+            got = output_of(Path(arguments[0]).stem)
+        check(page, block, want, got)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_blocks(page: Path, output_of: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "100")  # the width of help texts
+    names: dict[str, object] = {"__name__": "page"}
+    printed = ""
+    count = 0
+    for block in blocks(page):
+        count += block.kind in RUN
+        if block.kind == "console":
+            run_console(page, block, output_of)
+        elif block.kind in ("{testsetup}", "{testcode}"):
+            with contextlib.redirect_stdout(io.StringIO()) as stream:
+                exec(compile(block.text, f"{page.name}:{block.line}", "exec"), names)
+            printed = stream.getvalue()
+        elif block.kind == "{testoutput}":
+            check(page, block, block.text, printed)
+        elif block.kind == "{doctest}":
+            test = doctest.DocTestParser().get_doctest(block.text, names, page.name, str(page), block.line)
+            assert test.examples, f"{page.name}, line {block.line}: no examples"
+            report = io.StringIO()
+            failed = (
+                doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.write, clear_globs=False).failed
+            )
+            assert not failed, report.getvalue()
+            names = test.globs
+        else:
+            # Code that is shown and not run must not look as if it were.
+            assert ">>>" not in block.text, f"{page.name}, line {block.line}: use {{doctest}}"
+    assert count >= BLOCKS.get(page.stem, 0)
+
+
+NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.\d{4,}(?![\w.]*\d)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_numbers_come_from_what_was_run(page: Path) -> None:
+    """Every number with four or more decimals in the text occurs in the checked output of the page."""
+    text = page.read_text(encoding="utf-8")
+    shown = "".join(block.text for block in blocks(page) if block.kind in OUTPUT)
+    known = [float(number.replace(",", "")) for number in re.findall(r"-?\d[\d,]*\.\d+", shown)]
+    for number in NUMBER.findall(FENCE.sub("", text)):
+        digits = len(number.partition(".")[2])
+        value = float(number.replace(",", ""))
+        assert any(round(one, digits) == value for one in known), (
+            f"{page.name}: where does {number} come from?"
+        )
+
+
+def test_pages_load_nothing_from_afar() -> None:
+    """The sources name no script, style or image of another host; links to read are welcome."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"(!\[[^\]]*\]\(|<(script|link|img)[^>]*)https?:", text), page.name
