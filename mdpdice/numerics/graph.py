@@ -46,7 +46,7 @@ def strong_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> Int
     """
     from mdpdice.numerics import kernels
 
-    label: Ints = kernels.components(*_graph(indptr, dst, keep))[0]
+    label: Ints = kernels.components(*_graph(indptr, dst, keep))
     return label
 
 
@@ -56,29 +56,22 @@ def component_order(label: Ints) -> tuple[Ints, Ints]:
     Returns
     -------
     order : ndarray of int64, shape (N,)
-        Nodes by increasing label, and by number within one component.
+        Nodes by increasing label.  Within one component the later nodes stand
+        first: exploration numbers nodes as it finds them, so a sweep in this
+        order meets successors first, and it reads memory in one direction.
     ptr : ndarray of int64, shape (C + 1,)
         The nodes of component ``c`` are ``order[ptr[c]:ptr[c+1]]``.
     """
     from mdpdice.numerics import kernels
 
     count = int(label.max()) + 1 if len(label) else 0
-    order, ptr = kernels.bucket(_read(label, np.int64), _read(np.arange(len(label)), np.int64), count)
-    return order, ptr
+    return kernels.bucket(_read(label, np.int64), count)
 
 
 def ordered_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> tuple[Ints, Ints, Ints]:
-    """Label, order and ptr of `strong_components` and `component_order`, the nodes in a good order for sweeps.
-
-    Within a component, a node stands behind the successors that the search
-    found through it, so that one Gauss-Seidel sweep carries values far.
-    """
-    from mdpdice.numerics import kernels
-
-    label, left = kernels.components(*_graph(indptr, dst, keep))
-    count = int(label.max()) + 1 if len(label) else 0
-    order, ptr = kernels.bucket(_read(label, np.int64), _read(left, np.int64), count)
-    return label, order, ptr
+    """Label of every node, order and ptr: `strong_components` and `component_order` in one call."""
+    label = strong_components(indptr, dst, keep)
+    return label, *component_order(label)
 
 
 def cyclic_components(indptr: Ints, dst: Ints, label: Ints, keep: Bools | None = None) -> Bools:

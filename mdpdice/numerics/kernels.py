@@ -419,6 +419,8 @@ def extrapolate(
             for i in nodes:
                 value[i] = anchor[i]
             at[5] = min(2 * at[5], 4096)
+        else:
+            at[5] = max(at[5] // 2, 1)
     else:
         at[4] += 1
         if at[1] > 1 and at[4] < at[5]:
@@ -499,7 +501,7 @@ def settle(
         In and out: values at the start of the window, moves of the window before.
     """
     one = np.uint64(1)
-    spent = 0
+    spent: Any = 0
     while at[0] < len(cyclic) and spent < budget:
         c = at[0]
         begin, end = ptr[c], ptr[c + 1]
@@ -547,9 +549,7 @@ def settle(
 
 
 @njit
-def escape(
-    source: Ints, entering_ptr: Ints, entering: Ints, chance: Bools, wait: Ints, rank: Ints
-) -> None:
+def escape(source: Ints, entering_ptr: Ints, entering: Ints, chance: Bools, wait: Ints, rank: Ints) -> None:
     """Rank the nodes from which play cannot be kept from the nodes that have a rank already.
 
     A chance node gets a rank as soon as one of its successors has one; another node when `wait` of

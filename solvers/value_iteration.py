@@ -1,0 +1,334 @@
+r"""Value iteration: component by component, with bounds on both sides.
+
+Problem
+-------
+Bellman's equation :math:`v = Tv` of a network: an edge :math:`e` from :math:`i` to
+:math:`j` is worth :math:`q_e(v) = r_e + \gamma^{s_e} \sigma_e v(j)`, and
+:math:`(Tv)(i)` is the payoff at an end, the largest or smallest :math:`q_e(v)` at
+a decision of the maximiser or minimiser, and :math:`\sum_e w_e q_e(v)` at a chance
+node.
+
+Method
+------
+The strong components are solved one after the other, successors first; a node on
+no cycle takes one backup.  A cyclic component is swept from :math:`v = 0` in
+Gauss-Seidel manner, each node reading the newest values.  Where every play stops,
+parallel moves are summed as a geometric series (Aitken 1926), which for a
+discounted problem does what MacQueen's bounds do.
+
+Bounds
+------
+Let :math:`|P|` take the weights of a policy with the discount and with the signs
+dropped, and let :math:`w` be the length of the longest expected play: the smallest
+solution of :math:`w = 1 + \max |P| w`, 0 at ends.  It is computed by the same sweeps,
+roughly, and then its defect :math:`c = \min (w - |P| w) > 0` is measured over all nodes
+and edges.  With :math:`d = \max |Tv - v|`, rounding included,
+
+.. math::  v - \tfrac{d}{c} w \;\le\; v^* \;\le\; v + \tfrac{d}{c} w :
+
+since :math:`|Tx - Ty| \le |P| |x - y|` for one of the policies, :math:`T` maps
+these bounds into themselves.  This holds for one player and two, with signs, discounted or not.
+
+Stopping rule and guarantee
+---------------------------
+Sweeps go on until the bounds of every node differ by at most ``run.tolerance *
+max(1, |v|)``, or until rounding outweighs the moves; the bounds stay right in the
+second case.  They are handed out as ``details["lower"]`` and ``details["upper"]``.
+After `max_sweeps` sweeps of one component the solve gives up with `NotConvergedError`.
+
+Where some play never stops (an undiscounted network with an end component) there is no
+:math:`w`.  Then the sweeps converge to the smallest fixed point from below if no reward
+is negative, but there is no telling how far they are, and the candidate carries no
+bounds.  Its policy holds on to the edge that raised a value, because among edges that
+are equal in the end some lead around in a circle (they are worth the value only as
+long as one does not follow them for ever).
+
+With a horizon, each stage is such a problem, in which the decisions read the stage before.
+
+References
+----------
+A. C. Aitken, "On Bernoulli's numerical solution of algebraic equations", Proceedings of
+the Royal Society of Edinburgh 46 (1926) 289-305.
+
+D. P. Bertsekas and J. N. Tsitsiklis, "An analysis of stochastic shortest path problems",
+Mathematics of Operations Research 16 (1991) 580-595.
+
+S. Haddad and B. Monmege, "Interval iteration algorithm for MDPs and IMDPs", Theoretical
+Computer Science 735 (2018) 111-131.
+
+J. MacQueen, "A modified dynamic programming method for Markovian decision problems",
+Journal of Mathematical Analysis and Applications 14 (1966) 38-43.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.backend import Candidate, Feature, Run
+from mdpdice.errors import NotConvergedError, SolveInterrupted
+from mdpdice.network import Kind, Network
+from mdpdice.numerics import graph
+from mdpdice.numerics.operator import Operator, bellman, unsigned
+
+__all__ = ["ValueIteration"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+BUDGET = 1 << 23
+"""Edges between two looks at the clock: less than a tenth of a second."""
+
+SLACK = 1.07
+"""Widens the bounds a little, for the rounding of their own computation."""
+
+
+@attrs.frozen
+class ValueIteration:
+    """Gauss-Seidel sweeps by strong component, until bounds from below and above meet.
+
+    Parameters
+    ----------
+    max_sweeps : int
+        Sweeps that one component may take.
+
+    Raises
+    ------
+    NotConvergedError
+        A component was not settled after `max_sweeps` sweeps.
+
+    Examples
+    --------
+    Pay 1 and toss a coin until it shows heads, for 5; or take 2 at once.
+
+    >>> from mdpdice.backend import Run
+    >>> from mdpdice.network import Network
+    >>> game = Network(
+    ...     kind=[1, 3, 0, 0], indptr=[0, 2, 4, 4, 4], dst=[1, 2, 0, 3], weight=[1, 1, 0.5, 0.5],
+    ...     reward=[-1, 0, 0, 0], sign=[1] * 4, step=[1] * 4, payoff=[0, 0, 2, 5], start=0)
+    >>> answer = ValueIteration().solve(game, Run())
+    >>> round(float(answer.value[0]), 9), int(answer.policy[0])
+    (3.0, 0)
+    >>> bool(answer.details["lower"][0] <= 3 <= answer.details["upper"][0])
+    True
+    """
+
+    max_sweeps: int = attrs.field(default=100_000, validator=attrs.validators.ge(1))
+
+    name: ClassVar[str] = "value-iteration"
+    features: ClassVar[frozenset[Feature]] = frozenset(
+        {Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT, Feature.HORIZON}
+    )
+
+    @classmethod
+    def available(cls) -> bool:
+        """Always: it needs nothing beyond what mdpdice itself needs."""
+        return True
+
+    def solve(self, problem: Network, run: Run) -> Candidate:
+        """Propose the value and the policy, with bounds where every play stops."""
+        solve = _stationary if problem.horizon is None else _staged
+        return solve(problem, run, self.max_sweeps)
+
+
+class _Blocks:
+    """The components of a part of the network, and the sweeps over them.
+
+    `keep` are the edges inside the part, `inside` its nodes; the values of the others stay as they are.
+    """
+
+    def __init__(self, problem: Network, run: Run, max_sweeps: int, keep: Bools, inside: Bools) -> None:
+        label = graph.strong_components(problem.indptr, problem.dst, keep)
+        order, ptr = graph.component_order(label)
+        mine = inside[order[ptr[:-1]]]
+        self.order = unsigned(order[inside[order]])
+        self.ptr = unsigned(np.concatenate(([0], np.cumsum(np.diff(ptr)[mine]))))
+        self.cyclic = graph.cyclic_components(problem.indptr, problem.dst, label, keep)[mine]
+        self.stops = np.ones(len(self.cyclic), dtype=np.bool_)
+        # A discount below 1 acts on every cycle: `Network` has seen to that.
+        if problem.discount == 1 and self.cyclic.any():
+            chance = problem.kind == Kind.CHANCE
+            endless = graph.end_components(problem.indptr, problem.dst, chance, keep) >= 0
+            self.stops = ~np.isin(np.flatnonzero(mine), label[endless])
+        self.run = run
+        self.max_sweeps = max_sweeps
+        self.sweeps = 0
+        self.gave_up = False
+        self._room = np.zeros((2, problem.n_nodes))
+
+    def settle(
+        self,
+        operator: Operator,
+        value: Floats,
+        policy: Ints,
+        aim: tuple[float, float],
+        partial: Callable[[], Candidate | None],
+        limit: int,
+    ) -> bool:
+        """Sweep until no value moves by more than ``aim[0] + aim[1] |v|``; False if the limit came first."""
+        from mdpdice.numerics import kernels
+
+        at, number = np.zeros(9, dtype=np.int64), np.zeros(4)
+        count = len(self.cyclic)
+        before = self.sweeps
+        while True:
+            try:
+                self.run.check()
+            except SolveInterrupted as stop:
+                stop.partial = partial()
+                raise
+            kernels.settle(
+                *operator.edges, self.order, self.ptr, self.cyclic, self.stops, value, policy, *aim,
+                limit, BUDGET, at, number, *self._room,
+            )  # fmt: skip
+            self.sweeps = before + int(at[2])
+            self.run.tell("solve", components=int(at[0]), of=count, sweeps=self.sweeps, move=float(number[0]))
+            if at[0] == count:
+                return not at[3]
+
+    def longest_play(
+        self, operator: Operator, outside: Floats, partial: Callable[[], Candidate | None]
+    ) -> tuple[Floats, float] | None:
+        """`w` and `c` of the bounds; None if some play never stops, or if floats cannot tell.
+
+        `outside` are the lengths of plays from the nodes outside the part.
+        """
+        if not self.stops.all():
+            return None
+        plays = operator.plays()
+        w = outside.copy()
+        moves = np.full(len(w), -1, dtype=np.int64)
+        # After k sweeps w counts the first k nodes of a play or so, and c is the smallest chance to be
+        # through with it by then.  The quotient w / c makes the bounds, and it hardly depends on k.
+        limit = 16
+        while True:
+            settled = self.settle(plays, w, moves, (0.1, 8 * 2.0**-52), partial, limit)
+            most, _, _ = measure(plays, self.order, w, w, moves)
+            if most <= 0.98 and w.min() >= 0:
+                return w, 1 - most
+            if settled or limit >= self.max_sweeps:
+                self.gave_up = not settled
+                return None
+            limit = min(4 * limit, self.max_sweeps)
+
+
+def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
+    everywhere = np.ones(problem.n_nodes, dtype=np.bool_)
+    blocks = _Blocks(problem, run, max_sweeps, problem.weight > 0, everywhere)
+    operator = bellman(problem)
+    value = np.zeros(problem.n_nodes)
+    policy = np.full(problem.n_nodes, -1, dtype=np.int64)
+    play: tuple[Floats, float] | None = None
+
+    def propose() -> tuple[Candidate, float]:
+        """The candidate now, and the share of its width that is due to rounding."""
+        greedy = policy.copy()
+        most, least, noise = measure(operator, blocks.order, value, value, greedy)
+        if play is None:
+            # Ties matter here: the greedy policy only fills in what no sweep has reached.
+            chosen = np.where(policy < 0, greedy, policy)
+            return Candidate(value, chosen, blocks.sweeps), 0.0
+        gap = max(most, -least)
+        error = gap / play[1] * play[0]
+        return _bounded(problem, value, greedy, error, blocks.sweeps), noise / gap if gap > 0 else 0.0
+
+    def partial() -> Candidate:
+        return propose()[0]
+
+    play = blocks.longest_play(operator, np.zeros(problem.n_nodes), partial)
+    if play is None:
+        settled = blocks.settle(operator, value, policy, (1e-4 * run.tolerance,) * 2, partial, max_sweeps)
+        return _judged(partial(), run, settled=settled and not blocks.gave_up)
+    aim = run.tolerance * play[1] / (4 * max(1.0, float(play[0].max())))
+    while True:
+        settled = blocks.settle(operator, value, policy, (aim, aim), partial, max_sweeps)
+        candidate, rounding = propose()
+        width = _width(candidate)
+        # Below 1e-17 only rounding moves the values.
+        if width <= run.tolerance or rounding > 1 / 3 or not settled or aim < 1e-17:
+            # No number of sweeps reaches a tolerance that is finer than the rounding alone.
+            return _judged(candidate, run, settled=settled or rounding * width > run.tolerance)
+        aim *= min(0.5, 0.5 * run.tolerance / width)
+
+
+def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
+    from mdpdice.numerics import kernels
+
+    horizon = problem.horizon or 0
+    chance, ends = problem.kind == Kind.CHANCE, problem.kind == Kind.END
+    # Within one stage only chance nodes read each other; the decisions they lead to are known before.
+    blocks = _Blocks(problem, run, max_sweeps, (problem.weight > 0) & chance[problem.source], chance)
+    decisions = unsigned(np.flatnonzero(problem.decides))
+    operator = bellman(problem)
+    value = np.zeros((horizon + 1, problem.n_nodes))
+    value[:, ends] = problem.payoff[ends]
+    policy = np.full((horizon + 1, problem.n_nodes), -1, dtype=np.int64)
+    error = np.zeros_like(value)
+
+    def partial() -> None:
+        """Nothing: the stages that were asked for are the ones not yet there."""
+
+    play = blocks.longest_play(operator, problem.decides.astype(np.float64), partial)
+    aim = 1e-4 * run.tolerance
+    if play is not None:
+        aim = run.tolerance * play[1] / (4 * (horizon + 1) * max(1.0, float(play[0].max())))
+    settled = not blocks.gave_up
+    carried = 0.0
+    for k in range(horizon + 1):
+        before = value[max(k - 1, 0)]
+        if k > 0:
+            kernels.backup(*operator.edges, decisions, before, value[k], policy[k])
+        settled &= blocks.settle(operator, value[k], policy[k], (aim, aim), partial, max_sweeps)
+        if play is not None:
+            # The stage before is off by at most `carried`, which the stage passes on but never enlarges.
+            most, least, _ = measure(operator, blocks.order, value[k], value[k], policy[k])
+            if k > 0:
+                later, sooner, _ = measure(operator, decisions, before, value[k], policy[k])
+                most, least = max(most, later), min(least, sooner)
+            error[k, ~ends] = (carried + max(0.0, most, -least) / play[1] * play[0])[~ends]
+            carried = float(error[k].max())
+        run.tell("solve", done=k, total=horizon)
+    if play is None:
+        return _judged(Candidate(value, policy, blocks.sweeps), run, settled=settled)
+    return _judged(_bounded(problem, value, policy, error, blocks.sweeps), run, settled=settled)
+
+
+def measure(
+    operator: Operator, nodes: NDArray[np.uint64], source: Floats, value: Floats, policy: Ints
+) -> tuple[float, float, float]:
+    """Distance of `value` from the backup of `source`: see `kernels.measure`."""
+    from mdpdice.numerics import kernels
+
+    return kernels.measure(*operator.edges, nodes, source, value, policy)
+
+
+def _bounded(problem: Network, value: Floats, policy: Ints, error: Floats, sweeps: int) -> Candidate:
+    if problem.exact_payoffs:
+        # Those payoffs are rounded, and every value is off by no more than they are.
+        error = error + 2.0**-53 * float(np.abs(problem.payoff).max())
+    bounds = {"lower": value - SLACK * error, "upper": value + SLACK * error}
+    return Candidate(value, policy, sweeps, bounds)
+
+
+def _width(candidate: Candidate) -> float:
+    """Largest distance between the bounds, relative to ``max(1, |v|)``."""
+    width = candidate.details["upper"] - candidate.details["lower"]
+    return float(np.max(width / np.maximum(1.0, np.abs(candidate.value))))
+
+
+def _judged(candidate: Candidate, run: Run, *, settled: bool) -> Candidate:
+    if settled or run.on_limit == "partial":
+        return candidate
+    width = np.inf
+    if candidate.details:
+        width = float(np.max(candidate.details["upper"] - candidate.details["lower"]))
+    msg = (
+        f"value iteration was not done after {candidate.iterations:,} sweeps, its bounds {width:.3g} apart; "
+        "raise max_sweeps, ask for a larger tolerance, or use solver='linear-programming'"
+    )
+    raise NotConvergedError(msg, iterations=candidate.iterations, width=width, partial=candidate)
