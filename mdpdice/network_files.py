@@ -33,7 +33,7 @@ from mdpdice.game import Game
 from mdpdice.network import Kind, Network, exact_text
 from mdpdice.statetext import decode, encode, named_classes
 
-__all__ = ["read_network", "write_network"]
+__all__ = ["rational", "read_network", "write_network"]
 
 FORMAT = "mdpdice-network"
 VERSION = 1
@@ -217,13 +217,13 @@ class _File(Archive):
             header["warnings"] = tuple(header["warnings"])
         for key in ("discount", "total"):
             with self.part(key):
-                header[key] = _rational(header[key])
+                header[key] = rational(header[key])
         for key in ("exact_rewards", "exact_payoffs"):
             with self.part(key):
-                header[key] = {int(at): _rational(text) for at, text in header[key].items()}
+                header[key] = {int(at): rational(text) for at, text in header[key].items()}
         with self.part("exact_numerators"):
             if header["exact_numerators"] is not None:
-                numbers = [_rational(text) for text in header["exact_numerators"]]
+                numbers = [rational(text) for text in header["exact_numerators"]]
                 header["exact_numerators"] = [x.numerator if x.denominator == 1 else x for x in numbers]
         return header
 
@@ -289,7 +289,7 @@ def _quotients(network: Network) -> NDArray[np.float64]:
 _HEX_NUMBER = re.compile(r"-?[0-9a-f]+(/[0-9a-f]+)?")
 
 
-def _rational(text: str) -> Fraction:
+def rational(text: str) -> Fraction:
     """The number of `mdpdice.network.exact_text`."""
     if not _HEX_NUMBER.fullmatch(text):
         msg = f"{text[:40]!r} is not a hexadecimal fraction"

@@ -7,6 +7,7 @@ row per stage, and row ``k`` belongs to ``k`` decisions left.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
@@ -238,6 +239,27 @@ class Policy:
         how = "randomised, " if self.randomised else ""
         stages = f" in {len(self.choice)} stages" if self.staged else ""
         return f"<Policy: {how}{decisions:,} decisions{stages}>"
+
+    # --- files --------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy to a file; see `mdpdice.policy_files`."""
+        from mdpdice.policy_files import save_policy
+
+        save_policy(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], network: Network) -> Policy:
+        """Read a policy of `network` from a file.
+
+        Raises
+        ------
+        CorruptFileError
+            The file is damaged, or belongs to another network.
+        """
+        from mdpdice.policy_files import load_policy
+
+        return load_policy(path, network)
 
 
 # One row of a policy: its edges, and the weights of the edges where the choice is random.

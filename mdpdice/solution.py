@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from mdpdice.errors import GameError, HorizonRangeError, NotCertifiedError
 from mdpdice.network import Floats, Ints, Kind, Network
+
+if TYPE_CHECKING:
+    from mdpdice.game import Game
+    from mdpdice.objectives import Objective
 
 __all__ = ["Solution", "Status"]
 
@@ -179,6 +184,48 @@ class Solution:
         if net.sign[edge] < 0:
             value = float(net.total) - value
         return float(net.reward[edge]) + (float(net.discount) if net.step[edge] else 1.0) * value
+
+    # --- files --------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the solution to a file, which is replaced at once or not at all.
+
+        Parameters
+        ----------
+        path : path
+            By custom it ends in ``.npz``.
+        """
+        from mdpdice.solution_files import save_solution
+
+        save_solution(self, path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        game: Game[Any, Any] | Network,
+        objective: Objective | None = None,
+        *,
+        horizon: int | None = None,
+        epsilon: float = 1e-6,
+    ) -> Solution:
+        """Read a solution and certify it again, for the game and objective that it answers.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        game, objective, horizon, epsilon
+            As they were given to `mdpdice.solve`.
+
+        Raises
+        ------
+        CorruptFileError
+            The file is damaged, answers another problem, or holds something that is no answer.
+        """
+        from mdpdice.solution_files import load_solution
+
+        return load_solution(path, game, objective, horizon=horizon, epsilon=epsilon)
 
     # --- look-ups -----------------------------------------------------------
 

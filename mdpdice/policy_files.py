@@ -1,0 +1,97 @@
+"""Policies as files: sealed archives (`mdpdice.archives`) that belong to one network.
+
+A file holds the chosen edges, the weights of a randomised policy, and the digest of the
+network.  States and actions are not stored: whoever reads the file has the network, or
+the game that it is explored from, and edges are numbers in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.archives import Archive, text_member, write_archive
+from mdpdice.network import Network, exact_text
+from mdpdice.network_files import rational
+from mdpdice.policies import Policy
+
+__all__ = ["load_policy", "read_header", "save_policy"]
+
+FORMAT = "mdpdice-policy"
+VERSION = 1
+_DTYPES = {"header": ("|u1",), "choice": ("<i8",), "weight": ("<i8", "<f8")}
+_HEADER = {
+    "format": str,
+    "version": int,
+    "digest": str,
+    "randomised": bool,
+    "exact_weights": (list, type(None)),
+}
+
+
+def save_policy(policy: Policy, path: str | os.PathLike[str]) -> None:
+    """Write a policy to a file, which is replaced at once or not at all."""
+    weight = policy.weight
+    exact = weight is not None and weight.dtype == object
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "digest": policy.network.digest,
+        "randomised": policy.randomised,
+        "exact_weights": [exact_text(x) for x in weight.ravel().tolist()]
+        if weight is not None and exact
+        else None,
+    }
+    members: dict[str, NDArray[Any]] = {
+        "header": text_member(header),
+        "choice": policy.choice,
+        "weight": np.zeros(0) if weight is None or exact else weight,
+    }
+    write_archive(path, members)
+
+
+def load_policy(path: str | os.PathLike[str], network: Network) -> Policy:
+    """Read a policy of a network.
+
+    Raises
+    ------
+    CorruptFileError
+        The file is damaged, is not such a file, or belongs to another network.
+    """
+    file = Archive(os.fspath(path), _DTYPES, "write it again with Policy.save", dimensions=2)
+    members = file.read()
+    header = read_header(file, members, FORMAT, VERSION, _HEADER)
+    if header["digest"] != network.digest:
+        raise file.corrupt("digest", "it belongs to another network; Policy.on carries a policy over")
+    weight: NDArray[Any] | None = members["weight"]
+    with file.part("exact_weights"):
+        if header["exact_weights"] is not None:
+            numbers = [rational(text) for text in header["exact_weights"]]
+            weight = np.array([*numbers, None], dtype=object)[:-1]
+            if members["choice"].ndim == 2:
+                weight = weight.reshape(-1, network.n_edges)
+    if not header["randomised"]:
+        weight = None
+    with file.part("policy"):
+        return Policy(network, members["choice"], weight)
+
+
+def read_header(
+    file: Archive, members: Mapping[str, NDArray[Any]], form: str, version: int, entries: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The header of an archive, with entries of the right types."""
+    with file.part("header"):
+        header = json.loads(members["header"].tobytes())
+        if not isinstance(header, dict) or (header.get("format"), header.get("version")) != (form, version):
+            raise file.corrupt("header", f"it is not {form} version {version}")
+        if set(header) != set(entries):
+            raise file.corrupt("header", f"its entries are not {', '.join(sorted(entries))}")
+    for key, kinds in entries.items():
+        if type(header[key]) not in (kinds if isinstance(kinds, tuple) else (kinds,)):
+            raise file.corrupt(key, f"{header[key]!r}")
+    return header

@@ -1,0 +1,189 @@
+"""Solutions as files: sealed archives (`mdpdice.archives`) that are certified again when they are read.
+
+A file holds the values and the policy, and which problem they answer; it is no proof.
+Whoever reads it gives the game (and the objective) again.  The problem is made anew and
+compared by its digest, the answer is carried down to the canonical problem, and from
+there it takes the way of any answer that a back-end proposes: it is certified, or it
+comes out as uncertified, whatever the file claims.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from typing import Any, ClassVar, TypeVar, cast
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.archives import Archive, text_member, write_archive
+from mdpdice.backend import Candidate, Feature, Run, Solver
+from mdpdice.errors import PluginError
+from mdpdice.game import Game
+from mdpdice.lowerings import Lowering
+from mdpdice.network import Floats, Ints, Kind, Network
+from mdpdice.objectives import Objective
+from mdpdice.policy_files import read_header
+from mdpdice.solution import Solution, Status
+from mdpdice.solving import prepare, solve_problem
+
+__all__ = ["load_solution", "save_solution"]
+
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+
+FORMAT = "mdpdice-solution"
+VERSION = 1
+_DTYPES = {"header": ("|u1",), "values": ("<f8",), "policy": ("<i8",)}
+_HEADER = {
+    "format": str,
+    "version": int,
+    "digest": str,
+    "sense": str,
+    "status": str,
+    "reason": str,
+    "solver": str,
+    "iterations": int,
+    "seconds": float,
+    "mdpdice": str,
+}
+
+
+def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
+    """Write a solution to a file, which is replaced at once or not at all."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "digest": solution.digest,
+        "sense": solution.sense,
+        "status": solution.status.value,
+        "reason": solution.reason,
+        "solver": solution.solver,
+        "iterations": int(solution.iterations),
+        "seconds": float(solution.seconds),
+        "mdpdice": solution.version,
+    }
+    members: dict[str, NDArray[Any]] = {
+        "header": text_member(header),
+        "values": solution.values,
+        "policy": solution.policy,
+    }
+    write_archive(path, members)
+
+
+def load_solution(
+    path: str | os.PathLike[str],
+    game: Game[S, A] | Network,
+    objective: Objective | None = None,
+    *,
+    horizon: int | None = None,
+    epsilon: float = 1e-6,
+    max_states: int = 10_000_000,
+) -> Solution:
+    """Read a solution and certify it again.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    game, objective, horizon, epsilon, max_states
+        As they were given to `mdpdice.solve`.
+
+    Returns
+    -------
+    Solution
+        CERTIFIED if the values and the policy in the file are confirmed, whatever
+        the file says; exact solutions come as certified ones.
+
+    Raises
+    ------
+    CorruptFileError
+        The file is damaged, is not such a file, answers another problem, or holds
+        something that is no answer.
+    """
+    problem = prepare(game, objective, horizon=horizon, max_states=max_states)
+    file = Archive(os.fspath(path), _DTYPES, "write it again with Solution.save", dimensions=2)
+    members = file.read()
+    header = read_header(file, members, FORMAT, VERSION, _HEADER)
+    if header["digest"] != problem.network.digest:
+        raise file.corrupt("digest", "it answers another game, objective or horizon")
+    if header["sense"] != problem.sense:
+        raise file.corrupt("sense", f"it is about {header['sense']}, not {problem.sense}; give the objective")
+    with file.part("status"):
+        claimed = Status(header["status"])
+    value, policy = members["values"], members["policy"]
+    net = problem.network
+    shape = (net.n_nodes,) if net.horizon is None else (net.horizon + 1, net.n_nodes)
+    for name, array in (("values", value), ("policy", policy)):
+        if array.shape != shape:
+            raise file.corrupt(name, f"it has shape {array.shape}, not {shape}")
+    if (policy < -1).any() or (policy >= net.n_edges).any():
+        raise file.corrupt("policy", "it takes edges that there are not")
+    lowered, below, before = value, policy, net
+    for lowering in problem.lowerings:
+        lowered, below = _carried_down(lowering, before, lowered, below)
+        before = lowering.network
+    details: dict[str, Any] = {"stopped": True} if claimed is Status.PARTIAL else {}
+    stored = _Stored(header["solver"], Candidate(lowered, below, header["iterations"], details))
+    try:
+        # Its name is that of an object, not of a class, which is all that the protocol objects to.
+        found = solve_problem(problem, cast("Solver", stored), Run(), epsilon)
+    except PluginError as error:
+        raise file.corrupt("answer", error.message) from error
+    # Values that no canonical value stands for, such as infinite ones, were not looked at so far.
+    with np.errstate(invalid="ignore"):
+        off = np.abs(found.values - value) > 1e-14 * np.maximum(1.0, np.abs(value))
+    if (off | (np.isnan(found.values - value) & (found.values != value))).any():
+        raise file.corrupt(
+            "values", "they contradict each other, or what the graph says about infinite values"
+        )
+    status, reason = found.status, found.reason
+    if claimed is Status.ESTIMATE or (status is Status.UNCERTIFIED and claimed is Status.PARTIAL):
+        status = claimed
+    if status is Status.UNCERTIFIED and claimed in (Status.CERTIFIED, Status.EXACT):
+        reason = f"the file says {claimed.value}, but {reason}"
+    return attrs.evolve(
+        found, status=status, reason=reason, seconds=header["seconds"], version=header["mdpdice"]
+    )
+
+
+@attrs.frozen
+class _Stored:
+    """A back-end that remembers its answer."""
+
+    name: str
+    candidate: Candidate
+    features: ClassVar[frozenset[Feature]] = frozenset(Feature)
+
+    @classmethod
+    def available(cls) -> bool:
+        return True
+
+    def solve(self, problem: Network, run: Run) -> Candidate:
+        return self.candidate
+
+
+def _carried_down(lowering: Lowering, before: Network, value: Floats, policy: Ints) -> tuple[Floats, Ints]:
+    """What a value and a policy are in the simpler network of a reduction."""
+    net = lowering.network
+    shape = (*value.shape[:-1], net.n_nodes)
+    # Nodes that stand for none, such as the end where play stays for ever, keep their payoff.
+    lowered = np.broadcast_to(net.payoff, shape).copy()
+    # Written back to front, so that the first of several merged nodes is the one that counts.
+    nodes = np.flatnonzero(lowering.node >= 0)[::-1]
+    lowered[..., lowering.node[nodes]] = (value[..., nodes] - lowering.shift) * lowering.scale
+    lowered = np.where(net.kind == Kind.END, net.payoff, lowered)
+    chosen = np.full(shape, -1)
+    # An edge is taken where its original was; a new edge, which stands for none, if nothing else is.
+    decided = np.flatnonzero(net.decides[net.source])[::-1]
+    original = lowering.edge[decided]
+    real = original >= 0
+    chosen[..., net.source[decided[~real]]] = decided[~real]
+    decided, original = decided[real], original[real]
+    taken = policy[..., before.source[original]] == original
+    for row, used in zip(chosen.reshape(-1, net.n_nodes), taken.reshape(-1, len(decided)), strict=True):
+        row[net.source[decided[used]]] = decided[used]
+    if value.ndim == 2:
+        chosen[0] = -1
+    return lowered, chosen
