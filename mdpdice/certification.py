@@ -18,12 +18,17 @@ from mdpdice import checking, checking_infinite
 from mdpdice.lowerings import Lowering
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
+from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, unsigned
 
 __all__ = ["Verdict", "certify", "check_infinities"]
 
 EDGES_LIMIT = 2_000_000_000
 """Edges that may be read in search of bounds, a few seconds; slow chains need more and stay uncertified."""
+SWEEPS = 300
+"""Sweeps over a cyclic component before policies are iterated instead."""
+POLICIES = 30
+"""Policies that are tried."""
 SWEEP_COST = 20_000
 """What starting a sweep costs, in edges."""
 
@@ -295,6 +300,7 @@ def _add_up(
     order, ptr, cyclic = parts
     budget = EDGES_LIMIT
     start = 0
+    settled = True
     for c in np.flatnonzero(cyclic).tolist():
         # Everything between two cyclic components is acyclic: one sweep.
         between = order[start : ptr[c]]
@@ -302,19 +308,60 @@ def _add_up(
         block = order[ptr[c] : ptr[c + 1]]
         start = int(ptr[c + 1])
         size = int(degree[block].sum()) + SWEEP_COST
-        while budget > 0:
+        for _ in range(SWEEPS):
             previous = excess[block].copy()
             _sweep(operator, block, excess, excess)
             budget -= size
             # The sum grows from below; the costs hold this much more than they need.
             if not (excess[block] - previous > 0.4 * room).any():
                 break
+            if budget < 0:
+                return
+        else:
+            settled = False
     rest = order[start:]
     _sweep(operator, rest[wanted[rest]], excess, excess)
+    if not settled and (wanted | (operator.kind == Kind.END)).all():
+        _iterate_policies(operator, order, room, excess)
 
 
-def _sweep(operator: Operator, nodes: Ints, source: Floats, target: Floats) -> None:
+def _iterate_policies(operator: Operator, order: Ints, room: float, excess: Floats) -> None:
+    """Finish a sum that sweeps approach too slowly, by policy iteration."""
+    indptr = operator.indptr.astype(np.int64)
+    decides = (operator.kind == Kind.MAX) | (operator.kind == Kind.MIN)
+    source = np.repeat(np.arange(len(excess)), indptr[1:] - indptr[:-1])
+    chance_edge = ~decides[source]
+    policy = np.full(len(excess), -1)
+    found = excess.copy()
+    _sweep(operator, order, found, found, policy)
+    for _ in range(POLICIES):
+        taken = chance_edge.copy()
+        taken[policy[decides]] = True
+        edges = np.flatnonzero(taken)
+        base = operator.base.copy()
+        base[decides] = operator.gain[policy[decides]]
+        chain = Operator(
+            np.where(operator.kind == Kind.END, Kind.END, Kind.CHANCE).astype(np.uint8),
+            unsigned(np.concatenate(([0], np.cumsum(np.bincount(source[edges], minlength=len(excess)))))),
+            operator.dst[edges],
+            np.zeros(len(edges)),
+            operator.coef[edges],
+            base,
+        )
+        found = solve_chain(chain)
+        if not (np.isfinite(found) & (found >= 0)).all():
+            return
+        excess[:] = found
+        _sweep(operator, order, found, found, policy)
+        if not (found - excess > 0.4 * room).any():
+            return
+
+
+def _sweep(
+    operator: Operator, nodes: Ints, source: Floats, target: Floats, policy: Ints | None = None
+) -> None:
     from mdpdice.numerics import kernels
 
-    policy = np.full(len(target), -1, dtype=np.int64)
+    if policy is None:
+        policy = np.full(len(target), -1, dtype=np.int64)
     kernels.backup(*operator.edges, unsigned(nodes), source, target, policy)

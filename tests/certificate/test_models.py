@@ -1,0 +1,118 @@
+"""External models: every property, every state, every float back-end, against exact reference values."""
+
+from __future__ import annotations
+
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+
+import models
+import pytest
+
+from mdpdice import Candidate, Network, Run, Status, load_solver
+from mdpdice.errors import NotConvergedError, UnsupportedError
+from mdpdice.solving import choose, prepare, solve_problem
+
+REFUSALS = tomllib.loads(
+    (Path(__file__).parent.parent / "expected_refusals.toml").read_text(encoding="utf-8")
+)
+FLOAT_SOLVERS = ["backward-induction", "linear-programming", "value-iteration"]
+EPSILON = 1e-6
+
+
+def solve_case(case: models.Case, solver: str):
+    problem = prepare(case.network, case.objective)
+    backend = choose(problem, solver)
+    if problem.needs() - backend.features:
+        raise UnsupportedError("lacks a feature")
+    return solve_problem(problem, backend, Run(tolerance=EPSILON / 100), EPSILON)
+
+
+def wrong_states(case: models.Case, lower, upper) -> list[int]:
+    """States whose exact value is not in its interval; floats are compared as the rationals that they are."""
+    bad = []
+    for state, exact in enumerate(case.exact):
+        low, high = float(lower[state]), float(upper[state])
+        if isinstance(exact, float):
+            inside = low == high == exact
+        else:
+            inside = (low == float("-inf") or Fraction(low) <= exact) and (
+                high == float("inf") or exact <= Fraction(high)
+            )
+        if not inside:
+            bad.append(state)
+    return bad
+
+
+def test_the_collection_is_whole() -> None:
+    cases = [models.load(name) for name in models.names()]
+    assert len({case.name.split("/")[0] for case in cases}) == 17
+    assert len(cases) == 37
+    by_model = {case.name.split("/")[0]: len(case.exact) for case in cases}
+    assert sum(by_model.values()) >= 5564
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_interval_contains_the_exact_value(name: str) -> None:
+    case = models.load(name)
+    certified = 0
+    for solver in FLOAT_SOLVERS:
+        expected = REFUSALS.get(name, {}).get(solver)
+        try:
+            solution = solve_case(case, solver)
+        except UnsupportedError:
+            continue
+        except NotConvergedError:
+            assert expected is not None, f"{solver} did not converge"
+            continue
+        lower, upper = case.row(solution.lowers), case.row(solution.uppers)
+        assert wrong_states(case, lower, upper) == []
+        if solution.status is Status.CERTIFIED:
+            certified += 1
+        else:
+            assert expected is not None, f"{solver}: {solution.reason}"
+    assert certified > 0 or name in REFUSALS
+
+
+def test_refusals_are_few_and_of_the_hard_models_only() -> None:
+    pairs = [(name, solver) for name, solvers in REFUSALS.items() for solver in solvers]
+    assert all(name.startswith("qvbs_haddad-monmege") for name, _ in pairs)
+    assert len(pairs) <= 0.1 * len(models.names()) * len(FLOAT_SOLVERS)
+
+
+def test_an_interval_that_misses_is_noticed() -> None:
+    case = models.load("gym_frozenlake4x4/2")
+    solution = solve_case(case, "value-iteration")
+    shifted = case.row(solution.lowers) + 1e-3, case.row(solution.uppers) + 1e-3
+    assert len(wrong_states(case, *shifted)) > 10
+
+
+def test_the_liars_of_haddad_and_monmege_are_not_believed() -> None:
+    """Plain value iteration and an LP answer far from 7/10 there, with a tiny residual; neither may pass."""
+    case = models.load("qvbs_haddad-monmege_N100/0")
+    problem = prepare(case.network, case.objective)
+
+    class Plain:
+        name = "plain"
+        features = load_solver("value-iteration").features
+
+        @classmethod
+        def available(cls) -> bool:
+            return True
+
+        def solve(self, problem: Network, run: Run) -> Candidate:
+            import numpy as np
+
+            value = np.where(problem.kind == 0, problem.payoff, 0.0)
+            starts = problem.indptr[:-1]
+            for _ in range(200):
+                edges = problem.reward + value[problem.dst]
+                mean = np.add.reduceat(np.append(edges * problem.weight, 0.0), starts)
+                best = np.maximum.reduceat(np.append(edges, -np.inf), starts)
+                value = np.where(problem.kind == 3, mean, np.where(problem.kind == 1, best, problem.payoff))
+            first = np.where(problem.decides, starts, -1)
+            return Candidate(value, first)
+
+    solution = solve_problem(problem, Plain(), Run(), EPSILON)
+    assert solution.status is Status.UNCERTIFIED
+    assert abs(case.row(solution.values)[0] - 0.5) > 0.4 or not solution.proved
