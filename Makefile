@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+TESTS  ?= tests
 
 # For test-slow: where to look for a newer Python, and the second type checker (it brings its own node).
 PYTHON313 ?= $(shell for p in python3.13 $(HOME)/.pyenv/versions/3.13*/bin/python; do \
@@ -73,7 +74,7 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/sphinx-build -W -q -b doctest docs docs/_build/doctest
 
 unit: $(VENV)/.installed-dev
-	$(BIN)/pytest --cov --cov-report=term
+	$(BIN)/pytest --cov --cov-report=term $(TESTS)
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --quiet --fix-only .
@@ -87,11 +88,11 @@ define test_wheel
 	"$(1)" -m venv "$$scratch/venv" && \
 	"$$scratch/venv/bin/python" -m pip install -qq "$$(echo "$$scratch"/dist/*.whl)[dev,plot]" && \
 	"$$scratch/venv/bin/python" -m pip list 2>/dev/null | grep -i -E '^(mdpdice|numpy|pulp) ' && \
-	cd "$$scratch" && venv/bin/python -P -m pytest -p no:cacheprovider "$(CURDIR)/tests"
+	cd "$$scratch" && venv/bin/python -P -m pytest -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))
 endef
 
 test-slow: $(VENV)/.installed-dev
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m slow $(TESTS)
 	$(BIN)/python -m pip install -qq '$(PYRIGHT)'
 	$(BIN)/python .ci/link_tree.py
 	cd .typed && ../$(BIN)/pyright --pythonpath ../$(BIN)/python
