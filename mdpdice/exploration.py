@@ -51,6 +51,8 @@ _END = 1 << 40
 _CHANCE = 1 << 41
 _FLIP = 1 << 42
 _INDEX = _END - 1
+# Looking a member of an enum up takes longer than all else that is done for a small node.
+_END_KIND, _MAX_KIND, _MIN_KIND, _CHANCE_KIND = map(int, (Kind.END, Kind.MAX, Kind.MIN, Kind.CHANCE))
 _CHECK_EVERY = 1 << 15  # edges between two looks at the limits
 _EDGE_BYTES = 60
 _STATE_BYTES = 300
@@ -275,14 +277,14 @@ class _Explorer:
             self._write_decision(node)
         elif kind is Chance:
             keys, nums, rewards = self._lottery(node)
-            self._append(Kind.CHANCE, keys, nums, rewards)
+            self._append(_CHANCE_KIND, keys, nums, rewards)
         elif kind is End:
             self.payoffs[len(self.kinds)] = finite_number(node.payoff, "payoff")
-            self._append(Kind.END, [], [], None)
+            self._append(_END_KIND, [], [], None)
         elif kind is Go or kind is PassTo:
             key = self._edge(node)
             rewards = {0: finite_number(node.reward, "reward")} if node.reward != 0 else None
-            self._append(Kind.CHANCE, [key], [1], rewards)
+            self._append(_CHANCE_KIND, [key], [1], rewards)
         else:
             raise not_a_node_error(node)
 
@@ -295,7 +297,7 @@ class _Explorer:
         self.kinds.append(kind)
         self.degrees.append(len(keys))
         self.keys.extend(keys)
-        if kind == Kind.CHANCE:
+        if kind == _CHANCE_KIND:
             if type(self.nums) is not list and sum(nums) >= 1 << 63:
                 # Weights of 2^63 and more (many floats multiplied) need Python's integers from here on.
                 self.nums = self.nums.tolist()
@@ -360,10 +362,10 @@ class _Explorer:
             msg = "a decision without an available option; end the play here, or give it an option"
             raise DeadEndError(msg)
         self.actions.extend(actions)
-        self._append(Kind.MAX if node.player == 0 else Kind.MIN, keys, [], rewards)
+        self._append(_MAX_KIND if node.player == 0 else _MIN_KIND, keys, [], rewards)
         for row in pending:
             self.chance_row.append(len(self.kinds))
-            self._append(Kind.CHANCE, *row)
+            self._append(_CHANCE_KIND, *row)
 
     def _lottery(self, node: Chance[Any]) -> tuple[list[int], list[int], dict[int, Any] | None]:
         """Targets, integer weights and non-zero rewards of a chance node, merged."""
@@ -527,8 +529,9 @@ def _numbers(size: int, values: dict[int, Any]) -> tuple[Any, dict[int, Fraction
     result = np.zeros(size)
     exact = {}
     for at, value in values.items():
-        result[at] = float(value)
-        if type(value) is not float and Fraction(float(result[at])) != value:
+        result[at] = nearest = float(value)
+        # Python compares a float with an int or a Fraction exactly.
+        if nearest != value:
             exact[at] = Fraction(value)
     return result, exact
 

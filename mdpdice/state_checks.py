@@ -149,8 +149,13 @@ def hashing_error(error: Exception) -> GameError:
     return GameError(msg)
 
 
+_SAFE = 1 << 53
+
+
 def finite_number(value: Any, what: str) -> Any:
     """A finite int, float or Fraction, or an error."""
+    if type(value) is int and -_SAFE < value < _SAFE:
+        return value
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, numbers.Real):
