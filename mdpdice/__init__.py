@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from mdpdice.crosscheck import Report, cross_check
     from mdpdice.dice import d6, die, pool
     from mdpdice.dist import Dist, certainly, product, uniform
+    from mdpdice.distributions import Outcomes, outcomes
     from mdpdice.evaluation import Evaluation, evaluate
     from mdpdice.exploration import explore
     from mdpdice.game import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         Utility,
     )
     from mdpdice.policies import Policy
+    from mdpdice.simulation import Simulation, simulate
     from mdpdice.solution import Solution, Status
     from mdpdice.solving import solve
 
@@ -48,6 +50,7 @@ else:
         "mdpdice.crosscheck": ("Report", "cross_check"),
         "mdpdice.dice": ("d6", "die", "pool"),
         "mdpdice.dist": ("Dist", "certainly", "product", "uniform"),
+        "mdpdice.distributions": ("Outcomes", "outcomes"),
         "mdpdice.evaluation": ("Evaluation", "evaluate"),
         "mdpdice.exploration": ("explore",),
         "mdpdice.game": (
@@ -60,6 +63,7 @@ else:
             *("Reach", "Total", "UntilReward", "Utility"),
         ),
         "mdpdice.policies": ("Policy",),
+        "mdpdice.simulation": ("Simulation", "simulate"),
         "mdpdice.solution": ("Solution", "Status"),
         "mdpdice.solving": ("solve",),
     }
@@ -106,11 +110,13 @@ __all__ = [
     "Node",
     "Objective",
     "Option",
+    "Outcomes",
     "PayoffAtLeast",
     "Policy",
     "Reach",
     "Report",
     "Run",
+    "Simulation",
     "Solution",
     "Solver",
     "Status",
@@ -128,10 +134,12 @@ __all__ = [
     "explore",
     "go",
     "load_solver",
+    "outcomes",
     "pass_to",
     "pool",
     "product",
     "roll",
+    "simulate",
     "solve",
     "solver_names",
     "uniform",

@@ -1,0 +1,289 @@
+"""Simulation: many plays at once, on the arrays of a network.
+
+All plays of a batch move in step: one round draws an edge for every play that has not
+ended, by a guided search in the cumulative probabilities of its node.  Decisions are
+rows of the chain too (`mdpdice.chains`), so a round is a dozen operations on whole
+arrays, and a processor core makes some millions of moves a second.
+
+A simulation is an experiment: its mean comes with a standard error, which falls with
+the square root of the number of plays.  `mdpdice.evaluate` computes the same mean
+exactly; the two have nothing in common but the chain, so each is a test of the other.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
+
+import attrs
+import numpy as np
+
+from mdpdice.chains import Chain, induce, walk
+from mdpdice.errors import GameError, NotConvergedError, TotalRewardUndefinedError
+from mdpdice.exploration import explore
+from mdpdice.game import Game
+from mdpdice.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics import graph
+from mdpdice.policies import Policy
+
+__all__ = ["Simulation", "simulate"]
+
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+
+BATCH = 1 << 15
+"""Plays that move in step: enough to make numpy's overhead small, few enough for the cache."""
+NEGLIGIBLE = 2.0**-60
+"""A discounted play stops when what is still to come counts less than this."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class Simulation:
+    """What came out of some plays.
+
+    Parameters
+    ----------
+    totals : ndarray of float64, shape (plays,)
+        Total of every play, in payoff units, as the player sees it who moves first.
+    moves : int
+        Edges taken in all plays together.
+    seconds : float
+        Wall-clock time of the plays.
+    """
+
+    totals: Floats
+    moves: int
+    seconds: float
+
+    @property
+    def plays(self) -> int:
+        """Number of plays."""
+        return len(self.totals)
+
+    @property
+    def mean(self) -> float:
+        """Mean total."""
+        return float(self.totals.mean())
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the totals, with ``plays - 1`` in the denominator."""
+        return float(self.totals.std(ddof=1)) if self.plays > 1 else math.nan
+
+    @property
+    def standard_error(self) -> float:
+        """Standard deviation of the mean."""
+        return self.sd / math.sqrt(self.plays)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Confidence interval of the expected total, from the normal approximation.
+
+        Parameters
+        ----------
+        level : float
+            Chance that such an interval holds the expected total, in (0, 1).
+        """
+        if not 0 < level < 1:
+            msg = f"the level of a confidence interval is in (0, 1), not {level!r}"
+            raise GameError(msg, value=level)
+        reach = statistics.NormalDist().inv_cdf((1 + level) / 2) * self.standard_error
+        return self.mean - reach, self.mean + reach
+
+    def frequency(self, total: float) -> float:
+        """Share of the plays with exactly this total."""
+        return float((self.totals == total).mean())
+
+    def __repr__(self) -> str:
+        low, high = self.interval()
+        return f"<Simulation: {self.plays:,} plays, mean {self.mean:.6g}, 95% in [{low:.6g}, {high:.6g}]>"
+
+
+def simulate(
+    game: Game[S, A] | Network,
+    policies: Policy | Sequence[Policy],
+    n: int = 100_000,
+    seed: int | np.random.Generator | None = None,
+    *,
+    state: Hashable = None,
+    max_moves: int = 1_000_000,
+) -> Simulation:
+    """Play a game many times.
+
+    Parameters
+    ----------
+    game : Game or Network
+        What is played.
+    policies : Policy or sequence of two
+        One for all decisions, or one per player: the first belongs to the one who
+        moves first (with `pass_to`), or maximises (with MIN nodes).
+    n : int
+        Number of plays.
+    seed : int or numpy.random.Generator, optional
+        Equal seeds give equal plays.
+    state : hashable, optional
+        Where the plays start, by default at the start.
+    max_moves : int
+        Most edges taken in one play.
+
+    Raises
+    ------
+    TotalRewardUndefinedError
+        A play can collect or pay without end.
+    NotConvergedError
+        A play was not over after `max_moves` moves.
+
+    Examples
+    --------
+    >>> from mdpdice import Game, Policy, decide, end, explore, go, roll, d6
+    >>> pig = Game.of(start=0, node=lambda p: end(p) if p >= 100 else decide({
+    ...     "hold": end(p),
+    ...     "roll": roll(d6, lambda k: end() if k == 1 else go(p + k)),
+    ... }))
+    >>> network = explore(pig)
+    >>> hold_at_20 = Policy.of(network, lambda p: "hold" if p >= 20 else "roll")
+    >>> low, high = simulate(network, hold_at_20, 100_000, seed=1).interval()
+    >>> low < 8.1418 < high
+    True
+    """
+    if type(n) is not int or n < 1:
+        msg = f"the number of plays is a whole number of at least 1, not {n!r}"
+        raise GameError(msg, value=n)
+    network = explore(game) if isinstance(game, Game) else game
+    if not isinstance(network, Network):
+        msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
+        raise GameError(msg, value=game)
+    chain = induce(network, policies)
+    start = chain.network.start
+    if state is not None:
+        start += network.node_of(state) - network.start
+    table = _Table.of(chain, start)
+    generator = np.random.default_rng(seed)
+    began = time.perf_counter()
+    totals = np.empty(n)
+    moves = 0
+    for first in range(0, n, BATCH):
+        moves += table.play(start, totals[first : first + BATCH], generator, max_moves)
+    return Simulation(totals, moves, time.perf_counter() - began)
+
+
+@attrs.frozen(eq=False)
+class _Table:
+    """A chain, ready to be played.
+
+    Parameters
+    ----------
+    chain : Network
+        The chain.
+    over : ndarray of bool, shape (N,)
+        Nodes where a play is over: ends and closed sets without rewards.
+    payment : ndarray of float64, shape (N,)
+        What is paid there, less half of `total`: then it changes its sign with the side.
+    degree : ndarray of float64, shape (N,)
+        Number of edges.
+    below : ndarray of float64, shape (E,)
+        Probability of an edge and those before it at its node; 2 at the last one.
+    guide : ndarray of int64, shape (E,)
+        Where to start looking (see `_search_tables`).
+    """
+
+    chain: Network
+    over: Bools
+    payment: Floats
+    degree: Floats
+    below: Floats
+    guide: Ints
+
+    @classmethod
+    def of(cls, whole: Chain, start: int) -> _Table:
+        chain = whole.network
+        over = chain.kind == Kind.END
+        half = float(chain.total) / 2
+        payment = np.where(over, chain.payoff - half, 0.0)
+        if chain.discount == 1:
+            seen = walk(chain)
+            idle, gains, loses = seen.closed(seen.rewards(chain))
+            bad = np.flatnonzero((gains | loses) & graph.reachable(seen.indptr, seen.dst, [start]))
+            if len(bad):
+                msg = "a play can collect or pay without end; use a discount or a horizon"
+                raise TotalRewardUndefinedError(msg, state=whole.describe(int(bad[0]) % chain.n_nodes))
+            over = over | idle[: chain.n_nodes]
+        return cls(chain, over, payment, np.diff(chain.indptr).astype(np.float64), *_search_tables(chain))
+
+    def play(self, start: int, totals: Floats, generator: np.random.Generator, max_moves: int) -> int:
+        """Fill `totals` with the totals of so many plays; return the number of edges taken."""
+        chain = self.chain
+        flips, pays = bool((chain.sign < 0).any()), bool(chain.reward.any())
+        discount = float(chain.discount)
+        play = np.arange(len(totals))
+        node = np.full(len(totals), start)
+        side, factor, total = np.ones(len(totals)), np.ones(len(totals)), np.zeros(len(totals))
+        moves = 0
+        for _ in range(max_moves + 1):
+            over = self.over[node]
+            if discount < 1:
+                over |= factor < NEGLIGIBLE
+            if over.any():
+                last = node[over]
+                ends = total[over] + factor[over] * side[over] * self.payment[last]
+                totals[play[over]] = ends + float(chain.total) / 2
+                left = ~over
+                play, node, side, factor, total = (
+                    play[left],
+                    node[left],
+                    side[left],
+                    factor[left],
+                    total[left],
+                )
+            if len(node) == 0:
+                return moves
+            edge = self._draw(node, generator.random(len(node)))
+            moves += len(edge)
+            if pays:
+                total += factor * side * chain.reward[edge]
+            if discount < 1:
+                factor = np.where(chain.step[edge], factor * discount, factor)
+            if flips:
+                side = side * chain.sign[edge]
+            node = chain.dst[edge]
+        msg = f"{len(node):,} plays are not over after {max_moves:,} moves; raise max_moves, or use a horizon"
+        raise NotConvergedError(msg, iterations=max_moves, width=math.inf, limit=max_moves)
+
+    def _draw(self, node: Ints, number: Floats) -> Ints:
+        """Edge of every node whose interval of probabilities holds the number."""
+        edge = self.guide[self.chain.indptr[node] + (number * self.degree[node]).astype(np.int64)]
+        beyond = np.flatnonzero(number >= self.below[edge])
+        while len(beyond):
+            edge[beyond] += 1
+            beyond = beyond[number[beyond] >= self.below[edge[beyond]]]
+        return edge
+
+
+def _search_tables(chain: Network) -> tuple[Floats, Ints]:
+    """For every edge the probability of it and those before it, and where to start looking.
+
+    With ``k`` edges at a node, a number in ``[j/k, (j+1)/k)`` is looked for from the edge
+    ``guide[first + j]`` on; on average that is at most one edge too early.
+
+    References
+    ----------
+    H.-C. Chen and Y. Asau, "On generating random variates from an empirical distribution", AIIE
+    Transactions 6 (1974) 163-166.
+    """
+    below, guide = np.empty(chain.n_edges), np.empty(chain.n_edges, dtype=np.int64)
+    degree = np.diff(chain.indptr)
+    for size in np.unique(degree[degree > 0]).tolist():
+        # Sums are taken node by node: a running sum over all edges would round.
+        edges = chain.indptr[:-1][degree == size][:, None] + np.arange(size)
+        sums = np.cumsum(chain.weight[edges], axis=1)
+        sums /= sums[:, -1:]
+        row = np.arange(len(edges))[:, None]
+        # All rows in one search; the small number makes up for what adding the row rounds off.
+        wanted = row + np.arange(size) / size - 1e-9
+        found = np.searchsorted((row + np.minimum(sums, 1.0)).ravel(), wanted.ravel()).reshape(edges.shape)
+        guide[edges] = edges[:, :1] + np.maximum(found - row * size, 0)
+        sums[:, -1] = 2.0
+        below[edges] = sums
+    return below, guide
