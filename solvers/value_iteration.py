@@ -82,7 +82,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 
 BUDGET = 1 << 23
-"""Edges between two looks at the clock: less than a tenth of a second."""
+"""Work between two looks at the clock, in edges: less than a tenth of a second."""
 
 SLACK = 1.07
 """Widens the bounds a little, for the rounding of their own computation."""
@@ -205,7 +205,7 @@ class _Blocks:
         moves = np.full(len(w), -1, dtype=np.int64)
         # After k sweeps w counts the first k nodes of a play or so, and c is the smallest chance to be
         # through with it by then.  The quotient w / c makes the bounds, and it hardly depends on k.
-        limit = 16
+        limit = min(16, self.max_sweeps)
         while True:
             settled = self.settle(plays, w, moves, (0.1, 8 * 2.0**-52), partial, limit)
             most, _, _ = measure(plays, self.order, w, w, moves)

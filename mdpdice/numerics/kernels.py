@@ -476,7 +476,7 @@ def settle(
     anchor: Floats,
     drift: Floats,
 ) -> None:
-    """Solve component after component, the cyclic ones by Gauss-Seidel sweeps, until `budget` edges are spent.
+    """Solve component after component, the cyclic ones by Gauss-Seidel sweeps, until `budget` is spent.
 
     A cyclic component is settled when no value moved by more than ``absolute + relative |v|`` in a
     sweep, or by more than rounding; it is left unsettled after `limit` sweeps.
@@ -530,7 +530,8 @@ def settle(
             move = max(move, d)
             size = max(size, abs(x))
             excess = max(excess, d - relative * abs(x))
-            spent += np.int64(last - first)
+            spent += 4 + np.int64(last - first)
+        spent += 16
         at[1] += 1
         at[2] = max(at[2], at[1])
         if move < number[3]:
