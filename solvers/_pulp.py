@@ -24,6 +24,7 @@ import enum
 import os
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -39,8 +40,12 @@ from mdpdice.errors import PluginError, UnsupportedError
 
 __all__ = ["Answer", "Outcome", "Program", "require", "solve", "solver_version"]
 
-_HIGHS_TOLERANCE = 1e-9
-"""Feasibility tolerance asked of HiGHS; its default is 1e-7, the least it accepts is 1e-10."""
+_HIGHS_TRIALS = (("ipm", 1e-9), ("simplex", 1e-9), ("simplex", 1e-7))
+"""Methods of HiGHS with their feasibility tolerances, in the order tried.
+
+The interior point method may break down, or call a feasible program infeasible; only the simplex method is
+believed on that.  The last tolerance is HiGHS' default, for programs where the tighter one is out of reach.
+"""
 
 
 class Outcome(enum.Enum):
@@ -142,6 +147,7 @@ def solve(
     program: Program,
     solver: str = "HiGHS",
     *,
+    interior: bool = False,
     time_limit: float | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Answer:
@@ -153,10 +159,12 @@ def solve(
         The linear program.
     solver : str
         PuLP's name of the solver; see `require`.
+    interior : bool
+        Let HiGHS try its interior point method with crossover to a basis first.
     time_limit : float, optional
         Seconds after which the solver gives up.
     stop : callable
-        Asked at every simplex iteration whether to give up.  Only HiGHS asks;
+        Asked at every iteration whether to give up.  Only HiGHS asks;
         the other solvers are separate programs that can be killed.
 
     Raises
@@ -167,11 +175,22 @@ def solve(
     pulp = _pulp()
     problem, variables, rows = _build(pulp, program)
     watch = _Watch(stop)
-    answer = _run(pulp, problem, variables, rows, solver, time_limit, watch, tight=True)
-    if answer.outcome is Outcome.UNCLEAR and solver == "HiGHS":
-        # A basis may be optimal by HiGHS' own tolerance where the tighter one is out of its reach.
-        answer = _run(pulp, problem, variables, rows, solver, time_limit, watch, tight=False)
-    return answer
+    before = time.monotonic()
+    if solver != "HiGHS":
+        return _run(pulp, problem, variables, rows, _other(pulp, solver, time_limit))
+    iterations = 0
+    for method, tolerance in _HIGHS_TRIALS if interior else _HIGHS_TRIALS[1:]:
+        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - before))
+        answer = _run(pulp, problem, variables, rows, _highs(pulp, method, tolerance, left, watch))
+        iterations += answer.iterations
+        if watch.raised is not None:
+            raise watch.raised
+        decided = {Outcome.OPTIMAL, Outcome.STOPPED}
+        if method == "simplex":
+            decided |= {Outcome.INFEASIBLE, Outcome.UNBOUNDED}
+        if answer.outcome in decided:
+            break
+    return attrs.evolve(answer, iterations=iterations)
 
 
 def _build(pulp: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
@@ -219,28 +238,17 @@ class _Watch:
         into.user_interrupt = self.stopped
 
 
-def _run(
-    pulp: Any,
-    problem: Any,
-    variables: list[Any],
-    rows: list[Any],
-    solver: str,
-    time_limit: float | None,
-    watch: _Watch,
-    *,
-    tight: bool,
-) -> Answer:
+def _run(pulp: Any, problem: Any, variables: list[Any], rows: list[Any], solver: Any) -> Answer:
     try:
-        stats = problem.solve(_solver_object(pulp, solver, time_limit, watch, tight=tight))
+        stats = problem.solve(solver)
     except pulp.PulpSolverError as error:
-        msg = f"the linear programming solver {solver!r} failed: {error}"
-        raise PluginError(msg, name=solver, phase="solve") from error
-    if watch.raised is not None:
-        raise watch.raised
+        msg = f"the linear programming solver {solver.name!r} failed: {error}"
+        raise PluginError(msg, name=solver.name, phase="solve") from error
     iterations = 0
-    if solver == "HiGHS":
+    if solver.name == "HiGHS":
         outcome = _highs_outcome(problem.solverModel)
-        iterations = max(0, int(problem.solverModel.getInfo().simplex_iteration_count))
+        info = problem.solverModel.getInfo()
+        iterations = max(0, int(info.simplex_iteration_count)) + max(0, int(info.ipm_iteration_count))
     else:
         outcome = _outcome(pulp, problem, stats)
     if outcome is not Outcome.OPTIMAL:
@@ -252,27 +260,26 @@ def _run(
     return Answer(outcome, x, dual, iterations)
 
 
-def _solver_object(pulp: Any, solver: str, time_limit: float | None, watch: _Watch, *, tight: bool) -> Any:
-    options: dict[str, Any] = {"msg": False, "timeLimit": time_limit}
-    if solver != "HiGHS":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            return pulp.getSolver(solver, **options)
+def _other(pulp: Any, solver: str, time_limit: float | None) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return pulp.getSolver(solver, msg=False, timeLimit=time_limit)
+
+
+def _highs(pulp: Any, method: str, tolerance: float, time_limit: float | None, watch: _Watch) -> Any:
     import highspy
 
     _silence_highs(highspy)
     kinds = highspy.cb.HighsCallbackType
-    if tight:
-        options |= {
-            "primal_feasibility_tolerance": _HIGHS_TOLERANCE,
-            "dual_feasibility_tolerance": _HIGHS_TOLERANCE,
-        }
     return pulp.HiGHS(
+        msg=False,
         output_flag=False,
-        solver="simplex",  # a basis is wanted, not a point inside the optimal face
+        timeLimit=time_limit,
         callbackTuple=(watch, None),
-        callbacksToActivate=[kinds.kCallbackSimplexInterrupt],
-        **options,
+        callbacksToActivate=[kinds.kCallbackSimplexInterrupt, kinds.kCallbackIpmInterrupt],
+        solver=method,
+        primal_feasibility_tolerance=tolerance,
+        dual_feasibility_tolerance=tolerance,
     )
 
 
