@@ -399,8 +399,23 @@ def _float_probabilities(
             row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
             _row_sum(arrays, choice, row)
     scaled = np.where(defect > ROUNDING * width, total, 1.0)
-    repaired = {int(choice): float(total[choice] - 1) for choice in np.flatnonzero(defect)}
+    repaired = _defects(arrays, weight)
     return weight, weight / np.repeat(scaled, width), _repairs(arrays, repaired)
+
+
+def _defects(arrays: _Arrays, weight: NDArray[np.float64]) -> dict[int, float]:
+    """Exact sums of float rows, minus 1, where that is not 0; three times 1/3 is less than 1, though not in floats."""
+    if not len(weight):
+        return {}
+    # All but small probabilities are whole multiples of 2^-62, and a row of those adds up exactly.
+    scaled = weight * 2.0**62
+    units = scaled.astype(np.int64)
+    off = (np.add.reduceat(units, arrays.branch_ptr[:-1]) - (1 << 62)) / 2.0**62
+    small = np.unique(np.searchsorted(arrays.branch_ptr, np.flatnonzero(units != scaled), side="right") - 1)
+    for choice in small.tolist():
+        row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
+        off[choice] = math.fsum([*row, -1.0])
+    return {int(choice): float(off[choice]) for choice in np.flatnonzero(off)}
 
 
 def _repairs(arrays: _Arrays, repaired: dict[int, float]) -> tuple[str, ...]:
