@@ -93,7 +93,11 @@ def main() -> None:
         for name, value, residual in textbook(rungs):
             print(f"  {value:8.4f}  residual {residual:.0e}  {name}")
     print()
-    print("mdpdice, 10 rungs: ", solve(game(10)))
+    print("mdpdice, which certifies what it can:")
+    for rungs in (10, 20, 30, 60):
+        solution = solve(game(rungs), solver="value-iteration", on_limit="partial")
+        proved = f"in [{solution.lower():.6f}, {solution.upper():.6f}]"
+        print(f"  {rungs} rungs: about {solution.estimate():.6f}, {solution.status.value}, {proved}")
     print()
     print("60 rungs or a sure 0.6: the best is to play, for 0.7")
     report = tempted(60)
