@@ -110,7 +110,8 @@ def _zero_components(problem: Network) -> Ints:
     paying[problem.source[pays]] = True
     # A chance node that pays belongs to no such component: without its edges, nothing returns from it.
     keep = (problem.weight > 0) & ~pays & ~(chance & paying)[problem.source]
-    return graph.end_components(problem.indptr, problem.dst, chance, keep)
+    number: Ints = graph.end_components(problem.indptr, problem.dst, chance, keep)
+    return number
 
 
 @attrs.frozen(eq=False)
@@ -261,7 +262,9 @@ def _options(
     base: Floats,
 ) -> tuple[Ints, Ints, Matrix, Floats]:
     """Owner, edge, row and gain of every option that is not dominated by one with the same row."""
-    source, edge, target, coef, gain = (array[decides[edges[0]]] for array in edges)
+    mine = decides[edges[0]]
+    source, edge, target = edges[0][mine], edges[1][mine], edges[2][mine]
+    coef, gain = edges[3][mine], edges[4][mine]
     constant = np.diff(expand.indptr) == 0
     at = np.where(target < 0, -1, position[target])
     inside = at >= 0
@@ -297,8 +300,8 @@ def program(block: Block, form: str, gain: Floats) -> Program:
     equal = np.arange(rows) >= len(block.edge)
     ones = np.ones(n)
     if form == "primal":
-        return Program(False, ones, np.zeros(n, dtype=np.bool_), block.matrix, gain, equal)  # noqa: FBT003
-    return Program(True, gain, ~equal, block.matrix.T.tocsr(), ones, np.ones(n, dtype=np.bool_))  # noqa: FBT003
+        return Program(False, ones, np.zeros(n, dtype=np.bool_), block.matrix, gain, equal)
+    return Program(True, gain, ~equal, block.matrix.T.tocsr(), ones, np.ones(n, dtype=np.bool_))
 
 
 def choose(block: Block, flow: Floats, *, cyclic: bool) -> Ints | None:

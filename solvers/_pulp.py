@@ -38,7 +38,7 @@ from scipy.sparse import csr_array
 
 from mdpdice.errors import PluginError, UnsupportedError
 
-__all__ = ["Answer", "Outcome", "Program", "require", "solve", "solver_version"]
+__all__ = ["Answer", "Outcome", "Program", "available_solvers", "require", "solve", "solver_version"]
 
 _HIGHS_TRIALS = (("ipm", 1e-9), ("simplex", 1e-9), ("simplex", 1e-7))
 """Methods of HiGHS with their feasibility tolerances, in the order tried.
@@ -60,7 +60,7 @@ class Outcome(enum.Enum):
 
 @attrs.frozen(eq=False)
 class Program:
-    """A linear program: the best ``cost @ x`` subject to ``matrix @ x >= rhs``, ``x >= lower``.
+    """A linear program: the best ``cost @ x`` subject to ``matrix @ x >= rhs``.
 
     Parameters
     ----------
@@ -115,7 +115,8 @@ def _pulp() -> Any:
 
 
 @cache
-def _available() -> tuple[str, ...]:
+def available_solvers() -> tuple[str, ...]:
+    """PuLP's names of the solvers that can run here."""
     with warnings.catch_warnings():
         # PuLP 3.3 announces the end of its bundled CBC each time it is looked at.
         warnings.simplefilter("ignore")
@@ -130,10 +131,12 @@ def require(solver: str) -> None:
     UnsupportedError
         It has not; the message lists those that can run.
     """
-    if solver not in _available():
+    if solver not in available_solvers():
         known = solver in _pulp().listSolvers()
         what = "is known to PuLP but cannot run here" if known else "is not a solver of PuLP"
-        msg = f"{solver!r} {what}; available here: {', '.join(_available()) or 'none, install highspy'}"
+        msg = (
+            f"{solver!r} {what}; available here: {', '.join(available_solvers()) or 'none, install highspy'}"
+        )
         raise UnsupportedError(msg, value=solver)
 
 
@@ -194,7 +197,8 @@ def solve(
 
 
 def _build(pulp: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
-    expression = getattr(pulp.LpAffineExpression, "from_list", pulp.LpAffineExpression)
+    pulp4 = hasattr(pulp.LpAffineExpression, "from_list")
+    expression = pulp.LpAffineExpression.from_list if pulp4 else pulp.LpAffineExpression
     problem = pulp.LpProblem("mdp", pulp.LpMaximize if program.maximise else pulp.LpMinimize)
     # Zeros in front: PuLP 3.3 hands its variables to the solver in alphabetical order.
     digits = len(str(len(program.cost)))
@@ -202,22 +206,23 @@ def _build(pulp: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
         problem.add_variable(f"x{j:0{digits}}", 0 if bounded else None)
         for j, bounded in enumerate(program.nonnegative.tolist())
     ]
-    problem.setObjective(expression([(variables[j], program.cost[j].item()) for j in program.cost.nonzero()[0]]))
+    problem.setObjective(
+        expression([(variables[j], program.cost[j].item()) for j in program.cost.nonzero()[0]])
+    )
     ends = program.matrix.indptr.tolist()
     columns = [variables[j] for j in program.matrix.indices.tolist()]
     numbers = program.matrix.data.tolist()
-    pulp3 = hasattr(pulp, "LpConstraintVar")
     rows: list[Any] = []
     senses = [pulp.LpConstraintEQ if equal else pulp.LpConstraintGE for equal in program.equal.tolist()]
     for i, (sense, rhs) in enumerate(zip(senses, program.rhs.tolist(), strict=True)):
         pairs = list(zip(columns[ends[i] : ends[i + 1]], numbers[ends[i] : ends[i + 1]], strict=True))
-        if pulp3:
-            row = pulp.LpConstraint(expression(pairs), sense, f"r{i}", rhs)
-            problem.addConstraint(row)
-        else:
+        if pulp4:
             pending = expression(pairs, -rhs)
             pending.sense = sense
             row = problem.addConstraint(pending, f"r{i}")
+        else:
+            row = pulp.LpConstraint(expression(pairs), sense, f"r{i}", rhs)
+            problem.addConstraint(row)
         rows.append(row)
     return problem, variables, rows
 

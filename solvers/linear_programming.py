@@ -90,13 +90,13 @@ from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedErro
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.solvers import _blocks, _pulp
-from mdpdice.solvers._blocks import STAY, Block, Bools, Floats, Ints, View
+from mdpdice.solvers._blocks import STAY, Block, Floats, Ints, View
 from mdpdice.solvers._pulp import Outcome, Program
 
 __all__ = ["LinearProgramming"]
 
 INTERIOR = 500
-"""Variables from which the program of a cyclic component goes to an interior point method first.
+"""Variables of a cyclic component from which its program goes to an interior point method first.
 
 Random processes of 1,000 states took HiGHS' simplex 10 to 35 s and its interior point method 1 to 2 s.
 """
@@ -224,9 +224,9 @@ class _Solve:
         blocks = list(self.blocks())
         total = sum(len(nodes) for nodes, _ in blocks)
         done = 0
-        for nodes, cyclic in blocks:
+        for nodes, tangle in blocks:
             self.run.check()
-            self.solve_block(nodes, cyclic=cyclic)
+            self.solve_block(nodes, tangle)
             done += len(nodes)
             self.run.tell("solve", done=done, total=total)
         details: dict[str, Any] = {
@@ -239,54 +239,58 @@ class _Solve:
         value = self.view.sense * self.view.value + 0.0  # no negative zeros
         return Candidate(value, self.policy, iterations=self.iterations, details=details)
 
-    def blocks(self) -> Iterator[tuple[Ints, bool]]:
-        """Blocks of nodes, successors first, and whether a block has cycles."""
+    def blocks(self) -> Iterator[tuple[Ints, int]]:
+        """Blocks of nodes, successors first, each with the size of its largest cyclic component."""
         problem = self.problem
         possible = problem.weight > 0
         label, order, ptr = graph.ordered_components(problem.indptr, problem.dst, possible)
+        components = len(ptr) - 1
         cyclic = graph.cyclic_components(problem.indptr, problem.dst, label, possible)
-        # Most chance nodes are eliminated, but they cost some work as well.
+        # A chance node that only one edge enters is eliminated for sure.
+        shared = np.bincount(problem.dst[possible], minlength=problem.n_nodes) > 1
+        variable = problem.decides | (shared & (problem.kind == Kind.CHANCE))
+        tangle = np.where(cyclic, np.bincount(label, variable, minlength=components), 0).astype(np.int64)
+        self.require_size(label, tangle)
+        # Most shared chance nodes are eliminated too, but they cost some work.
         size = np.where(problem.decides, 4, np.where(problem.kind == Kind.CHANCE, 1, 0))[order]
         reached = np.concatenate(([0], np.cumsum(size)))[ptr]
-        full_size = 4 * min(self.method.block, self.method.max_size)
-        first, components = 0, len(ptr) - 1
+        first = 0
         while first < components:
-            full = int(np.searchsorted(reached, reached[first] + full_size, side="right")) - 1
+            full = int(np.searchsorted(reached, reached[first] + 4 * self.method.block, side="right")) - 1
             last = min(max(full, first + 1), components)
             nodes = order[ptr[first] : ptr[last]]
             nodes = nodes[np.isnan(self.view.value[nodes])]
             if len(nodes):
-                yield nodes, bool(cyclic[first:last].any())
+                yield nodes, int(tangle[first:last].max())
             first = last
 
-    def solve_block(self, nodes: Ints, *, cyclic: bool) -> None:
+    def require_size(self, label: Ints, tangle: Ints) -> None:
+        size, limit = int(tangle.max()), self.method.max_size
+        if size > limit:
+            node = int(np.flatnonzero(self.problem.decides & (label == int(tangle.argmax())))[0])
+            msg = (
+                f"states that can reach each other need a linear program of {size:,} variables, more than "
+                f"max_size={limit}; use solver='value-iteration', or raise max_size and be patient"
+            )
+            raise UnsupportedError(msg, state=self.problem.describe(node), value=size, limit=limit)
+
+    def solve_block(self, nodes: Ints, tangle: int) -> None:
         view = self.view
         block = _blocks.reduce_block(view, nodes)
         row, value = np.zeros(0, dtype=np.int64), np.zeros(0)
         if len(block.variables):
-            if cyclic:
-                self.require_size(block)
-            row, value = self.optimum(block, cyclic=cyclic)
+            row, value = self.optimum(block, tangle)
             chosen = row < len(block.edge)
-            for node, edge in zip(block.variables[chosen].tolist(), block.edge[row[chosen]].tolist(), strict=True):
+            pairs = zip(block.variables[chosen].tolist(), block.edge[row[chosen]].tolist(), strict=True)
+            for node, edge in pairs:
                 self.policy[node] = view.stay_edge(node) if edge == STAY else edge
         view.value[block.variables] = value
         view.value[block.rest] = block.expand @ value + block.base
         self.solved.append((block, row))
 
-    def require_size(self, block: Block) -> None:
-        size, limit = len(block.variables), self.method.max_size
-        if size > limit:
-            node = int(block.variables[0])
-            msg = (
-                f"a cyclic component needs a linear program of {size:,} variables, more than max_size={limit:,}; "
-                "use solver='value-iteration', or raise max_size (20,000 variables take about a minute)"
-            )
-            raise UnsupportedError(msg, state=self.problem.describe(node), value=size, limit=limit)
-
-    def optimum(self, block: Block, *, cyclic: bool) -> tuple[Ints, Floats]:
+    def optimum(self, block: Block, tangle: int) -> tuple[Ints, Floats]:
         """Rows of an optimal basis and the values of the variables."""
-        found = self.basis(block, block.gain, cyclic=cyclic)
+        found = self.basis(block, block.gain, tangle)
         if found is None:
             raise self.failure(block)
         row, value = found
@@ -299,7 +303,7 @@ class _Solve:
             gap = _blocks.excess(block, value)[0]
             gap[options:] = 0.0
             # Options far from being violated need no exact gap, and huge numbers would spoil the scaling.
-            found = self.basis(block, np.maximum(gap, -1e6 * gap.max()), cyclic=cyclic)
+            found = self.basis(block, np.maximum(gap, -1e6 * gap.max()), tangle)
             if found is None:
                 break
             better = self.worst(block, found[1])
@@ -315,13 +319,13 @@ class _Solve:
         options = len(block.edge)
         return max(0.0, float(np.max(gap[:options] - noise[:options], initial=0.0)))
 
-    def basis(self, block: Block, gain: Floats, *, cyclic: bool) -> tuple[Ints, Floats] | None:
+    def basis(self, block: Block, gain: Floats, tangle: int) -> tuple[Ints, Floats] | None:
         """Rows of the basis that the solver finds for the right-hand sides `gain`, and its value for the true ones."""
         largest = float(np.abs(gain).max())
         # A power of two changes no digit; at this size the solver's tolerance of 1e-9 is 12 digits.
         scale = 2.0 ** (10 - math.frexp(largest)[1]) if largest > 0 else 1.0
-        interior = cyclic and len(block.variables) >= INTERIOR
-        answer = self.run_program(_blocks.program(block, self.method.form, gain * scale), interior=interior)
+        program = _blocks.program(block, self.method.form, gain * scale)
+        answer = self.run_program(program, interior=tangle >= INTERIOR)
         if answer.outcome is not Outcome.OPTIMAL:
             return None
         if self.method.form == "dual":
@@ -331,7 +335,7 @@ class _Solve:
         else:
             # A solver without duals: by complementary slackness flow runs through tight rows only.
             flow = (block.matrix @ answer.x - gain * scale < 1e-6).astype(np.float64)
-        row = _blocks.choose(block, flow, cyclic=cyclic)
+        row = _blocks.choose(block, flow, cyclic=tangle > 0)
         value = None if row is None else _blocks.evaluate(block, row)
         return None if row is None or value is None else (row, value)
 
@@ -378,7 +382,9 @@ class _Solve:
         if ray is not None:
             node = int(np.concatenate((block.variables[block.owner], block.variables[block.chance]))[ray])
             action = problem.action_of(int(block.edge[ray])) if ray < len(block.edge) else None
-            msg = "the linear program is unbounded: an endless play through here collects rewards without bound"
+            msg = (
+                "the linear program is unbounded: an endless play through here collects rewards without bound"
+            )
             return LPUnboundedError(msg, state=problem.describe(node), action=action)
         everything = np.ones(block.matrix.shape[0], dtype=np.bool_)
         lost = np.flatnonzero(_blocks.stopping_rows(block, everything) < 0)
