@@ -19,11 +19,11 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import mdpdice
 from docutils import nodes
 from latex2mathml.converter import convert
-
 from sphinx.util.nodes import make_refnode
+
+import mdpdice
 
 if TYPE_CHECKING:
     from sphinx import addnodes
@@ -46,7 +46,7 @@ extensions = [
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
-default_role = "py:obj"  # `name` in a docstring: a link where there is something to link to, else code (`find_name`)
+default_role = "py:obj"  # `name` in a docstring is a link where it can be one, else code: see find_name
 add_module_names = False
 
 html_theme = "furo"
@@ -62,7 +62,9 @@ autosummary_generate = True
 numpydoc_show_class_members = False  # autodoc lists them already
 numpydoc_xref_param_type = False  # types in docstrings say shape and unit; they are prose, not links
 
-doctest_global_setup = "from mdpdice import *"
+# Examples in docstrings use the names of their module; the tests run them (tests/packaging).  Here only the
+# pages are run, whose examples are explicit.
+doctest_test_doctest_blocks = ""
 doctest_default_flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 trim_doctest_flags = True
 
@@ -139,10 +141,11 @@ def directives(module: str, names: set[str]) -> Iterator[str]:
         if full in names or (original != module and str(original).startswith("mdpdice.")):
             continue  # defined elsewhere, and described there
         names.add(full)
-        alias = hasattr(value, "__origin__")  # such as NDArray[Any], which inspect takes for a class
-        if inspect.isclass(value) and not alias:
+        if hasattr(value, "__origin__"):  # an alias such as NDArray[Any], which inspect takes for a class
+            yield f".. py:data:: {full}\n\n   Alias of ``{value}``.\n"
+        elif inspect.isclass(value):
             yield f".. autoclass:: {full}\n   :members:\n"
-        elif callable(value) and not alias:
+        elif callable(value):
             yield f".. autofunction:: {full}\n"
         else:
             yield f".. autodata:: {full}\n   :no-value:\n"

@@ -19,7 +19,7 @@ EXPECTED: dict[str, list[str]] = {
         r"19  19\.00   19\.1667   roll",
         r"20  20\.00   20\.0000   hold",
         r"both are as good: \['hold', 'roll'\]",
-        r"3 independent back-ends\nagree and certified",
+        r"\d independent back-ends\nagree and certified",
     ],
     "classic_mdp": [
         r"1 +6\.000 save +-3\.000 save",
@@ -35,7 +35,7 @@ EXPECTED: dict[str, list[str]] = {
         r"agree and certified",
     ],
     "cross_check": [
-        r"3 independent back-ends\nagree and certified",
+        r"\d independent back-ends\nagree and certified",
         r"of 1 independent back-ends\n! 1 independent back-end ran; agreement needs two\nNOT OK",
         r"\noff +uncertified +8\.14279489373",
         r"\ntimid +uncertified +8\.14179489373",
