@@ -222,7 +222,27 @@ def test_within_a_stage_cycles_of_chance_nodes_are_iterated():
     assert (answer.details["lower"] <= exact).all()
     assert (answer.details["upper"] >= exact).all()
     assert (answer.details["upper"] - answer.details["lower"] <= 1e-9 * np.maximum(1, exact)).all()
-    assert answer.details["lower"][0, 0] == answer.details["upper"][0, 0] == 0 or answer.value[0, 0] == 0
+
+
+@pytest.mark.parametrize("tolerance", [1, 1e-2, 1e-4])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_bounds_of_a_stage_carry_the_error_of_the_stages_before(seed, tolerance):
+    # Six chance nodes lead to each other, and with 1/16 back to the decision: errors add up over 40 stages.
+    inside = np.random.default_rng(seed).dirichlet(np.full(6, 0.4), size=6) * 0.9375
+    rows = [[(j + 1, inside[i, j], i) for j in range(6)] + [(0, 0.0625)] for i in range(6)]
+    net = network((MAX, [(1, 1, 1)]), *((CHANCE, row) for row in rows), horizon=40)
+    answer = ValueIteration().solve(net, Run(tolerance=tolerance))
+    exact = np.zeros((41, 7))
+    for k in range(41):
+        exact[k, 0] = 1 + exact[k - 1, 1] if k else 0
+        gain = inside.sum(axis=1) * np.arange(6) + 0.0625 * exact[k, 0]
+        exact[k, 1:] = np.linalg.solve(np.eye(6) - inside, gain)
+    error = np.abs(answer.value - exact).max(axis=1)
+    assert error[-1] > 10 * error[0], "this case is meant to let errors add up"
+    lower, upper = answer.details["lower"], answer.details["upper"]
+    assert (lower <= exact + 1e-9).all()
+    assert (upper >= exact - 1e-9).all()
+    assert (upper - lower <= tolerance * np.maximum(1, exact)).all()
 
 
 def test_a_closed_class_of_chance_nodes_in_a_stage_has_no_bounds():
@@ -437,16 +457,18 @@ def test_sweeps_are_a_whole_number_above_zero():
 def test_cancelling_stops_a_long_solve_with_what_it_has():
     # Never done: the values grow for ever.
     net = network((MAX, [(0, 1, 1), (1,)]), (END, 0))
+    ValueIteration(max_sweeps=10).solve(net, Run(on_limit="partial"))  # compile outside the clock
     cancel = threading.Event()
     told = []
-    timer = threading.Timer(0.5, cancel.set)
+    timer = threading.Timer(2, cancel.set)
     timer.start()
     began = time.perf_counter()
     run = Run(cancel=cancel, progress=lambda phase, numbers: told.append((phase, time.perf_counter())))
     with pytest.raises(SolveInterrupted, match="cancelled") as caught:
         ValueIteration(max_sweeps=2**62).solve(net, run)
     assert time.perf_counter() - began < 10
-    assert len(told) >= 2
+    # About five times a second, with allowance for a busy machine.
+    assert len(told) >= 5
     assert {phase for phase, _ in told} == {"solve"}
     partial = caught.value.partial
     assert partial.value[0] > 1000
