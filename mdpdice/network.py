@@ -539,7 +539,8 @@ def exact_text(number: Any) -> str:
 
 def _inverse(state_node: Ints, n_nodes: int) -> Ints:
     node_state = np.full(n_nodes, -1, dtype=np.int64)
-    node_state[state_node] = np.arange(len(state_node))
+    known = (state_node >= 0) & (state_node < n_nodes)  # the others are refused when the network is checked
+    node_state[state_node[known]] = np.flatnonzero(known)
     return node_state
 
 

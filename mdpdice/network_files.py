@@ -170,6 +170,8 @@ class _File(Archive):
                 raise self.corrupt(key, "a number belongs to no edge or node")
         arrays = {name: members[name] for name in _DTYPES if name not in ("header", "states", "actions")}
         if header["exact_numerators"] is not None:
+            if len(arrays["numerator"]):
+                raise self.corrupt("numerator", "numerators are given twice")
             arrays["numerator"] = np.array([*header["exact_numerators"], None], dtype=object)[:-1]
         with self.part("network"):
             network = Network(
