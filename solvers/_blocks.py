@@ -223,7 +223,8 @@ def edges_of(problem: Network, nodes: Ints) -> Ints:
     first = problem.indptr[nodes]
     degree = problem.indptr[nodes + 1] - first
     skipped = first - (np.cumsum(degree) - degree)
-    return np.arange(int(degree.sum())) + np.repeat(skipped, degree)
+    edges: Ints = np.arange(int(degree.sum())) + np.repeat(skipped, degree)
+    return edges
 
 
 def _eliminate(decides: Bools, source: Ints, target: Ints, entered: Ints) -> tuple[Bools, list[Ints]]:
