@@ -27,11 +27,12 @@ In the last two cases nodes may be grouped: edges inside a group are left out, a
 ``u`` must be the same and at least 0 on a group, edges inside must pay nothing, and
 chance nodes of a group must have no other edges.  (To stay there is worth 0.)
 
-Proof.  The rewards collected up to step ``n`` plus ``u`` of the node reached are a
-supermartingale, bounded above, since positive rewards occur only finitely often.
-Where the play ends, its limit is the total.  Where it does not, ranks make the play
-leave the edges that do not pay again and again, almost surely, so its total is
-minus infinity, or it stays in a group, where ``u >= 0``.
+Proof.  Under these conditions some stationary choice of options is optimal (Puterman
+1994, theorem 7.1.9), so let one be fixed.  Where its plays end almost surely, their
+length has a geometric tail, and adding up ``u >= r + g P u`` along them gives ``u`` at least
+the expected total.  Elsewhere a play comes, with positive probability, to a set that
+it never leaves: a group, where staying is worth ``0 <= u``, or one where by the ranks it
+pays for ever and by the labels gains finitely often, so its total is minus infinity.
 
 So ``V* <= u`` on side 1 and ``V* >= V_s >= -u`` on side 0.
 

@@ -1,0 +1,238 @@
+"""The checker itself is mutated: each mutation must make a named case come out wrong.
+
+A case is a claim about a small network with what `verify` must say of it; the
+unmutated checker gets all of them right.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from mdpdice import Network, checking
+from mdpdice.network import Kind
+
+END, MAX, MIN, CHANCE = Kind.END, Kind.MAX, Kind.MIN, Kind.CHANCE
+
+
+def network(rows, *, discount=1, horizon=None, payoff=None) -> Network:
+    """Nodes as (kind, [(target, weight, reward, sign, step)]), shorter edges filled up."""
+    edges = [tuple(edge) + (1.0, 0.0, 1, False)[len(edge) - 1 :] for _, row in rows for edge in row]
+    columns = list(zip(*edges, strict=True))
+    return Network(
+        kind=[kind for kind, _ in rows],
+        indptr=np.cumsum([0, *(len(row) for _, row in rows)]),
+        dst=columns[0],
+        weight=columns[1],
+        reward=columns[2],
+        sign=columns[3],
+        step=columns[4],
+        payoff=[0.0] * len(rows) if payoff is None else payoff,
+        start=0,
+        discount=discount,
+        horizon=horizon,
+    )
+
+
+def claim(net, policy, below, above, *, group=None, rank=None, label=None) -> tuple:
+    """Arguments of `verify` for the claim that values lie in [below, above]."""
+    bounds = np.concatenate((-np.asarray(below, float), np.asarray(above, float)), axis=-1)
+    size = 2 * net.n_nodes
+    default = {"group": np.full(size, -1), "rank": np.zeros(size, int), "label": np.zeros(size, int)}
+    given = {"group": group, "rank": rank, "label": label}
+    arrays = {key: default[key] if value is None else np.asarray(value) for key, value in given.items()}
+    return net, np.asarray(policy), bounds, arrays
+
+
+# --- cases: name -> (claim, whether it is true) --------------------------------------------------------
+
+CHOICE = network([(MAX, [(1,), (2,)]), (END, []), (END, [])], payoff=[0, 1, 3])
+SMALLER = network([(MIN, [(1,), (2,)]), (END, []), (END, [])], payoff=[0, 1, 3])
+LOTTERY = network([(CHANCE, [(1, 0.5), (2, 0.5)]), (END, []), (END, [])], payoff=[0, 1, 3])
+TENTHS = network(
+    [(CHANCE, [(k, 0.1) for k in range(1, 11)])] + [(END, [])] * 10, payoff=[0, *([0.3] * 9), 0.1]
+)
+ONE_TENTH = float(np.add.reduceat(np.append(0.1 * np.array([0.3] * 9 + [0.1]), 0), [0])[0])
+PAID = network([(MAX, [(1, 1, 2.0)]), (END, [])], payoff=[0, 1])
+PASSED = network([(MAX, [(1, 1, 0, -1), (2,)]), (END, []), (END, [])], payoff=[0, 2, -3])
+LOOP = network([(MAX, [(0, 1, -1.0), (1,)]), (END, [])], payoff=[0, -5])
+IDLE = network([(MAX, [(0,), (1,)]), (END, [])], payoff=[0, -5])
+RICH = network([(MAX, [(0, 1, 1.0), (1,)]), (END, [])], payoff=[0, 0])
+# So close to 0 that the room for rounding is 0 too: only the rank shows that the loop is worth 0.
+TINY = -1e-310
+ENDLESS = network([(MAX, [(1,), (2,)]), (CHANCE, [(1, 1.0)]), (END, [])], payoff=[0, 0, TINY])
+STEPS = network([(MAX, [(0, 1, 1.0, 1, True), (1,)]), (END, [])], payoff=[0, 0], discount=0.5)
+CUT = network([(MAX, [(0, 1, 1.0, 1, True), (1,)]), (END, [])], payoff=[0, 0.5], horizon=1)
+
+# The best option of a node is its last edge in CHOICE, its first in SMALLER.
+CASES: dict[str, tuple[tuple, bool]] = {
+    "right choice": (claim(CHOICE, [1, -1, -1], [3, 1, 3], [3, 1, 3], rank=[1, 0, 0] * 2), True),
+    "better option ignored": (claim(CHOICE, [0, -1, -1], [1, 1, 3], [1, 1, 3], rank=[1, 0, 0] * 2), False),
+    "policy worth less": (claim(CHOICE, [0, -1, -1], [3, 1, 3], [3, 1, 3], rank=[1, 0, 0] * 2), False),
+    "minimiser does worse": (claim(SMALLER, [1, -1, -1], [3, 1, 3], [3, 1, 3], rank=[1, 0, 0] * 2), False),
+    "minimiser is right": (claim(SMALLER, [0, -1, -1], [1, 1, 3], [1, 1, 3], rank=[1, 0, 0] * 2), True),
+    "mean too low": (claim(LOTTERY, [-1] * 3, [1, 1, 3], [1.9, 1, 3], rank=[1, 0, 0] * 2), False),
+    "mean with room": (claim(LOTTERY, [-1] * 3, [1.9, 1, 3], [2.1, 1, 3], rank=[1, 0, 0] * 2), True),
+    "rounded mean as if exact": (
+        claim(
+            TENTHS,
+            [-1] * 11,
+            [ONE_TENTH, *([0.3] * 9), 0.1],
+            [ONE_TENTH, *([0.3] * 9), 0.1],
+            rank=[1, *([0] * 10)] * 2,
+        ),
+        False,
+    ),
+    "end above its payoff": (claim(CHOICE, [1, -1, -1], [3, 1, 3], [3, 0.5, 3], rank=[1, 0, 0] * 2), False),
+    "reward on the way": (claim(PAID, [0, -1], [3 - 1e-9, 1], [3 + 1e-9, 1], rank=[1, 0] * 2), True),
+    "reward forgotten": (claim(PAID, [0, -1], [1 - 1e-9, 1], [1 + 1e-9, 1], rank=[1, 0] * 2), False),
+    "reward gained, upper end right": (claim(PAID, [0, -1], [3.5, 1], [3.6, 1], rank=[1, 0] * 2), False),
+    "passed to the opponent": (
+        claim(PASSED, [0, -1, -1], [-2, 2, -3], [-2, 2, -3], rank=[1, 0, 0] * 2),
+        True,
+    ),
+    "sign forgotten": (claim(PASSED, [0, -1, -1], [2, 2, -3], [2, 2, -3], rank=[1, 0, 0] * 2), False),
+    "losing loop": (claim(LOOP, [1, -1], [-5, -5], [-5, -5], rank=[1, 0] * 2), True),
+    "idle loop below 0": (
+        claim(IDLE, [1, -1], [-5, -5], [-5, -5], rank=[1, 0] * 2, label=[1, 0] * 2),
+        False,
+    ),
+    "idle group below 0": (
+        claim(IDLE, [1, -1], [-5, -5], [-5, -5], group=[-1, -1, 0, -1], rank=[1, 0] * 2),
+        False,
+    ),
+    "idle group at 0": (claim(IDLE, [0, -1], [0, -5], [0, -5], group=[0, -1, 1, -1], rank=[1, 0] * 2), True),
+    "paying loop in a group": (
+        claim(RICH, [1, -1], [0, 0], [0, 0], group=[-1, -1, 0, -1], rank=[1, 0] * 2),
+        False,
+    ),
+    "gains for ever": (claim(RICH, [1, -1], [0, 0], [9, 0], rank=[1, 0] * 2, label=[1, 0] * 2), False),
+    "endless chance below 0": (
+        claim(ENDLESS, [1, -1, -1], [TINY] * 3, [TINY] * 3, rank=[2, 0, 0] * 2),
+        False,
+    ),
+    "group of unequal bounds": (
+        claim(
+            network([(MAX, [(1,)]), (MAX, [(0,), (2,)]), (END, [])], payoff=[0, 0, 3]),
+            [0, 2, -1],
+            [0, 3, 3],
+            [0, 3, 3],
+            group=[-1, -1, -1, 0, 0, -1],
+            rank=[2, 1, 0, 1, 1, 0],
+        ),
+        False,
+    ),
+    "discounted stay": (claim(STEPS, [0, -1], [2 - 1e-9, 0], [2 + 1e-9, 0]), True),
+    "discounted stay in a group": (
+        claim(STEPS, [1, -1], [0, 0], [0, 0], group=[-1, -1, 0, -1], rank=[1, 0] * 2),
+        False,
+    ),
+    "cut off after one decision": (
+        claim(CUT, [[-1, -1], [0, -1]], [[0, 0.5], [1 - 1e-9, 0.5]], [[0, 0.5], [1 + 1e-9, 0.5]]),
+        True,
+    ),
+    "one decision too many": (
+        claim(CUT, [[-1, -1], [0, -1]], [[1, 0.5], [2 - 1e-9, 0.5]], [[1, 0.5], [2 + 1e-9, 0.5]]),
+        False,
+    ),
+    "infinite bound": (claim(CHOICE, [1, -1, -1], [3, 1, 3], [np.inf, 1, 3], rank=[1, 0, 0] * 2), False),
+    "not a number": (claim(CHOICE, [1, -1, -1], [np.nan, 1, 3], [np.nan, 1, 3], rank=[1, 0, 0] * 2), False),
+}
+
+
+def says(module: types.ModuleType, name: str) -> bool:
+    (net, policy, bounds, arrays), _ = CASES[name]
+    return not module.verify(net, policy, bounds, module.Witness(**arrays))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_checker_is_right(name: str) -> None:
+    assert says(checking, name) is CASES[name][1]
+
+
+# mutation -> (text, replacement, case that must come out wrong)
+MUTATIONS: dict[str, tuple[str, str, str]] = {
+    "ends unchecked": ("here >= replies.payoff", "True", "end above its payoff"),
+    "chance unchecked": ("here >= mean + slack", "True", "mean too low"),
+    "rounding of means skipped": ("here >= mean + slack", "here >= mean", "rounded mean as if exact"),
+    "options unchecked": (" and (enough | within_group)[decides[source]].all()", "", "better option ignored"),
+    "comparison turned": ("enough = here[source] >= value", "enough = here[source] <= value", "right choice"),
+    "policy ignored": ("usable[policy[fixed & (policy >= 0)]] = True", "usable[:] = True", "right choice"),
+    "sides exchanged": ("(side == 0))", "(side == 1))", "better option ignored"),
+    "rewards not negated": (
+        "side_of_edge * network.reward[both]",
+        "network.reward[both]",
+        "reward on the way",
+    ),
+    "rewards skipped": (
+        "value = replies.reward + replies.factor * ahead",
+        "value = replies.factor * ahead",
+        "reward forgotten",
+    ),
+    "payoffs not negated": (
+        "np.concatenate((-payoff, payoff))",
+        "np.concatenate((payoff, payoff))",
+        "right choice",
+    ),
+    "sides never change": ("np.where(network.sign[kept] < 0, 1 - side, side)", "side", "sign forgotten"),
+    "discount skipped": (
+        "np.where(network.step, float(network.discount), 1.0)",
+        "np.ones(network.n_edges)",
+        "discounted stay",
+    ),
+    "ranks of options skipped": (
+        "if _some(source, falls, chance) and falls[options].all():",
+        "if _some(source, falls, chance):",
+        "idle loop below 0",
+    ),
+    "ranks of chance skipped": (
+        "if _some(source, falls, chance) and falls[options].all():",
+        "if falls[options].all():",
+        "endless chance below 0",
+    ),
+    "endless plays allowed": (
+        "_endless_plays_lose(replies, ~replies.end, bounds, witness)",
+        "True",
+        "idle loop below 0",
+    ),
+    "losing loops refused": ("(falls | pays)[options].all()", "falls[options].all()", "losing loop"),
+    "groups below 0": (" and (u[grouped] >= 0).all()", "", "idle group below 0"),
+    "groups may pay": ("same and pays_nothing and", "same and", "paying loop in a group"),
+    "groups unequal": (
+        "for array in (u, rank, label)",
+        "for array in (rank, label)",
+        "group of unequal bounds",
+    ),
+    "groups when discounted": (
+        "group = witness.group if problem.discount == 1 else outside",
+        "group = witness.group",
+        "discounted stay in a group",
+    ),
+    "last stage decides": ("last=k == 0", "last=False", "cut off after one decision"),
+    "stage before skipped": ("bounds[max(k - 1, 0)]", "bounds[k]", "cut off after one decision"),
+    "infinite allowed": ('return "the bounds are not finite"', "pass", "infinite bound"),
+}
+
+
+def mutated(text: str, replacement: str) -> types.ModuleType:
+    source = inspect.getsource(checking)
+    assert source.count(text) == 1, f"{text!r} stands {source.count(text)} times in checking.py"
+    module = types.ModuleType("mutated_checking")
+    code: Callable = compile(source.replace(text, replacement), "mutated_checking.py", "exec")
+    # attrs looks its classes' module up by name.
+    import sys
+
+    sys.modules["mutated_checking"] = module
+    exec(code, module.__dict__)
+    return module
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_mutated_checker_fails_its_case(name: str) -> None:
+    text, replacement, case = MUTATIONS[name]
+    with np.errstate(all="ignore"):
+        assert says(mutated(text, replacement), case) is not CASES[case][1]
