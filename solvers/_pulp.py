@@ -40,6 +40,9 @@ from mdpdice.errors import PluginError, UnsupportedError
 
 __all__ = ["Answer", "Outcome", "Program", "available_solvers", "require", "solve", "solver_version"]
 
+_BUNDLED_CBC = "PULP_CBC_CMD"
+"""Name in PuLP 3.3 of the CBC that comes with it; the plain name means one that is installed apart."""
+
 _HIGHS_TRIALS = (("ipm", 1e-9), ("simplex", 1e-9), ("simplex", 1e-7))
 """Methods of HiGHS with their feasibility tolerances, in the order tried.
 
@@ -120,7 +123,10 @@ def available_solvers() -> tuple[str, ...]:
     with warnings.catch_warnings():
         # PuLP 3.3 announces the end of its bundled CBC each time it is looked at.
         warnings.simplefilter("ignore")
-        return tuple(dict.fromkeys(_pulp().listSolvers(onlyAvailable=True)))
+        names = dict.fromkeys(_pulp().listSolvers(onlyAvailable=True))
+    if _BUNDLED_CBC in names:
+        names["COIN_CMD"] = None  # one name for CBC under both majors
+    return tuple(names)
 
 
 def require(solver: str) -> None:
@@ -268,7 +274,10 @@ def _run(pulp: Any, problem: Any, variables: list[Any], rows: list[Any], solver:
 def _other(pulp: Any, solver: str, time_limit: float | None) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        return pulp.getSolver(solver, msg=False, timeLimit=time_limit)
+        found = pulp.getSolver(solver, msg=False, timeLimit=time_limit)
+        if solver == "COIN_CMD" and not found.available():
+            found = pulp.getSolver(_BUNDLED_CBC, msg=False, timeLimit=time_limit)
+    return found
 
 
 def _highs(pulp: Any, method: str, tolerance: float, time_limit: float | None, watch: _Watch) -> Any:

@@ -334,7 +334,9 @@ class _Solve:
             flow = answer.dual if answer.dual[: len(block.edge)].sum() >= 0 else -answer.dual
         else:
             # A solver without duals: by complementary slackness flow runs through tight rows only.
-            flow = (block.matrix @ answer.x - gain * scale < 1e-6).astype(np.float64)
+            slack = block.matrix @ answer.x - gain * scale
+            size = abs(block.matrix) @ np.abs(answer.x)
+            flow = np.where(slack <= 1e-6 + 1e-9 * size, 1.0, 1e-9 / (1.0 + np.maximum(slack, 0.0)))
         row = _blocks.choose(block, flow, cyclic=tangle > 0)
         value = None if row is None else _blocks.evaluate(block, row)
         return None if row is None or value is None else (row, value)
