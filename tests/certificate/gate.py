@@ -13,6 +13,8 @@ import attrs
 import models
 import numpy as np
 from mutants import FAULTS, honest, operator
+from scipy.sparse import csr_array, eye_array
+from scipy.sparse.linalg import spsolve
 
 from mdpdice import Candidate, Game, Network, Total, decide, end, explore, go
 from mdpdice.certification import certify
@@ -64,7 +66,7 @@ def subjects() -> list[Subject]:
 
 
 def policy_value(problem: Network, policy: np.ndarray) -> np.ndarray | None:
-    """Value of a policy by one dense linear solve, None where an endless play under it pays or collects."""
+    """Value of a policy by one sparse linear solve, None where an endless play under it pays or collects."""
     n = problem.n_nodes
     keep = ~problem.decides[problem.source]
     keep[policy[problem.decides]] = True
@@ -92,11 +94,10 @@ def policy_value(problem: Network, policy: np.ndarray) -> np.ndarray | None:
         stops = more
     if not stops.all():
         return None
-    matrix = np.eye(n)
-    np.add.at(matrix, (source, dst), np.where(idle[source], 0.0, -coef))
+    moves = csr_array((np.where(idle[source], 0.0, coef), (source, dst)), shape=(n, n))
     right = np.where(problem.kind == Kind.END, problem.payoff, 0.0)
     np.add.at(right, source, problem.weight[edges] * problem.reward[edges])
-    return np.linalg.solve(matrix, right)
+    return spsolve((eye_array(n) - moves).tocsc(), right)
 
 
 def is_live(problem: Network, mutant: Candidate, truth: np.ndarray) -> bool:
