@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from sphinx.errors import ExtensionError
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.nodes import make_refnode
 
 import mdpdice
@@ -50,6 +52,8 @@ default_role = "py:obj"  # `name` in a docstring is a link where it can be one, 
 add_module_names = False
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 html_title = f"mdpdice {release}"
 
 html_math_renderer = "mathml"
@@ -135,18 +139,21 @@ def written() -> tuple[set[str], set[str]]:
 def directives(module: str, names: set[str]) -> Iterator[str]:
     """Yield the directives for the public names of a module that are not in `names` yet, and add them."""
     found = importlib.import_module(module)
+    documented = ModuleAnalyzer.for_module(module).find_attr_docs()
     for name in getattr(found, "__all__", ()):
         full, value = f"{module}.{name}", getattr(found, name)
         original = getattr(value, "__module__", module)
         if full in names or (original != module and str(original).startswith("mdpdice.")):
             continue  # defined elsewhere, and described there
         names.add(full)
-        if hasattr(value, "__origin__"):  # an alias such as NDArray[Any], which inspect takes for a class
-            yield f".. py:data:: {full}\n\n   Alias of ``{value}``.\n"
+        if hasattr(value, "__origin__") and ("", name) not in documented:
+            yield f".. py:data:: {full}\n\n   Alias of ``{value}``.\n"  # such as NDArray[Any]
         elif inspect.isclass(value):
             yield f".. autoclass:: {full}\n   :members:\n"
-        elif callable(value):
+        elif callable(value) and ("", name) not in documented:
             yield f".. autofunction:: {full}\n"
+        elif ("", name) not in documented:
+            yield f".. py:data:: {full}\n\n   ``{value!r}``\n"
         else:
             yield f".. autodata:: {full}\n   :no-value:\n"
 
@@ -192,7 +199,41 @@ def find_name(
     return make_refnode(_app.builder, node["refdoc"], entry.docname, entry.node_id, content, name)
 
 
+ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[([~\w.]+)\]\]")
+
+
+def shorten_signature(
+    _app: Sphinx,
+    _what: str,
+    _name: str,
+    _object: object,
+    _options: object,
+    signature: str | None,
+    returns: str | None,
+) -> tuple[str | None, str | None]:
+    """Write array types, and defaults that attrs makes, as people would."""
+    if signature is not None:
+        signature = ARRAY.sub(r"NDArray[\1]", signature).replace(" = NOTHING", " = ...")
+    return signature, None if returns is None else ARRAY.sub(r"NDArray[\1]", returns)
+
+
+REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=[\"'](?:https?:)?//[^>]*>")
+
+
+def refuse_remote(app: Sphinx, failed: Exception | None) -> None:
+    """Fail if a page would load a script, a style or an image from another host."""
+    if failed is not None or app.builder.format != "html":
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        found = REMOTE.search(page.read_text(encoding="utf-8"))
+        if found:
+            msg = f"{page.relative_to(app.outdir)} loads something from another host: {found[0]}"
+            raise ExtensionError(msg)
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("autodoc-process-signature", shorten_signature)
+    app.connect("build-finished", refuse_remote)
     app.connect("missing-reference", find_name)
     app.connect("source-read", complete_reference)
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
