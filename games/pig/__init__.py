@@ -1,0 +1,18 @@
+"""Pig and Piglet, jeopardy dice games: one turn, the race, and players who hold at fixed points."""
+
+from mdpdice.games.pig.holding import HoldRace, Scores, hold_at, turn_outcomes
+from mdpdice.games.pig.race import HoldRow, Piglet, PigRace, Position, hold_table
+from mdpdice.games.pig.turn import PigTurn
+
+__all__ = [
+    "HoldRace",
+    "HoldRow",
+    "PigRace",
+    "PigTurn",
+    "Piglet",
+    "Position",
+    "Scores",
+    "hold_at",
+    "hold_table",
+    "turn_outcomes",
+]

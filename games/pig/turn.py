@@ -1,0 +1,109 @@
+r"""One turn of Pig, for as many points as possible.
+
+Roll a die as often as you like and add up the points; a 1 loses them all and ends the
+turn.  With `p` points at risk,
+
+.. math:: V(p) = \max\bigl(p, \; \tfrac16 \sum_{k=2}^{6} V(p + k)\bigr).
+
+One roll more gains :math:`\tfrac16 (20 - p)` points, which falls as the points grow, so
+the turn is a monotone stopping problem: looking one roll ahead is enough, and holding is
+optimal from 20 points on [1]_.  The same argument makes the end at `cap` harmless: any cap
+of at least 20 gives the same value.
+
+References
+----------
+.. [1] T. W. Neller and C. G. M. Presser, "Optimal play of the dice game Pig", The UMAP
+   Journal 25 (2004), 25-47.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import attrs
+
+from mdpdice import Game, Node, Solution, d6, decide, end, go, roll
+from mdpdice.errors import GameError
+
+__all__ = ["Action", "PigTurn", "hold_from"]
+
+Action: TypeAlias = Literal["hold", "roll"]
+
+_HOLD = 20  # one roll more gains (20 - p) / 6
+
+
+@attrs.frozen
+class PigTurn(Game[int, Action]):
+    """One turn of Pig, to win as many points as possible; the state is the points at risk.
+
+    Parameters
+    ----------
+    cap : int
+        Points at which the turn ends.
+
+    Raises
+    ------
+    GameError
+        `cap` is not positive.
+
+    Examples
+    --------
+    >>> from mdpdice import solve
+    >>> from mdpdice.games.pig import PigTurn
+    >>> solution = solve(PigTurn())
+    >>> round(solution.value(), 12), solution.action(19), solution.action(20)
+    (8.141794893727, 'roll', 'hold')
+    """
+
+    cap: int = attrs.field(
+        default=100,
+        converter=int,
+        metadata={"help": "points at which the turn ends; from 20 on any cap will do"},
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if self.cap < 1:
+            raise GameError(
+                f"cap={self.cap}: a turn ends at a positive number of points", value=self.cap, limit=1
+            )
+
+    def start(self) -> int:
+        return 0
+
+    def node(self, points: int, /) -> Node[int, Action]:
+        """Hold or roll, below the cap."""
+        if points >= self.cap:
+            return end(points)
+        return decide(
+            {
+                "hold": end(points),
+                "roll": roll(d6, lambda face: end() if face == 1 else go(points + face)),
+            }
+        )
+
+    def notes(self) -> list[str]:
+        """Remarks to print with an answer."""
+        if self.cap < _HOLD:
+            return [f"cap={self.cap} ends turns that should go on; from cap={_HOLD} on it costs nothing"]
+        return []
+
+    def summary(self, solution: Solution) -> list[str]:
+        """From how many points on to hold."""
+        if solution.network.horizon is not None or self.cap <= _HOLD:
+            return []
+        return [f"roll until at least {hold_from(solution)} points are at risk, then hold"]
+
+
+def hold_from(solution: Solution) -> int:
+    """Return the fewest points at which a solved turn holds.
+
+    Raises
+    ------
+    NotCertifiedError
+        The solution was not proved.
+    """
+    solution.value()  # raises unless it was proved
+    network = solution.network
+    decided = (points for points in network.states if network.decides[network.node_of(points)])
+    held: list[int] = [points for points in decided if points and solution.action(points) == "hold"]
+    return min(held)
