@@ -36,13 +36,17 @@ from typing import Any, Generic, NoReturn, Protocol, TypeAlias, TypeVar, final, 
 import numpy as np
 import numpy.typing as npt
 
-from mdpdice.errors import (
-    EmptySupportError,
-    GameError,
-    NonDeterministicGameError,
-    ProbabilityRangeError,
-    ProbabilitySumError,
-    StateCollisionError,
+from mdpdice.errors import GameError
+from mdpdice.weights import (
+    ZERO,
+    collision_error,
+    common_denominator,
+    integer_weights,
+    merge_outcomes,
+    ratio_of_outcome,
+    refuse_set,
+    same_kind,
+    split_pairs,
 )
 
 __all__ = ["Dist", "DistLike", "Weight", "as_dist", "certainly", "product", "same_kind", "uniform"]
@@ -58,10 +62,6 @@ T_co = TypeVar("T_co", covariant=True)
 Weight: TypeAlias = "float | Fraction | Decimal | np.integer[Any] | np.floating[Any]"
 """What may stand as a weight: ints are relative, anything else is a probability."""
 
-SUM_TOLERANCE = Fraction(1, 10**9)
-"""Largest distance of a sum of probabilities from one that is normalised away."""
-
-_REMEDY = "int weights are relative, float weights are probabilities"
 _SHOWN = 12  # outcomes in a repr; more would flood a traceback
 _set = object.__setattr__  # Dist is immutable, so its own __setattr__ refuses
 
@@ -147,9 +147,9 @@ class Dist(Generic[T_co]):
     def __init__(self, weights: Iterable[tuple[T_co, Weight]]) -> None: ...
 
     def __init__(self, weights: Any) -> None:
-        outcomes, given = _split(weights)
-        integers, defect = _integers(given)
-        _fill(self, *_merged(outcomes, integers), defect)
+        outcomes, given = split_pairs(weights)
+        integers, defect = integer_weights(given)
+        _fill(self, *merge_outcomes(outcomes, integers), defect)
 
     def items(self) -> tuple[tuple[T_co, int], ...]:
         """Pairs of outcome and integer weight, in order."""
@@ -172,7 +172,7 @@ class Dist(Generic[T_co]):
 
     def map(self, f: Callable[[T_co], U]) -> Dist[U]:
         """Return the distribution of ``f(outcome)``; outcomes with one image are merged."""
-        return make_dist(*_merged([f(x) for x in self.outcomes], self.weights), self.defect)
+        return make_dist(*merge_outcomes([f(x) for x in self.outcomes], self.weights), self.defect)
 
     def bind(self, f: Callable[[T_co], DistLike[U]]) -> Dist[U]:
         """Return the distribution of a second draw, from ``f(outcome)``.
@@ -207,8 +207,8 @@ class Dist(Generic[T_co]):
         >>> Dist.mix([(uniform([1, 2]), 1), (certainly(2), 3)]).items()
         ((1, 1), (2, 7))
         """
-        dists, given = _split(parts)
-        integers, defect = _integers(given)
+        dists, given = split_pairs(parts)
+        integers, defect = integer_weights(given)
         return _mixture([as_dist(dist) for dist in dists], integers, defect)
 
     def mean(self, f: Callable[[T_co], Any] | None = None) -> Fraction:
@@ -225,7 +225,7 @@ class Dist(Generic[T_co]):
             An outcome, or its image, is not a finite number.
         """
         values = self.outcomes if f is None else [f(x) for x in self.outcomes]
-        numerators, denominator = _common([_ratio_of_outcome(value) for value in values])
+        numerators, denominator = common_denominator([ratio_of_outcome(value) for value in values])
         return Fraction(
             sum(w * n for w, n in zip(self.weights, numerators, strict=True)), self.total * denominator
         )
@@ -317,7 +317,7 @@ def uniform(outcomes: Iterable[T]) -> Dist[T]:
     >>> uniform("abca")
     Dist({'a': 2, 'b': 1, 'c': 1})
     """
-    _refuse_set(outcomes)
+    refuse_set(outcomes)
     try:
         items = list(outcomes)
     except TypeError as error:
@@ -326,12 +326,12 @@ def uniform(outcomes: Iterable[T]) -> Dist[T]:
             " the faces 1..n",
             value=outcomes,
         ) from error
-    return make_dist(*_merged(items, [1] * len(items)))
+    return make_dist(*merge_outcomes(items, [1] * len(items)))
 
 
 def certainly(outcome: T) -> Dist[T]:
     """Return the distribution that has this one outcome with probability one."""
-    return make_dist(*_merged([outcome], [1]))
+    return make_dist(*merge_outcomes([outcome], [1]))
 
 
 @overload
@@ -395,138 +395,6 @@ def as_dist(dist: DistLike[T]) -> Dist[T]:
     return Dist(dist)
 
 
-def same_kind(a: Any, b: Any) -> bool:
-    """Tell whether two values that are equal in Python also have the same types all the way down.
-
-    ``1 == True == 1.0``, and two named tuples of different classes with the same fields are equal and
-    hash alike, so a dictionary takes one for the other.  Where values stand for outcomes or states
-    that would mix them up without a word; this function tells them apart.
-
-    Parameters
-    ----------
-    a, b : object
-        Two values with ``a == b``.
-
-    Returns
-    -------
-    bool
-        False if the types differ, or differ somewhere inside tuples, frozen sets, attrs classes or
-        dataclasses.
-    """
-    if a is b:
-        return True
-    kind: Any = type(a)
-    if kind is not type(b):
-        return False
-    if kind in _ATOMS:
-        return True
-    if isinstance(a, tuple):
-        return all(itertools.starmap(same_kind, zip(a, b, strict=False)))
-    if isinstance(a, frozenset):
-        twin = {x: x for x in b}
-        return all(same_kind(x, twin[x]) for x in a)
-    # Fields that equality ignores are no part of the value.
-    if hasattr(kind, "__attrs_attrs__"):
-        names = [field.name for field in kind.__attrs_attrs__ if field.eq]
-    elif hasattr(kind, "__dataclass_fields__"):
-        names = [field.name for field in kind.__dataclass_fields__.values() if field.compare]
-    else:
-        return True
-    return all(same_kind(getattr(a, name, None), getattr(b, name, None)) for name in names)
-
-
-_ATOMS = frozenset({int, str, bool, float, bytes, type(None), Fraction, Dist})
-
-
-# What follows works on parallel lists of outcomes and weights, because `map`, `bind` and `roll` run
-# once for every state of a game.
-
-
-def _split(weights: Any) -> tuple[list[Any], list[Any]]:
-    """Take a mapping or pairs apart into outcomes and weights."""
-    if type(weights) is dict:
-        return list(weights), list(weights.values())
-    _refuse_set(weights)
-    outcomes: list[Any] = []
-    given: list[Any] = []
-    try:
-        for outcome, weight in weights.items() if hasattr(weights, "items") else weights:
-            outcomes.append(outcome)
-            given.append(weight)
-    except (TypeError, ValueError) as error:
-        raise GameError(
-            f"cannot read pairs of outcome and weight from {weights!r} ({error}); write"
-            " Dist({outcome: weight, ...}) or Dist([(outcome, weight), ...]), or uniform([...]) for equal"
-            " chances",
-            value=weights,
-        ) from error
-    return outcomes, given
-
-
-def _refuse_set(outcomes: object) -> None:
-    if isinstance(outcomes, set | frozenset):
-        raise NonDeterministicGameError(
-            "the order of a set may differ from run to run, and outcomes are numbered in order; give a list,"
-            " for instance sorted(...)",
-            value=outcomes,
-        )
-
-
-def _integers(given: list[Any]) -> tuple[list[int], Fraction]:
-    """Turn weights into non-negative integers over their sum; also return the defect.
-
-    The rule is in the module's text: all ints are relative, otherwise they are probabilities.
-    """
-    integers, one = given, 0  # what probabilities have to sum to; 0 where the weights are relative
-    if not set(map(type, given)) <= _INT:
-        integers, denominator = _common([_ratio_of_weight(weight) for weight in given])
-        if not all(isinstance(weight, int | np.integer) for weight in given):
-            one = denominator
-    if integers and min(integers) < 0:
-        raise _range_error(next(weight for weight in given if weight < 0))
-    total = sum(integers)
-    if not total:
-        raise _empty_error()
-    # Rounding to float64 moves a number in [0, 1] by 2^-54 at most; the factor 8 is room for a sum, a
-    # division or a product on the way to it.  Compared in integers: most sums are exact.
-    if not one or abs(total - one) << 53 <= 8 * len(given) * one:
-        return integers, _ZERO
-    defect = Fraction(total - one, one)
-    if abs(defect) > SUM_TOLERANCE:
-        raise _sum_error(defect + 1)
-    return integers, defect
-
-
-def _merged(outcomes: Iterable[T], weights: Iterable[int]) -> tuple[tuple[T, ...], tuple[int, ...]]:
-    """Add up the weights of equal outcomes, drop zeros and divide by the common divisor."""
-    index: dict[T, int] = {}
-    kept: list[T] = []
-    sums: list[int] = []
-    for outcome, weight in zip(outcomes, weights, strict=True):
-        if not weight:
-            continue
-        new = len(kept)
-        try:
-            at = index.setdefault(outcome, new)
-        except TypeError as error:
-            raise GameError(
-                f"the outcome {outcome!r} is not hashable ({error}); use a tuple instead of a list, a"
-                " frozenset instead of a set, or an attrs-frozen class",
-                value=outcome,
-            ) from error
-        if at == new:
-            kept.append(outcome)
-            sums.append(weight)
-        else:
-            if not same_kind(kept[at], outcome):
-                raise collision_error(kept[at], outcome)
-            sums[at] += weight
-    if not kept:
-        raise _empty_error()
-    divisor = math.gcd(*sums)
-    return tuple(kept), tuple(sums) if divisor == 1 else tuple(w // divisor for w in sums)
-
-
 def _mixture(dists: list[Dist[U]], weights: Iterable[int], defect: Fraction) -> Dist[U]:
     """Mix distributions with integer weights over the least common multiple of their totals."""
     denominator = math.lcm(*(dist.total for dist in dists))
@@ -537,13 +405,13 @@ def _mixture(dists: list[Dist[U]], weights: Iterable[int], defect: Fraction) -> 
         outcomes.extend(dist.outcomes)
         integers.extend([factor * w for w in dist.weights])
     worst = largest_defect(itertools.chain([defect], (dist.defect for dist in dists)))
-    return make_dist(*_merged(outcomes, integers), worst)
+    return make_dist(*merge_outcomes(outcomes, integers), worst)
 
 
 def make_dist(outcomes: tuple[T, ...], weights: tuple[int, ...], defect: Fraction | None = None) -> Dist[T]:
     """Make a `Dist` of distinct outcomes and positive weights without a common divisor, unchecked."""
     dist: Dist[T] = Dist.__new__(Dist)
-    _fill(dist, outcomes, weights, _ZERO if defect is None else defect)
+    _fill(dist, outcomes, weights, ZERO if defect is None else defect)
     return dist
 
 
@@ -559,89 +427,9 @@ def _fill(dist: Dist[Any], outcomes: tuple[Any, ...], weights: tuple[int, ...], 
 
 def largest_defect(defects: Iterable[Fraction]) -> Fraction:
     """Return the defect that is farthest from zero."""
-    worst = _ZERO
+    worst = ZERO
     for defect in defects:
         # Almost always all are the same zero: an identity test is far cheaper than comparing fractions.
         if defect is not worst and abs(defect) > abs(worst):
             worst = defect
     return worst
-
-
-def _common(ratios: list[tuple[int, int]]) -> tuple[list[int], int]:
-    """Bring fractions over one denominator."""
-    denominator = math.lcm(*(d for _, d in ratios))
-    return [n * (denominator // d) for n, d in ratios], denominator
-
-
-def _ratio_of_weight(weight: Any) -> tuple[int, int]:
-    """Return a weight as numerator and denominator, exactly."""
-    if not isinstance(weight, _NUMBERS) or isinstance(weight, bool):
-        raise GameError(
-            f"the weight {weight!r} is not a number; weights are int, float or Fraction ({_REMEDY}), and a"
-            " bool is written int(flag)",
-            value=weight,
-        )
-    try:
-        return _ratio(weight)
-    except (OverflowError, ValueError) as error:
-        raise _range_error(weight) from error
-
-
-def _ratio_of_outcome(value: Any) -> tuple[int, int]:
-    """Return an outcome as numerator and denominator, exactly; bools are 0 and 1."""
-    if not isinstance(value, (*_NUMBERS, np.bool_)):
-        raise GameError(
-            f"the mean needs numbers, not {value!r}; give mean() a function that makes them numbers",
-            value=value,
-        )
-    try:
-        return _ratio(value)
-    except (OverflowError, ValueError) as error:
-        raise GameError(f"the mean needs finite numbers, not {value!r}", value=value) from error
-
-
-def _ratio(number: Any) -> tuple[int, int]:
-    if isinstance(number, int | np.integer | np.bool_):  # numpy's have no such method, and overflow
-        return int(number), 1
-    numerator, denominator = number.as_integer_ratio()  # of numpy ints, for a Fraction made of them
-    return int(numerator), int(denominator)
-
-
-_NUMBERS = (int, float, Fraction, Decimal, np.integer, np.floating)
-_INT = frozenset({int})
-_ZERO = Fraction(0)
-
-
-def _empty_error() -> EmptySupportError:
-    return EmptySupportError(
-        "a distribution needs an outcome of positive weight; leave the draw out where nothing can happen"
-    )
-
-
-def _range_error(weight: Any) -> ProbabilityRangeError:
-    return ProbabilityRangeError(
-        f"the weight {weight!r} is negative or not finite; weights are 0 or more ({_REMEDY})", value=weight
-    )
-
-
-def _sum_error(total: Fraction) -> ProbabilitySumError:
-    try:
-        value = float(total)
-    except OverflowError:
-        value = math.inf
-    return ProbabilitySumError(
-        f"the probabilities sum to {value!r} instead of 1; {_REMEDY}: write ints for odds like 1 : 3, or"
-        " divide by the sum",
-        value=value,
-        limit=float(SUM_TOLERANCE),
-    )
-
-
-def collision_error(first: object, second: object) -> StateCollisionError:
-    return StateCollisionError(
-        f"the outcomes {first!r} ({type(first).__qualname__}) and {second!r} ({type(second).__qualname__})"
-        " are equal in Python but of different types, so one would replace the other; use one type, or put a"
-        " name in front: ('day', 10)",
-        state=first,
-        value=second,
-    )

@@ -14,19 +14,18 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
-from mdpdice.numerics.graph import end_components, is_acyclic, reachable
 
 __all__ = [
     "Lowering",
+    "Merged",
     "chain",
-    "collapse_idle",
-    "drop_infinite",
+    "moved_numbers",
     "negate",
     "shift_total",
     "shift_value",
     "stop_at",
+    "towards",
     "unroll",
     "without",
 ]
@@ -120,7 +119,7 @@ class Merged:
             result[members] = self.stay[members]
             if exit_edge >= 0:
                 inside_edges = _edges_inside(self.before, self.component, number)
-                result = _towards(self.before, inside_edges, int(source[exit_edge]), result)
+                result = towards(self.before, inside_edges, int(source[exit_edge]), result)
                 result[source[exit_edge]] = exit_edge
         result[~self.before.decides] = -1
         return result
@@ -131,7 +130,7 @@ def _edges_inside(network: Network, component: Ints, number: int) -> Ints:
     return np.flatnonzero(idle & (network.reward == 0))
 
 
-def _towards(network: Network, edges: Ints, target: int, policy: Ints) -> Ints:
+def towards(network: Network, edges: Ints, target: int, policy: Ints) -> Ints:
     """Make the decisions among `edges` lead to `target`, in the order of their distance from it."""
     entering: dict[int, list[int]] = {}
     for edge in edges.tolist():
@@ -234,82 +233,9 @@ def stop_at(network: Network, ends: Bools, payoff: Floats, *, rewards: bool) -> 
         total=Fraction(0),
         numerator=network.numerator[kept],
         actions=[network.actions[i] for i in position[chosen].tolist()],
-        exact_rewards=_moved(network.exact_rewards, kept) if rewards else {},
+        exact_rewards=moved_numbers(network.exact_rewards, kept) if rewards else {},
         exact_payoffs={},
     )
-
-
-def _plays_may_not_end(network: Network) -> bool:
-    """Whether one player maximises an undiscounted total of plays that may be endless."""
-    return (
-        network.discount == 1
-        and network.horizon is None
-        and not network.two_player
-        and not is_acyclic(network.indptr, network.dst)
-    )
-
-
-def drop_infinite(network: Network) -> Lowering | None:
-    """Leave out the nodes whose value is +inf, found by the graph alone.
-
-    In an end component whose rewards are never negative and sometimes positive
-    the player collects without end; so the value is infinite wherever he can come
-    there with positive probability.
-
-    Raises
-    ------
-    TotalRewardUndefinedError
-        An end component holds rewards of both signs, so totals of endless plays need have no limit.
-    UnsupportedError
-        The network has end components of both kinds, collecting and paying without end.
-    """
-    if not _plays_may_not_end(network):
-        return None
-    component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
-    source, dst = network.source, network.dst
-    inside = (component[source] >= 0) & (component[source] == component[dst])
-    count = int(component.max()) + 1
-    gains = np.zeros(count, dtype=bool)
-    pays = np.zeros(count, dtype=bool)
-    gains[component[source[inside & (network.reward > 0)]]] = True
-    pays[component[source[inside & (network.reward < 0)]]] = True
-    if (gains & pays).any():
-        node = int(np.flatnonzero(component == np.flatnonzero(gains & pays)[0])[0])
-        msg = (
-            "an endless play can collect and pay for ever, so its total reward need not exist; "
-            "use a discount below 1 or a horizon"
-        )
-        raise TotalRewardUndefinedError(msg, state=network.describe(node))
-    if not gains.any():
-        return None
-    if pays.any():
-        msg = (
-            "plays can collect for ever in one place and pay for ever in another; use a discount or a horizon"
-        )
-        raise UnsupportedError(msg)
-    rich = np.isin(component, np.flatnonzero(gains))
-    order = np.argsort(dst, kind="stable")
-    entering = np.concatenate(([0], np.cumsum(np.bincount(dst, minlength=network.n_nodes))))
-    infinite = reachable(entering, source[order], np.flatnonzero(rich))
-    policy = _infinite_policy(network, component, rich, infinite, inside)
-    return without(network, ~infinite, policy)
-
-
-def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: Bools, inside: Bools) -> Ints:
-    """A policy under which the total is infinite from every infinite node: go to a positive edge, for ever again."""
-    policy = np.full(network.n_nodes, -1, dtype=np.int64)
-    for number in np.unique(component[rich]).tolist():
-        edges = np.flatnonzero(inside & (component[network.source] == number))
-        goal = int(edges[np.argmax(network.reward[edges] > 0)])
-        policy = _towards(network, edges, int(network.source[goal]), policy)
-        policy[network.source[goal]] = goal
-    seen = policy[rich].copy()
-    into = np.flatnonzero(infinite[network.source] & infinite[network.dst] & ~rich[network.source])
-    for target in np.flatnonzero(rich).tolist():
-        policy = _towards(network, into, target, policy)
-    policy[rich] = seen
-    policy[~network.decides] = -1
-    return policy
 
 
 def without(
@@ -362,8 +288,8 @@ def without(
         state_node=number[network.state_node[named]],
         node_state=_renumbered(network.node_state[keep], named, network.n_states),
         actions=[network.actions[i] for i in position[chosen].tolist()],
-        exact_rewards=_moved(network.exact_rewards, edges),
-        exact_payoffs=_moved(network.exact_payoffs, np.flatnonzero(keep)),
+        exact_rewards=moved_numbers(network.exact_rewards, edges),
+        exact_payoffs=moved_numbers(network.exact_payoffs, np.flatnonzero(keep)),
     )
     return Lowering(lowered, node, edges, infinite=policy, because=because)
 
@@ -374,7 +300,7 @@ def _renumbered(node_state: Ints, named: Ints, n_states: int) -> Ints:
     return new[node_state]
 
 
-def _moved(exact: Any, old: Ints) -> dict[int, Fraction]:
+def moved_numbers(exact: Any, old: Ints) -> dict[int, Fraction]:
     """Exact numbers under their new positions."""
     if not exact:
         return {}
@@ -385,86 +311,6 @@ def _one_end() -> Network:
     return Network(
         kind=[Kind.END], indptr=[0, 0], dst=[], weight=[], reward=[], sign=[], step=[], payoff=[0.0], start=0
     )
-
-
-def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
-    """Merge every end component without rewards into one node, with the option to `stay` for 0.
-
-    Without this a Bellman equation has many solutions there: any value that is at
-    least as good as leaving repeats itself round the component.  Where staying for
-    ever is worth minus infinity, the option is left out.
-    """
-    if not _plays_may_not_end(network):
-        return None
-    chance = network.kind == Kind.CHANCE
-    idle = network.reward == 0
-    # A chance node that pays on one of its edges cannot be part of a component without rewards.
-    paying = np.zeros(network.n_nodes, dtype=bool)
-    paying[network.source[~idle]] = True
-    keep = idle & ~(chance & paying)[network.source]
-    component = end_components(network.indptr, network.dst, chance, keep)
-    count = int(component.max()) + 1
-    if count == 0:
-        return None
-    source, dst = network.source, network.dst
-    inside = keep & (component[source] >= 0) & (component[source] == component[dst])
-    linger = np.full(network.n_nodes, -1, dtype=np.int64)
-    inside_edges = np.flatnonzero(inside)[::-1]
-    linger[source[inside_edges]] = inside_edges
-
-    # New nodes: those outside in their order, the components, and the end where play stays for ever.
-    outside = component < 0
-    n_outside = int(outside.sum())
-    number = np.where(outside, np.cumsum(outside) - 1, n_outside + component)
-    n_new = n_outside + count + 1
-    edges = np.flatnonzero(~inside)
-    edges = edges[np.argsort(number[source[edges]], kind="stable")]
-    staying = n_outside + np.arange(count if stay else 0)
-    new_source = np.concatenate((number[source[edges]], staying))
-    old_edge = np.concatenate((edges, np.full(len(staying), -1)))
-    order = np.argsort(new_source, kind="stable")
-    old_edge = old_edge[order]
-    real = old_edge >= 0
-
-    def moved(array: Any, default: Any) -> Any:
-        return np.where(real, array[old_edge], default) if len(array) else np.full(count, default)
-
-    kind = np.concatenate((network.kind[outside], np.full(count, Kind.MAX), [Kind.END])).astype(np.uint8)
-    decides = kind == Kind.MAX
-    position = np.cumsum(network.decides[source]) - 1
-    actions = [
-        network.actions[position[edge]] if edge >= 0 else "stay"
-        for edge, at in zip(old_edge.tolist(), new_source[order].tolist(), strict=True)
-        if decides[at]
-    ]
-    numerator = network.numerator[old_edge]
-    numerator[~real] = 1
-    lowered = attrs.evolve(
-        network,
-        kind=kind,
-        indptr=np.concatenate(([0], np.cumsum(np.bincount(new_source, minlength=n_new)))),
-        dst=moved(number[dst], n_new - 1),
-        weight=moved(network.weight, 1.0),
-        reward=moved(network.reward, 0.0),
-        sign=moved(network.sign, 1),
-        step=moved(network.step, False),
-        payoff=np.concatenate((network.payoff[outside], np.zeros(count + 1))),
-        start=int(number[network.start]),
-        numerator=numerator,
-        state_node=number[network.state_node],
-        node_state=_first_states(network, number, n_new),
-        actions=actions,
-        exact_rewards=_moved(network.exact_rewards, old_edge),
-        exact_payoffs=_moved(network.exact_payoffs, np.flatnonzero(outside)),
-    )
-    return Lowering(lowered, number, old_edge, merged=Merged(network, component, linger))
-
-
-def _first_states(network: Network, number: Ints, n_new: int) -> Ints:
-    node_state = np.full(n_new, -1, dtype=np.int64)
-    named = np.flatnonzero(network.node_state >= 0)[::-1]
-    node_state[number[named]] = network.node_state[named]
-    return node_state
 
 
 def unroll(network: Network) -> Lowering | None:
@@ -489,7 +335,7 @@ def unroll(network: Network) -> Lowering | None:
     def repeated(array: Any) -> Any:
         return array[old_edge]
 
-    first_copies = _moved(network.exact_rewards, old_edge)
+    first_copies = moved_numbers(network.exact_rewards, old_edge)
     exact_payoffs = {k * n + at: value for k in range(stages) for at, value in network.exact_payoffs.items()}
     lowered = attrs.evolve(
         network,

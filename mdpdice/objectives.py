@@ -16,12 +16,11 @@ from typing import Any, Literal, TypeAlias
 import attrs
 import numpy as np
 
+from mdpdice.endless import collapse_idle, drop_infinite
 from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, UnsupportedError
 from mdpdice.lowerings import (
     Lowering,
     chain,
-    collapse_idle,
-    drop_infinite,
     negate,
     shift_total,
     shift_value,
