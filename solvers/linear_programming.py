@@ -91,7 +91,7 @@ from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.solvers import _blocks, _pulp
 from mdpdice.solvers._blocks import STAY, Block, Floats, Ints, View
-from mdpdice.solvers._pulp import Outcome, Program
+from mdpdice.solvers._pulp import Answer, Outcome, Program
 
 __all__ = ["LinearProgramming"]
 
@@ -328,20 +328,28 @@ class _Solve:
         answer = self.run_program(program, interior=tangle >= INTERIOR)
         if answer.outcome is not Outcome.OPTIMAL:
             return None
-        if self.method.form == "dual":
-            flow = answer.x
-        elif answer.dual is not None:
-            flow = answer.dual if answer.dual[: len(block.edge)].sum() >= 0 else -answer.dual
-        else:
-            # A solver without duals: by complementary slackness flow runs through tight rows only.
-            slack = block.matrix @ answer.x - gain * scale
-            size = abs(block.matrix) @ np.abs(answer.x)
-            flow = np.where(slack <= 1e-6 + 1e-9 * size, 1.0, 1e-9 / (1.0 + np.maximum(slack, 0.0)))
+        flow = self.flow(block, answer, gain * scale)
         row = _blocks.choose(block, flow, cyclic=tangle > 0)
         value = None if row is None else _blocks.evaluate(block, row)
         return None if row is None or value is None else (row, value)
 
-    def run_program(self, program: Program, *, interior: bool = False) -> _pulp.Answer:
+    def flow(self, block: Block, answer: Answer, gain: Floats) -> Floats:
+        """The flow through every row, as the solver tells it."""
+        if self.method.form == "dual":
+            return answer.x
+        if answer.dual is not None:
+            # The sign is a matter of the solver's taste; the balance of flow is not.
+            balance = block.matrix.T @ answer.dual
+            for sign in (1.0, -1.0):
+                if np.abs(sign * balance - 1.0).max() <= 1e-6 * (1.0 + np.abs(answer.dual).max()):
+                    return sign * answer.dual
+        # Some solvers give no duals, and CBC gives zeros for rows that its presolve turned into bounds.  Then, by
+        # complementary slackness: flow runs through tight rows only.
+        slack = block.matrix @ answer.x - gain
+        size = abs(block.matrix) @ np.abs(answer.x)
+        return np.where(slack <= 1e-6 + 1e-9 * size, 1.0, 1e-9 / (1.0 + np.maximum(slack, 0.0)))
+
+    def run_program(self, program: Program, *, interior: bool = False) -> Answer:
         left = min(self.deadline, self.run.deadline or math.inf) - time.monotonic()
         answer = None
         if left > 0:

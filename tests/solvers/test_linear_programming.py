@@ -8,6 +8,7 @@ import sys
 import time
 from fractions import Fraction
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -455,29 +456,34 @@ class TestThroughPulp:
         check(discounted(), answer, [380 / 29, 400 / 29, 380 / 29 - 1], tolerance=1e-12)
         assert solver in answer.details["solver"]
 
-    def test_a_solver_without_duals(self, monkeypatch):
-        """Some command-line solvers give none; the policy then comes from the tight rows."""
+    @pytest.mark.parametrize("dual", [None, 0.0])
+    def test_a_solver_without_duals(self, monkeypatch, dual):
+        """Some command-line solvers give none, or wrong ones; the policy then comes from the tight rows."""
         real = _pulp.solve
 
         def without(program, *args, **kwargs):
             answer = real(program, *args, **kwargs)
-            return _pulp.Answer(answer.outcome, answer.x, None, answer.iterations)
+            return attrs.evolve(answer, dual=None if dual is None else dual * answer.dual)
 
         problem = network(
             [(MAX, [(1, 1), (2,)]), (MAX, [(0, -1), (3, 0)]), (CHANCE, [(0, 0, 0.5), (3, 0, 0.5)]), (END, 5)]
         )
         monkeypatch.setattr(_pulp, "solve", without)
-        check(problem, solve(problem), [6, 5, 5.5, 5])
+        answer = solve(problem)
+        check(problem, answer, [6, 5, 5.5, 5])
+        assert answer.details["refined"] == 0
 
     def test_duals_of_the_other_sign(self, monkeypatch):
         real = _pulp.solve
 
         def negated(program, *args, **kwargs):
             answer = real(program, *args, **kwargs)
-            return _pulp.Answer(answer.outcome, answer.x, -answer.dual, answer.iterations)
+            return attrs.evolve(answer, dual=-answer.dual)
 
         monkeypatch.setattr(_pulp, "solve", negated)
-        check(discounted(), solve(discounted()), [380 / 29, 400 / 29, 380 / 29 - 1])
+        answer = solve(discounted())
+        check(discounted(), answer, [380 / 29, 400 / 29, 380 / 29 - 1])
+        assert answer.details["refined"] == 0
 
     def test_a_solver_that_gives_up(self, monkeypatch):
         nothing = _pulp.Answer(_pulp.Outcome.UNCLEAR, np.full(2, np.nan), None)
