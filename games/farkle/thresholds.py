@@ -1,0 +1,449 @@
+r"""Threshold policies: bank as soon as the points at risk reach a number that depends on the dice.
+
+A vector `T` holds one threshold per number of dice.  With `d` dice in hand and `p` points
+at risk the policy banks iff :math:`p \ge T_d`, and rolls otherwise.  After a roll it
+chooses among the legal selections the one that is worth most under this very rule: to
+bank (then all scoring dice are taken, for `b(m)` points) if the rule banks after some
+selection, or to roll on after any selection after which the rule rolls:
+
+.. math::
+
+   W_d(p) &= p \text{ if } p \ge T_d, \text{ else } R_d(p), \qquad
+   R_d(p) = \sum_m P_d(m) \, w(m, p), \\
+   w(m, p) &= \max\bigl( p + b(m) \; [\exists (s, d') \in m: p + s \ge T_{d'}], \;
+              \max_{(s, d') \in m, \; p + s < T_{d'}} R_{d'}(p + s) \bigr),
+
+with :math:`w = 0` for a bust.  A selection that brings the points to the end of the turn is banked.
+The expected score of a turn is :math:`R_n(0)` for `n` dice.
+
+Every selection adds points, so one pass from the most points downwards evaluates a
+vector, in a fraction of a millisecond.  With the thresholds of the optimal policy this
+is the optimal value.  Those thresholds need not grow with the dice; `search` looks for
+good vectors that do (*monotone* ones), by random search and refinement, and `gap` says
+what monotone vectors lose.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from mdpdice import Network, Policy, explore, solve
+from mdpdice.errors import GameError, UnsupportedError
+from mdpdice.games.farkle.analysis import thresholds as roll_limits
+from mdpdice.games.farkle.game import KcdFarkle
+from mdpdice.games.farkle.menus import Menu
+from mdpdice.games.farkle.states import Action, Bank, Choose, State
+
+__all__ = ["Found", "Gap", "ThresholdTurn", "gap", "refine", "search"]
+
+Vector: TypeAlias = tuple[int, ...]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+_NEVER: Final = -np.inf
+_OFFSETS: Final = np.array(
+    [sign * (at if at <= 8 else round(1.5 ** (at - 3))) for sign in (-1, 1) for at in range(18)]
+)
+
+
+@attrs.frozen(eq=False)
+class _Offers:
+    """The menus of all numbers of dice as arrays; dice are counted from 0, points in units of the grid.
+
+    Parameters
+    ----------
+    first_menu : ndarray of int64, shape (dice + 1,)
+        Where the menus of each number of dice start.
+    chance, best : ndarray of float64, shape (menus,)
+        Probability of every menu, and its points to bank.
+    first_keep : ndarray of int64, shape (menus + 1,)
+        Where the ways to roll on start, menu by menu.
+    points, dice : ndarray of int64, shape (keeps,)
+        The ways to roll on.
+    """
+
+    first_menu: Ints
+    chance: Floats
+    best: Floats
+    first_keep: Ints
+    points: Ints
+    dice: Ints
+
+
+@functools.cache
+def _compiled() -> Callable[..., None]:
+    """Return `_roll`, compiled when it is first used: importing numba takes a second."""
+    import numba
+
+    function: Callable[..., None] = numba.njit(cache=True, nogil=True)(_roll)
+    return function
+
+
+def _roll(
+    first_menu: Ints,
+    chance: Floats,
+    best: Floats,
+    first_keep: Ints,
+    points: Ints,
+    dice: Ints,
+    limits: Ints,
+    grid: int,
+    most: float,
+    rolled: Floats,
+) -> None:
+    """Write R of the module's text for one vector, whose thresholds `limits` are in units of the grid."""
+    steps, count = rolled.shape
+    # From how many points on a menu is banked for sure: most are, most of the time.
+    sure = np.zeros(len(chance), dtype=np.int64)
+    for menu in range(len(chance)):
+        for keep in range(first_keep[menu], first_keep[menu + 1]):
+            sure[menu] = max(sure[menu], limits[dice[keep]] - points[keep])
+    for at in range(steps - 1, -1, -1):
+        for number in range(count):
+            # A turn starts with a roll, whatever its threshold.
+            if at >= limits[number] and not (at == 0 and number == count - 1):
+                continue
+            total = 0.0
+            for menu in range(first_menu[number], first_menu[number + 1]):
+                bank = min(at * grid + best[menu], most)
+                if at >= sure[menu]:
+                    total += chance[menu] * bank
+                    continue
+                banks = False
+                worth = -np.inf
+                for keep in range(first_keep[menu], first_keep[menu + 1]):
+                    after = at + points[keep]
+                    if after >= limits[dice[keep]]:
+                        banks = True
+                    else:
+                        worth = max(worth, rolled[after, dice[keep]])
+                if banks:
+                    worth = max(worth, bank)
+                total += chance[menu] * worth
+            rolled[at, number] = total
+
+
+@attrs.frozen
+class ThresholdTurn:
+    """One turn of Farkle, played by thresholds.
+
+    Parameters
+    ----------
+    game : KcdFarkle
+        The turn, with dice of one kind.
+
+    Raises
+    ------
+    UnsupportedError
+        The dice are of several kinds, or the rules are the defective ones.
+
+    Examples
+    --------
+    >>> from mdpdice.games.farkle import KcdFarkle
+    >>> from mdpdice.games.farkle.thresholds import ThresholdTurn
+    >>> turn = ThresholdTurn(KcdFarkle(cap=1000))
+    >>> round(turn.value((300, 250, 450, 1050, 3400, 12950)), 6)
+    549.216656
+    """
+
+    game: KcdFarkle
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.game.kinds) > 1 or self.game.defective:
+            raise UnsupportedError(
+                "thresholds by the number of dice need dice of one kind and defects='none'", value=self.game
+            )
+        if self.game.cap is None and self.game.banking_bound.sure:
+            raise UnsupportedError("dice that never bust need a cap for threshold policies", value=self.game)
+
+    # --- values ---------------------------------------------------------------
+
+    @property
+    def n_dice(self) -> int:
+        """Number of dice, the length of a vector."""
+        return len(self.game.dice)
+
+    def value(self, vector: Sequence[int]) -> float:
+        """Expected score of a turn that is played by these thresholds."""
+        return float(self.values(np.array([self._checked(vector)]))[0])
+
+    def values(self, vectors: npt.ArrayLike) -> Floats:
+        """Expected score of a turn for many vectors.
+
+        Parameters
+        ----------
+        vectors : array_like of int, shape (n, dice)
+            Thresholds in points.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+        """
+        given = np.asarray(vectors, dtype=np.int64).reshape(-1, self.n_dice)
+        rolled = np.zeros((self.steps, self.n_dice))
+        return np.array([self._rolling(vector, rolled)[0, -1] for vector in given])
+
+    def table(self, vector: Sequence[int]) -> dict[int, Floats]:
+        """The value table W: for every number of dice the value at 0, 1, 2, ... units of the grid.
+
+        Entry ``i`` belongs to ``i * game.rules.grid`` points at risk.
+        """
+        checked = self._checked(vector)
+        rolling = self._rolling(np.array(checked))
+        points = np.arange(self.steps) * self.grid
+        return {
+            dice + 1: np.where(points >= threshold, points, rolling[:, dice])
+            for dice, threshold in enumerate(checked)
+        }
+
+    def policy(self, vector: Sequence[int], network: Network | None = None) -> Policy:
+        """The policy on the network of the game, to be evaluated or simulated like any other.
+
+        Parameters
+        ----------
+        vector : sequence of int
+            Thresholds in points.
+        network : Network, optional
+            Of this game, if it was explored already.
+        """
+        checked = self._checked(vector)
+        rolling = self._rolling(np.array(checked))
+
+        def choose(state: State) -> Action:
+            assert isinstance(state, Choose)
+            return self._choose(state.menu, state.points, checked, rolling)
+
+        return Policy.of(explore(self.game) if network is None else network, choose)
+
+    def optimal(self) -> Vector:
+        """The thresholds of the optimal policy: one step of the grid above the last points worth a roll."""
+        limits = roll_limits(self.game).values()
+        return tuple(0 if limit is None else limit + self.grid for limit in limits)
+
+    # --- one pass ---------------------------------------------------------------
+
+    @functools.cached_property
+    def grid(self) -> int:
+        """The unit of points: the largest number that divides all scores."""
+        return self.game.rules.grid
+
+    @functools.cached_property
+    def steps(self) -> int:
+        """Number of points on the grid at which a turn goes on."""
+        return -(-self.game.limit // self.grid)
+
+    @functools.cached_property
+    def _offers(self) -> _Offers:
+        first_menu, first_keep = [0], [0]
+        menus: list[tuple[float, int]] = []
+        keeps: list[tuple[int, int]] = []
+        for number in range(1, self.n_dice + 1):
+            rolls = self.game.book.rolls(number).menus
+            for menu in rolls:
+                if menu.best:
+                    menus.append((float(rolls.prob(menu)), menu.best))
+                    keeps += [(keep.points // self.grid, _number(keep.dice) - 1) for keep in menu.keeps]
+                    first_keep.append(len(keeps))
+            first_menu.append(len(menus))
+        chance, best = np.array(menus, dtype=np.float64).reshape(-1, 2).T
+        points, dice = np.array(keeps, dtype=np.int64).reshape(-1, 2).T
+        return _Offers(
+            np.array(first_menu),
+            chance.copy(),
+            best.copy(),
+            np.array(first_keep),
+            points.copy(),
+            dice.copy(),
+        )
+
+    def _rolling(self, vector: Ints, rolled: Floats | None = None) -> Floats:
+        """R of the module's text, as an array of shape (points, dice); not set where the vector never rolls."""
+        if rolled is None:
+            rolled = np.zeros((self.steps, self.n_dice))
+        offers = self._offers
+        clip = self.game.at_cap == "clip" and self.game.cap is not None
+        _compiled()(
+            offers.first_menu,
+            offers.chance,
+            offers.best,
+            offers.first_keep,
+            offers.points,
+            offers.dice,
+            # From the end of the turn on, everything is banked.
+            np.clip(-(-vector // self.grid), 0, self.steps),
+            self.grid,
+            float(self.game.limit) if clip else np.inf,
+            rolled,
+        )
+        return rolled
+
+    def _choose(self, menu: Menu, points: int, vector: Vector, rolled: Floats) -> Action:
+        """What the rule does with a roll on the table."""
+        ways = [(points + keep.points, keep) for keep in menu.keeps]
+        limits = [min(vector[_number(keep.dice) - 1], self.game.limit) for _, keep in ways]
+        banks = not ways or any(after >= limit for (after, _), limit in zip(ways, limits, strict=True))
+        action: Action = Bank(menu.best)
+        best = points + menu.best if banks else _NEVER
+        if self.game.at_cap == "clip" and self.game.cap is not None:
+            best = min(best, self.game.cap)
+        for (after, keep), limit in zip(ways, limits, strict=True):
+            if after < limit and rolled[after // self.grid, _number(keep.dice) - 1] > best:
+                action, best = keep, rolled[after // self.grid, _number(keep.dice) - 1]
+        return action
+
+    def _checked(self, vector: Sequence[int]) -> Vector:
+        given = tuple(vector)
+        if len(given) != self.n_dice or not all(
+            isinstance(one, int | np.integer) and one >= 0 for one in given
+        ):
+            raise GameError(
+                f"thresholds {vector!r}: write {self.n_dice} numbers of points, for 1 to {self.n_dice} dice",
+                value=vector,
+            )
+        return tuple(int(one) for one in given)
+
+
+def _number(dice: int | tuple[int, ...]) -> int:
+    """Return how many dice a set of one kind has."""
+    return dice if isinstance(dice, int) else sum(dice)
+
+
+# --- search -------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Found:
+    """A vector that a search came to.
+
+    Parameters
+    ----------
+    vector : tuple of int
+        The thresholds, in points.
+    value : float
+        Expected score of a turn.
+    tried : int
+        Vectors that were evaluated.
+    """
+
+    vector: Vector
+    value: float
+    tried: int
+
+
+def search(
+    turn: ThresholdTurn, n: int = 1000, seed: int = 0, *, monotone: bool = True, refined: bool = True
+) -> Found:
+    """Search for a good vector: draw some at random, then refine the best one.
+
+    Parameters
+    ----------
+    turn : ThresholdTurn
+        The turn.
+    n : int
+        Number of random vectors.
+    seed : int
+        Seed of the random numbers.
+    monotone : bool
+        Keep to vectors that do not fall: ``T[1] <= T[2] <= ...``.
+    refined : bool
+        Whether to refine (see `refine`).
+    """
+    if n < 1:
+        raise GameError(f"a search draws at least 1 vector, not {n}", value=n, limit=1)
+    grid, top = turn.grid, turn.steps
+    # Thresholds of few and of many dice differ by a factor of 50, so their logarithms are drawn.
+    drawn = np.exp(np.random.default_rng(seed).uniform(0, np.log(top + 1), size=(n, turn.n_dice)))
+    vectors = grid * drawn.astype(np.int64)
+    if monotone:
+        vectors.sort(axis=1)
+    values = turn.values(vectors)
+    best = int(np.argmax(values))
+    found = Found(tuple(vectors[best].tolist()), float(values[best]), n)
+    return refine(turn, found, monotone=monotone) if refined else found
+
+
+def refine(turn: ThresholdTurn, found: Found, *, monotone: bool = True) -> Found:
+    """Improve a vector until no move makes it better.
+
+    A move sets one threshold to another number.  For monotone vectors it sets a run
+    of neighbouring ones to a common number, as the neighbours allow: where the
+    order binds, thresholds can only move together.
+    """
+    improved = True
+    while improved:
+        improved = False
+        for moved in _moves(turn, found.vector, monotone=monotone):
+            values = turn.values(moved)
+            best = int(np.argmax(values))
+            better = values[best] > found.value * (1 + 1e-13)
+            vector = tuple(moved[best].tolist()) if better else found.vector
+            found = Found(vector, max(found.value, float(values[best])), found.tried + len(moved))
+            improved |= bool(better)
+            if better:
+                break
+    return found
+
+
+def _moves(turn: ThresholdTurn, vector: Vector, *, monotone: bool) -> Iterator[Ints]:
+    """Give the vectors that a move leads to, one array per run of thresholds."""
+    grid, top, size = turn.grid, turn.steps, len(vector)
+    for first in range(size):
+        for last in range(first, size if monotone else first + 1):
+            low = vector[first - 1] // grid if monotone and first else 0
+            high = vector[last + 1] // grid if monotone and last + 1 < size else top
+            # Near the thresholds that are moved every number, farther away ever fewer.
+            near = np.add.outer(np.array(vector[first : last + 1]) // grid, _OFFSETS)
+            numbers = np.unique(np.clip(near, low, min(high, top)))
+            moved = np.tile(np.array(vector), (len(numbers), 1))
+            moved[:, first : last + 1] = grid * numbers[:, None]
+            yield moved
+
+
+@attrs.frozen
+class Gap:
+    """What the best monotone vector that was found loses against the optimal policy.
+
+    Parameters
+    ----------
+    optimal : float
+        The optimal expected score, certified.
+    vector : tuple of int
+        The thresholds of the optimal policy.
+    monotone : Found
+        The best monotone vector that was found.
+    """
+
+    optimal: float
+    vector: Vector
+    monotone: Found
+
+    @property
+    def loss(self) -> float:
+        """Expected points lost; no more than that is lost by the best of all monotone vectors."""
+        return self.optimal - self.monotone.value
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether the optimal thresholds are monotone themselves."""
+        return list(self.vector) == sorted(self.vector)
+
+
+def gap(game: KcdFarkle, n: int = 1000, seed: int = 0) -> Gap:
+    """Compare the optimal policy with the best monotone vector of a search.
+
+    The search is helped by the optimal thresholds: it is also started from the
+    smallest monotone vector above them.
+    """
+    turn = ThresholdTurn(game)
+    optimal = turn.optimal()
+    found = search(turn, n, seed)
+    raised = tuple(np.maximum.accumulate(np.array(optimal)).tolist())
+    other = refine(turn, Found(raised, turn.value(raised), 1))
+    best = max(found, other, key=lambda one: one.value)
+    return Gap(solve(game).value(), optimal, attrs.evolve(best, tried=found.tried + other.tried))
