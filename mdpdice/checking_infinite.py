@@ -7,6 +7,7 @@ and `mdpdice.regions`, which found the claims.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -85,14 +86,17 @@ def _closure(seeds: set[int], before: list[list[int]], joins: Callable[[int, set
     return found
 
 
+def _is_outside(bad: set[int], node: int, found: set[int]) -> bool:  # noqa: ARG001 - as `_closure` calls it
+    return node not in bad
+
+
 def _missed_by_all(
     goal: set[int], after: list[list[int]], before: list[list[int]], chance: set[int]
 ) -> set[int]:
     """Nodes from which no policy reaches the goal with probability one: a greatest fixed point of a least one."""
     bad: set[int] = set()
     while True:
-        avoided = frozenset(bad)
-        reach = _closure(goal - bad, before, lambda node, _, avoided=avoided: node not in avoided)
+        reach = _closure(goal - bad, before, partial(_is_outside, bad))
         lost = set(range(len(after))) - reach
         forced = _closure(
             bad | lost,

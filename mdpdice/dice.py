@@ -29,13 +29,12 @@ from mdpdice.dist import (
     Dist,
     DistLike,
     as_dist,
-    collision_error,
     largest_defect,
     make_dist,
-    same_kind,
     uniform,
 )
 from mdpdice.errors import GameError
+from mdpdice.weights import collision_error, same_kind
 
 __all__ = ["d6", "die", "pool"]
 

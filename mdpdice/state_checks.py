@@ -47,9 +47,9 @@ def same_types(known: Any, state: Any) -> bool:
     if kind is int or kind is str:
         return True
     getter = _GETTERS.get(kind) or _make_getter(kind)
-    if getter is tuple:
+    if getter is _as_tuple:
         parts, others = known, state
-    elif getter is frozenset:
+    elif getter is _as_set:
         twin = {part: part for part in state}
         return all(same_types(part, twin[part]) for part in known)
     else:
@@ -83,11 +83,19 @@ def _make_getter(kind: type) -> Getter:
             return tuple(getattr(value, name) for name in names)
 
     elif issubclass(kind, tuple | frozenset):
-        getter = tuple if issubclass(kind, tuple) else frozenset
+        getter = _as_tuple if issubclass(kind, tuple) else _as_set
     else:
         getter = _no_parts
     _GETTERS[kind] = getter
     return getter
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value)
+
+
+def _as_set(value: Any) -> tuple[Any, ...]:
+    return tuple(value)
 
 
 def _no_parts(value: Any) -> tuple[Any, ...]:  # noqa: ARG001 - an atom has none
