@@ -13,9 +13,11 @@ Primal, ``form="primal"`` (d'Epenoux 1963)
     With any weights :math:`a_i > 0`,
 
     .. math::
+        \begin{split}
         \min_v \sum_i a_i v_i \quad \text{s.t.} \quad
-        & v_i \ge r_e + \gamma_e v_{j(e)}, && i \in D,\ e \text{ leaves } i, \\
-        & v_i = \textstyle\sum_e w_e (r_e + \gamma_e v_{j(e)}), && i \in C .
+        & v_i \ge r_e + \gamma_e v_{j(e)}, \quad i \in D,\ e \text{ leaves } i, \\
+        & v_i = \sum_e w_e (r_e + \gamma_e v_{j(e)}), \quad i \in C .
+        \end{split}
 
     Every feasible :math:`v` lies above the value, and the value is feasible: it is the
     solution, at every node, since all :math:`a_i` are positive.
@@ -26,10 +28,13 @@ Dual, ``form="dual"``
     node :math:`i` (an option of it with all its edges at once),
 
     .. math::
-        \max_{x \ge 0,\, y} \sum_e r_e x_e + \sum_{i \in C} y_i \textstyle\sum_e w_e r_e
-        \quad \text{s.t.} \quad \text{visits to } i
-        = a_i + \text{discounted flow into } i, \qquad i \in D \cup C .
+        \begin{split}
+        \max_{x \ge 0,\, y}\ & \sum_e r_e x_e + \sum_{i \in C} y_i \sum_e w_e r_e \\
+        \text{s.t.}\ & \sum_{e \text{ leaves } i} x_e = a_i + \text{discounted flow into } i, \quad i \in D, \\
+        & y_i = a_i + \text{discounted flow into } i, \quad i \in C .
+        \end{split}
 
+    Payoffs count as rewards of the edges into ends.
     As :math:`a_i > 0`, every decision is visited; at a vertex exactly one of its options
     has a positive flow, and these options are an optimal policy.
 
@@ -116,7 +121,9 @@ class LinearProgramming:
     form : {"primal", "dual"}
         Solve for values, or for the occupation measure.  The answer holds both either way.
     block : int
-        About how many variables one program has.  Smaller blocks are faster, see the benchmarks.
+        About how many variables one program has.  The turn of KCD Farkle up to 6,000 points (26,583 decisions,
+        271,806 edges) took 1.5 s with blocks of 250, 2.3 s with 1,000, 3.7 s with 3,000 and 15 s as one program,
+        building included.
     time_limit : float, optional
         Seconds after which to give up.
     max_size : int
@@ -220,7 +227,11 @@ class _Solve:
         self.violation = 0.0
         self.count = {"programs": 0, "variables": 0, "constraints": 0, "nonzeros": 0, "refined": 0}
 
+    def so_far(self) -> Candidate:
+        return Candidate(self.view.sense * self.view.value, self.policy, iterations=self.iterations)
+
     def candidate(self) -> Candidate:
+        self.run.offer(self.so_far)
         blocks = list(self.blocks())
         total = sum(len(nodes) for nodes, _ in blocks)
         done = 0
