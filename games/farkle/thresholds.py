@@ -20,7 +20,7 @@ Every selection adds points, so one pass from the most points downwards evaluate
 vector, in a fraction of a millisecond.  With the thresholds of the optimal policy this
 is the optimal value.  Those thresholds need not grow with the dice; `search` looks for
 good vectors that do (*monotone* ones), by random search and refinement, and `gap` says
-what monotone vectors lose.
+what monotone vectors lose, with a proof that no better one was missed.
 """
 
 from __future__ import annotations
@@ -92,22 +92,26 @@ def _roll(
     first_keep: Ints,
     points: Ints,
     dice: Ints,
-    limits: Ints,
+    low: Ints,
+    high: Ints,
     grid: int,
     most: float,
     rolled: Floats,
 ) -> None:
-    """Write R of the module's text for one vector, whose thresholds `limits` are in units of the grid."""
+    """Write R of the module's text for a rule that may bank from `low` points on and roll below `high`.
+
+    Both are in units of the grid; for a vector of thresholds they are the same.
+    """
     steps, count = rolled.shape
     # From how many points on a menu is banked for sure: most are, most of the time.
     sure = np.zeros(len(chance), dtype=np.int64)
     for menu in range(len(chance)):
         for keep in range(first_keep[menu], first_keep[menu + 1]):
-            sure[menu] = max(sure[menu], limits[dice[keep]] - points[keep])
+            sure[menu] = max(sure[menu], high[dice[keep]] - points[keep])
     for at in range(steps - 1, -1, -1):
         for number in range(count):
             # A turn starts with a roll, whatever its threshold.
-            if at >= limits[number] and not (at == 0 and number == count - 1):
+            if at >= high[number] and not (at == 0 and number == count - 1):
                 continue
             total = 0.0
             for menu in range(first_menu[number], first_menu[number + 1]):
@@ -119,9 +123,9 @@ def _roll(
                 worth = -np.inf
                 for keep in range(first_keep[menu], first_keep[menu + 1]):
                     after = at + points[keep]
-                    if after >= limits[dice[keep]]:
+                    if after >= low[dice[keep]]:
                         banks = True
-                    else:
+                    if after < high[dice[keep]]:
                         worth = max(worth, rolled[after, dice[keep]])
                 if banks:
                     worth = max(worth, bank)
@@ -262,10 +266,31 @@ class ThresholdTurn:
             dice.copy(),
         )
 
+    def upper_bound(self, place: int) -> float:
+        """What no rule with ``T[place] <= T[place + 1]`` can exceed, whatever its other thresholds are.
+
+        Let `v` be a number between the two.  Then with ``place`` dice the rule must
+        bank from `v` on, and with one more it must roll below `v`; let it choose
+        freely, for every number of points, in all other positions.  The bound is the best
+        value of such a rule, for the best `v`.
+        """
+        rolled = np.zeros((self.steps, self.n_dice))
+        best = _NEVER
+        for v in range(self.steps + 1):
+            low, high = np.zeros(self.n_dice, dtype=np.int64), np.full(self.n_dice, self.steps)
+            high[place - 1] = low[place] = v
+            best = max(best, float(self._run(low, high, rolled)[0, -1]))
+        return best
+
     def _rolling(self, vector: Ints, rolled: Floats | None = None) -> Floats:
         """R of the module's text, as an array of shape (points, dice); not set where the vector never rolls."""
         if rolled is None:
             rolled = np.zeros((self.steps, self.n_dice))
+        # From the end of the turn on, everything is banked.
+        limits = np.clip(-(-vector // self.grid), 0, self.steps)
+        return self._run(limits, limits, rolled)
+
+    def _run(self, low: Ints, high: Ints, rolled: Floats) -> Floats:
         offers = self._offers
         clip = self.game.at_cap == "clip" and self.game.cap is not None
         _compiled()(
@@ -275,8 +300,8 @@ class ThresholdTurn:
             offers.first_keep,
             offers.points,
             offers.dice,
-            # From the end of the turn on, everything is banked.
-            np.clip(-(-vector // self.grid), 0, self.steps),
+            low,
+            high,
             self.grid,
             float(self.game.limit) if clip else np.inf,
             rolled,
@@ -407,7 +432,7 @@ def _moves(turn: ThresholdTurn, vector: Vector, *, monotone: bool) -> Iterator[I
 
 @attrs.frozen
 class Gap:
-    """What the best monotone vector that was found loses against the optimal policy.
+    """What the best monotone vector loses against the optimal policy.
 
     Parameters
     ----------
@@ -417,33 +442,46 @@ class Gap:
         The thresholds of the optimal policy.
     monotone : Found
         The best monotone vector that was found.
+    bound : float
+        No monotone vector is worth more than this.
     """
 
     optimal: float
     vector: Vector
     monotone: Found
+    bound: float
 
     @property
     def loss(self) -> float:
-        """Expected points lost; no more than that is lost by the best of all monotone vectors."""
+        """Expected points that the best monotone vector loses, if it is `proved`; else no less is known."""
         return self.optimal - self.monotone.value
 
     @property
-    def is_monotone(self) -> bool:
-        """Whether the optimal thresholds are monotone themselves."""
-        return list(self.vector) == sorted(self.vector)
+    def proved(self) -> bool:
+        """Whether no monotone vector is better than the one that was found, up to rounding."""
+        return self.bound <= self.monotone.value + 1e-9 * max(1.0, self.optimal)
 
 
 def gap(game: KcdFarkle, n: int = 1000, seed: int = 0) -> Gap:
     """Compare the optimal policy with the best monotone vector of a search.
 
-    The search is helped by the optimal thresholds: it is also started from the
-    smallest monotone vector above them.
+    Where the optimal thresholds fall from one number of dice to the next, the order
+    binds; `ThresholdTurn.upper_bound` then bounds what is left, and proves that nothing
+    better was missed if the search has reached it.
     """
     turn = ThresholdTurn(game)
-    optimal = turn.optimal()
+    optimal, value = turn.optimal(), solve(game).value()
     found = search(turn, n, seed)
-    raised = tuple(np.maximum.accumulate(np.array(optimal)).tolist())
-    other = refine(turn, Found(raised, turn.value(raised), 1))
-    best = max(found, other, key=lambda one: one.value)
-    return Gap(solve(game).value(), optimal, attrs.evolve(best, tried=found.tried + other.tried))
+    falls = [at + 1 for at in range(turn.n_dice - 1) if optimal[at] > optimal[at + 1]]
+    for place in falls:
+        # The search is helped: the two that are out of order may meet at either of their numbers.
+        for level in (optimal[place - 1], optimal[place]):
+            start = np.array(optimal)
+            start[place - 1 : place + 1] = level
+            vector = tuple(np.maximum.accumulate(start).tolist())
+            other = refine(turn, Found(vector, turn.value(vector), 1))
+            better = max(found, other, key=lambda one: one.value)
+            found = attrs.evolve(better, tried=found.tried + other.tried)
+    if not falls:
+        found = Found(optimal, turn.value(optimal), found.tried + 1)
+    return Gap(value, optimal, found, min((turn.upper_bound(place) for place in falls), default=value))
