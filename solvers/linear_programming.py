@@ -90,7 +90,7 @@ import attrs
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from mdpdice.backend import Candidate, Feature, Run
+from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedError, UnsupportedError
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
@@ -183,6 +183,7 @@ class LinearProgramming:
         """Whether PuLP is installed."""
         return importlib.util.find_spec("pulp") is not None
 
+    @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Propose the value and the policy of a problem of one player.
 
