@@ -291,19 +291,44 @@ def expected_payoff(net, policy):
     return np.linalg.solve(np.eye(net.n_nodes) - matrix, gain)
 
 
-@given(endless_networks())
-@settings(max_examples=200, deadline=None)
-def test_the_smallest_fixed_point_and_a_policy_that_is_worth_it(net):
+def best_expected_payoff(net):
+    """The best of all policies, by trying them."""
     decisions = np.flatnonzero(net.decides).tolist()
     best = np.zeros(net.n_nodes)
     for choice in itertools.product(*(net.edges(i) for i in decisions)):
         best = np.maximum(best, expected_payoff(net, dict(zip(decisions, choice, strict=True))))
+    return best
+
+
+@given(endless_networks())
+@settings(max_examples=200, deadline=None)
+def test_the_smallest_fixed_point_and_a_policy_that_is_worth_it(net):
+    best = best_expected_payoff(net)
     answer = ValueIteration().solve(net, Run())
     assert answer.value == pytest.approx(best, abs=1e-9)
     assert expected_payoff(net, answer.policy) == pytest.approx(best, abs=1e-9)
     if "lower" in answer.details:
         assert (answer.details["lower"] <= best + 1e-12).all()
         assert (answer.details["upper"] >= best - 1e-12).all()
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_nothing_is_added_to_sweeps_where_a_play_may_stay(seed):
+    # A jump beyond the smallest fixed point would not be taken back: the larger ones are fixed points too.
+    rng = np.random.default_rng(seed)
+    n = 5
+    nodes = []
+    for _ in range(n):
+        if rng.random() < 0.5:
+            nodes.append((MAX, [(int(j),) for j in rng.integers(0, n + 2, 2)]))
+        else:
+            weight = (1 + rng.multinomial(5, np.full(3, 1 / 3))) / 8
+            nodes.append((CHANCE, list(zip(rng.integers(0, n + 2, 3), weight, strict=True))))
+    net = network(*nodes, (END, 0), (END, 1))
+    best = best_expected_payoff(net)
+    answer = ValueIteration().solve(net, Run())
+    assert answer.value == pytest.approx(best, abs=1e-9)
+    assert expected_payoff(net, answer.policy) == pytest.approx(best, abs=1e-9)
 
 
 def test_values_that_grow_for_ever_end_with_an_error():
