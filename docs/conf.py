@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator
 from importlib.metadata import version as installed_version
 from pathlib import Path
+from types import UnionType
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -77,7 +78,7 @@ trim_doctest_flags = True
 nitpick_ignore_regex = [
     (r"py:.*", r"(attrs?|click|collections|decimal|enum|fractions|networkx|nx|np|numpy|scipy)\..*"),
     (r"py:.*", r"(highspy|os|pathlib|pulp|threading|types|typing|t)\..*"),
-    (r"py:class", r"Bools|Floats|Ints|Weights|Merged"),
+    (r"py:class", r"[A-Z]\w*"),  # an alias in a signature; pages write mdpdice.Name
     (r"py:.*", r"(ArrayLike|Callable|Fraction|Iterable|Iterator|Mapping|NDArray|Path|Sequence|csr_array)"),
     (r"py:(class|obj)", r"(~?mdpdice\..*\.)?_?[A-Z][A-Za-z]?(_co|_contra)?"),
 ]
@@ -97,11 +98,18 @@ def visit_block(translator: HTML5Translator, node: nodes.math_block) -> None:
 # --- The reference: nothing public is left out ---
 
 REFERENCE = Path(__file__).parent / "reference"
+COMPLETED = ("reference/games", "reference/modules")
 
 
 def modules() -> list[str]:
     """Return every module of the library whose name has no underscore in front."""
-    found = [module.name for module in pkgutil.walk_packages(mdpdice.__path__, "mdpdice.")]
+    # The folders of the last two lie beside the library in a checkout.
+    packages = (mdpdice, importlib.import_module("mdpdice.games"), importlib.import_module("mdpdice.solvers"))
+    found = {
+        module.name
+        for package in packages
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    }
     # The command line is described by what it does (page "The command line").
     skipped = re.compile(r"\._|^mdpdice\.cli\b")
     return sorted(name for name in found if not skipped.search(name))
@@ -146,21 +154,23 @@ def directives(module: str, names: set[str]) -> Iterator[str]:
         if full in names or (original != module and str(original).startswith("mdpdice.")):
             continue  # defined elsewhere, and described there
         names.add(full)
-        if hasattr(value, "__origin__") and ("", name) not in documented:
-            yield f".. py:data:: {full}\n\n   Alias of ``{value}``.\n"  # such as NDArray[Any]
+        if hasattr(value, "__origin__") or isinstance(value, UnionType):  # an alias, such as tuple[int, ...]
+            text = " ".join(documented.get(("", name), []))
+            # Not indexed: two games may both call their states `State`.
+            yield f".. py:data:: {name}\n   :module: {module}\n   :no-index:\n\n   ``{value}``\n\n   {text}\n"
         elif inspect.isclass(value):
             yield f".. autoclass:: {full}\n   :members:\n"
-        elif callable(value) and ("", name) not in documented:
+        elif callable(value):
             yield f".. autofunction:: {full}\n"
-        elif ("", name) not in documented:
-            yield f".. py:data:: {full}\n\n   ``{value!r}``\n"
-        else:
+        elif ("", name) in documented:
             yield f".. autodata:: {full}\n   :no-value:\n"
+        elif not hasattr(found, "__path__"):  # a package only hands on the constants of its modules
+            yield f".. py:data:: {name}\n   :module: {module}\n\n   ``{value!r}``\n"
 
 
 def complete_reference(_app: Sphinx, page: str, source: list[str]) -> None:
     """Append the modules that no page describes: the games, or all others."""
-    if page not in ("reference/games", "reference/modules"):
+    if page not in COMPLETED:
         return
     whole, names = written()
     parts = [source[0]]
@@ -236,4 +246,5 @@ def setup(app: Sphinx) -> None:
     app.connect("build-finished", refuse_remote)
     app.connect("missing-reference", find_name)
     app.connect("source-read", complete_reference)
+    app.connect("env-get-outdated", lambda *_: list(COMPLETED))
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))

@@ -37,7 +37,7 @@ BLOCKS = {
     "examples": 2,
     "farkle": 12,
     "index": 2,
-    "merging": 10,
+    "merging": 9,
     "objectives": 2,
     "solvers": 6,
     "tutorial": 10,
