@@ -265,6 +265,9 @@ def decide(
 
 
 def _pairs(options: Iterable[tuple[A, Option[S] | None]]) -> tuple[list[A], list[Option[S] | None]]:
+    if not isinstance(options, Iterable):
+        msg = f"decide() takes a mapping or pairs (action, option), not {options!r}"
+        raise GameError(msg, value=options)
     pairs = options if isinstance(options, list | tuple) else list(options)
     try:
         actions = [action for action, _ in pairs]

@@ -247,6 +247,19 @@ def test_options_that_are_no_pairs(options):
     told(error, GameError, "pairs (action, option)", state="start")
 
 
+@pytest.mark.parametrize("options", [None, 5, end()])
+def test_options_that_are_no_collection(options):
+    error = failure(game({"start": lambda: decide(options)}))
+    told(error, GameError, "decide() takes a mapping or pairs", state="start")
+    assert error.value is options
+
+
+def test_options_that_raise_on_the_way():
+    error = failure(game({"start": lambda: decide((k, end(1 // k)) for k in (1, 0))}))
+    told(error, GameError, "ZeroDivisionError", state="start")
+    assert isinstance(error.__cause__, ZeroDivisionError)
+
+
 @pytest.mark.parametrize("player", [2, -1, None, "MIN"])
 def test_an_unknown_player(player):
     error = failure(game({"start": lambda: decide({"a": end()}, player=player)}))
