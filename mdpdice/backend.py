@@ -85,6 +85,7 @@ class Run:
     deadline: float | None = None
     cancel: threading.Event = attrs.field(factory=threading.Event)
     on_limit: str = attrs.field(default="raise", validator=attrs.validators.in_(("raise", "partial")))
+    _offers: list[Callable[[], Candidate]] = attrs.field(factory=list, init=False, repr=False, eq=False)
 
     def check(self, partial: Candidate | None = None) -> None:
         """Raise `SolveInterrupted` if the solve was cancelled or is out of time."""
@@ -92,6 +93,21 @@ class Run:
         if late or self.cancel.is_set():
             msg = "the solve ran into its deadline" if late else "the solve was cancelled"
             raise SolveInterrupted(msg, partial=partial)
+
+    def offer(self, make: Callable[[], Candidate]) -> None:
+        """Say what to hand out if the solve is stopped and `check` had no chance to.
+
+        Parameters
+        ----------
+        make : callable
+            Gives the candidate so far.  It may be asked in the middle of any line, may leave
+            values that are not known NaN and decisions that are not made -1.
+        """
+        self._offers[:] = [make]
+
+    def offered(self) -> Candidate | None:
+        """The candidate so far, if the back-end has offered one."""
+        return self._offers[0]() if self._offers else None
 
     def tell(self, phase: str, **numbers: float) -> None:
         """Report progress, if anybody listens."""

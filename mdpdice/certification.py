@@ -9,7 +9,7 @@ order; how exactly does not matter, since the checker looks at the result alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 import numpy as np
@@ -57,7 +57,13 @@ class Verdict:
     reason: str = ""
 
 
-def certify(problem: Network, value: Floats, policy: Ints, epsilon: float) -> Verdict:
+def certify(
+    problem: Network,
+    value: Floats,
+    policy: Ints,
+    epsilon: float,
+    check: Callable[[], None] = lambda: None,
+) -> Verdict:
     """Judge a candidate's value and policy on a canonical problem.
 
     Parameters
@@ -68,10 +74,11 @@ def certify(problem: Network, value: Floats, policy: Ints, epsilon: float) -> Ve
         The candidate.
     epsilon : float
         Relative width that is narrow enough.
+    check : callable
+        Called before every sweep; may raise to give up.
     """
-    bounds, witness = (
-        _flat(problem, value, policy) if problem.horizon is None else _stages(problem, value, policy)
-    )
+    find = _flat if problem.horizon is None else _stages
+    bounds, witness = find(problem, value, policy, check)
     reason = checking.verify(problem, policy, bounds, witness)
     if reason:
         nothing = np.full(value.shape, np.inf)
@@ -109,7 +116,9 @@ def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
     return True
 
 
-def _flat(problem: Network, value: Floats, policy: Ints) -> tuple[Floats, checking.Witness]:
+def _flat(
+    problem: Network, value: Floats, policy: Ints, check: Callable[[], None]
+) -> tuple[Floats, checking.Witness]:
     """Bounds and witness without a horizon."""
     replies = checking.best_replies(problem, policy)
     groups = _Groups.find(replies) if problem.discount == 1 else _Groups.none(replies)
@@ -117,24 +126,29 @@ def _flat(problem: Network, value: Floats, policy: Ints) -> tuple[Floats, checki
     claimed = groups.raised(np.concatenate((-value, value)))
     excess = np.zeros(groups.count)
     cost, base, room = _costs(replies, claimed, claimed)
-    groups.add_up(replies, cost, base, room, excess, excess, decisions=True)
+    groups.add_up(replies, cost, base, room, excess, excess, check, decisions=True)
     return claimed + excess[groups.number], witness
 
 
-def _stages(problem: Network, value: Floats, policy: Ints) -> tuple[Floats, checking.Witness]:
+def _stages(
+    problem: Network, value: Floats, policy: Ints, check: Callable[[], None]
+) -> tuple[Floats, checking.Witness]:
     """Bounds and witness with a horizon: decisions look at the stage before, chance nodes at their own."""
     both = np.concatenate((-value, value), axis=1)
     excess = np.zeros(both.shape)
     witness = None
     for k in range(len(value)):
+        check()
         replies = checking.best_replies(problem, policy[k], last=k == 0)
         groups = _Groups.none(replies)
         witness = groups.witness(replies, replies.chance) if witness is None else witness
         before = max(k - 1, 0)
         cost, base, room = _costs(replies, both[k], both[before])
         if k > 0:
-            groups.add_up(replies, cost, base, room, excess[before], excess[k], decisions=True, chance=False)
-        groups.add_up(replies, cost, base, room, excess[k], excess[k], decisions=False)
+            groups.add_up(
+                replies, cost, base, room, excess[before], excess[k], check, decisions=True, chance=False
+            )
+        groups.add_up(replies, cost, base, room, excess[k], excess[k], check, decisions=False)
     assert witness is not None
     return both + excess, witness
 
@@ -261,6 +275,7 @@ class _Groups:
         room: float,
         before: Floats,
         excess: Floats,
+        check: Callable[[], None],
         *,
         decisions: bool,
         chance: bool = True,
@@ -286,7 +301,7 @@ class _Groups:
         keep = None if decisions else is_chance[source] & is_chance[dst]
         label, order, ptr = graph.ordered_components(indptr, dst, keep)
         cyclic = graph.cyclic_components(indptr, dst, label, keep)
-        _add_up(operator, np.diff(indptr), (order, ptr, cyclic), wanted, room, excess)
+        _add_up(operator, np.diff(indptr), (order, ptr, cyclic), wanted, room, excess, check)
 
 
 def _add_up(
@@ -296,6 +311,7 @@ def _add_up(
     wanted: Bools,
     room: float,
     excess: Floats,
+    check: Callable[[], None],
 ) -> None:
     order, ptr, cyclic = parts
     budget = EDGES_LIMIT
@@ -309,6 +325,7 @@ def _add_up(
         start = int(ptr[c + 1])
         size = int(degree[block].sum()) + SWEEP_COST
         for _ in range(SWEEPS):
+            check()
             previous = excess[block].copy()
             _sweep(operator, block, excess, excess)
             budget -= size
@@ -322,10 +339,12 @@ def _add_up(
     rest = order[start:]
     _sweep(operator, rest[wanted[rest]], excess, excess)
     if not settled and (wanted | (operator.kind == Kind.END)).all():
-        _iterate_policies(operator, order, room, excess)
+        _iterate_policies(operator, order, room, excess, check)
 
 
-def _iterate_policies(operator: Operator, order: Ints, room: float, excess: Floats) -> None:
+def _iterate_policies(
+    operator: Operator, order: Ints, room: float, excess: Floats, check: Callable[[], None]
+) -> None:
     """Finish a sum that sweeps approach too slowly, by policy iteration."""
     indptr = operator.indptr.astype(np.int64)
     decides = (operator.kind == Kind.MAX) | (operator.kind == Kind.MIN)
@@ -335,6 +354,7 @@ def _iterate_policies(operator: Operator, order: Ints, room: float, excess: Floa
     found = excess.copy()
     _sweep(operator, order, found, found, policy)
     for _ in range(POLICIES):
+        check()
         taken = chance_edge.copy()
         taken[policy[decides]] = True
         edges = np.flatnonzero(taken)

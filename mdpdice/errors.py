@@ -224,7 +224,8 @@ class NotConvergedError(MdpDiceError):
     width : float
         Largest distance between the bounds, in payoff units.
     partial : object
-        The candidate reached so far.
+        What was reached so far: a `Solution` with bounds, or the candidate of a back-end
+        that was called by itself.
     """
 
     code = "NotConverged"
@@ -263,12 +264,13 @@ class UnsupportedError(MdpDiceError):
 
 
 class SolveInterrupted(MdpDiceError):  # noqa: N818 - the name of the design page
-    """A solve was cancelled or ran into its deadline.
+    """A solve was cancelled, by Ctrl-C for instance, or ran into its deadline.
 
     Attributes
     ----------
     partial : object
-        The candidate reached so far.
+        What was reached so far: a `Solution` with bounds, or the candidate of a back-end
+        that was called by itself; None if there is nothing yet.
     checkpoint : str or None
         The file that a later solve can resume from.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
@@ -23,9 +23,17 @@ from mdpdice.backend import (
     needed_features,
 )
 from mdpdice.certification import Verdict, certify, check_infinities
-from mdpdice.errors import GameError, MdpDiceError, PluginError, UnsupportedError
+from mdpdice.errors import (
+    GameError,
+    MdpDiceError,
+    NotConvergedError,
+    PluginError,
+    SolveInterrupted,
+    UnsupportedError,
+)
 from mdpdice.exploration import explore
 from mdpdice.game import Game
+from mdpdice.interruption import Interrupts
 from mdpdice.lowerings import Lowering, unroll
 from mdpdice.network import Floats, Ints, Network
 from mdpdice.numerics.graph import is_acyclic
@@ -36,6 +44,11 @@ __all__ = ["Problem", "check_candidate", "choose", "prepare", "solve", "solve_pr
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
+
+PARTIAL_SECONDS = 0.4
+"""Time that is taken to find bounds for what a stopped solver leaves behind."""
+PARTIAL_EDGES = 3_000_000
+"""Edges of the largest problem for which bounds can be found in about that time."""
 
 
 @attrs.frozen(eq=False)
@@ -128,7 +141,8 @@ def solve(
     time_limit : float, optional
         Seconds after which the solver is asked to stop.
     cancel : threading.Event, optional
-        Set it to stop the solver.
+        Set it to stop the solve.  Ctrl-C sets it too, if Python's own handler is in place
+        and the solve runs in the main thread; a second Ctrl-C is an ordinary `KeyboardInterrupt`.
     on_limit : {"raise", "partial"}
         What to do when an iteration limit comes before convergence.
     max_states : int
@@ -146,18 +160,28 @@ def solve(
     PluginError
         The solver crashed or broke its contract.
     NotConvergedError, SolveInterrupted
-        A limit came first.
+        A limit, or Ctrl-C, came first.  `partial` is a `Solution` with what there is, or None:
+        its interval holds the optimal value, wide as it may be.
     """
-    problem = prepare(game, objective, horizon=horizon, progress=progress, max_states=max_states)
-    deadline = None if time_limit is None else time.monotonic() + time_limit
-    run = Run(
-        tolerance=min(1e-9, epsilon / 4),
-        progress=progress,
-        deadline=deadline,
-        cancel=threading.Event() if cancel is None else cancel,
-        on_limit=on_limit,
-    )
-    return solve_problem(problem, choose(problem, solver), run, epsilon)
+    event = threading.Event() if cancel is None else cancel
+
+    def watched(phase: str, numbers: Mapping[str, float]) -> None:
+        if event.is_set():
+            msg = "the solve was cancelled before a solver was at work"
+            raise SolveInterrupted(msg)
+        if progress is not None:
+            progress(phase, numbers)
+
+    with Interrupts(event) as interrupts:
+        problem = prepare(game, objective, horizon=horizon, progress=watched, max_states=max_states)
+        run = Run(
+            tolerance=min(1e-9, epsilon / 4),
+            progress=progress,
+            deadline=None if time_limit is None else time.monotonic() + time_limit,
+            cancel=event,
+            on_limit=on_limit,
+        )
+        return solve_problem(problem, choose(problem, solver), run, epsilon, interrupts)
 
 
 def choose(problem: Problem, solver: str | Solver) -> Solver:
@@ -186,7 +210,9 @@ def unsupported(name: str, need: frozenset[Feature], have: frozenset[Feature]) -
     return UnsupportedError(msg, value=name)
 
 
-def solve_problem(problem: Problem, solver: Solver, run: Run, epsilon: float) -> Solution:
+def solve_problem(
+    problem: Problem, solver: Solver, run: Run, epsilon: float, interrupts: Interrupts | None = None
+) -> Solution:
     """Let one back-end propose an answer to a prepared problem, and certify it."""
     started = time.perf_counter()
     canonical = problem.canonical
@@ -198,13 +224,96 @@ def solve_problem(problem: Problem, solver: Solver, run: Run, epsilon: float) ->
     # A cycle is named best by the solver that cannot go round it, so that is left to it.
     if need - solver.features - {Feature.CYCLIC}:
         raise unsupported(solver.name, need, solver.features)
-    candidate = _propose(canonical if unrolled is None else unrolled.network, solver, run)
-    value, policy = candidate.value, candidate.policy
-    if unrolled is not None:
-        value, policy = unrolled.value(value), unrolled.policy(policy)
-    check_candidate(canonical, value, policy, solver.name)
-    verdict = certify(canonical, value, policy, epsilon)
-    return _lift(problem, solver, candidate, value, policy, verdict, started)
+    network = canonical if unrolled is None else unrolled.network
+    watch = Interrupts(run.cancel) if interrupts is None else interrupts
+    candidate = None
+    stop: SolveInterrupted | NotConvergedError
+    try:
+        with watch.patience():
+            candidate = _propose(network, solver, run)
+        if watch.arrived:
+            run.check(candidate)
+        value, policy = _on_stages(unrolled, candidate)
+        check_candidate(canonical, value, policy, solver.name)
+        verdict = certify(canonical, value, policy, epsilon)
+        return _lift(problem, solver, candidate, value, policy, verdict, started)
+    except (SolveInterrupted, NotConvergedError) as error:
+        stop = error
+    except KeyboardInterrupt as error:
+        if not watch.taken():
+            raise
+        stop = SolveInterrupted("the solve was interrupted")
+        stop.__cause__ = error
+    if isinstance(stop.partial, Candidate):
+        candidate = stop.partial
+    stop.partial = _partial(problem, unrolled, solver, candidate, run, stop.message, started)
+    raise stop
+
+
+def _on_stages(unrolled: Lowering | None, candidate: Candidate) -> tuple[Floats, Ints]:
+    if unrolled is None:
+        return candidate.value, candidate.policy
+    return unrolled.value(candidate.value), unrolled.policy(candidate.policy)
+
+
+def _partial(
+    problem: Problem,
+    unrolled: Lowering | None,
+    solver: Solver,
+    candidate: Candidate | None,
+    run: Run,
+    reason: str,
+    started: float,
+) -> Solution | None:
+    """What a stopped solver has found so far, with the bounds that can be had at once."""
+    canonical = problem.canonical
+    try:
+        found = run.offered() if candidate is None else candidate
+        if found is None:
+            return None
+        network = canonical if unrolled is None else unrolled.network
+        # What is not known yet is filled in with anything: no bound rests on it.
+        chosen = np.where(network.decides & (found.policy < 0), network.indptr[:-1], found.policy)
+        if network.horizon is not None:
+            chosen[0] = -1
+        found = attrs.evolve(
+            found,
+            value=np.where(np.isfinite(found.value), found.value, 0.0),
+            policy=chosen,
+            details={**found.details, "stopped": True},
+        )
+        value, policy = _on_stages(unrolled, found)
+        check_candidate(canonical, value, policy, solver.name)
+    except Exception:  # noqa: BLE001 - a plug-in that was stopped may hand over anything
+        return None
+    verdict = _quick_verdict(canonical, solver, found, value, policy)
+    return _lift(
+        problem, solver, found, value, policy, attrs.evolve(verdict, certified=False, reason=reason), started
+    )
+
+
+def _quick_verdict(
+    canonical: Network, solver: Solver, candidate: Candidate, value: Floats, policy: Ints
+) -> Verdict:
+    bounds: list[Any] = [candidate.details.get(end) for end in ("lower", "upper")]
+    own = type(solver).__module__.startswith("mdpdice.")
+    if own and all(isinstance(bound, np.ndarray) and bound.shape == value.shape for bound in bounds):
+        lower, upper = bounds
+        width = float(np.max((upper - lower) / np.maximum(1.0, np.abs(value)), initial=0.0))
+        return Verdict(certified=False, lower=lower, upper=upper, width=width)
+    limit = time.monotonic() + PARTIAL_SECONDS
+
+    def check() -> None:
+        if time.monotonic() > limit:
+            raise TimeoutError
+
+    if canonical.n_edges * (1 if canonical.horizon is None else canonical.horizon + 1) <= PARTIAL_EDGES:
+        try:
+            return certify(canonical, value, policy, 0.0, check)
+        except TimeoutError:
+            pass
+    nothing = np.full(value.shape, np.inf)
+    return Verdict(certified=False, lower=-nothing, upper=nothing, width=np.inf)
 
 
 def _propose(network: Network, solver: Solver, run: Run) -> Candidate:

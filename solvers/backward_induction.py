@@ -103,6 +103,7 @@ class BackwardInduction:
             order = _backward_order(problem, possible)
             value = np.zeros(problem.n_nodes)
             policy = np.full(problem.n_nodes, -1, dtype=np.int64)
+            run.offer(lambda: Candidate(value, policy))
             _sweep(bellman(problem), order, value, value, policy, run)
             return Candidate(value, policy, iterations=1)
         return _stages(problem, possible, problem.horizon, run)
@@ -117,6 +118,7 @@ def _stages(problem: Network, possible: NDArray[np.bool_], horizon: int, run: Ru
     value = np.zeros((horizon + 1, problem.n_nodes))
     value[:, problem.kind == Kind.END] = problem.payoff[problem.kind == Kind.END]
     policy = np.full((horizon + 1, problem.n_nodes), -1, dtype=np.int64)
+    run.offer(lambda: Candidate(value, policy))
     for k in range(horizon + 1):
         if k > 0:
             _sweep(operator, decisions, value[k - 1], value[k], policy[k], run)

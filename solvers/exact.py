@@ -159,7 +159,16 @@ class _Solve:
         self.policy = np.full(problem.n_nodes, -1, dtype=np.int64)
         self.ties = np.zeros(problem.n_edges, dtype=np.bool_)
 
+    def so_far(self) -> Candidate:
+        value = np.array(self.floats)
+        if self.problem.horizon is None:
+            return Candidate(value, self.policy)
+        # The stage at work says something about all of them.
+        stages = self.problem.horizon + 1
+        return Candidate(np.tile(value, (stages, 1)), np.tile(self.policy, (stages, 1)))
+
     def candidate(self) -> Candidate:
+        self.run.offer(self.so_far)
         if self.problem.horizon is not None:
             return self.staged(self.problem.horizon)
         self.solve_stage(self.possible, np.ones(self.problem.n_nodes, dtype=np.bool_))

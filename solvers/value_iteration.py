@@ -69,7 +69,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.backend import Candidate, Feature, Run
+from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import NotConvergedError, SolveInterrupted
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
@@ -130,6 +130,7 @@ class ValueIteration:
         """Always: it needs nothing beyond what mdpdice itself needs."""
         return True
 
+    @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Propose the value and the policy, with bounds where every play stops."""
         solve = _stationary if problem.horizon is None else _staged
@@ -224,6 +225,7 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
     value = np.zeros(problem.n_nodes)
     policy = np.full(problem.n_nodes, -1, dtype=np.int64)
     play: tuple[Floats, float] | None = None
+    run.offer(lambda: Candidate(value, policy, blocks.sweeps))
 
     def propose() -> tuple[Candidate, float]:
         """The candidate now, and the share of its width that is due to rounding."""
@@ -269,6 +271,7 @@ def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
     value[:, ends] = problem.payoff[ends]
     policy = np.full((horizon + 1, problem.n_nodes), -1, dtype=np.int64)
     error = np.zeros_like(value)
+    run.offer(lambda: Candidate(value, policy, blocks.sweeps))
 
     def partial() -> None:
         """Nothing: the stages that were asked for are the ones not yet there."""

@@ -1,4 +1,4 @@
-"""The commands, their options and exit statuses: 0 all is well, 1 it is not, 2 wrong usage."""
+"""The commands, their options and exit statuses: 0 all is well, 1 it is not, 2 wrong usage, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -15,17 +15,21 @@ __all__ = ["main"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAME = "mdpdice.cli.name"
+_INTERRUPTED = 130
 
 
 @contextlib.contextmanager
 def _failures() -> Iterator[None]:
     """Turn errors of the library into messages with the right exit status, and warnings into lines."""
-    from mdpdice.errors import HorizonRangeError, MdpDiceError
+    from mdpdice.errors import HorizonRangeError, MdpDiceError, SolveInterrupted
 
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_args, **_: click.echo(f"Warning: {message}", err=True)
         try:
             yield
+        except (KeyboardInterrupt, SolveInterrupted) as error:
+            click.echo(_interrupted(error), err=True)
+            raise SystemExit(_INTERRUPTED) from None
         except HorizonRangeError as error:
             raise click.UsageError(str(error)) from error
         except MdpDiceError as error:
@@ -33,6 +37,17 @@ def _failures() -> Iterator[None]:
 
             place = "" if error.__cause__ is None else blame(error.__cause__)
             raise click.ClickException(f"{error}{place}") from error
+
+
+def _interrupted(error: BaseException) -> str:
+    partial = getattr(error, "partial", None)
+    text = "Interrupted."
+    if partial is not None:
+        text += f" The value lies in [{partial.lower():.6g}, {partial.upper():.6g}]."
+    checkpoint = getattr(error, "checkpoint", None)
+    if checkpoint is not None:
+        text += f" {checkpoint} holds what was done; the same call goes on from there."
+    return text
 
 
 class _GameCommand(click.Command):

@@ -1,0 +1,111 @@
+"""Ctrl-C while a solve is at work.
+
+A handler of SIGINT is in place for as long as the solve lasts, in the main thread only
+(Python has no others there), and only where Ctrl-C means what it usually means:
+a program that handles or ignores it itself is left alone.
+
+The first Ctrl-C sets the cancel event.  Where a back-end is at work it has the time
+`GRACE` to notice and to hand over what it has; one that does not look gets a
+`KeyboardInterrupt` then, as does code that never looks (exploring, certifying) at once.
+The second Ctrl-C is nobody's but Python's.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+from typing import Self
+
+from mdpdice.errors import SolveInterrupted
+
+__all__ = ["Interrupts"]
+
+GRACE = 0.4
+"""Seconds that a back-end has to notice that it was cancelled."""
+
+
+class Interrupts:
+    """What Ctrl-C does inside the ``with`` block; afterwards it does what it did before.
+
+    Parameters
+    ----------
+    cancel : threading.Event
+        Set by the first Ctrl-C.
+
+    Attributes
+    ----------
+    arrived : bool
+        Whether Ctrl-C was pressed.
+    """
+
+    def __init__(self, cancel: threading.Event) -> None:
+        self.cancel = cancel
+        self.arrived = False
+        self._installed = False
+        self._raised = False
+        self._patient = False
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        main = threading.current_thread() is threading.main_thread()
+        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._installed = True
+            signal.signal(signal.SIGINT, self._arrive)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Put the handler back, and give a `KeyboardInterrupt` that nobody took its name."""
+        self._restore()
+        if isinstance(error, KeyboardInterrupt) and self.taken():
+            msg = "the solve was interrupted before a solver was at work"
+            raise SolveInterrupted(msg) from error
+
+    def taken(self) -> bool:
+        """Whether a `KeyboardInterrupt` that was caught stems from the first Ctrl-C; it is answered for then."""
+        raised, self._raised = self._raised, False
+        return raised
+
+    @contextlib.contextmanager
+    def patience(self) -> Iterator[None]:
+        """Inside the block somebody looks at the cancel event, so that Ctrl-C waits a moment before it raises."""
+        self._patient = True
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._patient = False
+
+    def _arrive(self, number: int, frame: FrameType | None) -> None:
+        self._restore()
+        self.arrived = True
+        self.cancel.set()
+        if not self._patient:
+            self._raised = True
+            raise KeyboardInterrupt
+        # Not threading.Thread: its locks may be held by what this handler interrupts.
+        _thread.start_new_thread(self._insist, ())
+
+    def _insist(self) -> None:
+        time.sleep(GRACE)
+        with self._lock:
+            if not self._patient:
+                return
+            self._raised = True
+            if hasattr(signal, "pthread_kill"):
+                # Unlike interrupt_main(), this also ends a wait for a child process or for a lock.
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            else:
+                _thread.interrupt_main()
+
+    def _restore(self) -> None:
+        # Whoever has put another handler in place meanwhile keeps it.
+        if self._installed and signal.getsignal(signal.SIGINT) == self._arrive:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        self._installed = False

@@ -1,0 +1,88 @@
+"""A program that solves something long; the tests interrupt it.
+
+``victim.py BACKEND`` prints ``ready`` when the back-end is at work, and one line of JSON when the solve is over.
+"""
+
+import json
+import sys
+import time
+
+import numpy as np
+
+from mdpdice import solve, solving
+from mdpdice.backend import load_solver
+from mdpdice.errors import SolveInterrupted
+from mdpdice.network import Kind, Network
+
+
+def random_choices(n, seed=0):
+    """States with four choices of five branches each, rewards from 0 to 1, discount 0.999."""
+    rng = np.random.default_rng(seed)
+    p = rng.random((4 * n, 5))
+    return Network.from_choices(
+        np.arange(n + 1) * 4,
+        np.arange(4 * n + 1) * 5,
+        rng.integers(0, n, 20 * n),
+        (p / p.sum(axis=1, keepdims=True)).ravel(),
+        rng.random(4 * n),
+        discount="0.999",
+    )
+
+
+def gambler(n):
+    """A fair game until the fortune is 0 or n + 1: from the middle the chance to win is 1/2."""
+    inner = np.arange(1, n + 1)
+    dst = np.column_stack((inner - 1, inner + 1)).ravel()
+    return Network(
+        kind=[Kind.END] + [Kind.CHANCE] * n + [Kind.END],
+        indptr=np.concatenate(([0, 0], 2 * inner, [2 * n])),
+        dst=dst,
+        weight=np.full(2 * n, 0.5),
+        reward=np.zeros(2 * n),
+        sign=np.ones(2 * n),
+        step=np.ones(2 * n),
+        payoff=[0.0] * (n + 1) + [1.0],
+        start=(n + 1) // 2,
+    )
+
+
+PROBLEMS = {
+    "backward-induction": lambda: (random_choices(3), 400_000, None),
+    "exact": lambda: (random_choices(300), None, None),
+    "linear-programming": lambda: (random_choices(3000), None, None),
+    "policy-iteration": lambda: (random_choices(20_000), None, None),
+    "value-iteration": lambda: (gambler(2001), None, 0.5),
+}
+PARAMETERS = {"value-iteration": {"max_sweeps": 10**15}}
+
+
+def main(name):
+    network, horizon, truth = PROBLEMS[name]()
+    backend = load_solver(name)(**PARAMETERS.get(name, {}))
+    if horizon is None and truth is None:
+        truth = solve(network, solver="value-iteration").value()
+    # The kernels are loaded: what is measured is the solve.
+    solve(gambler(3), solver="value-iteration")
+    propose = solving._propose
+
+    def announced(*args, **kwargs):
+        print("ready", flush=True)
+        return propose(*args, **kwargs)
+
+    solving._propose = announced
+    try:
+        solution = solve(network, solver=backend, horizon=horizon)
+    except SolveInterrupted as stop:
+        over = time.time()
+        partial = stop.partial
+        told = {"over": over, "message": stop.message, "partial": partial is not None, "truth": truth}
+        if partial is not None:
+            told |= {"status": partial.status.value, "lower": partial.lower(), "upper": partial.upper()}
+            told["value"] = partial.estimate()
+    else:
+        told = {"finished": repr(solution)}
+    print(json.dumps(told), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
