@@ -237,9 +237,9 @@ def evaluate(
             value, (lower, upper) = lowered.value(value), lowered.bounds(lower, upper)
     if not _closed(whole, idle):
         reason = "a set without rewards that no play leaves was not confirmed"
-    away = infinite != 0
-    value, lower, upper = (np.where(away, infinite, array) for array in (value, lower, upper))
-    relative = np.where(away, 0.0, (upper - lower) / np.maximum(1.0, np.abs(np.where(away, 0.0, value))))
+    # Nodes of infinite value are ends here, with the value 0 and no width.
+    relative = (upper - lower) / np.maximum(1.0, np.abs(value))
+    value, lower, upper = (np.where(infinite != 0, infinite, array) for array in (value, lower, upper))
     width = float(relative.max(initial=0.0))
     if not reason and not width <= epsilon:
         worst = int(np.argmax(relative))
