@@ -124,13 +124,16 @@ def test_numbers_come_from_what_was_run(page: Path) -> None:
     """Every number with four or more decimals in the text occurs in the checked output of the page."""
     text = page.read_text(encoding="utf-8")
     shown = "".join(block.text for block in blocks(page) if block.kind in OUTPUT)
-    known = [float(number.replace(",", "")) for number in re.findall(r"-?\d[\d,]*\.\d+", shown)]
-    for number in NUMBER.findall(FENCE.sub("", text)):
+    known = [number.replace(",", "") for number in re.findall(r"-?\d[\d,]*\.\d+", shown)]
+    for found in NUMBER.findall(FENCE.sub("", text)):
+        number = found.replace(",", "")
         digits = len(number.partition(".")[2])
-        value = float(number.replace(",", ""))
-        assert any(round(one, digits) == value for one in known), (
-            f"{page.name}: where does {number} come from?"
-        )
+        # The output may have more digits, or be cut off by "..." after at least five.
+        assert any(
+            round(float(one), digits) == float(number)
+            or (len(one.partition(".")[2]) >= 5 and number.startswith(one))
+            for one in known
+        ), f"{page.name}: where does {found} come from?"
 
 
 def test_pages_load_nothing_from_afar() -> None:
