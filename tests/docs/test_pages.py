@@ -116,6 +116,9 @@ def test_blocks(page: Path, output_of: Callable[[str], str], monkeypatch: pytest
     assert count >= BLOCKS.get(page.stem, page.parent.name == "games")
 
 
+# What takes too long here, and the test that computes it.
+ELSEWHERE = {("pig", "0.530592725274"): "pig/test_race.py"}
+
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.\d{4,}(?![\w.]*\d)")
 
 
@@ -128,6 +131,10 @@ def test_numbers_come_from_what_was_run(page: Path) -> None:
     for found in NUMBER.findall(FENCE.sub("", text)):
         number = found.replace(",", "")
         digits = len(number.partition(".")[2])
+        if (elsewhere := ELSEWHERE.get((page.stem, found))) is not None:
+            there = re.findall(r"-?\d+\.\d+", (ROOT / "tests" / elsewhere).read_text(encoding="utf-8"))
+            assert float(number) in {round(float(one), digits) for one in there}
+            continue
         # The output may have more digits, or be cut off by "..." after at least five.
         assert any(
             round(float(one), digits) == float(number)
