@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, cast
 
 import attrs
 
@@ -89,14 +89,19 @@ def hold_table(solution: Solution) -> list[HoldRow]:
     """
     solution.value()  # raises unless it was proved
     rows = []
-    for scores, group in itertools.groupby(sorted(solution.network.states), key=lambda state: state[:2]):
-        ranges = [
-            (turns[0], turns[-1])
-            for action, same in itertools.groupby(group, key=solution.action)
-            if action == "hold" and (turns := [state.turn for state in same])
-        ]
-        rows += [HoldRow(*scores, *held) for held in ranges or [(None, None)]]
+    states = sorted(cast("list[Position]", solution.network.states))
+    for (mine, theirs), group in itertools.groupby(states, key=_scores):
+        ranges: list[tuple[int | None, int | None]] = []
+        for action, same in itertools.groupby(group, key=solution.action):
+            if action == "hold":
+                turns = [state.turn for state in same]
+                ranges.append((turns[0], turns[-1]))
+        rows += [HoldRow(mine, theirs, *held) for held in ranges or [(None, None)]]
     return rows
+
+
+def _scores(state: Position) -> tuple[int, int]:
+    return state.mine, state.theirs
 
 
 class _Race(Game[Position, Action]):

@@ -18,7 +18,7 @@ References
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TypeAlias, cast
 
 import attrs
 
@@ -27,7 +27,7 @@ from mdpdice.errors import GameError
 
 __all__ = ["Action", "PigTurn", "hold_from"]
 
-Action: TypeAlias = Literal["hold", "roll"]
+Action: TypeAlias = str  # "hold" or "roll"
 
 _HOLD = 20  # one roll more gains (20 - p) / 6
 
@@ -104,6 +104,6 @@ def hold_from(solution: Solution) -> int:
     """
     solution.value()  # raises unless it was proved
     network = solution.network
-    decided = (points for points in network.states if network.decides[network.node_of(points)])
-    held: list[int] = [points for points in decided if points and solution.action(points) == "hold"]
-    return min(held)
+    states = cast("list[int]", network.states)
+    decided = (points for points in states if network.decides[network.node_of(points)])
+    return min(points for points in decided if solution.action(points) == "hold" and points > 0)

@@ -139,6 +139,10 @@ def test_rolling_again_with_more_points():
     # To 40 points, holding is best at some starting scores only.
     solution = _solve(PigRace(goal=40))
     assert [row for row in hold_table(solution) if row.hold_from is not None] == [
+        (0, 0, 18, 28),
+        (0, 2, 19, 25),
+        (0, 3, 19, 23),
+        (2, 0, 18, 23),
     ]
     assert solution.action(Position(0, 0, 29)) == "roll"
 
@@ -174,6 +178,4 @@ def test_texts():
 
 def test_back_ends_agree():
     report = cross_check(PigRace(goal=12))
-    assert all(found.proved for found in report.solutions)
-    assert report.solutions
-    assert [problem for problem in report.problems if "independent" not in problem] == []
+    assert report.ok, report.table()
