@@ -10,18 +10,20 @@ order; how exactly does not matter, since the checker looks at the result alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
 
 import attrs
 import numpy as np
 
-from mdpdice import checking, checking_infinite
+from mdpdice import checking, checking_exact, checking_infinite
 from mdpdice.lowerings import Lowering
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, unsigned
 
-__all__ = ["Verdict", "certify", "check_infinities"]
+__all__ = ["Verdict", "certify", "certify_exact", "check_infinities"]
 
 EDGES_LIMIT = 2_000_000_000
 """Edges that may be read in search of bounds, a few seconds; slow chains need more and stay uncertified."""
@@ -98,6 +100,49 @@ def certify(
         where = problem.describe(worst)
         reason = f"the interval of {where!r} has relative width {width:.3g}, more than {epsilon:.3g}"
     return Verdict(not reason, lower, upper, width, reason)
+
+
+def certify_exact(problem: Network, values: Sequence[Any], value: Floats, policy: Ints) -> Verdict:
+    """Judge a candidate that claims exact values, in rational arithmetic.
+
+    Parameters
+    ----------
+    problem : Network
+        The canonical problem.
+    values : sequence of Fraction, or sequence of such sequences with a horizon
+        The claimed exact values.
+    value, policy : ndarray
+        The candidate, whose floats must be neighbours of the exact values.
+    """
+    flat = problem.horizon is None
+    rows = [values] if flat else list(values)
+    choices = np.atleast_2d(policy)
+    replies = checking.best_replies(problem, choices[-1])
+    groups = _Groups.find(replies) if flat and problem.discount == 1 else _Groups.none(replies)
+    witness = groups.witness(replies, ~replies.end if flat else replies.chance)
+    lower, upper = np.atleast_2d(value).copy(), np.atleast_2d(value).copy()
+    try:
+        reason = checking_exact.verify_exact(problem, rows, choices, witness)
+        if not reason:
+            for row, low, high in zip(rows, lower, upper, strict=True):
+                _enclose_exactly(row, low, high)
+    except (TypeError, IndexError, ValueError, AttributeError, OverflowError) as error:
+        reason = f"the exact values are not numbers of the problem: {error}"
+    if flat:
+        lower, upper = lower[0], upper[0]
+    if not reason and not ((lower <= value) & (value <= upper)).all():
+        reason = "the floats are not those of the exact values"
+    width = float(((upper - lower) / np.maximum(1.0, np.abs(value))).max(initial=0.0))
+    return Verdict(not reason, lower, upper, width, reason)
+
+
+def _enclose_exactly(row: Sequence[Fraction], low: Floats, high: Floats) -> None:
+    """Write the floats next to exact values on both sides, the same float where it is exact."""
+    for at, exact in enumerate(row):
+        near = float(exact)
+        difference = Fraction(near) - exact
+        low[at] = near if difference <= 0 else np.nextafter(near, -np.inf)
+        high[at] = near if difference >= 0 else np.nextafter(near, np.inf)
 
 
 def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:

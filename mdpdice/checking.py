@@ -51,7 +51,7 @@ import numpy as np
 
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 
-__all__ = ["Replies", "Witness", "best_replies", "verify"]
+__all__ = ["Replies", "Witness", "best_replies", "endless_plays_lose", "verify"]
 
 ULP = 2.0**-52
 
@@ -169,14 +169,14 @@ def verify(problem: Network, policy: Ints, bounds: Floats, witness: Witness) -> 
         group = witness.group if problem.discount == 1 else outside
         if not _above(replies, bounds, bounds, group):
             return "the bounds do not contain what one move ahead is worth"
-        if problem.discount < 1 or _endless_plays_lose(replies, ~replies.end, bounds, witness):
+        if problem.discount < 1 or endless_plays_lose(replies, ~replies.end, bounds, witness):
             return ""
         return "some play may never end"
     for k in range(len(bounds)):
         replies = best_replies(problem, policy[k], last=k == 0)
         if not _above(replies, bounds[k], bounds[max(k - 1, 0)], outside):
             return "the bounds do not contain what one move ahead is worth"
-        if problem.discount == 1 and not _endless_plays_lose(replies, replies.chance, bounds[k], witness):
+        if problem.discount == 1 and not endless_plays_lose(replies, replies.chance, bounds[k], witness):
             return "some play of chance alone may never end"
     return ""
 
@@ -209,7 +209,7 @@ def _above(replies: Replies, here: Floats, before: Floats, group: Ints) -> bool:
     return bool(good.all() and (enough | within_group)[decides[source]].all())
 
 
-def _endless_plays_lose(replies: Replies, live: Bools, u: Floats, witness: Witness) -> bool:
+def endless_plays_lose(replies: Replies, live: Bools, u: Floats, witness: Witness) -> bool:
     """Whether endless plays among the `live` nodes lose without end, or stay in a group where ``u >= 0``."""
     group, rank, label = witness.group, witness.rank, witness.label
     source, dst, reward = replies.source, replies.dst, replies.reward

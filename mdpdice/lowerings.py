@@ -44,7 +44,8 @@ class Lowering:
         before; -1 where the value is infinite.
     edge : ndarray of int64, shape (edges of the simpler network,)
         Edge of the network before that each edge stands for; -1 for none.
-    scale, shift : float
+    scale : float
+    shift : Fraction
         A value ``x`` of the simpler network means ``scale * x + shift``; the
         scale is 1 or -1.
     merged : Merged, optional
@@ -62,7 +63,7 @@ class Lowering:
     node: Ints
     edge: Ints
     scale: float = 1.0
-    shift: float = 0.0
+    shift: Fraction = Fraction(0)
     merged: Merged | None = None
     infinite: Ints | None = None
     because: Literal["collects", "missed by all", "missed by some"] = "collects"
@@ -76,10 +77,17 @@ class Lowering:
         if self.scale < 0:
             result = -result
         if self.shift:
-            result = result + self.shift
+            result = result + float(self.shift)
             if up is not None:
                 result = np.nextafter(result, np.inf if up else -np.inf)
         return result
+
+    def exact(self, rows: Sequence[Sequence[Fraction]]) -> list[list[Any]]:
+        """Lift exact values, one row per stage; infinite ones are floats."""
+        sign = 1 if self.scale > 0 else -1
+        infinite = sign * float("inf")
+        nodes = self.node.tolist()
+        return [[sign * row[node] + self.shift if node >= 0 else infinite for node in nodes] for row in rows]
 
     def bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         """Lift an interval."""
@@ -205,12 +213,12 @@ def shift_total(network: Network) -> Lowering | None:
         if Fraction(float(value)) != value:
             exact_payoffs[node] = value
     lowered = attrs.evolve(network, payoff=payoff, total=Fraction(0), exact_payoffs=exact_payoffs)
-    return Lowering(lowered, shift=float(half), **_identity(network))
+    return Lowering(lowered, shift=half, **_identity(network))
 
 
 def shift_value(network: Network, *, shift: Fraction) -> Lowering | None:
     """Say that values of this network lie `shift` below those of the one before."""
-    return Lowering(network, shift=float(shift), **_identity(network)) if shift else None
+    return Lowering(network, shift=shift, **_identity(network)) if shift else None
 
 
 def stop_at(network: Network, ends: Bools, payoff: Floats, *, rewards: bool) -> Network:

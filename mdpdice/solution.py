@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -54,6 +55,8 @@ class Solution:
         Chosen edge of every decision node, -1 elsewhere.
     solver : str
         Back-end that proposed the answer.
+    exact_values : sequence of sequences of Fraction, optional
+        Rows of exact values, where the status is EXACT; infinite ones are floats.
     iterations : int
         What the back-end counted.
     seconds : float
@@ -76,6 +79,7 @@ class Solution:
     uppers: Floats
     policy: Ints
     solver: str
+    exact_values: Sequence[Sequence[Any]] | None = None
     iterations: int = 0
     seconds: float = 0.0
     width: float = np.inf
@@ -124,6 +128,21 @@ class Solution:
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """The proposed value of a state, whatever was proved about it."""
         return float(self._row(self.values, steps_left)[self._node(state)])
+
+    def exact(self, state: Hashable = None, *, steps_left: int | None = None) -> Fraction | float:
+        """Exact value of a state, a `Fraction`, or a float if it is infinite.
+
+        Raises
+        ------
+        NotCertifiedError
+            The status is not EXACT.
+        """
+        if self.exact_values is None or self.status is not Status.EXACT:
+            msg = f"the answer of {self.solver} is {self.status.value}, not exact; use solver='exact'"
+            raise NotCertifiedError(msg, state=state)
+        steps = self._steps(steps_left)
+        found: Fraction | float = self.exact_values[0 if steps is None else steps][self._node(state)]
+        return found
 
     def lower(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """Lower end of the interval of a state; -inf where nothing was proved."""

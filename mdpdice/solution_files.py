@@ -172,7 +172,7 @@ def _carried_down(lowering: Lowering, before: Network, value: Floats, policy: In
     lowered = np.broadcast_to(net.payoff, shape).copy()
     # Written back to front, so that the first of several merged nodes is the one that counts.
     nodes = np.flatnonzero(lowering.node >= 0)[::-1]
-    lowered[..., lowering.node[nodes]] = (value[..., nodes] - lowering.shift) * lowering.scale
+    lowered[..., lowering.node[nodes]] = (value[..., nodes] - float(lowering.shift)) * lowering.scale
     lowered = np.where(net.kind == Kind.END, net.payoff, lowered)
     chosen = np.full(shape, -1)
     # An edge is taken where its original was; a new edge, which stands for none, if nothing else is.

@@ -22,7 +22,7 @@ from mdpdice.backend import (
     load_solver,
     needed_features,
 )
-from mdpdice.certification import Verdict, certify, check_infinities
+from mdpdice.certification import Verdict, certify, certify_exact, check_infinities
 from mdpdice.errors import (
     GameError,
     MdpDiceError,
@@ -235,6 +235,11 @@ def solve_problem(
             run.check(candidate)
         value, policy = _on_stages(unrolled, candidate)
         check_candidate(canonical, value, policy, solver.name)
+        claimed = candidate.details.get("exact")
+        if claimed is not None and unrolled is None:
+            verdict = certify_exact(canonical, claimed, value, policy)
+            if verdict.certified:
+                return _lift(problem, solver, candidate, value, policy, verdict, started, exact=claimed)
         verdict = certify(canonical, value, policy, epsilon)
         return _lift(problem, solver, candidate, value, policy, verdict, started)
     except (SolveInterrupted, NotConvergedError) as error:
@@ -382,9 +387,13 @@ def _lift(
     policy: Any,
     verdict: Verdict,
     started: float,
+    exact: Any = None,
 ) -> Solution:
     lower, upper = verdict.lower, verdict.upper
+    if exact is not None and problem.canonical.horizon is None:
+        exact = [exact]
     for lowering in reversed(problem.lowerings):
+        exact = None if exact is None else lowering.exact(exact)
         value = lowering.value(value)
         lower, upper = lowering.bounds(lower, upper)
         policy = lowering.policy(policy)
@@ -394,7 +403,9 @@ def _lift(
         certified = check_infinities(problem.network, problem.lowerings)
         why = next(lowering.because for lowering in problem.lowerings if lowering.infinite is not None)
         reason = _INFINITE[why] if certified else "the infinite values were not confirmed"
-    status = Status.CERTIFIED if certified else Status.UNCERTIFIED
+    status = Status.UNCERTIFIED
+    if certified:
+        status = Status.CERTIFIED if exact is None else Status.EXACT
     if status is Status.UNCERTIFIED and candidate.details.get("stopped"):
         status = Status.PARTIAL
     return Solution(
@@ -405,6 +416,7 @@ def _lift(
         lowers=lower,
         uppers=upper,
         policy=policy,
+        exact_values=exact if certified else None,
         solver=solver.name,
         iterations=candidate.iterations,
         seconds=time.perf_counter() - started,

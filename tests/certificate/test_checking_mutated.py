@@ -195,7 +195,7 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
         "endless chance below 0",
     ),
     "endless plays allowed": (
-        "_endless_plays_lose(replies, ~replies.end, bounds, witness)",
+        "endless_plays_lose(replies, ~replies.end, bounds, witness)",
         "True",
         "idle loop below 0",
     ),

@@ -6,6 +6,7 @@ import tomllib
 from fractions import Fraction
 from pathlib import Path
 
+import attrs
 import models
 import pytest
 
@@ -16,7 +17,7 @@ from mdpdice.solving import choose, prepare, solve_problem
 REFUSALS = tomllib.loads(
     (Path(__file__).parent.parent / "expected_refusals.toml").read_text(encoding="utf-8")
 )
-FLOAT_SOLVERS = ["backward-induction", "linear-programming", "value-iteration"]
+FLOAT_SOLVERS = ["backward-induction", "linear-programming", "policy-iteration", "value-iteration"]
 EPSILON = 1e-6
 
 
@@ -72,6 +73,55 @@ def test_interval_contains_the_exact_value(name: str) -> None:
         else:
             assert expected is not None, f"{solver}: {solution.reason}"
     assert certified > 0 or name in REFUSALS
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_exact_answer_equals_the_reference(name: str) -> None:
+    case = models.load(name, exact=True)
+    solution = solve_case(case, "exact")
+    assert solution.status is Status.EXACT
+    row = solution.exact_values[-1]
+    assert [row[node] for node in case.network.state_node.tolist()] == case.exact
+    assert wrong_states(case, case.row(solution.lowers), case.row(solution.uppers)) == []
+
+
+class ExactLiar:
+    """Claims exact values that satisfy Bellman's equation everywhere but at one node."""
+
+    name = "exact-liar"
+    features = load_solver("exact").features
+    off: Fraction = Fraction(1, 10**30)
+    wrong_policy = False
+
+    @classmethod
+    def available(cls) -> bool:
+        return True
+
+    def solve(self, problem: Network, run: Run) -> Candidate:
+        answer = load_solver("exact")().solve(problem, run)
+        exact = list(answer.details["exact"])
+        exact[problem.start] += self.off
+        policy = answer.policy.copy()
+        if self.wrong_policy:
+            policy[problem.decides] = problem.indptr[1:][problem.decides] - 1
+        return attrs.evolve(answer, policy=policy, details={**answer.details, "exact": exact})
+
+
+class ExactValueWrongPolicy(ExactLiar):
+    name = "exact-value-wrong-policy"
+    off = Fraction(0)
+    wrong_policy = True
+
+
+@pytest.mark.parametrize(
+    "name", ["gym_frozenlake4x4/2", "game_pig6/0", "qvbs_consensus.2_K2/3", "gym_taxi/0"]
+)
+def test_false_exact_claims_are_not_exact(name: str) -> None:
+    case = models.load(name, exact=True)
+    problem = prepare(case.network, case.objective)
+    # 1e-30 more is invisible to floats, so the answer is certified; it must not be called exact.
+    assert solve_problem(problem, ExactLiar(), Run(), EPSILON).status is Status.CERTIFIED
+    assert solve_problem(problem, ExactValueWrongPolicy(), Run(), EPSILON).status is Status.UNCERTIFIED
 
 
 def test_refusals_are_few_and_of_the_hard_models_only() -> None:
