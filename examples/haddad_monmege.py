@@ -108,6 +108,8 @@ def main() -> None:
     print("the cross-check passes" if report.ok else "the cross-check does not pass:")
     for problem in report.problems:
         print(f"  {problem}")
+    sure = solve(game(60, offer=0.6), solver="exact")
+    print(f"in rational numbers: {sure.value():.4f}, {sure.action()!r}: {sure.status.value}")
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ EXPECTED: dict[str, list[str]] = {
         r"0\.6000, 'stop': uncertified, value-iteration",
         r"0\.6000, 'stop': uncertified, linear-programming",
         r"the cross-check does not pass",
+        r"in rational numbers: 0\.7000, 'play': exact",
     ],
     "weighted_dice": [
         r"all ordinary +46,656 +462 +120 ",
