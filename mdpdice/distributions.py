@@ -70,7 +70,9 @@ class Outcomes:
 
     @property
     def mean(self) -> float:
-        """Expected total, of the plays that were followed to their end."""
+        """Expected total, of the plays that were followed to their end; NaN if it is infinite both ways."""
+        if np.isinf(self.totals).sum() == 2:
+            return math.nan
         return math.fsum((self.chances * self.totals).tolist()) / self._mass
 
     @property

@@ -132,9 +132,10 @@ def load_solution(
     except PluginError as error:
         raise file.corrupt("answer", error.message) from error
     # Values that no canonical value stands for, such as infinite ones, were not looked at so far.
-    with np.errstate(invalid="ignore"):
-        off = np.abs(found.values - value) > 1e-14 * np.maximum(1.0, np.abs(value))
-    if (off | (np.isnan(found.values - value) & (found.values != value))).any():
+    finite = np.isfinite(found.values) & np.isfinite(value)
+    distance = np.abs(np.where(finite, found.values, 0.0) - np.where(finite, value, 0.0))
+    same = np.where(finite, distance <= 1e-14 * np.maximum(1.0, np.abs(found.values)), found.values == value)
+    if not same.all():
         raise file.corrupt(
             "values", "they contradict each other, or what the graph says about infinite values"
         )
@@ -182,7 +183,7 @@ def _carried_down(lowering: Lowering, before: Network, value: Floats, policy: In
     chosen[..., net.source[decided[~real]]] = decided[~real]
     decided, original = decided[real], original[real]
     taken = policy[..., before.source[original]] == original
-    for row, used in zip(chosen.reshape(-1, net.n_nodes), taken.reshape(-1, len(decided)), strict=True):
+    for row, used in zip(np.atleast_2d(chosen), np.atleast_2d(taken), strict=True):
         row[net.source[decided[used]]] = decided[used]
     if value.ndim == 2:
         chosen[0] = -1
