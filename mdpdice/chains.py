@@ -23,7 +23,7 @@ from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.policies import Policy, Weights
 
-__all__ = ["Chain", "Walk", "induce", "walk"]
+__all__ = ["Chain", "Walk", "component_levels", "induce", "walk"]
 
 
 @attrs.frozen(eq=False)
@@ -233,3 +233,26 @@ def walk(chain: Network) -> Walk:
         np.tile(edge, 2),
         np.repeat(np.array([1, -1], dtype=np.int8), n),
     )
+
+
+def component_levels(label: Ints, source: Ints, dst: Ints) -> Ints:
+    """Longest path to every component of a graph, counted in components: edges lead to higher levels."""
+    before, after = label[source], label[dst]
+    across = before != after
+    before, after = before[across], after[across]
+    order = np.argsort(before, kind="stable")
+    after = after[order]
+    count = int(label.max()) + 1
+    ptr = np.concatenate(([0], np.cumsum(np.bincount(before, minlength=count))))
+    waits = np.bincount(after, minlength=count)
+    level = np.zeros(count, dtype=np.int64)
+    front, at = np.flatnonzero(waits == 0), 0
+    while len(front):
+        at += 1
+        size = ptr[front + 1] - ptr[front]
+        edge = np.repeat(ptr[front] - np.cumsum(size) + size, size) + np.arange(int(size.sum()))
+        found, times = np.unique(after[edge], return_counts=True)
+        waits[found] -= times
+        front = found[waits[found] == 0]
+        level[front] = at
+    return level

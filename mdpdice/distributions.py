@@ -27,7 +27,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.chains import Chain, Walk, induce, walk
+from mdpdice.chains import Chain, Walk, component_levels, induce, walk
 from mdpdice.errors import GameError, TotalRewardUndefinedError, UnsupportedError
 from mdpdice.exploration import explore
 from mdpdice.game import Game
@@ -275,7 +275,7 @@ class _Spread:
             final,
             stop,
             np.where(gains, np.inf, np.where(loses, -np.inf, 0.0)),
-            _levels(label, seen.source[used], seen.dst[used])[label],
+            component_levels(label, seen.source[used], seen.dst[used])[label],
             cyclic[label],
             used,
         )
@@ -487,26 +487,3 @@ def _merged(node: Ints, total: Totals, chance: Floats) -> tuple[Ints, Totals, Fl
     node, total = node[order], total[order]
     new = np.flatnonzero(np.concatenate(([True], (node[1:] != node[:-1]) | (total[1:] != total[:-1]))))
     return node[new], total[new], np.add.reduceat(chance[order], new)
-
-
-def _levels(label: Ints, source: Ints, dst: Ints) -> Ints:
-    """Longest path to every component, counted in components."""
-    before, after = label[source], label[dst]
-    across = before != after
-    before, after = before[across], after[across]
-    order = np.argsort(before, kind="stable")
-    after = after[order]
-    count = int(label.max()) + 1
-    ptr = np.concatenate(([0], np.cumsum(np.bincount(before, minlength=count))))
-    waits = np.bincount(after, minlength=count)
-    level = np.zeros(count, dtype=np.int64)
-    front, at = np.flatnonzero(waits == 0), 0
-    while len(front):
-        at += 1
-        size = ptr[front + 1] - ptr[front]
-        edge = np.repeat(ptr[front] - np.cumsum(size) + size, size) + np.arange(int(size.sum()))
-        found, times = np.unique(after[edge], return_counts=True)
-        waits[found] -= times
-        front = found[waits[found] == 0]
-        level[front] = at
-    return level
