@@ -60,12 +60,6 @@ def test_back_ends_agree(dice):
     assert report.independent >= 3
 
 
-def test_back_ends_agree_on_seven_dice(game):
-    report = cross_check(game, solvers=["backward-induction", "value-iteration"])
-    assert report.ok, report.table()
-    assert report.solutions[0].value() == close(VALUE)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("defects", ["none", "public-solver"])
 def test_all_back_ends_agree_on_seven_dice(defects):
