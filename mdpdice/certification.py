@@ -170,8 +170,7 @@ def _flat(
     witness = groups.witness(replies, ~replies.end)
     claimed = groups.raised(np.concatenate((-value, value)))
     excess = np.zeros(groups.count)
-    cost, base, room = _costs(replies, claimed, claimed)
-    groups.add_up(replies, cost, base, room, excess, excess, check, decisions=True)
+    groups.add_up(replies, _Costs.of(replies, claimed, claimed), excess, excess, check, decisions=True)
     return claimed + excess[groups.number], witness
 
 
@@ -188,43 +187,51 @@ def _stages(
         groups = _Groups.none(replies)
         witness = groups.witness(replies, replies.chance) if witness is None else witness
         before = max(k - 1, 0)
-        cost, base, room = _costs(replies, both[k], both[before])
+        costs = _Costs.of(replies, both[k], both[before])
         if k > 0:
-            groups.add_up(
-                replies, cost, base, room, excess[before], excess[k], check, decisions=True, chance=False
-            )
-        groups.add_up(replies, cost, base, room, excess[k], excess[k], check, decisions=False)
+            groups.add_up(replies, costs, excess[before], excess[k], check, decisions=True, chance=False)
+        groups.add_up(replies, costs, excess[k], excess[k], check, decisions=False)
     assert witness is not None
     return both + excess, witness
 
 
-def _costs(replies: checking.Replies, here: Floats, before: Floats) -> tuple[Floats, Floats, float]:
-    """What each option of a decision, and each chance node, is off by, with room for rounding.
+@attrs.frozen(eq=False)
+class _Costs:
+    """What one backup is off by, with room for rounding.
 
-    Never negative on the best option, so that sums along plays are not either.  The
-    third number is the room that is left for the sweeps over cycles to stop early.
+    `option` is per edge of a decision, `chance` per chance node.  Neither is negative
+    on the best option, so sums along plays are not either.  `scale` is the size of
+    the numbers at a node, `off` its plain residual.
     """
-    source, dst = replies.source, replies.dst
-    ahead = np.where(replies.chance[source], here[dst], before[dst])
-    worth = replies.reward + replies.factor * ahead
-    size = np.abs(replies.reward) + replies.factor * np.abs(ahead) + np.abs(here[source])
-    cost = worth - here[source]
-    off = np.zeros(len(here))
-    slack = np.zeros(len(here))
-    if len(dst):
-        starts = replies.indptr[:-1]
-        mean = np.add.reduceat(np.append(replies.weight * worth, 0.0), starts)
-        spread = np.add.reduceat(np.append(replies.weight * size, 0.0), starts)
-        total = np.add.reduceat(np.append(replies.weight, 0.0), starts)
-        slack = ((2 * np.diff(replies.indptr) + 10) * checking.ULP + np.abs(1.0 - total)) * spread
-        best = np.maximum.reduceat(np.append(cost, -np.inf), starts)
-        decides = ~replies.chance & ~replies.end
-        off = np.where(replies.chance, np.abs(mean - here), np.where(decides, np.abs(best), 0.0))
-        cost = np.where(cost == best[source], np.abs(cost), cost)
-    # The excess itself rounds, even where the value is 0; this is invisible next to the largest value.
-    room = 2.0**-54 * float(np.abs(here).max(initial=0.0)) + 0.02 * float(off.max(initial=0.0))
-    base = np.where(replies.chance, off + 1.5 * slack + room, 0.0)
-    return cost + 7 * checking.ULP * size + room, base, room
+
+    option: Floats
+    chance: Floats
+    scale: Floats
+    off: Floats
+
+    @staticmethod
+    def of(replies: checking.Replies, here: Floats, before: Floats) -> _Costs:
+        source, dst = replies.source, replies.dst
+        ahead = np.where(replies.chance[source], here[dst], before[dst])
+        worth = replies.reward + replies.factor * ahead
+        size = np.abs(replies.reward) + replies.factor * np.abs(ahead) + np.abs(here[source])
+        cost = worth - here[source]
+        off, slack, scale = np.zeros(len(here)), np.zeros(len(here)), np.abs(here)
+        if len(dst):
+            starts = replies.indptr[:-1]
+            mean = np.add.reduceat(np.append(replies.weight * worth, 0.0), starts)
+            spread = np.add.reduceat(np.append(replies.weight * size, 0.0), starts)
+            total = np.add.reduceat(np.append(replies.weight, 0.0), starts)
+            slack = ((2 * np.diff(replies.indptr) + 10) * checking.ULP + np.abs(1.0 - total)) * spread
+            best = np.maximum.reduceat(np.append(cost, -np.inf), starts)
+            decides = ~replies.chance & ~replies.end
+            off = np.where(replies.chance, np.abs(mean - here), np.where(decides, np.abs(best), 0.0))
+            is_best = cost == best[source]
+            cost = np.where(is_best, np.abs(cost), cost)
+            top = np.maximum.reduceat(np.append(np.where(is_best, size, 0.0), 0.0), starts)
+            scale = np.where(replies.chance, spread, np.where(decides, top, scale))
+        chance = np.where(replies.chance, off + 1.5 * slack, 0.0)
+        return _Costs(cost + 7 * checking.ULP * size, chance, scale, off)
 
 
 @attrs.frozen(eq=False)
@@ -315,9 +322,7 @@ class _Groups:
     def add_up(
         self,
         replies: checking.Replies,
-        cost: Floats,
-        base: Floats,
-        room: float,
+        costs: _Costs,
         before: Floats,
         excess: Floats,
         check: Callable[[], None],
@@ -327,26 +332,35 @@ class _Groups:
     ) -> None:
         """Write the largest expected sum of costs along a play into `excess`; decisions look at `before`."""
         old, source, indptr, dst, is_chance = self._quotient(replies)
-        new_base = np.zeros(self.count)
-        new_base[self.number] = np.where(replies.chance, base, 0.0)
-        coef = replies.weight[old] * replies.factor[old]
-        kind = np.where(is_chance, Kind.CHANCE, np.where(np.diff(indptr) > 0, Kind.MAX, Kind.END))
+        degree = np.diff(indptr)
+        keep = None if decisions and chance else is_chance[source] & is_chance[dst]
+        label, order, ptr = graph.ordered_components(indptr, dst, keep)
+        cyclic = graph.cyclic_components(indptr, dst, label, keep)
+        # The excess rounds too; sweeps over a cycle also need room to stop before they are exact.
+        room = np.zeros(self.count)
+        np.maximum.at(room, self.number, 2.0**-54 * costs.scale)
+        if cyclic.any():
+            off, top = np.zeros(self.count), np.zeros(len(cyclic))
+            np.maximum.at(off, self.number, costs.off)
+            np.maximum.at(top, label, room + 0.02 * off)
+            room = np.where(cyclic[label], top[label], room)
+        base = np.zeros(self.count)
+        base[self.number] = np.where(replies.chance, costs.chance, 0.0)
+        kind = np.where(is_chance, Kind.CHANCE, np.where(degree > 0, Kind.MAX, Kind.END))
+        growth = 1.0 + np.where(is_chance, 2 * degree + 12, 8) * checking.ULP
         operator = Operator(
             kind.astype(np.uint8),
             unsigned(indptr),
             unsigned(dst),
-            cost[old],
-            coef,
-            np.where(is_chance, new_base, 0.0),
+            costs.option[old] + room[source],
+            replies.weight[old] * replies.factor[old] * growth[source],
+            np.where(is_chance, base + room, 0.0),
         )
-        wanted = (is_chance & chance) | (~is_chance & decisions)
         if before is not excess and not chance:
-            _sweep(operator, np.flatnonzero(wanted & (np.diff(indptr) > 0)), before, excess)
+            _sweep(operator, np.flatnonzero(~is_chance & (degree > 0)), before, excess)
             return
-        keep = None if decisions else is_chance[source] & is_chance[dst]
-        label, order, ptr = graph.ordered_components(indptr, dst, keep)
-        cyclic = graph.cyclic_components(indptr, dst, label, keep)
-        _add_up(operator, np.diff(indptr), (order, ptr, cyclic), wanted, room, excess, check)
+        wanted = is_chance | (~is_chance & decisions)
+        _add_up(operator, degree, (order, ptr, cyclic), wanted, room, excess, check)
 
 
 def _add_up(
@@ -354,7 +368,7 @@ def _add_up(
     degree: Ints,
     parts: tuple[Ints, Ints, Bools],
     wanted: Bools,
-    room: float,
+    room: Floats,
     excess: Floats,
     check: Callable[[], None],
 ) -> None:
@@ -375,7 +389,7 @@ def _add_up(
             _sweep(operator, block, excess, excess)
             budget -= size
             # The sum grows from below; the costs hold this much more than they need.
-            if not (excess[block] - previous > 0.4 * room).any():
+            if not (excess[block] - previous > 0.4 * room[block]).any():
                 break
             if budget < 0:
                 return
@@ -388,7 +402,7 @@ def _add_up(
 
 
 def _iterate_policies(
-    operator: Operator, order: Ints, room: float, excess: Floats, check: Callable[[], None]
+    operator: Operator, order: Ints, room: Floats, excess: Floats, check: Callable[[], None]
 ) -> None:
     """Finish a sum that sweeps approach too slowly, by policy iteration."""
     indptr = operator.indptr.astype(np.int64)

@@ -112,6 +112,14 @@ class Total(Objective):
         return network
 
 
+def _discount(value: Any) -> Fraction:
+    try:
+        return Fraction(value)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        msg = f"discount {value!r} is not a number in (0, 1]"
+        raise DiscountRangeError(msg, value=value) from error
+
+
 @attrs.frozen
 class Discounted(Objective):
     """Total reward with a discount per step, in place of the network's own.
@@ -124,7 +132,7 @@ class Discounted(Objective):
         What the player to move wants.
     """
 
-    discount: Fraction = attrs.field(converter=Fraction)
+    discount: Fraction = attrs.field(converter=_discount)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def apply(self, network: Network) -> Network:

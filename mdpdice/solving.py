@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 import time
 from collections.abc import Hashable, Mapping
@@ -23,6 +25,7 @@ from mdpdice.backend import (
     needed_features,
 )
 from mdpdice.certification import Verdict, certify, certify_exact, check_infinities
+from mdpdice.checkpoints import Checkpoint
 from mdpdice.errors import (
     GameError,
     MdpDiceError,
@@ -79,7 +82,9 @@ class Problem:
         problem = self.canonical
         # With a horizon a play never comes back to a stage, except through chance alone.
         keep = None if problem.horizon is None else ~problem.decides[problem.source]
-        return needed_features(problem, cyclic=not is_acyclic(problem.indptr, problem.dst, keep))
+        # A cycle that collects without end was left out as infinite, but it is there.
+        endless = any(low.infinite is not None and low.because == "collects" for low in self.lowerings)
+        return needed_features(problem, cyclic=endless or not is_acyclic(problem.indptr, problem.dst, keep))
 
 
 def prepare(
@@ -120,6 +125,8 @@ def solve(
     cancel: threading.Event | None = None,
     on_limit: str = "raise",
     max_states: int = 10_000_000,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_seconds: float = 60.0,
 ) -> Solution:
     """Solve a game and prove how far the answer can be off.
 
@@ -147,6 +154,12 @@ def solve(
         What to do when an iteration limit comes before convergence.
     max_states : int
         Limit of the exploration.
+    checkpoint : path, optional
+        File that the state of a long solve is written to, every `checkpoint_seconds` and when the solve is
+        interrupted.  If it is there already the solve goes on from it, to the same result; a file with
+        wrong numbers costs time, no more.  It is deleted when the solve is over.
+    checkpoint_seconds : float
+        Seconds between two writes.
 
     Returns
     -------
@@ -162,6 +175,8 @@ def solve(
     NotConvergedError, SolveInterrupted
         A limit, or Ctrl-C, came first.  `partial` is a `Solution` with what there is, or None:
         its interval holds the optimal value, wide as it may be.
+    CheckpointLockedError, CheckpointMismatchError, CorruptFileError
+        The checkpoint is used by another solve, belongs to another one, or is damaged.
     """
     event = threading.Event() if cancel is None else cancel
 
@@ -172,7 +187,10 @@ def solve(
         if progress is not None:
             progress(phase, numbers)
 
-    with Interrupts(event) as interrupts:
+    with Interrupts(event) as interrupts, contextlib.ExitStack() as stack:
+        file = None
+        if checkpoint is not None:
+            file = stack.enter_context(Checkpoint(checkpoint, checkpoint_seconds))
         problem = prepare(game, objective, horizon=horizon, progress=watched, max_states=max_states)
         run = Run(
             tolerance=min(1e-9, epsilon / 4),
@@ -180,17 +198,55 @@ def solve(
             deadline=None if time_limit is None else time.monotonic() + time_limit,
             cancel=event,
             on_limit=on_limit,
+            checkpoint=file,
         )
-        return solve_problem(problem, choose(problem, solver), run, epsilon, interrupts)
+        backend = choose(problem, solver, _extra(run))
+        if file is None:
+            return solve_problem(problem, backend, run, epsilon, interrupts)
+        key = {
+            "problem": problem.canonical.digest,
+            "solver": backend.name,
+            "parameters": repr(backend) if attrs.has(type(backend)) else type(backend).__qualname__,
+            "tolerance": repr(run.tolerance),
+        }
+        file.open(key, {"objective": repr(objective), "mdpdice": _version()})
+        return _checkpointed(problem, backend, run, epsilon, interrupts, file)
 
 
-def choose(problem: Problem, solver: str | Solver) -> Solver:
-    """Back-end to use: the one that is named, or the most direct one that has the features."""
+def _extra(run: Run) -> frozenset[Feature]:
+    return frozenset() if run.checkpoint is None else frozenset({Feature.CHECKPOINT})
+
+
+def _checkpointed(
+    problem: Problem, solver: Solver, run: Run, epsilon: float, interrupts: Interrupts, file: Checkpoint
+) -> Solution:
+    """Solve, and solve anew if that went wrong after a start from a checkpoint."""
+    while True:
+        solution, stop = None, None
+        try:
+            solution = solve_problem(problem, solver, run, epsilon, interrupts)
+        except (NotConvergedError, PluginError) as error:
+            stop = error
+        except SolveInterrupted as error:
+            error.checkpoint = str(file.path) if file.path.exists() else None
+            raise
+        # Numbers that were not true may have led astray.
+        suspect = file.resumed and (solution is None or not solution.proved)
+        file.forget()
+        if not suspect:
+            if solution is None:
+                assert stop is not None
+                raise stop
+            return solution
+
+
+def choose(problem: Problem, solver: str | Solver, extra: frozenset[Feature] = frozenset()) -> Solver:
+    """Back-end to use: the one that is named, or the most direct one that has the features, and the `extra` ones."""
     if not isinstance(solver, str):
         return solver
     if solver != "auto":
         return load_solver(solver)()
-    need = problem.needs()
+    need = problem.needs() | extra
     # The most direct first; a plug-in is loaded only when the built-in ones cannot do it.
     for name in ("backward-induction", "value-iteration"):
         if need <= (cls := load_solver(name)).features:
@@ -217,7 +273,7 @@ def solve_problem(
     started = time.perf_counter()
     canonical = problem.canonical
     unrolled = None
-    need = problem.needs()
+    need = problem.needs() | _extra(run)
     if Feature.HORIZON in need and Feature.HORIZON not in solver.features:
         unrolled = unroll(canonical)
         need = need - {Feature.HORIZON}
@@ -225,6 +281,10 @@ def solve_problem(
     if need - solver.features - {Feature.CYCLIC}:
         raise unsupported(solver.name, need, solver.features)
     network = canonical if unrolled is None else unrolled.network
+    if Feature.CYCLIC in need - solver.features and unrolled is None:
+        for network in (canonical, problem.network):
+            _propose(network, solver, run)
+        raise unsupported(solver.name, need, solver.features)
     watch = Interrupts(run.cancel) if interrupts is None else interrupts
     candidate = None
     stop: SolveInterrupted | NotConvergedError

@@ -94,7 +94,7 @@ from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedError, UnsupportedError
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
-from mdpdice.solvers import _blocks, _pulp
+from mdpdice.solvers import _blocks, _pulp, _two_players
 from mdpdice.solvers._blocks import STAY, Block, Floats, Ints, View
 from mdpdice.solvers._pulp import Answer, Outcome, Program
 
@@ -168,7 +168,7 @@ class LinearProgramming:
     """
 
     name: ClassVar[str] = "linear-programming"
-    features: ClassVar[frozenset[Feature]] = frozenset({Feature.CYCLIC, Feature.DISCOUNT})
+    features: ClassVar[frozenset[Feature]] = frozenset({Feature.CYCLIC, Feature.DISCOUNT, Feature.TWO_PLAYER})
 
     solver: str = attrs.field(default="HiGHS", validator=attrs.validators.instance_of(str))
     form: str = attrs.field(default="primal", validator=attrs.validators.in_(("primal", "dual")))
@@ -185,12 +185,12 @@ class LinearProgramming:
 
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
-        """Propose the value and the policy of a problem of one player.
+        """Propose the value and the policy; two players by best replies, one program after the other.
 
         Raises
         ------
         UnsupportedError
-            Two players, a horizon, a solver that PuLP does not have here, or a component above `max_size`.
+            A horizon, a solver that PuLP does not have here, or a component above `max_size`.
         LPUnboundedError
             An endless play collects rewards without bound; `state` and `action` are on it.
         LPInfeasibleError
@@ -198,19 +198,16 @@ class LinearProgramming:
         NotConvergedError
             The time limit came first, or the solver gave up.
         """
-        _require_one_player(problem)
+        if problem.horizon is not None:
+            msg = (
+                f"linear-programming has no way to deal with {Feature.HORIZON.value}; "
+                "use solver='backward-induction', or unroll the network"
+            )
+            raise UnsupportedError(msg, value=Feature.HORIZON)
         _pulp.require(self.solver)
+        if problem.two_player:
+            return _two_players.iterate(problem, run, lambda reply: _Solve(self, reply, run).candidate())
         return _Solve(self, problem, run).candidate()
-
-
-def _require_one_player(problem: Network) -> None:
-    lacks = "linear-programming has no way to deal with"
-    if problem.two_player:
-        msg = f"{lacks} {Feature.TWO_PLAYER.value}; use solver='value-iteration'"
-        raise UnsupportedError(msg, value=Feature.TWO_PLAYER)
-    if problem.horizon is not None:
-        msg = f"{lacks} {Feature.HORIZON.value}; use solver='backward-induction', or unroll the network"
-        raise UnsupportedError(msg, value=Feature.HORIZON)
 
 
 class _Solve:

@@ -322,14 +322,6 @@ class TestEndlessPlay:
 
 
 class TestUnsupported:
-    def test_two_players(self):
-        both = network([(MAX, [(1,), (2,)]), (MIN, [(2,)]), (END, 1)])
-        passing = network([(MAX, [(1, 0, 1.0, False, -1)]), (END, 1)])
-        for problem in (both, passing):
-            with pytest.raises(UnsupportedError, match="two players.*value-iteration") as caught:
-                solve(problem)
-            assert caught.value.value is Feature.TWO_PLAYER
-
     def test_horizon(self):
         with pytest.raises(UnsupportedError, match="a horizon.*backward-induction"):
             solve(network([(MAX, [(1,)]), (END, 1)], horizon=3))
@@ -361,7 +353,7 @@ class TestProtocol:
         assert isinstance(LinearProgramming(), Solver)
         assert LinearProgramming.available()
         assert LinearProgramming.name == "linear-programming"
-        assert LinearProgramming.features == {Feature.CYCLIC, Feature.DISCOUNT}
+        assert LinearProgramming.features == {Feature.CYCLIC, Feature.DISCOUNT, Feature.TWO_PLAYER}
         assert LinearProgramming() == LinearProgramming()
 
     def test_details(self):

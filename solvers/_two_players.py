@@ -1,0 +1,160 @@
+"""Two players by one-player solves: the iteration of Hoffman and Karp.
+
+The minimiser's policy is fixed, the best reply of the maximiser is found as a problem of one player, and
+the minimiser switches where another option is strictly better against the values found; repeat until
+nothing is.  Values fall from round to round, so no policy comes back.
+
+A network with `pass_to` edges is first written out with a node for either side: node ``N + i`` is node ``i``
+as the player to move sees it, node ``i`` the same seen by his opponent, who minimises the negated value there.
+
+References
+----------
+A. J. Hoffman and R. M. Karp, "On nonterminating stochastic games", Management Science 12 (1966) 359-370.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.backend import Candidate, Run
+from mdpdice.errors import NotConvergedError
+from mdpdice.network import Kind, Network
+
+__all__ = ["iterate"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+ROUNDS = 1000
+"""Policies of the minimiser that are tried."""
+BETTER = 1e-11
+"""Relative difference from which an option counts as strictly better, above the noise of a solve."""
+
+
+def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate]) -> Candidate:
+    """Propose the value and the policy of a problem of two players.
+
+    Parameters
+    ----------
+    problem : Network
+        The canonical problem.
+    run : Run
+        Looked at between the rounds; told about them.
+    solve_one : callable
+        Solves a problem of one player, who maximises.
+    """
+    game = _both_sides(problem) if (problem.sign < 0).any() else problem
+    minimises = game.kind == Kind.MIN
+    chosen = _towards_ends(game)
+    factor = np.where(game.step, float(game.discount), 1.0)
+    iterations = 0
+    for done in range(ROUNDS):
+        run.check()
+        run.tell("solve", rounds=done)
+        reply, edge = _reply(game, chosen)
+        answer = solve_one(reply)
+        iterations += answer.iterations
+        value = answer.value
+        policy = np.where(answer.policy >= 0, edge[answer.policy], -1)
+        policy[minimises] = chosen[minimises]
+        worth = game.reward + factor * value[game.dst]
+        best = _smallest(game, worth)
+        gap = BETTER * np.maximum(1.0, np.abs(value))
+        switch = np.flatnonzero(minimises & (worth[np.maximum(best, 0)] < worth[np.maximum(chosen, 0)] - gap))
+        if len(switch) == 0:
+            return _seen_by_mover(problem, value, policy, iterations, done + 1)
+        chosen[switch] = best[switch]
+    msg = f"the minimiser still found better options after {ROUNDS} rounds; use solver='value-iteration'"
+    raise NotConvergedError(msg, iterations=ROUNDS, width=np.inf)
+
+
+def _seen_by_mover(problem: Network, value: Floats, policy: Ints, iterations: int, rounds: int) -> Candidate:
+    n = problem.n_nodes
+    if len(value) > n:
+        # Edges of side 1 stand behind those of side 0, in the same order.
+        value, policy = value[n:], np.where(policy[n:] >= 0, policy[n:] - problem.n_edges, -1)
+    return Candidate(value + 0.0, policy, iterations, details={"rounds": rounds})
+
+
+def _both_sides(problem: Network) -> Network:
+    """The game with a node for either side, and no change of sign."""
+    n = problem.n_nodes
+    other = np.where(problem.kind == Kind.MAX, np.uint8(Kind.MIN), problem.kind)
+    crosses = problem.sign < 0
+    return attrs.evolve(
+        problem,
+        kind=np.concatenate((other, problem.kind)),
+        indptr=np.concatenate((problem.indptr, problem.n_edges + problem.indptr[1:])),
+        dst=np.concatenate((problem.dst + n * crosses, problem.dst + n * ~crosses)),
+        weight=np.tile(problem.weight, 2),
+        reward=np.concatenate((-problem.reward, problem.reward)),
+        sign=np.ones(2 * problem.n_edges, dtype=np.int8),
+        step=np.tile(problem.step, 2),
+        payoff=np.concatenate((-problem.payoff, problem.payoff)),
+        start=n + problem.start,
+        numerator=np.tile(problem.numerator, 2),
+        state_node=n + problem.state_node,
+        node_state=np.tile(problem.node_state, 2),
+        actions=[*problem.actions, *problem.actions],
+        exact_rewards={},
+        exact_payoffs={},
+    )
+
+
+def _reply(game: Network, chosen: Ints) -> tuple[Network, Ints]:
+    """The maximiser's problem when the minimiser keeps to his choices, and the edges of the game that it keeps."""
+    minimises = game.kind == Kind.MIN
+    keep = ~minimises[game.source]
+    keep[chosen[minimises]] = True
+    edge = np.flatnonzero(keep)
+    position = np.cumsum(game.decides[game.source]) - 1
+    named = edge[game.decides[game.source[edge]]]
+    degree = np.bincount(game.source[edge], minlength=game.n_nodes)
+    reply = attrs.evolve(
+        game,
+        kind=np.where(minimises, np.uint8(Kind.MAX), game.kind),
+        indptr=np.concatenate(([0], np.cumsum(degree))),
+        dst=game.dst[edge],
+        weight=game.weight[edge],
+        reward=game.reward[edge],
+        sign=game.sign[edge],
+        step=game.step[edge],
+        numerator=game.numerator[edge],
+        actions=[game.actions[at] for at in position[named].tolist()],
+        exact_rewards={},
+    )
+    return reply, edge
+
+
+def _towards_ends(game: Network) -> Ints:
+    """For every decision an edge on a shortest way to an end, so that the first policy keeps no play from ending."""
+    entering: list[list[int]] = [[] for _ in range(game.n_nodes)]
+    source: list[int] = game.source.tolist()
+    for edge, target in enumerate(game.dst.tolist()):
+        entering[target].append(edge)
+    chosen = np.where(game.decides, game.indptr[:-1], -1)
+    queue: list[Any] = np.flatnonzero(game.kind == Kind.END).tolist()
+    seen = set(queue)
+    for node in queue:
+        for edge in entering[node]:
+            before = source[edge]
+            if before not in seen:
+                seen.add(before)
+                queue.append(before)
+                if game.decides[before]:
+                    chosen[before] = edge
+    return chosen
+
+
+def _smallest(game: Network, worth: Floats) -> Ints:
+    """Edge of the smallest worth of every decision, the first of them."""
+    low = np.minimum.reduceat(np.append(worth, 0.0), game.indptr[:-1])
+    best = np.full(game.n_nodes, -1)
+    found = np.flatnonzero(game.decides[game.source] & (worth == low[game.source]))[::-1]
+    best[game.source[found]] = found
+    return best
