@@ -160,10 +160,14 @@ def check_pruning(game: KcdFarkle, dominates: str | Dominates = "points-and-dice
 
     Examples
     --------
+    A turn that ends at a low cap is best ended with as much beyond the cap as possible,
+    so it may pay to take fewer points and roll again:
+
     >>> from mdpdice.games.farkle import KcdFarkle
     >>> from mdpdice.games.farkle.dominance import check_pruning
-    >>> check_pruning(KcdFarkle(cap=500), "same-dice").holds
-    True
+    >>> found = check_pruning(KcdFarkle(cap=500), "same-dice")
+    >>> found.holds, found.counterexample.selection
+    (False, Keep(points=50, dice=5))
     """
     if len(game.kinds) > 1 or game.defective:
         raise UnsupportedError("a pruning is checked for dice of one kind and defects='none'", value=game)

@@ -153,7 +153,7 @@ class ThresholdTurn:
     >>> from mdpdice.games.farkle.thresholds import ThresholdTurn
     >>> turn = ThresholdTurn(KcdFarkle(cap=1000))
     >>> round(turn.value((300, 250, 450, 1050, 3400, 12950)), 6)
-    549.216656
+    549.166262
     """
 
     game: KcdFarkle
