@@ -104,7 +104,15 @@ def test_allocations_for_people(game, solution):
     assert "  1,2,3,6,6,6,6: 2 (t=0..61); 1 and x2 x3 (t=62..100)" in lines
     assert "  2,2,2,2,2,3,4: 2 2 2 2 and x2 x3 x4" in lines
     assert "  1,3,4,5,6: 1 (t=0); 1 and x3 x4 x5 (t=7..100)" in lines
-    assert allocation_text(game, solution)[-1] == "  1,1,1,1,1,1,1: 1 1 1 1 1 1 1"
+    assert "  1,1,1,1,1,1,1: 1 1 1 1 1 1 1" in lines
+
+
+def test_allocations_of_the_first_roll(small):
+    game, solution = small
+    lines = allocation_text(game, solution)
+    assert lines[0] == "r1=0 r2=0 c=0"
+    assert lines[-1] == "  1,1,1,1,1: 1 1 1 1 1"
+    assert lines == allocation_text(game, solution, [(0, 0, 0)])
 
 
 def test_no_table_with_a_horizon(game):
