@@ -25,6 +25,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice.checkpoints import Checkpoint
 from mdpdice.errors import MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Feature(enum.Enum):
     HORIZON = "a horizon"
     EXACT = "exact rational answers"
     LATTICE = "lattices of counters"
+    CHECKPOINT = "checkpoints"
 
 
 @attrs.frozen
@@ -78,6 +80,8 @@ class Run:
         Set by another thread or a signal handler to stop the solve.
     on_limit : {"raise", "partial"}
         What to do when an iteration limit comes first.
+    checkpoint : Checkpoint, optional
+        Where to keep the state of a long solve; see `resume` and `save`.
     """
 
     tolerance: float = 1e-9
@@ -85,6 +89,7 @@ class Run:
     deadline: float | None = None
     cancel: threading.Event = attrs.field(factory=threading.Event)
     on_limit: str = attrs.field(default="raise", validator=attrs.validators.in_(("raise", "partial")))
+    checkpoint: Checkpoint | None = None
     _offers: list[Callable[[], Candidate]] = attrs.field(factory=list, init=False, repr=False, eq=False)
 
     def check(self, partial: Candidate | None = None) -> None:
@@ -108,6 +113,24 @@ class Run:
     def offered(self) -> Candidate | None:
         """The candidate so far, if the back-end has offered one."""
         return self._offers[0]() if self._offers else None
+
+    def resume(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
+        """Fill arrays with the state of an earlier solve, if there is one.
+
+        No float is NaN then; whether the numbers make sense is for the back-end to find out,
+        which raises ``run.checkpoint.corrupt(field, what)`` if they do not.
+
+        Parameters
+        ----------
+        arrays : mapping of str to ndarray of int64 or float64
+            The state of the solve: all of it, so that it goes on as if it had not been stopped.
+        """
+        return self.checkpoint is not None and self.checkpoint.resume(arrays)
+
+    def save(self, arrays: Mapping[str, NDArray[Any]], iterations: int, *, now: bool = False) -> None:
+        """Keep the state of the solve, if it is time to (or `now`, because the solve is stopped)."""
+        if self.checkpoint is not None and (now or self.checkpoint.due()):
+            self.checkpoint.save(arrays, iterations)
 
     def tell(self, phase: str, **numbers: float) -> None:
         """Report progress, if anybody listens."""

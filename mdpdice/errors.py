@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 
 __all__ = [
     "CertificateError",
+    "CheckpointLockedError",
+    "CheckpointMismatchError",
     "CorruptFileError",
     "CounterRangeError",
     "CycleError",
@@ -302,6 +304,41 @@ class CorruptFileError(MdpDiceError):
         super().__init__(message, **fields)
         self.path = path
         self.field = field
+
+
+class CheckpointMismatchError(MdpDiceError):
+    """A checkpoint belongs to another problem, or to another solver.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    field : str
+        What differs.
+    """
+
+    code = "CheckpointMismatch"
+
+    def __init__(self, message: str, *, path: str, field: str, **fields: Any) -> None:
+        super().__init__(message, **fields)
+        self.path = path
+        self.field = field
+
+
+class CheckpointLockedError(MdpDiceError):
+    """Another solve uses the checkpoint.
+
+    Attributes
+    ----------
+    holder : dict
+        Its ``pid``, ``host`` and ``started``, as far as they are known.
+    """
+
+    code = "CheckpointLocked"
+
+    def __init__(self, message: str, *, holder: dict[str, Any], **fields: Any) -> None:
+        super().__init__(message, **fields)
+        self.holder = holder
 
 
 class PluginError(MdpDiceError):

@@ -45,6 +45,9 @@ long as one does not follow them for ever).
 
 With a horizon, each stage is such a problem, in which the decisions read the stage before.
 
+With a checkpoint, the whole state of the iteration is kept, so a solve that goes on from there gives the same
+numbers, bit by bit; with a horizon, a stage that was not finished starts anew.
+
 References
 ----------
 A. C. Aitken, "On Bernoulli's numerical solution of algebraic equations", Proceedings of
@@ -63,7 +66,7 @@ Journal of Mathematical Analysis and Applications 14 (1966) 38-43.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import attrs
 import numpy as np
@@ -122,7 +125,7 @@ class ValueIteration:
 
     name: ClassVar[str] = "value-iteration"
     features: ClassVar[frozenset[Feature]] = frozenset(
-        {Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT, Feature.HORIZON}
+        {Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT, Feature.HORIZON, Feature.CHECKPOINT}
     )
 
     @classmethod
@@ -161,6 +164,45 @@ class _Blocks:
         self.sweeps = 0
         self.gave_up = False
         self._room = np.zeros((2, problem.n_nodes))
+        self._at, self._number = np.zeros(9, dtype=np.int64), np.zeros(4)
+        self._before = 0
+        # Where the solve is: whether the longest play is known, and what is aimed at.
+        self.measured = False
+        self.limit = min(16, max_sweeps)
+        self.aim = 0.0
+        # For checkpoints: the arrays of the caller, and whether `settle` has to go on in the middle.
+        self.kept: dict[str, NDArray[Any]] = {}
+        self.halfway = False
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything that changes."""
+        counts = [self.sweeps, self._before, self.limit, self.measured, self.gave_up]
+        return {
+            "counts": np.array(counts, dtype=np.int64),
+            "at": self._at,
+            "number": np.append(self._number, self.aim),
+            "room": self._room,
+            **self.kept,
+        }
+
+    def resume(self, problem: Network) -> None:
+        """Take up the state of a checkpoint, if there is one."""
+        state = self.state()
+        if not self.run.resume(state):
+            return
+        counts, at, number = state["counts"], state["at"], state["number"]
+        wrong = [name for name in ("value", "w", "room") if not np.isfinite(state[name]).all()]
+        wrong += [name for name in ("policy", "moves") if not _own_edges(problem, state[name])]
+        wrong += [
+            name for name in ("counts", "at") if not ((state[name] >= 0) & (state[name] < 1 << 53)).all()
+        ]
+        if wrong or at[0] > len(self.cyclic) or not number[4] >= 0:
+            raise _corrupt(self.run, wrong[0] if wrong else "at")
+        self.sweeps, self._before, self.limit = counts[:3].tolist()
+        self.measured, self.gave_up = counts[3:].astype(bool).tolist()
+        self._number[:], self.aim = number[:4], float(number[4])
+        self.halfway = True
+        self.run.tell("resume", sweeps=self.sweeps)
 
     def settle(
         self,
@@ -174,48 +216,53 @@ class _Blocks:
         """Sweep until no value moves by more than ``aim[0] + aim[1] |v|``; False if the limit came first."""
         from mdpdice.numerics import kernels
 
-        at, number = np.zeros(9, dtype=np.int64), np.zeros(4)
+        at, number = self._at, self._number
         count = len(self.cyclic)
-        before = self.sweeps
+        if not self.halfway:
+            at[:], number[:] = 0, 0.0
+            self._before = self.sweeps
+        self.halfway = False
         while True:
             try:
                 self.run.check()
             except SolveInterrupted as stop:
+                if self.kept:
+                    self.run.save(self.state(), self.sweeps, now=True)
                 stop.partial = partial()
                 raise
             kernels.settle(
                 *operator.edges, self.order, self.ptr, self.cyclic, self.stops, value, policy, *aim,
                 limit, BUDGET, at, number, *self._room,
             )  # fmt: skip
-            self.sweeps = before + int(at[2])
+            self.sweeps = self._before + int(at[2])
             self.run.tell("solve", components=int(at[0]), of=count, sweeps=self.sweeps, move=float(number[0]))
             if at[0] == count:
                 return not at[3]
+            if self.kept:
+                self.run.save(self.state(), self.sweeps)
 
     def longest_play(
-        self, operator: Operator, outside: Floats, partial: Callable[[], Candidate | None]
+        self, operator: Operator, w: Floats, moves: Ints, partial: Callable[[], Candidate | None]
     ) -> tuple[Floats, float] | None:
         """`w` and `c` of the bounds; None if some play never stops, or if floats cannot tell.
 
-        `outside` are the lengths of plays from the nodes outside the part.
+        On entry `w` are the lengths of plays from the nodes outside the part, and `moves` are -1.
         """
         if not self.stops.all():
+            self.measured = True
             return None
         plays = operator.plays()
-        w = outside.copy()
-        moves = np.full(len(w), -1, dtype=np.int64)
         # After k sweeps w counts the first k nodes of a play or so, and c is the smallest chance to be
         # through with it by then.  The quotient w / c makes the bounds, and it hardly depends on k.
-        limit = min(16, self.max_sweeps)
         while True:
-            settled = self.settle(plays, w, moves, (0.1, 8 * 2.0**-52), partial, limit)
+            settled = self.measured or self.settle(plays, w, moves, (0.1, 8 * 2.0**-52), partial, self.limit)
             most, _, _ = measure(plays, self.order, w, w, moves)
-            if most <= 0.98 and w.min() >= 0:
-                return w, 1 - most
-            if settled or limit >= self.max_sweeps:
-                self.gave_up = not settled
-                return None
-            limit = min(4 * limit, self.max_sweeps)
+            found = bool(most <= 0.98 and w.min() >= 0)
+            if found or settled or self.limit >= self.max_sweeps:
+                self.gave_up |= not (found or settled)
+                self.measured = True
+                return (w, 1 - most) if found else None
+            self.limit = min(4 * self.limit, self.max_sweeps)
 
 
 def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
@@ -242,20 +289,24 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
     def partial() -> Candidate:
         return propose()[0]
 
-    play = blocks.longest_play(operator, np.zeros(problem.n_nodes), partial)
+    w, moves = np.zeros(problem.n_nodes), np.full(problem.n_nodes, -1, dtype=np.int64)
+    blocks.kept = {"value": value, "policy": policy, "w": w, "moves": moves}
+    blocks.resume(problem)
+    play = blocks.longest_play(operator, w, moves, partial)
     if play is None:
         settled = blocks.settle(operator, value, policy, (1e-4 * run.tolerance,) * 2, partial, max_sweeps)
         return _judged(partial(), run, settled=settled and not blocks.gave_up)
-    aim = run.tolerance * play[1] / (4 * max(1.0, float(play[0].max())))
+    if not blocks.halfway:
+        blocks.aim = run.tolerance * play[1] / (4 * max(1.0, float(play[0].max())))
     while True:
-        settled = blocks.settle(operator, value, policy, (aim, aim), partial, max_sweeps)
+        settled = blocks.settle(operator, value, policy, (blocks.aim,) * 2, partial, max_sweeps)
         candidate, rounding = propose()
         width = _width(candidate)
         # Below 1e-17 only rounding moves the values.
-        if width <= run.tolerance or rounding > 1 / 3 or not settled or aim < 1e-17:
+        if width <= run.tolerance or rounding > 1 / 3 or not settled or blocks.aim < 1e-17:
             # No number of sweeps reaches a tolerance that is finer than the rounding alone.
             return _judged(candidate, run, settled=settled or rounding * width > run.tolerance)
-        aim *= min(0.5, 0.5 * run.tolerance / width)
+        blocks.aim *= min(0.5, 0.5 * run.tolerance / width)
 
 
 def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
@@ -276,29 +327,67 @@ def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
     def partial() -> None:
         """Nothing: the stages that were asked for are the ones not yet there."""
 
-    play = blocks.longest_play(operator, problem.decides.astype(np.float64), partial)
+    w, moves = problem.decides.astype(np.float64), np.full(problem.n_nodes, -1, dtype=np.int64)
+    play = blocks.longest_play(operator, w, moves, partial)
     aim = 1e-4 * run.tolerance
     if play is not None:
         aim = run.tolerance * play[1] / (4 * (horizon + 1) * max(1.0, float(play[0].max())))
     settled = not blocks.gave_up
-    carried = 0.0
-    for k in range(horizon + 1):
+    counts, carried = np.array([0, blocks.sweeps, settled]), np.zeros(1)
+    state = {"counts": counts, "carried": carried, "value": value, "policy": policy, "error": error}
+    if run.resume(state):
+        _check_stages(problem, run, state)
+        blocks.sweeps, settled = int(counts[1]), bool(counts[2])
+        run.tell("resume", done=int(counts[0]), total=horizon)
+    for k in range(int(counts[0]), horizon + 1):
         before = value[max(k - 1, 0)]
         if k > 0:
             kernels.backup(*operator.edges, decisions, before, value[k], policy[k])
-        settled &= blocks.settle(operator, value[k], policy[k], (aim, aim), partial, max_sweeps)
+        try:
+            settled &= blocks.settle(operator, value[k], policy[k], (aim, aim), partial, max_sweeps)
+        except SolveInterrupted:
+            # This stage starts anew then.
+            value[k:], policy[k:], value[k:, ends] = 0.0, -1, problem.payoff[ends]
+            run.save(state, blocks.sweeps, now=True)
+            raise
         if play is not None:
             # The stage before is off by at most `carried`, which the stage passes on but never enlarges.
             most, least, _ = measure(operator, blocks.order, value[k], value[k], policy[k])
             if k > 0:
                 later, sooner, _ = measure(operator, decisions, before, value[k], policy[k])
                 most, least = max(most, later), min(least, sooner)
-            error[k, ~ends] = (carried + max(0.0, most, -least) / play[1] * play[0])[~ends]
-            carried = float(error[k].max())
+            error[k, ~ends] = (carried[0] + max(0.0, most, -least) / play[1] * play[0])[~ends]
+            carried[0] = error[k].max()
         run.tell("solve", done=k, total=horizon)
+        counts[:] = k + 1, blocks.sweeps, settled
+        run.save(state, blocks.sweeps)
     if play is None:
         return _judged(Candidate(value, policy, blocks.sweeps), run, settled=settled)
     return _judged(_bounded(problem, value, policy, error, blocks.sweeps), run, settled=settled)
+
+
+def _check_stages(problem: Network, run: Run, state: dict[str, NDArray[Any]]) -> None:
+    """Refuse stages from a checkpoint that lead out of the arrays, and wipe those that are not done."""
+    wrong = [name for name in ("value", "error", "carried") if not np.isfinite(state[name]).all()]
+    counts, value, policy = state["counts"], state["value"], state["policy"]
+    if not (0 <= counts[0] <= len(value) and 0 <= counts[1] < 1 << 53):
+        wrong.append("counts")
+    if not _own_edges(problem, policy):
+        wrong.append("policy")
+    if wrong:
+        raise _corrupt(run, wrong[0])
+    value[counts[0] :], policy[counts[0] :] = np.where(problem.kind == Kind.END, problem.payoff, 0.0), -1
+
+
+def _own_edges(problem: Network, policy: Ints) -> bool:
+    """Whether each node has one of its own edges, or none (-1)."""
+    own = (problem.indptr[:-1] <= policy) & (policy < problem.indptr[1:])
+    return bool((own | (policy == -1)).all())
+
+
+def _corrupt(run: Run, field: str) -> Exception:
+    assert run.checkpoint is not None
+    return run.checkpoint.corrupt(field, "its numbers are out of range")
 
 
 def measure(
