@@ -31,7 +31,7 @@ SWEEPS = 300
 """Sweeps over a cyclic component before policies are iterated instead."""
 POLICIES = 30
 """Policies that are tried."""
-SWEEP_COST = 20_000
+SWEEP_COST = 2_000
 """What starting a sweep costs, in edges."""
 
 
@@ -376,17 +376,19 @@ def _add_up(
     budget = EDGES_LIMIT
     start = 0
     settled = True
+    # One scratch array for all sweeps: small components are many.
+    scratch = np.full(len(excess), -1)
     for c in np.flatnonzero(cyclic).tolist():
         # Everything between two cyclic components is acyclic: one sweep.
         between = order[start : ptr[c]]
-        _sweep(operator, between[wanted[between]], excess, excess)
+        _sweep(operator, between[wanted[between]], excess, excess, scratch)
         block = order[ptr[c] : ptr[c + 1]]
         start = int(ptr[c + 1])
         size = int(degree[block].sum()) + SWEEP_COST
         for _ in range(SWEEPS):
             check()
             previous = excess[block].copy()
-            _sweep(operator, block, excess, excess)
+            _sweep(operator, block, excess, excess, scratch)
             budget -= size
             # The sum grows from below; the costs hold this much more than they need.
             if not (excess[block] - previous > 0.4 * room[block]).any():
@@ -396,7 +398,7 @@ def _add_up(
         else:
             settled = False
     rest = order[start:]
-    _sweep(operator, rest[wanted[rest]], excess, excess)
+    _sweep(operator, rest[wanted[rest]], excess, excess, scratch)
     if not settled and (wanted | (operator.kind == Kind.END)).all():
         _iterate_policies(operator, order, room, excess, check)
 
