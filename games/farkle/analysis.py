@@ -37,7 +37,8 @@ class EveryPosition(Game[State | _Start, Action | Ready]):
         return [
             Ready(dice, points)
             for dice in self.game.book.subsets()
-            for points in range(0, self.game.limit, self.game.rules.grid)
+            # At least the start, even where no roll ever scores.
+            for points in range(0, max(self.game.limit, 1), self.game.rules.grid)
         ]
 
     def start(self) -> State | _Start:
