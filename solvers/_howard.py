@@ -35,8 +35,8 @@ BETTER = 1e-13
 EQUAL = 1e-10
 """Relative difference up to which options count as equally good, where endless plays choose among them."""
 
-MERGED = 400
-"""Small components are solved together, up to so many nodes."""
+MERGED = 1000
+"""Small components are solved together, directly, up to so many nodes: each system costs a millisecond."""
 
 RESTLESS = 0.01
 """Share of decisions that switch, from which plain sweeps are enough for a discounted evaluation."""
@@ -81,6 +81,7 @@ class _Solve:
         self.iterations = 0
 
     def candidate(self) -> Candidate:
+        self.run.offer(self.proposed)
         problem = self.problem
         possible = problem.weight > 0
         label, order, ptr = graph.ordered_components(problem.indptr, problem.dst, possible)
@@ -98,7 +99,7 @@ class _Solve:
             self.check()
             nodes = order[ptr[first] : ptr[last]]
             if round_about:
-                self.solve_block(nodes[problem.kind[nodes] != Kind.END])
+                self.solve_block(nodes[problem.kind[nodes] != Kind.END], merged=last - first > 1)
             else:
                 self.sweep(nodes)
             self.run.tell("solve", nodes=int(ptr[last]), of=problem.n_nodes, iterations=self.iterations)
@@ -121,13 +122,15 @@ class _Solve:
 
         kernels.backup(*self.operator.edges, unsigned(nodes), self.value, self.value, self.policy)
 
-    def solve_block(self, nodes: Ints) -> None:
+    def solve_block(self, nodes: Ints, *, merged: bool) -> None:
         # A few sweeps from 0 carry what lies behind the block into it: a policy to start from.
         for _ in range(3):
             self.sweep(nodes)
         problem = self.problem
         block = write_block(problem, self.operator, self.value, self.local, nodes)
-        chosen = np.where(problem.decides[block.nodes], self.policy[block.nodes] - problem.indptr[block.nodes], 0)
+        chosen = np.where(
+            problem.decides[block.nodes], self.policy[block.nodes] - problem.indptr[block.nodes], 0
+        )
         copies = len(block.kind) // len(block.nodes)
         side = np.repeat([1.0, -1.0][:copies], len(block.nodes))
         search = _Search(
@@ -139,12 +142,15 @@ class _Solve:
             endless=bool(self.endless[nodes].any()),
             idle=bool(self.idle[nodes].any()),
             discounted=problem.discount < 1,
+            directly=merged or len(block.kind) <= self.settings.direct,
         )
         try:
             search.run()
         except _InfiniteError as error:
             node = int(block.nodes[error.variable % len(block.nodes)])
-            msg = "policy iteration found no policy whose plays end or stop paying; use a discount or a horizon"
+            msg = (
+                "policy iteration found no policy whose plays end or stop paying; use a discount or a horizon"
+            )
             raise UnsupportedError(msg, state=problem.describe(node)) from None
         except NotConvergedError as error:
             self.keep(block, search)
@@ -204,6 +210,7 @@ class _Search:
         endless: bool,
         idle: bool,
         discounted: bool,
+        directly: bool,
     ) -> None:
         self.block = block
         self.settings = settings
@@ -213,6 +220,7 @@ class _Search:
         self.endless = endless
         self.idle = idle
         self.discounted = discounted
+        self.directly = directly
         self.iterations = 0
         self.owner = np.repeat(np.arange(len(block.kind)), np.diff(block.start))
         self.is_max, self.is_min = block.kind == Kind.MAX, block.kind == Kind.MIN
@@ -223,8 +231,6 @@ class _Search:
         self.exact = False
 
     def run(self) -> None:
-        if self.endless:
-            self.flee()
         if self.two_player:
             self.alternate()
             return
@@ -259,24 +265,19 @@ class _Search:
             raise NotConvergedError(msg, iterations=self.iterations, width=np.inf)
         self.check()
         block = self.block
+        rests = self.require_value() if self.endless else np.zeros(len(self.value), dtype=np.bool_)
         P, gain, leave = block.matrix[self.policy], block.gain[self.policy], block.leave[self.policy]
-        if self.endless:
-            rests, pays = self.lasting()
-            if pays.any():
-                raise _InfiniteError(int(np.argmax(pays)))
-            if rests.any():
-                # To stay for ever without rewards is worth 0.
-                moves = ~rests
-                leave = leave + P @ rests.astype(np.float64)
-                self.value[rests] = 0.0
-                self.value[moves] = self.solution(
-                    P[moves][:, moves], gain[moves], leave[moves], self.value[moves]
-                )
-                return
-        self.value = self.solution(P, gain, leave, self.value)
+        if not rests.any():
+            self.value = self.solution(P, gain, leave, self.value)
+            return
+        # To stay for ever without rewards is worth 0.
+        moves = ~rests
+        leave = leave + P @ rests.astype(np.float64)
+        self.value[rests] = 0.0
+        self.value[moves] = self.solution(P[moves][:, moves], gain[moves], leave[moves], self.value[moves])
 
     def solution(self, P: Matrix, gain: Floats, leave: Floats, value: Floats) -> Floats:
-        if len(gain) <= self.settings.direct:
+        if self.directly:
             self.exact = True
             return _linear.solve_directly(P, gain, leave) if len(gain) else gain
         if self.discounted and not self.two_player and self.switched > RESTLESS and self.settings.sweeps:
@@ -287,8 +288,8 @@ class _Search:
             return value
         finest = 4 * _linear.ULP * max(float(np.abs(value).max()), float(np.abs(gain).max()), 1e-300)
         residual = float(np.abs(gain + P @ value - value).max())
-        rough = not self.two_player and self.switched > 0
-        target = max(finest, 0.01 * residual) if rough else finest
+        rough = not self.two_player and not self.endless and self.switched > 0
+        target = max(finest, 0.05 * residual) if rough else finest
         self.exact = target == finest
         value, reached = _linear.iterate(P, gain, value, target, self.check)
         if not reached and self.exact:
@@ -321,7 +322,7 @@ class _Search:
         before = self.policy[wish]
         self.policy[wish] = row[wish]
         if self.endless and len(wish):
-            wish = self.take_back(wish, before)
+            wish = self.take_back(wish, before, deciders)
         self.switched = len(wish) / max(1, int(deciders.sum()))
         return len(wish) > 0
 
@@ -333,56 +334,81 @@ class _Search:
 
     # --- endless plays ---
 
-    def lasting(self) -> tuple[Bools, Bools]:
-        """Classes of variables that the policy never leaves: those without rewards, and the others."""
+    def lasting(self) -> tuple[Bools, Ints]:
+        """Classes of variables that the policy never leaves.
+
+        Returns
+        -------
+        rests : ndarray of bool, shape (n,)
+            Those without rewards.
+        sign : ndarray of int64, shape (n,)
+            For the others 1 where they collect and -1 where they pay, 0 elsewhere.
+        """
         block = self.block
-        P = block.matrix[self.policy]
+        P, gain = block.matrix[self.policy], block.gain[self.policy]
         indptr, dst = P.indptr.astype(np.int64), P.indices.astype(np.int64)
         label = graph.strong_components(indptr, dst)
         source = np.repeat(np.arange(len(label)), np.diff(indptr))
-        closed = np.ones(int(label.max()) + 1, dtype=np.bool_)
+        count = int(label.max()) + 1
+        closed = np.ones(count, dtype=np.bool_)
         closed[label[source[label[source] != label[dst]]]] = False
         closed[label[block.leave[self.policy] > 0]] = False
-        paying = np.zeros_like(closed)
+        paying = np.zeros(count, dtype=np.bool_)
         paying[label[block.pays[self.policy]]] = True
-        return (closed & ~paying)[label], (closed & paying)[label]
+        # Where rewards have both signs their total has no limit; the more frequent one is as good as the other.
+        sign = np.where(np.bincount(label, np.sign(gain), minlength=count) > 0, 1, -1)
+        return (closed & ~paying)[label], np.where(closed & paying, sign, 0)[label]
 
-    def lost(self) -> Bools:
-        """Variables from which plays under the policy may come to pay for ever."""
-        _, pays = self.lasting()
-        if not pays.any():
-            return pays
+    def coming_to(self, nodes: Bools) -> Bools:
+        """Variables from which plays under the policy may come to some others, these included."""
+        if not nodes.any():
+            return nodes
         entering = self.block.matrix[self.policy].tocsc()
         indptr, indices = entering.indptr.astype(np.int64), entering.indices.astype(np.int64)
-        return graph.reachable(indptr, indices, np.flatnonzero(pays))
+        return graph.reachable(indptr, indices, np.flatnonzero(nodes))
 
-    def take_back(self, wish: Ints, before: Ints) -> Ints:
-        """Take those switches back after which plays pay for ever; rounding alone can make them look good."""
-        wrong = self.lost()[wish]
+    def require_value(self) -> Bools:
+        """Replace what loses without end, or tell that it cannot be avoided; return where plays rest for 0."""
+        for _ in range(4):
+            rests, sign = self.lasting()
+            if (sign > 0).any():
+                self.flee(self.is_min, sign > 0)
+            elif (sign < 0).any():
+                self.flee(self.is_max, sign < 0)
+            else:
+                return rests
+        raise _InfiniteError(int(np.argmax(sign != 0)))
+
+    def take_back(self, wish: Ints, before: Ints, deciders: Bools) -> Ints:
+        """Take those switches back after which plays lose for ever; rounding alone can make them look good."""
+        _, sign = self.lasting()
+        bad = np.where(self.is_min[deciders].any(), 1, -1)
+        wrong = self.coming_to(sign == bad)[wish]
         self.policy[wish[wrong]] = before[wrong]
         return wish[~wrong]
 
-    def flee(self) -> None:
-        """Where the policy pays for ever, start with one that makes for the way out."""
+    def flee(self, player: Bools, losing: Bools) -> None:
+        """Make a player make for the way out of where he loses for ever.
+
+        The minimiser replies to the maximiser's policy; the maximiser must get out whatever the reply.
+        """
         block = self.block
-        lost = self.lost()
-        if not lost.any():
-            return
-        # Two players: each makes for the way out on his own, against the other.
-        players = (self.is_max, self.is_min) if self.two_player else (self.is_max | self.is_min,)
         decides = self.is_max | self.is_min
-        for player in players:
-            found = np.zeros_like(lost) if self.two_player else ~lost
-            while True:
-                out = (block.leave > 0) | (block.matrix @ found.astype(np.float64) > 0)
-                some = np.logical_or.reduceat(out, block.start[:-1])
-                every = np.logical_and.reduceat(out, block.start[:-1])
-                new = ~found & np.where(decides & ~player, every, some)
-                if not new.any():
-                    break
-                rows = np.flatnonzero(out & (new & player)[self.owner])
-                self.policy[self.owner[rows[::-1]]] = rows[::-1]
-                found |= new
+        reply = not (player & self.is_max).any()
+        # A single player keeps what does no harm.
+        found = np.zeros_like(losing) if self.two_player else ~self.coming_to(losing)
+        while True:
+            out = (block.leave > 0) | (block.matrix @ found.astype(np.float64) > 0)
+            some = np.logical_or.reduceat(out, block.start[:-1])
+            other = out[self.policy] if reply else np.logical_and.reduceat(out, block.start[:-1])
+            new = ~found & np.where(decides & ~player, other, some)
+            if not new.any():
+                break
+            rows = np.flatnonzero(out & (new & player)[self.owner])
+            self.policy[self.owner[rows[::-1]]] = rows[::-1]
+            found |= new
+        if (losing & ~found).any():
+            raise _InfiniteError(int(np.argmax(losing & ~found)))
 
     def stay(self, player: Kind) -> bool:
         """Make a player stay where that is worth 0 and everything else less; whether there was such a place."""

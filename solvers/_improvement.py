@@ -473,7 +473,11 @@ class _Search:
                     continue
                 if part.branch[i] is None:
                     mine = part.kind[i] == player
-                    ways = [k for k in (self.all_moves if mine else options)(i) if part.moves[i][k].target in found]
+                    ways = [
+                        k
+                        for k in (self.all_moves if mine else options)(i)
+                        if part.moves[i][k].target in found
+                    ]
                     if mine:
                         self.policy[i] = ways[0]
                     elif len(ways) < len(options(i)):

@@ -36,8 +36,11 @@ Floats: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = "csr_array[Any, tuple[int, int]]"
 Apply: TypeAlias = Callable[[Floats], Floats]
 
-LONG = 1e7
+LONG = 1e5
 """Expected length of plays from which a factorisation is not trusted."""
+
+DENSE = 800
+"""Largest system that is worth half a second of dense arithmetic."""
 
 PATIENCE = 300
 """Products after which plain BiCGSTAB gives way to a preconditioner, and that to sweeps."""
@@ -58,7 +61,7 @@ def solve_directly(P: Matrix, gain: Floats, leave: Floats) -> Floats:
     except RuntimeError:  # singular in floats
         return without_subtraction(P.toarray(), gain, leave)
     length = factor.solve(np.ones(len(gain)))
-    if not (length.min() > 0.5 and length.max() < LONG):
+    if len(gain) <= DENSE and not (length.min() > 0.5 and length.max() < LONG):
         return without_subtraction(P.toarray(), gain, leave)
     value: Floats = factor.solve(gain)
     value += factor.solve(gain + P @ value - value)
@@ -101,15 +104,16 @@ def iterate(
     A residual that rounding keeps from coming down counts as reached.
     """
     stay = P.diagonal()
-    scale = 1.0 / np.maximum(1.0 - stay, 1e-300)
+    scale = 1.0 / np.maximum(1.0 - stay, 1e-300) if stay.any() else None
 
     def residual(x: Floats) -> Floats:
-        rest: Floats = (gain + P @ x - x) * scale
-        return rest
+        rest: Floats = gain + P @ x - x
+        return rest if scale is None else rest * scale
 
     def scaled(x: Floats) -> Floats:
-        product: Floats = (x - P @ x) * scale
-        return product
+        product: Floats = P @ x
+        np.subtract(x, product, out=product)
+        return product if scale is None else np.multiply(product, scale, out=product)
 
     methods: list[Callable[[Floats], Floats]] = [
         lambda x: _bicgstab(scaled, x, residual(x), target, check),
@@ -133,40 +137,51 @@ def iterate(
 
 
 def _bicgstab(
-    apply: Apply, x: Floats, r: Floats, target: float, check: Callable[[], None], precondition: Apply | None = None
+    apply: Apply,
+    x: Floats,
+    r: Floats,
+    target: float,
+    check: Callable[[], None],
+    precondition: Apply | None = None,
 ) -> Floats:
     """One run of BiCGSTAB; `r` is the residual of `x`."""
-    x = x.copy()
-    shadow = r / max(float(np.linalg.norm(r)), 1e-300)
-    p = np.zeros_like(r)
-    v = np.zeros_like(r)
-    rho = alpha = omega = 1.0
+    x, r = x.copy(), r.copy()
     best, best_size = x.copy(), float(np.abs(r).max())
+    shadow = r / max(float(np.linalg.norm(r)), 1e-300)
+    p, v, room = np.zeros_like(r), np.zeros_like(r), np.empty_like(r)
+    rho = alpha = omega = 1.0
     for count in range(PATIENCE // 2):
-        if count % 16 == 0:
-            check()
         rho_before, rho = rho, float(shadow @ r)
         if rho == 0.0 or omega == 0.0:
             break
-        p = r + (rho / rho_before) * (alpha / omega) * (p - omega * v)
+        # In place: the vectors are long, and new memory costs as much as the arithmetic.
+        p -= np.multiply(v, omega, out=room)
+        p *= (rho / rho_before) * (alpha / omega)
+        p += r
         p_hat = p if precondition is None else precondition(p)
         v = apply(p_hat)
         along = float(shadow @ v)
         if along == 0.0:
             break
         alpha = rho / along
-        s = r - alpha * v
-        s_hat = s if precondition is None else precondition(s)
+        r -= np.multiply(v, alpha, out=room)
+        s_hat = r if precondition is None else precondition(r)
         t = apply(s_hat)
         square = float(t @ t)
-        omega = float(t @ s) / square if square > 0 else 0.0
-        x += alpha * p_hat + omega * s_hat
-        r = s - omega * t
-        size = float(np.abs(r).max())
+        omega = float(t @ r) / square if square > 0 else 0.0
+        x += np.multiply(p_hat, alpha, out=room)
+        x += np.multiply(s_hat, omega, out=room)
+        r -= np.multiply(t, omega, out=room)
+        if count % 4 and count > 4:
+            continue
+        check()
+        size = float(np.abs(r, out=room).max())
         if not np.isfinite(size):
             break
-        if size < best_size:
-            best, best_size = x.copy(), size
+        # The residual goes up and down; a copy is worth its price only where it came down for good.
+        if size < 0.5 * best_size:
+            best[:] = x
+            best_size = size
         if size <= 0.5 * target:
             break
     return best

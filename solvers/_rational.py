@@ -31,7 +31,7 @@ from __future__ import annotations
 import heapq
 import math
 import operator
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import attrs
@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-__all__ = ["EndlessGainError", "Pair", "Row", "reduced", "solve"]
+__all__ = ["EndlessGainError", "Pair", "Row", "common_multiple", "reduced", "solve"]
 
 Pair: TypeAlias = tuple[int, int]
 """A rational as numerator and positive denominator, without a common factor."""
@@ -80,6 +80,15 @@ def reduced(numerator: int, denominator: int) -> Pair:
     """A quotient as a `Pair`."""
     common = math.gcd(numerator, denominator)
     return numerator // common, denominator // common
+
+
+def common_multiple(denominators: Iterable[int]) -> int:
+    """Least common multiple; mostly the largest is one, and to see that costs less than a greatest common divisor."""
+    whole = 1
+    for d in sorted(set(denominators), reverse=True):
+        if whole % d:
+            whole = math.lcm(whole, d)
+    return whole
 
 
 def solve(
@@ -188,7 +197,7 @@ def _direct(
         _substitute(k, plan.before[k], den, const, entries)
     values: list[Pair] = [(0, 1)] * len(rows)
     for k in reversed(plan.order):
-        whole = _common([values[j][1] for j in entries[k]])
+        whole = common_multiple([values[j][1] for j in entries[k]])
         total = const[k] * whole
         for j, a in entries[k].items():
             total += a * values[j][0] * (whole // values[j][1])
@@ -223,18 +232,12 @@ def _substitute(
 
 def _whole_constants(rows: Sequence[Row]) -> tuple[int, list[int]]:
     """Constants times their denominators, in whole units of 1/unit."""
-    pairs = [reduced(d * c[0], c[1]) for d, _, c in rows]
-    unit = math.lcm(*{d for _, d in pairs})
+    pairs = []
+    for d, _, (n, big) in rows:
+        common = math.gcd(d, big)
+        pairs.append((n * (d // common), big // common))
+    unit = common_multiple([d for _, d in pairs])
     return unit, [n * (unit // d) for n, d in pairs]
-
-
-def _common(denominators: list[int]) -> int:
-    """Least common multiple; most denominators divide the largest."""
-    whole = 1
-    for d in denominators:
-        if whole % d:
-            whole = math.lcm(whole, d)
-    return whole
 
 
 # --- Modulo a prime ---------------------------------------------------------------------------------
@@ -276,7 +279,7 @@ def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None] | None)
         digit = rest.send(digit)
 
 
-def _residues(matrix: list[dict[int, int]], plan: _Plan, prime: int) -> tuple[Any, ...]:
+def _residues(matrix: list[dict[int, int]], plan: _Plan, prime: int) -> Any:
     """The matrix modulo the prime in the order of elimination, with room for what is filled in."""
     place = [0] * len(matrix)
     for t, k in enumerate(plan.order):
@@ -412,7 +415,7 @@ def _quotients(x: int, y: int) -> tuple[int, int, int, int]:
 
 def _solves(matrix: list[dict[int, int]], rhs: list[int], values: list[Pair]) -> bool:
     for row, b in zip(matrix, rhs, strict=True):
-        whole = _common([values[j][1] for j in row])
+        whole = common_multiple([values[j][1] for j in row])
         if sum([a * values[j][0] * (whole // values[j][1]) for j, a in row.items()]) != b * whole:
             return False
     return True

@@ -63,7 +63,7 @@ from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.solvers import _howard, _improvement
 from mdpdice.solvers._improvement import Branch, Move, Part, quotient
-from mdpdice.solvers._rational import Pair, reduced
+from mdpdice.solvers._rational import Pair, common_multiple, reduced
 
 __all__ = ["Exact"]
 
@@ -319,17 +319,23 @@ class _Solve:
         if target < 0:
             n, d = self.before[self.dst[edge]]
             ahead = factor[0] * n, factor[1] * d
-            gain = reduced(gain[0] * ahead[1] + ahead[0] * gain[1], gain[1] * ahead[1]) if pays else ahead
+            gain = (gain[0] * ahead[1] + ahead[0] * gain[1], gain[1] * ahead[1]) if pays else ahead
         return Move(edge, target, factor, gain, pays)
 
     def decide(self, node: int) -> Pair:
         """The best option of a decision whose successors are known; notes it, and the ties."""
         moves = [self.move(edge) for edge in self.edges(node)]
         best = _improvement.best(moves, minimise=self.kind[node] == Kind.MIN)
-        self.policy[node] = moves[best[0]].edge
         for k in best:
             self.ties[moves[k].edge] = True
-        return reduced(*moves[best[0]].gain)
+        chosen = moves[best[0]]
+        self.policy[node] = chosen.edge
+        plain = not chosen.pays and not self.step_counts(chosen.edge)
+        return chosen.gain if plain else reduced(*chosen.gain)
+
+    def step_counts(self, edge: int) -> bool:
+        """Whether the discount acts on an edge."""
+        return self.step[edge] and self.discount != (1, 1)
 
     def shares(self, node: int) -> Iterator[tuple[int, int]]:
         """Edges of positive probability of a chance node, with whole numbers in proportion to their probabilities."""
@@ -344,7 +350,7 @@ class _Solve:
 
     def average(self, node: int) -> Pair:
         """The mean of a chance node whose successors are known."""
-        return self.branch(node).gain
+        return reduced(*self.branch(node).gain)
 
     def branch(self, node: int) -> Branch:
         """A chance node as the part sees it: its mean where edges leave, and the shares of those that stay."""
@@ -367,9 +373,6 @@ class _Solve:
                 inside.append((target, weight, factor))
         scale = math.lcm(*[f[1] for _, _, f in inside])
         shares = [(j, w * f[0] * (scale // f[1])) for j, w, f in inside]
-        whole = 1
-        for _, (_, d) in terms:
-            if whole % d:
-                whole = math.lcm(whole, d)
+        whole = common_multiple([d for _, (_, d) in terms])
         mean = sum([w * n * (whole // d) for w, (n, d) in terms])
-        return Branch(total * scale, shares, reduced(mean, total * whole), leaves, pays)
+        return Branch(total * scale, shares, (mean, total * whole), leaves, pays)
