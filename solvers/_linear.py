@@ -212,7 +212,8 @@ def _sweeps(P: Matrix, gain: Floats, x: Floats, target: float, check: Callable[[
 
     n = len(gain)
     chance = np.full(n, Kind.CHANCE, dtype=np.uint8)
-    rows = (chance, unsigned(P.indptr), unsigned(P.indices), np.zeros(P.nnz), P.data, gain)
+    indptr, indices = unsigned(P.indptr.astype(np.int64)), unsigned(P.indices.astype(np.int64))
+    rows = (chance, indptr, indices, np.zeros(P.nnz), P.data, gain)
     for array in rows:
         array.flags.writeable = False
     nodes = unsigned(np.arange(n - 1, -1, -1))

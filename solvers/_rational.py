@@ -255,7 +255,7 @@ def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None] | None)
         row = {j: -a for j, a in entries.items() if a}
         row[i] = row.get(i, 0) + d
         matrix.append(row)
-    factors = _residues(matrix, plan, prime)
+    factors: Any = _residues(matrix, plan, prime)
     if not modular.factorise(*factors):
         return None
     order = np.array(plan.order)

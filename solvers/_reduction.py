@@ -192,7 +192,10 @@ def _rows(kind: NDArray[np.uint8], edges: _Edges, inline: Bools) -> Block:
     pays = np.bincount(row_of, own.pays, minlength=m) > 0
 
     inner = edges.part(inline[edges.source])
-    mean, lost = np.bincount(inner.source, inner.gain, minlength=n), np.bincount(inner.source, inner.lost, minlength=n)
+    mean, lost = (
+        np.bincount(inner.source, inner.gain, minlength=n),
+        np.bincount(inner.source, inner.lost, minlength=n),
+    )
     paying = np.bincount(inner.source, inner.pays, minlength=n) > 0
     inner = inner.part(inner.target >= 0)
     degree = np.bincount(inner.source, minlength=n)
@@ -229,8 +232,8 @@ def _rows(kind: NDArray[np.uint8], edges: _Edges, inline: Bools) -> Block:
         start=np.concatenate(([0], np.cumsum(options))),
         edge=np.where(chance[own.source[first]], -1, own.number[first]),
         matrix=matrix,
-        gain=gain,
-        leave=leave,
+        gain=np.asarray(gain, dtype=np.float64),
+        leave=np.asarray(leave, dtype=np.float64),
         pays=pays,
         left_out=nothing,
     )

@@ -30,7 +30,7 @@ def product(a: int, b: int) -> int:
         rest += PRIME
     while rest >= PRIME:
         rest -= PRIME
-    return rest
+    return int(rest)
 
 
 @njit
