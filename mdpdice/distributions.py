@@ -6,6 +6,8 @@ forward from the start as triples (node, total so far, probability).  Nodes are 
 the order of their components, so that in an acyclic network every triple is expanded
 once, when all of its mass has arrived.  Inside a cyclic component the mass goes round
 until what is left of it is negligible; that much is reported as `Outcomes.missing`.
+Where there are no rewards at all, only payoffs, the total is known at the end, and the
+chances of the ends solve a linear system: then nothing is missing.
 
 Totals are added as integers, over the common denominator of all rewards and payoffs,
 so that totals are equal exactly when they should be; only where these integers grow
@@ -33,7 +35,10 @@ from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
+from mdpdice.numerics.linear import solve_chain
+from mdpdice.numerics.operator import Operator, unsigned
 from mdpdice.policies import Policy
+from mdpdice.totals import Outcomes
 
 __all__ = ["Outcomes", "outcomes"]
 
@@ -44,95 +49,6 @@ Totals = NDArray[Any]
 CHUNK = 1 << 21
 """Most triples that are expanded at once."""
 LIMIT = 1 << 62
-
-
-@attrs.frozen(eq=False, repr=False)
-class Outcomes:
-    """A distribution of totals.
-
-    Parameters
-    ----------
-    totals : ndarray of float64
-        The totals that can come up, in increasing order; infinite where a play
-        collects or pays without end.
-    chances : ndarray of float64
-        Their probabilities.
-    missing : float
-        Mass of the plays that were not followed to their end.
-    exact : mapping of Fraction to Fraction, optional
-        The same in rational numbers, if asked for.
-    """
-
-    totals: Floats
-    chances: Floats
-    missing: float = 0.0
-    exact: Mapping[Fraction, Fraction] | None = None
-
-    @property
-    def mean(self) -> float:
-        """Expected total, of the plays that were followed to their end; NaN if it is infinite both ways."""
-        if np.isinf(self.totals).sum() == 2:
-            return math.nan
-        return math.fsum((self.chances * self.totals).tolist()) / self._mass
-
-    @property
-    def variance(self) -> float:
-        """Variance of the total."""
-        if not np.isfinite(self.totals).all():
-            return math.nan
-        return math.fsum((self.chances * (self.totals - self.mean) ** 2).tolist()) / self._mass
-
-    @property
-    def sd(self) -> float:
-        """Standard deviation of the total."""
-        return math.sqrt(self.variance)
-
-    def prob(self, total: float) -> float:
-        """Probability of exactly this total; ``prob(0)`` is the chance of a bust where a bust pays nothing."""
-        return float(self.chances[self.totals == total].sum())
-
-    def cdf(self, total: float) -> float:
-        """Probability of at most this total; `missing` may come on top."""
-        return float(self.chances[self.totals <= total].sum())
-
-    def at_least(self, total: float) -> float:
-        """Probability of at least this total; `missing` may come on top."""
-        return float(self.chances[self.totals >= total].sum())
-
-    def quantile(self, level: float) -> float:
-        """Smallest total whose `cdf` is at least `level`.
-
-        Parameters
-        ----------
-        level : float
-            In (0, 1]; ``quantile(0.5)`` is the median.
-
-        Raises
-        ------
-        GameError
-            The level is out of its range, or lies in the mass that is missing.
-        """
-        if not 0 < level <= 1:
-            msg = f"a quantile is asked for at a level in (0, 1], not {level!r}"
-            raise GameError(msg, value=level)
-        mass = np.cumsum(self.chances)
-        # Rounding in the sum must not push the last total out of reach.
-        at = int(np.searchsorted(mass, level - 1e-12))
-        if at == len(mass) or level > mass[-1] + 1e-12 + (self.missing == 0) * 1e-9:
-            msg = f"this quantile lies in the mass {self.missing:.3g} that is missing; ask for a smaller `missing`"
-            raise GameError(msg, value=level, limit=float(mass[-1]) if len(mass) else 0.0)
-        return float(self.totals[at])
-
-    @property
-    def _mass(self) -> float:
-        return math.fsum(self.chances.tolist())
-
-    def __len__(self) -> int:
-        return len(self.totals)
-
-    def __repr__(self) -> str:
-        lost = f", missing {self.missing:.2g}" if self.missing else ""
-        return f"<Outcomes: {len(self):,} totals, mean {self.mean:.10g}, sd {self.sd:.6g}{lost}>"
 
 
 def outcomes(
@@ -336,6 +252,12 @@ class _Spread:
     ) -> tuple[Totals, Floats, float] | None:
         """Totals, their chances and the mass that is missing; None if an integer would overflow."""
         mass = _Mass(self, reward, final)
+        if not self.reward[self.used].any():
+            chance = self._visits(start)
+            stops = np.flatnonzero(self.stop & (chance > 0))
+            if abs(1.0 - math.fsum(chance[stops].tolist())) <= max(missing, 1e-12):
+                mass.put(stops, np.zeros(len(stops), dtype=reward.dtype), chance[stops])
+                return *mass.finals(), 0.0
         mass.put(np.array([start]), np.zeros(1, dtype=reward.dtype), np.ones(1))
         rounds = np.unique(self.level[self.cyclic & ~self.stop]).size
         allowance = missing / max(1, rounds)
@@ -358,6 +280,28 @@ class _Spread:
                     return None
             lost += float(chance.sum())
         return *mass.finals(), lost
+
+    def _visits(self, start: int) -> Floats:
+        """Expected number of visits to every node.
+
+        It solves a chain too, in which the edges are turned round: ``y(j) = [j = start] +
+        sum over the edges from i to j of p y(i)``.
+        """
+        n = len(self.stop)
+        # The last node becomes the first one, since sweeps take the later nodes of a component first.
+        before, after = n - 1 - self.seen.source[self.used], n - 1 - self.seen.dst[self.used]
+        order = np.argsort(after, kind="stable")
+        base = np.zeros(n)
+        base[n - 1 - start] = 1.0
+        turned = Operator(
+            np.full(n, Kind.CHANCE, dtype=np.uint8),
+            unsigned(np.concatenate(([0], np.cumsum(np.bincount(after, minlength=n))))),
+            unsigned(before[order]),
+            np.zeros(len(order)),
+            self.weight[self.used][order],
+            base,
+        )
+        return solve_chain(turned)[::-1]
 
     # --- rational numbers ---------------------------------------------------------
 

@@ -5,10 +5,13 @@ coef * v[dst]`` over the edges of each node.  Components of the graph are solved
 the last to the first, so what is acyclic takes one sweep, and only the cycles need a
 linear system, each with the unknowns of its own component.
 
-A cyclic component of at most `DENSE` nodes is solved by elimination; if its
-coefficients are probabilities, in the form that never subtracts, so that even chances
-of 1e-300 to leave come out with full relative accuracy.  Larger ones are solved by BiCGSTAB
-with iterative refinement, and by a sparse factorisation where that fails.
+In most games a cycle comes back to few nodes (the start of a player's turn, say).  When
+the values of these *knots* are known, the rest of the component is acyclic.  So one sweep
+per knot writes the component as a system in its knots alone.  Such a system, and that of
+a component of at most `DENSE` nodes, is solved by elimination; if the coefficients are
+probabilities, in the form that never subtracts, so that even chances of 1e-300 to leave
+come out with full relative accuracy.  Larger ones are solved by BiCGSTAB with iterative
+refinement, and by a sparse factorisation where that fails.
 
 References
 ----------
@@ -22,6 +25,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, cast
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,7 +38,11 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 DENSE = 400
-"""Largest component that is solved by dense elimination."""
+"""Largest component that is solved by dense elimination when it is not reduced to knots."""
+KNOTS = 200
+"""Most knots that a component is reduced to."""
+KNOT_SAVES = 4
+"""A component is reduced to its knots if it has so many times more nodes."""
 FACTORISED = 20_000
 """Largest component that is factorised when the iteration fails: fill-in can need its square in memory."""
 ROUNDS = 6
@@ -57,54 +65,110 @@ def solve_chain(operator: Operator, *, stochastic: bool = False) -> Floats:
         As exact as floats allow; NaN or wrong where a component is too close to
         singular, so have it certified.
     """
-    from mdpdice.numerics import kernels
-
-    indptr, dst = operator.indptr.astype(np.int64), operator.dst.astype(np.int64)
-    value = np.zeros(len(indptr) - 1)
-    policy = np.full(len(value), -1)
-    label = graph.strong_components(indptr, dst)
+    chain = _Chain(operator, stochastic)
+    label = graph.strong_components(chain.indptr, chain.dst)
     order, ptr = graph.component_order(label)
-    cyclic = np.flatnonzero(graph.cyclic_components(indptr, dst, label))
-    place = np.full(len(value), -1)
+    cyclic = np.flatnonzero(graph.cyclic_components(chain.indptr, chain.dst, label))
     start = 0
     for c in cyclic.tolist():
         # Everything between two cyclic components is acyclic: one sweep.
-        kernels.backup(*operator.edges, unsigned(order[start : ptr[c]]), value, value, policy)
-        block = order[ptr[c] : ptr[c + 1]]
-        place[block] = np.arange(len(block))
-        value[block] = _solve_block(operator, indptr, dst, block, place, value, stochastic=stochastic)
-        place[block] = -1
+        chain.sweep(operator, order[start : ptr[c]], chain.value, chain.value)
+        chain.solve(order[ptr[c] : ptr[c + 1]])
         start = int(ptr[c + 1])
-    kernels.backup(*operator.edges, unsigned(order[start:]), value, value, policy)
-    return value
+    chain.sweep(operator, order[start:], chain.value, chain.value)
+    return chain.value
 
 
-def _solve_block(
-    operator: Operator, indptr: Ints, dst: Ints, block: Ints, place: Ints, value: Floats, *, stochastic: bool
-) -> Floats:
-    degree = indptr[block + 1] - indptr[block]
-    row = np.repeat(np.arange(len(block)), degree)
-    edges = np.arange(len(row)) + np.repeat(indptr[block] - np.cumsum(degree) + degree, degree)
-    column, coef = place[dst[edges]], operator.coef[edges]
-    inside = column >= 0
-    out = ~inside
-    size = len(block)
-    ahead = coef[out] * value[dst[edges[out]]]
-    right = operator.base[block] + np.bincount(row[out], weights=ahead, minlength=size)
-    leave = np.bincount(row[out], weights=coef[out], minlength=size).astype(np.float64)
-    row, column, coef = row[inside], column[inside], coef[inside]
-    if size > DENSE:
-        return _solve_large(row, column, coef, right)
-    matrix = np.zeros((size, size))
-    np.add.at(matrix, (row, column), coef)
+class _Chain:
+    """A chain that is being solved.
+
+    Attributes
+    ----------
+    value : ndarray of float64, shape (N,)
+        The solution, as far as it goes.
+    """
+
+    def __init__(self, operator: Operator, stochastic: bool) -> None:
+        self.operator = operator
+        self.stochastic = stochastic
+        self.indptr, self.dst = operator.indptr.astype(np.int64), operator.dst.astype(np.int64)
+        self.degree = np.diff(self.indptr)
+        self.value = np.zeros(len(self.degree))
+        self.place = np.full(len(self.degree), -1)
+        self.policy = np.full(len(self.degree), -1)
+        # For the systems of knots: the chain without constants, and what its nodes are then worth.
+        self.bare: Operator = attrs.evolve(operator, base=np.zeros(len(self.degree)))
+        self.zero, self.one = np.zeros(len(self.degree)), np.ones(len(self.degree))
+        self.out = np.zeros(len(self.degree))
+
+    def sweep(self, operator: Operator, nodes: Ints, source: Floats, target: Floats) -> None:
+        """Back up nodes in their order; at a node that comes later, `source` is read as it is."""
+        from mdpdice.numerics import kernels
+
+        kernels.backup(*operator.edges, unsigned(nodes), source, target, self.policy)
+
+    def solve(self, block: Ints) -> None:
+        """Solve one cyclic component, all others that it leads to being solved."""
+        size, degree = len(block), self.degree[block]
+        self.place[block] = np.arange(size)
+        row = np.repeat(np.arange(size), degree)
+        edges = np.arange(len(row)) + np.repeat(self.indptr[block] - np.cumsum(degree) + degree, degree)
+        column = self.place[self.dst[edges]]
+        self.place[block] = -1
+        # A sweep in this order has not come by these nodes when it reads them.
+        knots = np.unique(column[column >= row])
+        if len(knots) <= KNOTS and len(knots) * KNOT_SAVES <= size:
+            self._solve_knots(block, knots)
+        else:
+            self._solve_all(block, row, column, edges)
+
+    def _solve_knots(self, block: Ints, knots: Ints) -> None:
+        rest, tied = np.delete(block, knots), block[knots]
+        matrix = np.empty((len(tied), len(tied)))
+        for at, node in enumerate(tied.tolist()):
+            self.zero[node] = 1.0
+            matrix[:, at] = self._at_knots(self.bare, rest, tied, self.zero)
+            self.zero[node] = 0.0
+        self.zero[rest] = 0.0
+        # The chance to leave the component before the next knot.
+        self.one[tied] = 0.0
+        leave = self._at_knots(self.bare, rest, tied, self.one)
+        self.one[block] = 1.0
+        self.value[tied] = 0.0
+        right = self._at_knots(self.operator, rest, tied, self.value)
+        self.value[tied] = _solve_dense(matrix, leave, right, stochastic=self.stochastic)
+        self.sweep(self.operator, rest, self.value, self.value)
+
+    def _at_knots(self, operator: Operator, rest: Ints, tied: Ints, values: Floats) -> Floats:
+        """What the knots are worth one move ahead, when `values` holds for them and outside."""
+        self.sweep(operator, rest, values, values)
+        self.sweep(operator, tied, values, self.out)
+        return self.out[tied]
+
+    def _solve_all(self, block: Ints, row: Ints, column: Ints, edges: Ints) -> None:
+        size, coef = len(block), self.operator.coef[edges]
+        inside, outside = column >= 0, column < 0
+        ahead = coef[outside] * self.value[self.dst[edges[outside]]]
+        right = self.operator.base[block] + np.bincount(row[outside], weights=ahead, minlength=size)
+        if size > DENSE:
+            self.value[block] = _solve_large(row[inside], column[inside], coef[inside], right)
+            return
+        leave = np.bincount(row[outside], weights=coef[outside], minlength=size).astype(np.float64)
+        matrix = np.zeros((size, size))
+        np.add.at(matrix, (row[inside], column[inside]), coef[inside])
+        self.value[block] = _solve_dense(matrix, leave, right, stochastic=self.stochastic)
+
+
+def _solve_dense(matrix: Floats, leave: Floats, right: Floats, *, stochastic: bool) -> Floats:
+    """Solve ``x = right + matrix @ x``; with `stochastic`, rows of `matrix` and `leave` sum to 1."""
     if stochastic:
         return _eliminate(matrix, leave, right)
-    system = np.eye(size) - matrix
+    system = np.eye(len(right)) - matrix
     try:
         solved = np.linalg.solve(system, right)
         solved = solved + np.linalg.solve(system, right - system @ solved)
     except np.linalg.LinAlgError:
-        return np.full(size, np.nan)
+        return np.full(len(right), np.nan)
     return cast("Floats", solved)
 
 
