@@ -49,6 +49,9 @@ Row: TypeAlias = tuple[int, dict[int, int], Pair]
 
 Ints: TypeAlias = NDArray[np.int64]
 
+Factors: TypeAlias = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
+"""A matrix as `mdpdice.numerics.modular` wants it: rows below the diagonal, the diagonal, rows above."""
+
 MODULAR = 2e7
 """From so many bits in so many operations the modular way is faster."""
 
@@ -255,7 +258,7 @@ def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None] | None)
         row = {j: -a for j, a in entries.items() if a}
         row[i] = row.get(i, 0) + d
         matrix.append(row)
-    factors: Any = _residues(matrix, plan, prime)
+    factors = _residues(matrix, plan, prime)
     if not modular.factorise(*factors):
         return None
     order = np.array(plan.order)
@@ -279,7 +282,7 @@ def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None] | None)
         digit = rest.send(digit)
 
 
-def _residues(matrix: list[dict[int, int]], plan: _Plan, prime: int) -> Any:
+def _residues(matrix: list[dict[int, int]], plan: _Plan, prime: int) -> Factors:
     """The matrix modulo the prime in the order of elimination, with room for what is filled in."""
     place = [0] * len(matrix)
     for t, k in enumerate(plan.order):
@@ -302,7 +305,7 @@ def _residues(matrix: list[dict[int, int]], plan: _Plan, prime: int) -> Any:
         return ptr, np.array(flat, dtype=np.int64), np.array(values, dtype=np.int64)
 
     diagonal = np.array([matrix[k][k] % prime for k in plan.order], dtype=np.int64)
-    return *packed(lower_rows), diagonal, *packed(upper_rows)
+    return (*packed(lower_rows), diagonal, *packed(upper_rows))
 
 
 def _long_rest(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Generator[Ints, Ints, None]:
