@@ -35,7 +35,9 @@ def main() -> int:
         ratios.append(exploring / declaring)
     rate, ratio = statistics.median(rates), statistics.median(ratios)
     print(f"{network!r}")
-    print(f"explored  {rate:,.0f} edges per CPU second (goal {GOAL:,}; from {min(rates):,.0f} to {max(rates):,.0f})")
+    print(
+        f"explored  {rate:,.0f} edges per CPU second (goal {GOAL:,}; from {min(rates):,.0f} to {max(rates):,.0f})"
+    )
     print(f"exploring costs {ratio:.2f} times what the game's own node() costs")
     return 0 if rate >= GOAL else 1
 
