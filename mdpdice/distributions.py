@@ -65,7 +65,7 @@ def outcomes(
     Parameters
     ----------
     game : Game or Network
-        What is played, undiscounted.  A game is explored without merging.
+        What is played, undiscounted.  A game is explored so that no rewards are averaged.
     policy : Policy or sequence of two
         As for `evaluate`; the total is that of the player who moves first.
     state : hashable, optional
@@ -85,7 +85,9 @@ def outcomes(
     TotalRewardUndefinedError
         A play can collect and pay without end.
     """
-    network = explore(game, merge=False) if isinstance(game, Game) else game
+    network = explore(game) if isinstance(game, Game) else game
+    if isinstance(game, Game) and network.averaged:
+        network = explore(game, merge=False)
     if not isinstance(network, Network):
         msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)

@@ -8,7 +8,7 @@ row per stage, and row ``k`` belongs to ``k`` decisions left.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
 
@@ -362,6 +362,11 @@ def _same_decisions(old: Network, new: Network) -> bool:
     )
 
 
+def _options(network: Network, node: int) -> Iterator[tuple[Hashable, int]]:
+    first, edges = int(network._action_start[node]), network.edges(node)  # noqa: SLF001 - once per node, not per action
+    return zip(network.actions[first : first + len(edges)], edges, strict=True)
+
+
 def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
     """Node of `old` for every decision of `new`, and edge of `old` (or -1) for every edge of a decision."""
     nodes, edges = np.full(new.n_nodes, -1), np.full(new.n_edges, -1)
@@ -375,10 +380,9 @@ def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
             msg = "nobody decides in this state where the policy comes from"
             raise UnknownStateError(msg, state=state)
         nodes[node] = before
-        theirs = {old.action_of(edge): edge for edge in old.edges(before)}
-        for edge in new.edges(node):
-            action = new.action_of(edge)
-            found = theirs.get(action, -1)
-            if found >= 0 and same_types(old.action_of(found), action):
+        theirs = {action: (action, edge) for action, edge in _options(old, before)}
+        for action, edge in _options(new, node):
+            known, found = theirs.get(action, (None, -1))
+            if found >= 0 and same_types(known, action):
                 edges[edge] = found
     return nodes, edges

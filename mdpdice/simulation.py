@@ -115,7 +115,8 @@ def simulate(
     Parameters
     ----------
     game : Game or Network
-        What is played.
+        What is played.  A game is explored so that no rewards are averaged; on a
+        network with averaged rewards the mean is the same and the totals spread less.
     policies : Policy or sequence of two
         One for all decisions, or one per player: the first belongs to the one who
         moves first (with `pass_to`), or maximises (with MIN nodes).
@@ -152,6 +153,8 @@ def simulate(
         msg = f"the number of plays is a whole number of at least 1, not {n!r}"
         raise GameError(msg, value=n)
     network = explore(game) if isinstance(game, Game) else game
+    if isinstance(game, Game) and network.averaged:
+        network = explore(game, merge=False)
     if not isinstance(network, Network):
         msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
