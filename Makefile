@@ -11,14 +11,15 @@ PYTHON313 ?= $(shell for p in python3.13 $(HOME)/.pyenv/versions/3.13*/bin/pytho
                  if "$$p" -c "import venv" >/dev/null 2>&1; then echo "$$p"; break; fi; done)
 PYRIGHT   := pyright[nodejs]>=1.1.400
 
-.PHONY: demo test test-slow lint types layers unit docs format bench clean help
+.PHONY: demo test test-slow lint types layers unit coverage docs format bench clean help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo       solve and cross-check a dice game, after installing into $(VENV)'
 	@echo 'make test       style, types, architecture, documentation, tests: what a change must pass'
-	@echo 'make test-slow  the slow tests, pyright, and the tests against an installed wheel'
+	@echo 'make test-slow  coverage, the slow tests, pyright, and the tests against an installed wheel'
+	@echo 'make coverage   the tests, and how much of the code they run'
 	@echo 'make docs       the documentation, in docs/_build/html'
 	@echo 'make format     let ruff lay out the code'
 	@echo 'make bench      the benchmarks'
@@ -73,8 +74,12 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/sphinx-build -W -n --keep-going -q -b html docs docs/_build/html
 	$(BIN)/sphinx-build -W -q -b doctest docs docs/_build/doctest
 
+# Two processes, as many as the smallest machine that this is meant for has cores.
 unit: $(VENV)/.installed-dev
-	$(BIN)/pytest --cov --cov-report=term $(TESTS)
+	$(BIN)/pytest -n 2 $(TESTS)
+
+coverage: $(VENV)/.installed-dev
+	$(BIN)/pytest -n 2 --cov --cov-report=term $(TESTS)
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --quiet --fix-only .
@@ -91,7 +96,7 @@ define test_wheel
 	cd "$$scratch" && venv/bin/python -P -m pytest -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))
 endef
 
-test-slow: $(VENV)/.installed-dev
+test-slow: coverage
 	$(BIN)/pytest -m slow $(TESTS)
 	$(BIN)/python -m pip install -qq '$(PYRIGHT)'
 	$(BIN)/python .ci/link_tree.py
