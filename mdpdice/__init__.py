@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         roll,
         when,
     )
+    from mdpdice.isolation import isolate
     from mdpdice.network import Kind, Network
     from mdpdice.objectives import (
         Discounted,
@@ -57,6 +58,7 @@ else:
             *("ClassicMDP", "Edge", "Game", "Node", "Option"),
             *("chance", "decide", "end", "go", "pass_to", "roll", "when"),
         ),
+        "mdpdice.isolation": ("isolate",),
         "mdpdice.network": ("Kind", "Network"),
         "mdpdice.objectives": (
             *("Discounted", "Horizon", "Objective", "PayoffAtLeast"),
@@ -133,6 +135,7 @@ __all__ = [
     "evaluate",
     "explore",
     "go",
+    "isolate",
     "load_solver",
     "outcomes",
     "pass_to",

@@ -20,7 +20,6 @@ from mdpdice.backend import (
     Run,
     Solver,
     available_solvers,
-    calls_recorded,
     load_solver,
     needed_features,
 )
@@ -28,7 +27,6 @@ from mdpdice.certification import Verdict, certify, certify_exact, check_infinit
 from mdpdice.checkpoints import Checkpoint
 from mdpdice.errors import (
     GameError,
-    MdpDiceError,
     NotConvergedError,
     PluginError,
     SolveInterrupted,
@@ -41,9 +39,10 @@ from mdpdice.lowerings import Lowering, unroll
 from mdpdice.network import Floats, Ints, Network
 from mdpdice.numerics.graph import is_acyclic
 from mdpdice.objectives import Horizon, Objective, Sense, Total
+from mdpdice.proposals import check_candidate, propose
 from mdpdice.solution import Solution, Status
 
-__all__ = ["Problem", "check_candidate", "choose", "prepare", "solve", "solve_problem", "unsupported"]
+__all__ = ["Problem", "choose", "prepare", "solve", "solve_problem", "unsupported"]
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -283,14 +282,14 @@ def solve_problem(
     network = canonical if unrolled is None else unrolled.network
     if Feature.CYCLIC in need - solver.features and unrolled is None:
         for network in (canonical, problem.network):
-            _propose(network, solver, run)
+            propose(network, solver, run)
         raise unsupported(solver.name, need, solver.features)
     watch = Interrupts(run.cancel) if interrupts is None else interrupts
     candidate = None
     stop: SolveInterrupted | NotConvergedError
     try:
         with watch.patience():
-            candidate = _propose(network, solver, run)
+            candidate = propose(network, solver, run)
         if watch.arrived:
             run.check(candidate)
         value, policy = _on_stages(unrolled, candidate)
@@ -379,64 +378,6 @@ def _quick_verdict(
             pass
     nothing = np.full(value.shape, np.inf)
     return Verdict(certified=False, lower=-nothing, upper=nothing, width=np.inf)
-
-
-def _propose(network: Network, solver: Solver, run: Run) -> Candidate:
-    digest = network.digest
-    try:
-        with calls_recorded() as called:
-            candidate = solver.solve(network, run)
-    except MdpDiceError:
-        raise
-    except Exception as error:
-        msg = f"solver {solver.name!r} raised {type(error).__name__}: {error}"
-        raise PluginError(msg, name=solver.name, phase="solve") from error
-    if not isinstance(candidate, Candidate):
-        msg = f"solver {solver.name!r} returned {candidate!r} instead of a Candidate"
-        raise PluginError(msg, name=solver.name, phase="answer")
-    network.__dict__.pop("digest", None)
-    if network.digest != digest:
-        msg = f"solver {solver.name!r} changed the problem that it was given"
-        raise PluginError(msg, name=solver.name, phase="solve")
-    # A private copy: nobody may change an answer after it was certified.
-    try:
-        value, policy = np.array(candidate.value), np.array(candidate.policy)
-    except (TypeError, ValueError) as error:
-        msg = f"solver {solver.name!r} gave an answer that is none: {error}"
-        raise PluginError(msg, name=solver.name, phase="answer") from error
-    others = frozenset(called - {solver.name})
-    return attrs.evolve(
-        candidate, value=value, policy=policy, details={**candidate.details, "called": others}
-    )
-
-
-def check_candidate(network: Network, value: Floats, policy: Ints, name: str) -> None:
-    """Refuse an answer that is not one: wrong shape, NaN, or edges of other nodes.
-
-    Raises
-    ------
-    PluginError
-        The message says what is wrong.
-    """
-    shape = (network.n_nodes,) if network.horizon is None else (network.horizon + 1, network.n_nodes)
-    problem = ""
-    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != np.float64:
-        problem = f"its value is not a float64 array of shape {shape}"
-    elif not isinstance(policy, np.ndarray) or policy.shape != shape or policy.dtype != np.int64:
-        problem = f"its policy is not an int64 array of shape {shape}"
-    elif not np.isfinite(value).all():
-        node = int(np.argwhere(~np.isfinite(value))[0][-1])
-        problem = f"its value of {network.describe(node)!r} is {value[..., node].ravel()[0]}"
-    else:
-        rows = policy if network.horizon is None else policy[1:]
-        first, last = network.indptr[:-1], network.indptr[1:]
-        wrong = network.decides & ~((first <= rows) & (rows < last))
-        if wrong.any():
-            node = int(np.argwhere(wrong)[0][-1])
-            problem = f"its policy takes no edge of the decision {network.describe(node)!r}"
-    if problem:
-        msg = f"solver {name!r} gave an answer that is none: {problem}"
-        raise PluginError(msg, name=name, phase="answer")
 
 
 def _lift(

@@ -20,7 +20,8 @@ from mdpdice import Candidate, Game, Network, Total, decide, end, explore, go
 from mdpdice.certification import certify
 from mdpdice.errors import MdpDiceError
 from mdpdice.network import Kind
-from mdpdice.solving import Problem, check_candidate, prepare
+from mdpdice.proposals import check_candidate
+from mdpdice.solving import Problem, prepare
 
 EPSILON = 1e-6
 INSTANCES = 3

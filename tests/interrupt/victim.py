@@ -63,13 +63,13 @@ def main(name):
         truth = solve(network, solver="value-iteration").value()
     # The kernels are loaded: what is measured is the solve.
     solve(gambler(3), solver="value-iteration")
-    propose = solving._propose
+    propose = solving.propose
 
     def announced(*args, **kwargs):
         print("ready", flush=True)
         return propose(*args, **kwargs)
 
-    solving._propose = announced
+    solving.propose = announced
     try:
         solution = solve(network, solver=backend, horizon=horizon)
     except SolveInterrupted as stop:
