@@ -76,10 +76,10 @@ docs: $(VENV)/.installed-dev
 
 # Two processes, as many as the smallest machine that this is meant for has cores.
 unit: $(VENV)/.installed-dev
-	$(BIN)/pytest -n 2 $(TESTS)
+	$(BIN)/pytest -n 2 --dist loadfile $(TESTS)
 
 coverage: $(VENV)/.installed-dev
-	$(BIN)/pytest -n 2 --cov --cov-report=term $(TESTS)
+	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term $(TESTS)
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --quiet --fix-only .
