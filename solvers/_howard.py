@@ -38,6 +38,9 @@ EQUAL = 1e-10
 MERGED = 1000
 """Small components are solved together, directly, up to so many nodes: each system costs a millisecond."""
 
+ROUNDS = 20
+"""Most classes of endless plays that are left one after the other in one evaluation."""
+
 RESTLESS = 0.01
 """Share of decisions that switch, from which plain sweeps are enough for a discounted evaluation."""
 
@@ -369,7 +372,7 @@ class _Search:
 
     def require_value(self) -> Bools:
         """Replace what loses without end, or tell that it cannot be avoided; return where plays rest for 0."""
-        for _ in range(4):
+        for _ in range(ROUNDS):
             rests, sign = self.lasting()
             if (sign > 0).any():
                 self.flee(self.is_min, sign > 0)
@@ -407,8 +410,8 @@ class _Search:
             rows = np.flatnonzero(out & (new & player)[self.owner])
             self.policy[self.owner[rows[::-1]]] = rows[::-1]
             found |= new
-        if (losing & ~found).any():
-            raise _InfiniteError(int(np.argmax(losing & ~found)))
+        if not (losing & found).any():
+            raise _InfiniteError(int(np.argmax(losing)))
 
     def stay(self, player: Kind) -> bool:
         """Make a player stay where that is worth 0 and everything else less; whether there was such a place."""

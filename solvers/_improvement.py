@@ -25,124 +25,17 @@ A. J. Hoffman, R. M. Karp, "On nonterminating stochastic games", *Management Sci
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import attrs
+import numpy as np
 
 from mdpdice.network import Kind
+from mdpdice.numerics import graph
+from mdpdice.solvers._parts import Move, Part, best_moves
 from mdpdice.solvers._rational import EndlessGainError, Pair, Row, solve
 
-__all__ = [
-    "Answer",
-    "Branch",
-    "InfiniteValueError",
-    "Move",
-    "NoTotalError",
-    "Part",
-    "best",
-    "best_moves",
-    "optimise",
-    "quotient",
-]
-
-CLOSE = 1e-12
-"""Relative distance of floats from which two rationals are told apart without exact arithmetic."""
-
-
-@attrs.frozen(eq=False)
-class Move:
-    """An option: pay `gain` and go to the node `target` of the part, whose value counts `factor` times.
-
-    Parameters
-    ----------
-    edge : int
-        The edge of the network.
-    target : int
-        Node of the part; -1 for an option that leaves it, then `gain` holds all that it is worth.
-    factor, gain : Pair
-        Signed discount and reward.
-    pays : bool
-        Whether there is a reward.
-    """
-
-    edge: int
-    target: int
-    factor: Pair
-    gain: Pair
-    pays: bool
-
-
-@attrs.frozen(eq=False)
-class Branch:
-    """All edges of a chance node.
-
-    Parameters
-    ----------
-    denominator : int
-        Denominator of the shares.
-    shares : list of (int, int)
-        Node of the part, and the numerator of its probability times discount and sign.
-    gain : Pair
-        Mean reward, with what the edges that leave the part are worth.
-    leaves, pays : bool
-        Whether an edge leaves the part, whether one has a reward.
-    """
-
-    denominator: int
-    shares: list[tuple[int, int]]
-    gain: Pair
-    leaves: bool
-    pays: bool
-
-
-@attrs.frozen(eq=False)
-class Part:
-    """Some nodes of a network: decisions have `moves`, chance nodes a `branch`.
-
-    Parameters
-    ----------
-    kind : list of int
-        MAX, MIN or CHANCE.
-    moves : list of list of Move
-        Empty for chance nodes.
-    branch : list of Branch or None
-        None for decisions.
-    endless : bool
-        Whether plays may stay for ever, that is, whether nothing is discounted.
-    """
-
-    kind: list[int]
-    moves: list[list[Move]]
-    branch: list[Branch | None]
-    endless: bool
-
-    def signed(self) -> bool:
-        """Whether the players change sides inside."""
-        options = any(move.target >= 0 and move.factor[0] < 0 for moves in self.moves for move in moves)
-        return options or any(a < 0 for b in self.branch if b is not None for _, a in b.shares)
-
-    def doubled(self) -> Part:
-        """The part seen from both sides: node ``i + n`` is node ``i`` with the other player to move."""
-        n = len(self.kind)
-        swap = {int(Kind.MAX): int(Kind.MIN), int(Kind.MIN): int(Kind.MAX)}
-        return Part(
-            self.kind + [swap.get(kind, kind) for kind in self.kind],
-            [[_seen(move, side, n) for move in moves] for side in (0, 1) for moves in self.moves],
-            [None if b is None else _branch_seen(b, side, n) for side in (0, 1) for b in self.branch],
-            self.endless,
-        )
-
-
-def _seen(move: Move, side: int, n: int) -> Move:
-    (f, fd), (g, gd) = move.factor, move.gain
-    target = move.target if move.target < 0 else move.target + n * (side ^ (f < 0))
-    return attrs.evolve(move, target=target, factor=(abs(f), fd), gain=(-g if side else g, gd))
-
-
-def _branch_seen(branch: Branch, side: int, n: int) -> Branch:
-    g, d = branch.gain
-    shares = [(j + n * (side ^ (a < 0)), abs(a)) for j, a in branch.shares]
-    return attrs.evolve(branch, shares=shares, gain=(-g if side else g, d))
+__all__ = ["Answer", "InfiniteValueError", "NoTotalError", "optimise"]
 
 
 class InfiniteValueError(ArithmeticError):
@@ -184,14 +77,6 @@ class Answer:
     systems: int
 
 
-def quotient(pair: Pair) -> float:
-    """The nearest float, infinite beyond their range."""
-    try:
-        return pair[0] / pair[1]
-    except OverflowError:
-        return float("inf") if pair[0] > 0 else float("-inf")
-
-
 def optimise(part: Part, policy: list[int], check: Callable[[], None] | None = None) -> Answer:
     """The exact solution of a part, starting from a policy.
 
@@ -206,10 +91,7 @@ def optimise(part: Part, policy: list[int], check: Callable[[], None] | None = N
     both = part.doubled()
     # Mostly the policy is right, and half the unknowns are enough to see that.
     first = _Search(part, policy, check)
-    try:
-        value = first.evaluate()
-    except EndlessGainError:
-        value = None
+    value = first.evaluate() if first.pays_only_while_it_lasts() else None
     if value is not None:
         attained = best_moves(part, value)
         second = _Search(both, policy * 2, check)
@@ -217,66 +99,11 @@ def optimise(part: Part, policy: list[int], check: Callable[[], None] | None = N
         if all(not b or p in b for p, b in zip(policy, attained, strict=True)):
             second.best = attained * 2
             if not any(second.trap(kind, mirrored, second.chosen) for kind in (Kind.MAX, Kind.MIN)):
+                second.require_totals()
                 return Answer(value, attained, policy, 1)
     answer = _Search(both, policy * 2, check).run()
     systems = answer.systems + first.systems
     return Answer(answer.value[:n], answer.best[:n], answer.policy[:n], systems)
-
-
-def best_moves(part: Part, value: list[Pair]) -> list[list[int]]:
-    """The moves of every decision that are worth most (or least, to the minimiser), by exact comparison."""
-    floats = [quotient(pair) for pair in value]
-    return [
-        best(moves, value, floats, minimise=kind == Kind.MIN)
-        for moves, kind in zip(part.moves, part.kind, strict=True)
-    ]
-
-
-def best(
-    moves: list[Move], value: Sequence[Pair] = (), floats: Sequence[float] = (), *, minimise: bool
-) -> list[int]:
-    """The best of some moves, when the nodes of the part have these values."""
-    if len(moves) < 2:
-        return list(range(len(moves)))
-    guess = [_guess(move, floats) for move in moves]
-    top, room = (min if minimise else max)(guess)
-    # Floats rule out what is clearly worse; written so that infinities and NaN rule out nothing.
-    near = [k for k, (x, size) in enumerate(guess) if not abs(x - top) > CLOSE * (size + room) + 1e-300]
-    if not max(size for _, size in guess) < 1e300:
-        near = list(range(len(moves)))
-    if len(near) == 1:
-        return near
-    found: list[int] = []
-    record: Pair = (0, 1)
-    for k in near:
-        n, d = _worth(moves[k], value)
-        order = n * record[1] - record[0] * d
-        if minimise:
-            order = -order
-        if not found or order > 0:
-            found, record = [k], (n, d)
-        elif order == 0:
-            found.append(k)
-    return found
-
-
-def _guess(move: Move, floats: Sequence[float]) -> tuple[float, float]:
-    """What a move is worth in floats, and the size of the numbers that were added for it."""
-    gain = quotient(move.gain)
-    if move.target < 0:
-        return gain, abs(gain)
-    ahead = move.factor[0] / move.factor[1] * floats[move.target]
-    return gain + ahead, abs(gain) + abs(ahead)
-
-
-def _worth(move: Move, value: Sequence[Pair]) -> Pair:
-    if move.target < 0:
-        return move.gain
-    n, d = value[move.target]
-    (f, fd), (g, gd) = move.factor, move.gain
-    if not move.pays:
-        return f * n, fd * d
-    return g * fd * d + f * n * gd, gd * fd * d
 
 
 class _Search:
@@ -288,8 +115,6 @@ class _Search:
         self.check = check
         self.systems = 0
         self.best: list[list[int]] = []
-        # A policy that loses without end is replaced once by one that makes for the way out.
-        self.fled = {Kind.MAX: False, Kind.MIN: False}
 
     def run(self) -> Answer:
         both = {Kind.MAX, Kind.MIN} <= set(self.part.kind)
@@ -303,6 +128,7 @@ class _Search:
                 continue
             if both and self.part.endless:
                 self.settle_reply(value)
+                self.require_totals()
             return Answer(value, self.best, self.policy, self.systems)
 
     def reply(self) -> list[Pair]:
@@ -341,16 +167,67 @@ class _Search:
 
     def require_idle(self, node: int) -> None:
         """Refuse a class that is never left and gains nothing on a round, although it pays and collects."""
+        for i in self.reached(node):
+            if self.pays(i):
+                raise NoTotalError(i)
+
+    def reached(self, node: int) -> set[int]:
+        """Nodes that the policy comes to from a node of a class that it never leaves."""
         seen, todo = {node}, [node]
         while todo:
-            i = todo.pop()
-            branch = self.part.branch[i]
-            if self.part.moves[i][self.policy[i]].pays if branch is None else branch.pays:
-                raise NoTotalError(i)
-            for j in self.successors(i, self.chosen):
+            for j in self.successors(todo.pop(), self.chosen):
                 if j not in seen:
                     seen.add(j)
                     todo.append(j)
+        return seen
+
+    def require_totals(self) -> None:
+        """Refuse where plays along moves that attain the value can go on for ever, and pay and collect in turns.
+
+        Where no move attains more, such plays gain nothing in the mean, so their totals go to and fro.
+        """
+        if not self.part.endless or not self.part.pays():
+            return
+        kinds, n = self.part.kind, len(self.part.kind)
+        for player in (Kind.MAX, Kind.MIN):
+            edges: list[tuple[int, int, bool]] = []
+            for i, branch in enumerate(self.part.branch):
+                if branch is not None:
+                    # Node n stands for everything outside.
+                    after = [j for j, _ in branch.shares] + [n] * branch.leaves
+                    edges += [(i, j, branch.pays) for j in after]
+                    continue
+                for k in self.best[i] if kinds[i] == player else [self.policy[i]]:
+                    move = self.part.moves[i][k]
+                    edges.append((i, n if move.target < 0 else move.target, move.pays))
+            source, dst, pays = (np.array(column) for column in zip(*edges, strict=True))
+            indptr = np.searchsorted(source, np.arange(n + 2))
+            chance = np.array([*(kind == Kind.CHANCE for kind in kinds), False])
+            component = graph.end_components(indptr, dst, chance)
+            inside = (component[source] >= 0) & (component[source] == component[dst]) & pays
+            if inside.any():
+                raise NoTotalError(int(source[inside][0]))
+
+    def pays_only_while_it_lasts(self) -> bool:
+        """Whether nothing is paid where the policy never leaves the part; with signs, a system does not tell."""
+        if not self.part.endless:
+            return True
+        before: dict[int, list[int]] = {}
+        for i in range(len(self.part.kind)):
+            branch = self.part.branch[i]
+            for j in self.successors(i, self.chosen) + ([-1] if branch is not None and branch.leaves else []):
+                before.setdefault(j, []).append(i)
+        leaving, todo = {-1}, [-1]
+        while todo:
+            for i in before.get(todo.pop(), ()):
+                if i not in leaving:
+                    leaving.add(i)
+                    todo.append(i)
+        return not any(self.pays(i) for i in range(len(self.part.kind)) if i not in leaving)
+
+    def pays(self, node: int) -> bool:
+        branch = self.part.branch[node]
+        return self.part.moves[node][self.policy[node]].pays if branch is None else branch.pays
 
     def switch(self, player: Kind) -> bool:
         """Switch to strictly better moves of a player; whether there was one."""
@@ -451,10 +328,9 @@ class _Search:
 
     def flee(self, player: Kind, error: EndlessGainError, options: Callable[[int], list[int]]) -> None:
         """Replace a policy that loses without end by one that makes for the ends, or tell that there is none."""
-        if self.fled[player]:
-            raise InfiniteValueError(error.row, 1 if error.gain > 0 else -1)
-        self.fled[player] = player == Kind.MAX
         part = self.part
+        # The class that is never left, as long as its policy stands.
+        around = self.reached(error.row)
         out = {i for i, b in enumerate(part.branch) if b is not None and b.leaves}
         before: dict[int, list[int]] = {}
         for i in range(len(part.kind)):
@@ -484,5 +360,5 @@ class _Search:
                         continue
                 found.add(i)
                 todo.append(i)
-        if error.row not in found:
+        if found.isdisjoint(around):
             raise InfiniteValueError(error.row, 1 if error.gain > 0 else -1)

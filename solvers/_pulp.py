@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from mdpdice.errors import PluginError, UnsupportedError
+from mdpdice.solvers._leash import leash
 
 __all__ = ["Answer", "Outcome", "Program", "available_solvers", "require", "solve", "solver_version"]
 
@@ -173,8 +174,8 @@ def solve(
     time_limit : float, optional
         Seconds after which the solver gives up.
     stop : callable
-        Asked at every iteration whether to give up.  Only HiGHS asks;
-        the other solvers are separate programs that can be killed.
+        Asked at every iteration whether to give up; of the other solvers, which are
+        programs of their own, several times a second, and they are killed then.
 
     Raises
     ------
@@ -186,7 +187,14 @@ def solve(
     watch = _Watch(stop)
     before = time.monotonic()
     if solver != "HiGHS":
-        return _run(pulp, problem, variables, rows, _other(pulp, solver, time_limit))
+        other = _other(pulp, solver, time_limit)
+        with leash(other, stop) as stopped:
+            try:
+                return _run(pulp, problem, variables, rows, other)
+            except PluginError:
+                if not stopped.is_set():
+                    raise
+        return Answer(Outcome.STOPPED, np.full(len(variables), np.nan), None)
     iterations = 0
     for method, tolerance in _HIGHS_TRIALS if interior else _HIGHS_TRIALS[1:]:
         left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - before))

@@ -61,8 +61,8 @@ from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import MdpDiceError, SolveInterrupted, TotalRewardUndefinedError, UnsupportedError
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
-from mdpdice.solvers import _howard, _improvement
-from mdpdice.solvers._improvement import Branch, Move, Part, quotient
+from mdpdice.solvers import _howard, _improvement, _parts
+from mdpdice.solvers._parts import Branch, Move, Part, quotient
 from mdpdice.solvers._rational import Pair, common_multiple, reduced
 
 __all__ = ["Exact"]
@@ -325,7 +325,7 @@ class _Solve:
     def decide(self, node: int) -> Pair:
         """The best option of a decision whose successors are known; notes it, and the ties."""
         moves = [self.move(edge) for edge in self.edges(node)]
-        best = _improvement.best(moves, minimise=self.kind[node] == Kind.MIN)
+        best = _parts.best(moves, minimise=self.kind[node] == Kind.MIN)
         for k in best:
             self.ties[moves[k].edge] = True
         chosen = moves[best[0]]
