@@ -1,0 +1,274 @@
+"""Lattices: a core network times the grid of its counters.
+
+A game with counters is compiled once per *core* state; the values of the counters
+are the points of a grid, and what depends on them is kept as expressions:
+whether an edge is there (guard), where on the grid it leads (update), what it pays
+(reward) and what an end is worth (payoff).  A node of the whole game is a pair of
+core node and point.  `mdpdice.replication` writes the reachable pairs out as a
+`mdpdice.network.Network`; larger lattices are solved without ever storing their edges.
+
+Points are numbered in C order: the last counter runs fastest.  The position of a
+counter on its axis is ``(value - range.start) // range.step``.
+
+At every point
+
+* of the edges of a decision those are options whose guard holds and whose
+  update stays on the grid, where a counter has ``outside="forbid"``;
+* of the edges of a chance node those count whose guard holds.  Guards come in
+  complementary sets (`when` with an alternative), so the weights of the others sum to one;
+* a *switch* is a chance node for a conditional node at the top level of a state.
+  Exactly one of its edges is there, and where that leads to a node without a
+  state, the switch stands for this node.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mdpdice.counters import Axis, Update
+    from mdpdice.expressions import Expr
+
+__all__ = ["FORBIDDEN", "OUTSIDE", "Lattice"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+FORBIDDEN = -1
+"""Instead of a point: the update leaves the grid, so the option is not there."""
+
+OUTSIDE = -2
+"""Instead of a point: the update leaves the grid, which is an error where play comes there."""
+
+
+@attrs.frozen(eq=False, repr=False, slots=False)
+class Lattice:
+    """A core network and the grid of its counters.
+
+    Use `compile_lattice` to make one.
+
+    Parameters
+    ----------
+    axes : tuple of Axis
+        The counters, in the order of their declaration.
+    kind : ndarray of uint8, shape (N,)
+        `mdpdice.network.Kind` of every core node.
+    switch : ndarray of bool, shape (N,)
+        Whether a chance node is a switch (see the module's text).
+    indptr : ndarray of int64, shape (N + 1,)
+        Start of the edges of every core node.
+    dst : ndarray of int64, shape (E,)
+        Core node that an edge leads to.
+    weight : ndarray of float64, shape (E,)
+        Probability on the edges of chance nodes, 1 elsewhere.
+    numerator : ndarray of int64 or object, shape (E,)
+        Exact weights: the probability of an edge is its numerator over the sum of
+        those edges of its node whose guard holds.
+    sign : ndarray of int8, shape (E,)
+        -1 where the players change sides (`pass_to`), else 1.
+    guard : ndarray of int32, shape (E,)
+        Index into `guards`, -1 for an edge that is always there.
+    update : ndarray of int32, shape (E,)
+        Index into `updates`, -1 where the counters stay as they are.
+    reward : ndarray of int32, shape (E,)
+        Index into `rewards`, -1 for 0.
+    payoff : ndarray of int32, shape (N,)
+        Index into `rewards` for END nodes (-1 for 0), -1 elsewhere.
+    guards : tuple of Expr
+        Conditions over the counters.
+    updates : tuple of tuple of Update
+        Simultaneous changes of counters.
+    rewards : tuple of Expr
+        Rewards and payoffs, constants among them.
+    start, start_point : int
+        Core node and point where a play starts.
+    states : sequence
+        The user's core states.
+    state_node : ndarray of int64, shape (number of states,)
+        Core node of every state.
+    node_state : ndarray of int64, shape (N,)
+        Index of the state of a core node, -1 for nodes that are part of another one.
+    actions : sequence
+        Actions of the edges of decision nodes, in the order of the edges.  An
+        action whose edge depends on a condition stands there once per case.
+    total, discount : Fraction
+        As in `mdpdice.network.Network`.
+    progress : tuple of Expr or None
+        What never decreases along an edge, most significant first; None if the game does not say.
+    warnings : tuple of str
+        What was repaired while the lattice was made.
+    averaged : bool
+        Whether parallel edges with different rewards were merged into one with their mean.
+    """
+
+    axes: tuple[Axis, ...]
+    kind: NDArray[np.uint8]
+    switch: Bools
+    indptr: Ints
+    dst: Ints
+    weight: Floats
+    numerator: NDArray[Any]
+    sign: NDArray[np.int8]
+    guard: NDArray[np.int32]
+    update: NDArray[np.int32]
+    reward: NDArray[np.int32]
+    payoff: NDArray[np.int32]
+    guards: tuple[Expr, ...]
+    updates: tuple[tuple[Update, ...], ...]
+    rewards: tuple[Expr, ...]
+    start: int
+    start_point: int
+    states: Sequence[Hashable]
+    state_node: Ints
+    node_state: Ints
+    actions: Sequence[Hashable]
+    total: Fraction = Fraction(0)
+    discount: Fraction = Fraction(1)
+    progress: tuple[Expr, ...] | None = None
+    warnings: tuple[str, ...] = ()
+    averaged: bool = False
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of core nodes."""
+        return len(self.kind)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of core edges."""
+        return len(self.dst)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Length of every axis of the grid."""
+        return tuple(len(axis.values) for axis in self.axes)
+
+    @cached_property
+    def size(self) -> int:
+        """Number of points of the grid."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """By how much a point changes when a counter moves one position up its axis."""
+        return tuple(math.prod(self.shape[at + 1 :]) for at in range(len(self.shape)))
+
+    def __repr__(self) -> str:
+        grid = " x ".join(f"{axis.name} {len(axis.values):,}" for axis in self.axes)
+        return (
+            f"<Lattice: {len(self.states):,} core states, {self.n_nodes:,} nodes, {self.n_edges:,} edges; "
+            f"{grid} = {self.size:,} points>"
+        )
+
+    # --- the grid -----------------------------------------------------------
+
+    def values(self, points: Ints) -> dict[str, Ints]:
+        """Values of the counters at some points, int64 of the shape of `points`."""
+        points = np.asarray(points, dtype=np.int64)
+        found = {}
+        for axis, length, stride in zip(self.axes, self.shape, self.strides, strict=True):
+            position = points // stride % length
+            found[axis.name] = axis.values.start + axis.values.step * position
+        return found
+
+    def counters(self, point: int) -> dict[str, int]:
+        """Values of the counters at one point."""
+        return {name: int(value) for name, value in self.values(np.array(point)).items()}
+
+    def point_of(self, counters: dict[str, int]) -> int:
+        """Point where the counters have some values.
+
+        Raises
+        ------
+        ValueError
+            A value is not on its axis.
+        """
+        return sum(
+            axis.values.index(counters[axis.name]) * stride
+            for axis, stride in zip(self.axes, self.strides, strict=True)
+        )
+
+    def targets(self, update: int, points: Ints) -> Ints:
+        """Points after an update.
+
+        Parameters
+        ----------
+        update : int
+            Index into `updates`; -1 leaves the counters as they are.
+        points : ndarray of int64
+
+        Returns
+        -------
+        ndarray of int64
+            `FORBIDDEN` (-1) where the option is not there, `OUTSIDE` (-2) where
+            the update is an error.  Values that a clipped counter cannot take
+            because they are not numbers of its range are errors, too.
+        """
+        points = np.asarray(points, dtype=np.int64)
+        result = points.copy()
+        if update < 0:
+            return result
+        values = self.values(points)
+        by_name = {axis.name: at for at, axis in enumerate(self.axes)}
+        forbidden = np.zeros(points.shape, dtype=bool)
+        outside = np.zeros(points.shape, dtype=bool)
+        for one in self.updates[update]:
+            at = by_name[one.name]
+            axis, stride = self.axes[at], self.strides[at]
+            position, lost = _positions(one.value.evaluate(values), axis, points.shape)
+            result += (position - points // stride % self.shape[at]) * stride
+            if axis.outside == "forbid":
+                forbidden |= lost
+            else:
+                outside |= lost
+        result[forbidden] = FORBIDDEN
+        result[outside] = OUTSIDE
+        return result
+
+    def guard_at(self, guard: int, points: Ints) -> Bools:
+        """Whether a guard holds at some points; -1 always does."""
+        points = np.asarray(points, dtype=np.int64)
+        if guard < 0:
+            return np.ones(points.shape, dtype=bool)
+        found = self.guards[guard].evaluate(self.values(points))
+        return np.broadcast_to(np.asarray(found, dtype=bool), points.shape)
+
+    def reward_at(self, reward: int, points: Ints) -> Floats:
+        """A reward or payoff at some points, as the nearest floats of what numpy computes; -1 is 0."""
+        points = np.asarray(points, dtype=np.int64)
+        if reward < 0:
+            return np.zeros(points.shape)
+        found = self.rewards[reward].evaluate(self.values(points))
+        return np.broadcast_to(np.asarray(found, dtype=np.float64), points.shape)
+
+    def exact_reward_at(self, reward: int, point: int) -> int | float | Fraction:
+        """A reward or payoff at one point, as Python's own numbers give it."""
+        if reward < 0:
+            return 0
+        found: int | float | Fraction = self.rewards[reward].evaluate(self.counters(point))
+        return found
+
+
+def _positions(wanted: Any, axis: Axis, shape: tuple[int, ...]) -> tuple[Ints, Bools]:
+    """Positions on an axis of the values that are wanted, and which of these are not on it."""
+    wanted = np.broadcast_to(np.asarray(wanted), shape)
+    span = axis.values
+    if axis.outside == "clip":
+        low, high = min(span[0], span[-1]), max(span[0], span[-1])
+        wanted = np.clip(wanted, low, high)
+    offset = (
+        (wanted - span.start) / span.step if wanted.dtype.kind == "f" else (wanted - span.start) // span.step
+    )
+    position = np.where(np.isfinite(offset), offset, -1).astype(np.int64)
+    lost = (position < 0) | (position >= len(span))
+    lost |= span.start + span.step * position != wanted
+    return np.where(lost, 0, position), lost
