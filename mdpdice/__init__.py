@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from mdpdice.dice import d6, die, pool
     from mdpdice.dist import Dist, certainly, product, uniform
     from mdpdice.distributions import Outcomes, outcomes
+    from mdpdice.enclosures import Enclosure
     from mdpdice.evaluation import Evaluation, evaluate
     from mdpdice.exploration import explore
     from mdpdice.game import (
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from mdpdice.simulation import Simulation, simulate
     from mdpdice.solution import Solution, Status
     from mdpdice.solving import solve
+    from mdpdice.tables import Table
 
     __version__: str
 else:
@@ -52,6 +54,7 @@ else:
         "mdpdice.dice": ("d6", "die", "pool"),
         "mdpdice.dist": ("Dist", "certainly", "product", "uniform"),
         "mdpdice.distributions": ("Outcomes", "outcomes"),
+        "mdpdice.enclosures": ("Enclosure",),
         "mdpdice.evaluation": ("Evaluation", "evaluate"),
         "mdpdice.exploration": ("explore",),
         "mdpdice.game": (
@@ -68,6 +71,7 @@ else:
         "mdpdice.simulation": ("Simulation", "simulate"),
         "mdpdice.solution": ("Solution", "Status"),
         "mdpdice.solving": ("solve",),
+        "mdpdice.tables": ("Table",),
     }
     _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -103,6 +107,7 @@ __all__ = [
     "Discounted",
     "Dist",
     "Edge",
+    "Enclosure",
     "Evaluation",
     "Feature",
     "Game",
@@ -122,6 +127,7 @@ __all__ = [
     "Solution",
     "Solver",
     "Status",
+    "Table",
     "Total",
     "UntilReward",
     "Utility",

@@ -21,7 +21,7 @@ reached and compiles the answers into a `mdpdice.network.Network`.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, TypeAlias, TypeVar, cast, overload
 
@@ -31,7 +31,9 @@ from mdpdice.dist import Dist, as_dist
 from mdpdice.errors import DuplicateActionError, GameError, MdpDiceError, NonDeterministicGameError
 
 if TYPE_CHECKING:
+    from mdpdice.enclosures import Enclosure
     from mdpdice.solution import Solution
+    from mdpdice.tables import Table
 
 __all__ = [
     "ClassicMDP",
@@ -268,7 +270,7 @@ def _pairs(options: Iterable[tuple[A, Option[S] | None]]) -> tuple[list[A], list
     if not isinstance(options, Iterable):
         msg = f"decide() takes a mapping or pairs (action, option), not {options!r}"
         raise GameError(msg, value=options)
-    pairs = options if isinstance(options, list | tuple) else list(options)
+    pairs: Sequence[tuple[A, Option[S] | None]] = options if isinstance(options, list | tuple) else list(options)
     try:
         actions = [action for action, _ in pairs]
         chosen = [option for _, option in pairs]
@@ -351,6 +353,43 @@ class Game(abc.ABC, Generic[S, A]):
     def summary(self, solution: Solution) -> list[str]:
         """Lines that tell an answer in the words of the game, such as thresholds."""
         return []
+
+    def tables(self, solution: Solution) -> list[Table]:
+        """Tables that tell the strategy of an answer in the words of the game; `summary` may show one of them.
+
+        Raises
+        ------
+        NotCertifiedError
+            The solution was not proved.
+        """
+        return []
+
+    def policy_names(self) -> Mapping[str, str]:
+        """The policies that this game knows by name: how each is written, and what it does.
+
+        For instance ``{"hold-at:N": "hold as soon as the turn has N points"}``.
+        """
+        return {}
+
+    def named_policy(self, name: str) -> Callable[[S], Any] | None:
+        """The rule of a name, such as ``hold-at:20``; None if the game knows no such name.
+
+        The rule takes a state in which somebody decides and gives the action, or a
+        `Dist` of actions, as `mdpdice.Policy.of` wants it.
+
+        Raises
+        ------
+        GameError
+            What stands behind the name, as 20 does above, is wrong.
+        """
+        return None
+
+    def policy_value(self, name: str) -> Enclosure | None:
+        """Value of a named policy, where the game knows how to find it without exploring itself; else None.
+
+        For games whose network would not fit into memory, but fall into parts that do.
+        """
+        return None
 
     @staticmethod
     def of(

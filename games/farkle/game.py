@@ -39,12 +39,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, cast
 
 import attrs
 
-from mdpdice import Edge, Game, Node, Solution, decide, end, go, roll
+from mdpdice import Edge, Game, Node, Solution, Table, decide, end, go, roll
 from mdpdice.errors import GameError
 from mdpdice.games.farkle.banking import BankingBound, banking_bound
 from mdpdice.games.farkle.dice_table import ORDINARY, Die, read_die
@@ -261,6 +261,38 @@ class KcdFarkle(Game[State, Action]):
 
         found = ", ".join(f"{dice}: {points}" for dice, points in thresholds(self).items())
         return [f"roll d dice while the points at risk are at most {{{found}}}"]
+
+    def tables(self, solution: Solution) -> list[Table]:
+        """Up to how many points at risk to roll on, for every set of dice."""
+        if self.defective or solution.network.horizon is not None:
+            return []
+        from mdpdice.games.farkle.analysis import thresholds
+
+        rows = [(self._names(dice), points) for dice, points in thresholds(self).items()]
+        title = "roll these dice while at most so many points are at risk (-: never)"
+        return [Table("thresholds", title, ("dice", "roll_up_to"), rows)]
+
+    def policy_names(self) -> Mapping[str, str]:
+        """``threshold:...``, for dice of one kind."""
+        if len(self.kinds) > 1 or self.defective:
+            return {}
+        numbers = ",".join(f"T{dice}" for dice in range(1, len(self.dice) + 1))
+        return {f"threshold:{numbers}": "with d dice left bank from Td points on, else roll"}
+
+    def named_policy(self, name: str) -> Callable[[State], Action] | None:
+        """The rule of ``threshold:250,200,...`` (see `mdpdice.games.farkle.thresholds`)."""
+        key, _, listed = name.partition(":")
+        if key != "threshold":
+            return None
+        # Imported here because it builds on this module.
+        from mdpdice.games.farkle.thresholds import ThresholdTurn
+
+        try:
+            vector = [int(points) for points in listed.split(",")]
+        except ValueError as error:
+            msg = f"{name}: write threshold:250,200,... with a whole number for each number of dice"
+            raise GameError(msg, value=name) from error
+        return ThresholdTurn(self).rule(vector)
 
     def _bound_note(self) -> str:
         bound = self.banking_bound

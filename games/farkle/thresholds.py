@@ -216,6 +216,10 @@ class ThresholdTurn:
         network : Network, optional
             Of this game, if it was explored already.
         """
+        return Policy.of(explore(self.game) if network is None else network, self.rule(vector))
+
+    def rule(self, vector: Sequence[int]) -> Callable[[State], Action]:
+        """What is done with a roll on the table, as a function of the state."""
         checked = self._checked(vector)
         rolling = self._rolling(np.array(checked))
 
@@ -223,7 +227,7 @@ class ThresholdTurn:
             assert isinstance(state, Choose)
             return self._choose(state.menu, state.points, checked, rolling)
 
-        return Policy.of(explore(self.game) if network is None else network, choose)
+        return choose
 
     def optimal(self) -> Vector:
         """The thresholds of the optimal policy: one step of the grid above the last points worth a roll."""

@@ -35,7 +35,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
-from mdpdice import Edge, Game, Node, Solution, decide, end, go, roll
+from mdpdice import Edge, Game, Node, Solution, Table, decide, end, go, roll
 from mdpdice.errors import GameError
 from mdpdice.games.konijnenhokken.rules import DICE, Offer, Take, offers, run_points, takes
 from mdpdice.games.konijnenhokken.stopping import StoppingBound, stopping_bound
@@ -187,6 +187,12 @@ class Konijnenhokken(Game[State, Action]):
         from mdpdice.games.konijnenhokken.strategy import stop_or_roll_text
 
         return [] if solution.network.horizon is not None else stop_or_roll_text(self, solution)
+
+    def tables(self, solution: Solution) -> list[Table]:
+        """When to stop, and what to take from a roll."""
+        from mdpdice.games.konijnenhokken.strategy import tables
+
+        return [] if solution.network.horizon is not None else tables(self, solution)
 
     def takes(self, state: Rolled) -> list[Take]:
         """Everything that may be taken in a state."""

@@ -9,30 +9,23 @@ holds from one total to another.
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from mdpdice import Solution
-from mdpdice.errors import GameError
+from mdpdice import Solution, Table
 from mdpdice.games.konijnenhokken.game import Field, Konijnenhokken, Rolled
 from mdpdice.games.konijnenhokken.rules import Offer, Take, cage_faces, example_roll, run_points
 
 __all__ = [
-    "TABLES",
     "StopRow",
     "TakeRow",
     "allocation",
     "allocation_text",
     "stop_or_roll",
     "stop_or_roll_text",
-    "table",
+    "tables",
 ]
-
-TABLES = ("stop-or-roll", "allocation")
 
 
 class StopRow(NamedTuple):
@@ -152,46 +145,39 @@ def allocation(game: Konijnenhokken, solution: Solution) -> list[TakeRow]:
     return rows
 
 
-def table(
-    game: Konijnenhokken,
-    solution: Solution,
-    name: str,
-    form: Literal["csv", "json"] = "csv",
-) -> str:
-    """Return a table as text to be written to a file.
+def tables(game: Konijnenhokken, solution: Solution) -> list[Table]:
+    """Return both tables, to be printed and exported: ``stop-or-roll`` and ``allocation``.
 
     Parameters
     ----------
     game : Konijnenhokken
         The turn.
     solution : Solution
-        Its solution.
-    name : {"stop-or-roll", "allocation"}
-        Which table.
-    form : {"csv", "json"}
-        Comma-separated values with a line of names (nothing stands for None), or a
-        list of JSON objects.
+        Its solution, without a horizon.
 
     Raises
     ------
-    GameError
-        There is no such table or form.
+    NotCertifiedError
+        The solution was not proved.
     """
-    if name not in TABLES:
-        raise GameError(f"there is no table {name!r}; choose one of {', '.join(TABLES)}", value=name)
-    rows: Sequence[StopRow] | Sequence[TakeRow] = (
-        stop_or_roll(game, solution) if name == "stop-or-roll" else allocation(game, solution)
-    )
-    names = StopRow._fields if name == "stop-or-roll" else TakeRow._fields
-    if form == "json":
-        return json.dumps([row._asdict() for row in rows], indent=1) + "\n"
-    if form != "csv":
-        raise GameError(f"there is no form {form!r}; choose csv or json", value=form)
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
-    return written.getvalue()
+    stops, takes = stop_or_roll(game, solution), allocation(game, solution)
+    fields = {row[:3] for row in takes}
+    return [
+        Table(
+            "stop-or-roll",
+            "up to how many banked points to roll on",
+            StopRow._fields,
+            stops,
+            stop_or_roll_text(game, solution),
+        ),
+        Table(
+            "allocation",
+            "what to take from a roll",
+            TakeRow._fields,
+            takes,
+            ["what to take from a roll:", *allocation_text(game, solution, fields)],
+        ),
+    ]
 
 
 # --- for people -----------------------------------------------------------------------------------

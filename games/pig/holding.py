@@ -50,6 +50,22 @@ def hold_at(points: int) -> Callable[[int | Position], Action]:
     return rule
 
 
+def named_hold_at(name: str) -> Callable[[int | Position], Action] | None:
+    """Return the rule of a name ``hold-at:20``, None for another name.
+
+    Raises
+    ------
+    GameError
+        What follows ``hold-at:`` is not a positive number.
+    """
+    key, _, points = name.partition(":")
+    if key != "hold-at":
+        return None
+    if not points.isdecimal() or not int(points):
+        raise GameError(f"{name}: write hold-at:N with a positive number of points", value=name)
+    return hold_at(int(points))
+
+
 @functools.cache
 def turn_outcomes(points: int, most: int) -> Dist[int]:
     """Return what a turn that holds at some points wins, where no more than `most` are counted."""

@@ -26,13 +26,14 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable, Mapping
 from typing import ClassVar, NamedTuple, cast
 
 import attrs
 
-from mdpdice import Dist, Edge, Game, Node, Solution, d6, decide, end, go, pass_to, roll
+from mdpdice import Dist, Edge, Game, Node, Solution, Table, d6, decide, end, go, pass_to, roll
 from mdpdice.errors import GameError, UnknownStateError
-from mdpdice.games.pig.turn import Action
+from mdpdice.games.pig.turn import HOLD_AT, Action
 
 __all__ = ["COIN", "DIE", "HoldRow", "PigRace", "Piglet", "Position", "hold_table"]
 
@@ -108,7 +109,7 @@ class _Race(Game[Position, Action]):
     """What Pig and Piglet have in common."""
 
     total: ClassVar[int] = 1  # one player wins, so values are chances to win
-    payoff_range: ClassVar[tuple[int, int]] = (0, 1)
+    payoff_range = (0, 1)
     step: ClassVar[Dist[int]]
     goal: int
 
@@ -143,6 +144,22 @@ class _Race(Game[Position, Action]):
             shown = "".join(f"{'-' if cell is None else cell:>5}" for cell in cells)
             lines.append(f"{mine:>26}{shown}".rstrip())
         return lines
+
+    def tables(self, solution: Solution) -> list[Table]:
+        """Points of a turn with which to hold, for all scores."""
+        lines = self.summary(solution)
+        return [Table("hold", lines[0], HoldRow._fields, hold_table(solution), lines)]
+
+    def policy_names(self) -> Mapping[str, str]:
+        """``hold-at:N``."""
+        return HOLD_AT
+
+    def named_policy(self, name: str) -> Callable[[Position], Action] | None:
+        """The rule of ``hold-at:N``."""
+        # Imported here because it builds on this module.
+        from mdpdice.games.pig.holding import named_hold_at
+
+        return named_hold_at(name)
 
     def show_state(self, state: Position) -> str:
         """Text of a position: ``mine=40 theirs=52 turn=12``."""

@@ -18,16 +18,19 @@ References
 
 from __future__ import annotations
 
-from typing import TypeAlias, cast
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias, cast
 
 import attrs
 
 from mdpdice import Game, Node, Solution, d6, decide, end, go, roll
 from mdpdice.errors import GameError
 
-__all__ = ["Action", "PigTurn", "hold_from"]
+__all__ = ["HOLD_AT", "Action", "PigTurn", "hold_from"]
 
 Action: TypeAlias = str  # "hold" or "roll"
+
+HOLD_AT: Final = {"hold-at:N": "hold as soon as the turn has N points"}
 
 _HOLD = 20  # one roll more gains (20 - p) / 6
 
@@ -92,6 +95,17 @@ class PigTurn(Game[int, Action]):
         if solution.network.horizon is not None or self.cap <= _HOLD:
             return []
         return [f"roll until at least {hold_from(solution)} points are at risk, then hold"]
+
+    def policy_names(self) -> Mapping[str, str]:
+        """``hold-at:N``."""
+        return HOLD_AT
+
+    def named_policy(self, name: str) -> Callable[[int], Action] | None:
+        """The rule of ``hold-at:N``."""
+        # Imported here because it builds on this module.
+        from mdpdice.games.pig.holding import named_hold_at
+
+        return named_hold_at(name)
 
 
 def hold_from(solution: Solution) -> int:

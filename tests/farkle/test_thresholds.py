@@ -244,3 +244,18 @@ def test_weighted_dice_of_one_kind():
     game = KcdFarkle(dice="Lucky die,Lucky die,Lucky die", cap=CAP)
     turn = ThresholdTurn(game)
     assert turn.value(turn.optimal()) == pytest.approx(solve(game).value(), rel=1e-10)
+
+
+def test_thresholds_by_name():
+    game = KcdFarkle(dice=3, cap=1000)
+    network = explore(game)
+    named = Policy.of(network, game.named_policy("threshold:250,200,400"))
+    assert np.array_equal(named.choice, ThresholdTurn(game).policy((250, 200, 400), network).choice)
+    assert list(game.policy_names()) == ["threshold:T1,T2,T3"]
+    assert game.named_policy("hold-at:20") is None
+    for wrong in ("threshold", "threshold:a,b,c"):
+        with pytest.raises(GameError, match="threshold:250,200"):
+            game.named_policy(wrong)
+    with pytest.raises(GameError, match="write 3 numbers"):
+        game.named_policy("threshold:250,200")
+    assert not KcdFarkle(dice="Odd die, Lucky die", cap=100).policy_names()

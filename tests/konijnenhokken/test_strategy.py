@@ -2,21 +2,17 @@
 
 import csv
 import io
-import json
 
 import pytest
 
 from mdpdice import solve
-from mdpdice.errors import GameError
 from mdpdice.games.konijnenhokken import Field, Konijnenhokken, Rolled, Take
 from mdpdice.games.konijnenhokken.rules import Offer
 from mdpdice.games.konijnenhokken.strategy import (
-    TABLES,
     allocation,
     allocation_text,
     stop_or_roll,
     stop_or_roll_text,
-    table,
 )
 
 
@@ -72,18 +68,17 @@ def test_rows_of_allocation_are_the_policy(small):
 
 def test_export(small):
     game, solution = small
-    for name in TABLES:
-        rows = json.loads(table(game, solution, name, "json"))
-        read = list(csv.DictReader(io.StringIO(table(game, solution, name))))
-        assert [dict(one) for one in read] == [
-            {key: "" if value is None else str(value) for key, value in row.items()} for row in rows
+    found = game.tables(solution)
+    assert [table.name for table in found] == ["stop-or-roll", "allocation"]
+    for table, rows in zip(found, (stop_or_roll(game, solution), allocation(game, solution)), strict=True):
+        assert table.data() == [row._asdict() for row in rows]
+        assert list(csv.DictReader(io.StringIO(table.csv()))) == [
+            {key: "" if value is None else str(value) for key, value in row.items()} for row in table.data()
         ]
-    stops = json.loads(table(game, solution, "stop-or-roll", "json"))
-    assert stops == [row._asdict() for row in stop_or_roll(game, solution)]
-    with pytest.raises(GameError, match="stop-or-roll, allocation"):
-        table(game, solution, "grades")
-    with pytest.raises(GameError, match="csv or json"):
-        table(game, solution, TABLES[0], "xml")
+    assert found[0].text() == stop_or_roll_text(game, solution)
+    # All fields with a choice, not only the first roll of a run.
+    shown = [line for line in found[1].text() if line.startswith("r1=")]
+    assert len(shown) == len({row[:3] for row in allocation(game, solution)})
 
 
 def test_table_for_people(game, solution):
@@ -117,3 +112,4 @@ def test_allocations_of_the_first_roll(small):
 
 def test_no_table_with_a_horizon(game):
     assert game.summary(solve(Konijnenhokken(dice=3), horizon=2)) == []
+    assert game.tables(solve(Konijnenhokken(dice=3), horizon=2)) == []

@@ -7,7 +7,16 @@ import pytest
 
 from mdpdice import Policy, certainly, evaluate, explore, solve
 from mdpdice.errors import GameError
-from mdpdice.games.pig import HoldRace, PigRace, Position, Scores, hold_at, turn_outcomes
+from mdpdice.games.pig import (
+    HoldRace,
+    Piglet,
+    PigRace,
+    PigTurn,
+    Position,
+    Scores,
+    hold_at,
+    turn_outcomes,
+)
 
 
 def test_the_rule():
@@ -77,3 +86,18 @@ def test_parameters():
     for parameters in ({"first": 0}, {"second": -1}, {"goal": 0}):
         with pytest.raises(GameError, match="positive"):
             HoldRace(**parameters)
+
+
+@pytest.mark.parametrize("game", [PigTurn(), PigRace(goal=20), Piglet()])
+def test_the_rule_by_its_name(game):
+    rule = game.named_policy("hold-at:7")
+    network = explore(game)
+    for state in network.states:
+        if network.decides[network.node_of(state)]:
+            assert rule(state) == hold_at(7)(state)
+    assert game.named_policy("hold") is None
+    assert game.named_policy("threshold:7") is None
+    assert list(game.policy_names()) == ["hold-at:N"]
+    for wrong in ("hold-at", "hold-at:", "hold-at:0", "hold-at:-3", "hold-at:x"):
+        with pytest.raises(GameError, match="hold-at:N"):
+            game.named_policy(wrong)

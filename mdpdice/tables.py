@@ -1,0 +1,113 @@
+"""Tables that tell a strategy: rows for a program, and lines for people.
+
+A game gives them in `mdpdice.Game.tables`; ``mdpdice policy`` prints and exports them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import attrs
+
+from mdpdice.errors import GameError
+
+__all__ = ["Table"]
+
+
+def _texts(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(texts)
+
+
+def _rows(rows: Iterable[Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(tuple(row) for row in rows)
+
+
+@attrs.frozen
+class Table:
+    """A table with named columns.
+
+    Parameters
+    ----------
+    name : str
+        What it is asked for by, such as ``stop-or-roll``.
+    title : str
+        What it tells, in a line.
+    columns : sequence of str
+        Names of the columns.
+    rows : iterable of sequences
+        Numbers, texts or None, one for every column.
+    lines : sequence of str
+        The table for people; without any the columns are lined up.
+
+    Raises
+    ------
+    GameError
+        A row has not as many entries as there are columns.
+
+    Examples
+    --------
+    >>> from mdpdice import Table
+    >>> print(Table("hold", "hold from here on", ("dice", "points"), [(1, 250), (2, 200)]).csv(), end="")
+    dice,points
+    1,250
+    2,200
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...] = attrs.field(converter=_texts)
+    rows: tuple[tuple[Any, ...], ...] = attrs.field(converter=_rows)
+    lines: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+
+    def __attrs_post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                msg = f"table {self.name!r} has {len(self.columns)} columns, and the row {row!r} has {len(row)} entries"
+                raise GameError(msg, value=row, limit=len(self.columns))
+
+    def csv(self) -> str:
+        """Comma-separated values, after a line with the names of the columns; None is empty."""
+        written = io.StringIO()
+        writer = csv.writer(written, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(self.rows)
+        return written.getvalue()
+
+    def data(self) -> list[dict[str, Any]]:
+        """The rows as JSON objects."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def json(self) -> str:
+        """A JSON list with one object per row."""
+        return json.dumps(self.data(), indent=1) + "\n"
+
+    def text(self) -> list[str]:
+        """Lines for people."""
+        if self.lines:
+            return list(self.lines)
+        cells = [self.columns, *(tuple(map(_cell, row)) for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        right = [all(_is_number(one) for one in column) for column in zip(*self.rows, strict=True)]
+        return [self.title, *(_aligned(row, widths, right or [False] * len(widths)) for row in cells)]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, int | float)
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    cells = (
+        text.rjust(width) if flush else text.ljust(width)
+        for text, width, flush in zip(row, widths, right, strict=True)
+    )
+    return "  ".join(cells).rstrip()
