@@ -1,0 +1,116 @@
+r"""One turn of School for one combination: the average score that Bob's rule is made of.
+
+The turn is that of `mdpdice.games.school.turn`.  It ends with the score of the roll, twice
+that on the first roll unless the combination is a grade, or with 0 where the combination is
+crossed out; grades cannot be.  Where the roll does not fit a combination that counts for
+nothing, so the best rerolls are those that lead to the best score on average.
+
+The value of a grade is in the scale of the seed's table by default (``grades="positive"``: n for
+every die that shows n), so it is `5n` more than in the game.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import attrs
+
+from mdpdice import Edge, Game, Node, decide, end, go, roll
+from mdpdice.games.school.rules import GRADES_HELP, Grades, Rules, combination_named, grades_validator
+from mdpdice.games.school.turn import (
+    REROLLS,
+    Action,
+    CrossOut,
+    Held,
+    Rolled,
+    Score,
+    multiplier,
+    rerolls,
+    rolled,
+)
+
+__all__ = ["SchoolCombination", "State"]
+
+State: TypeAlias = Held | Rolled
+
+
+@attrs.frozen
+class SchoolCombination(Rules, Game[State, Action]):
+    """One turn of School for one combination, with the best rerolls; the value is its average score.
+
+    Parameters
+    ----------
+    little, big, two_pairs, full
+        See `mdpdice.games.school.rules.Rules`.
+    grades : {"negative", "positive"}
+        Whether a grade takes points for the other dice, or gives points for its own as in the
+        seed's table.
+    combination : str
+        What the turn is for; one of `mdpdice.games.school.rules.COMBINATIONS`.
+
+    Raises
+    ------
+    GameError
+        A parameter is out of its range.
+
+    Examples
+    --------
+    >>> from mdpdice import solve
+    >>> from mdpdice.games.school import SchoolCombination
+    >>> solve(SchoolCombination(combination="trash"), solver="exact").exact()
+    Fraction(545885, 15552)
+    """
+
+    grades: Grades = attrs.field(
+        default="positive", validator=grades_validator, metadata={"help": GRADES_HELP}
+    )
+    combination: str = attrs.field(
+        default="pair",
+        converter=combination_named,
+        metadata={
+            "help": "what the turn is for: grade-1 to grade-6, pair, set, two-pairs, full, care,"
+            " little-straight, big-straight, poker or trash"
+        },
+    )
+
+    def start(self) -> State:
+        """All dice are about to be rolled for the first time."""
+        return Held((), REROLLS)
+
+    def node(self, state: State, /) -> Node[State, Action]:
+        """A roll of the dice that are not held, or what to do with the roll."""
+        if isinstance(state, Held):
+            return roll(rolled(state.dice), lambda dice: go(Rolled(dice, state.rerolls)))
+        options: list[tuple[Action, Edge[State]]] = []
+        points = self.score(self.combination, state.dice)
+        if points is not None:
+            options.append(
+                (Score(self.combination), end(points * multiplier(self.combination, state.rerolls)))
+            )
+        if not self.combination.startswith("grade-"):
+            options.append((CrossOut(self.combination), end()))
+        if state.rerolls:
+            options += [(again, go(Held(held, state.rerolls - 1))) for again, held in rerolls(state.dice)]
+        return decide(options)
+
+    def notes(self) -> list[str]:
+        """Remarks to print with an answer."""
+        if not self.combination.startswith("grade-") or self.grades == "negative":
+            return []
+        less = 5 * int(self.combination[-1])
+        how = "gives points for its own dice; by the rules it takes points for the others"
+        return [f"grades=positive: {self.combination} {how}, which is {less} less"]
+
+    # --- states as text ---------------------------------------------------------
+
+    def show_state(self, state: State) -> str:
+        """Text of a state: ``dice=1,2,3,6,6 rerolls=2``, or ``hold=6,6 rerolls=1``."""
+        from mdpdice.games.school.text import show_turn
+
+        return show_turn(state)
+
+    def read_state(self, text: str) -> State:
+        """State of a text (see `mdpdice.games.school.text`)."""
+        from mdpdice.games.school.text import read_turn
+
+        return read_turn(text)

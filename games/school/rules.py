@@ -1,0 +1,254 @@
+"""Combinations of School and what a roll scores in them.
+
+Five dice are rolled, and some of them twice more.  The 15 combinations are the six grades and
+nine others; a roll scores in a combination, or it does not fit there.
+
+==================  ===============================================================
+``grade-1`` to      minus n for every die that does not show n, so 0 at best; the
+``grade-6``         seed's table of averages counts n for every die that shows n
+                    instead, which is always 5n more (``grades="positive"``)
+``pair``            two equal dice: their sum, of the highest pair
+``set``             three equal dice: their sum
+``two-pairs``       two pairs of different values: the sum of these four dice
+``full``            three equal dice and two others that are equal: the sum of all
+``care``            four equal dice: their sum
+``little-straight`` 1, 2, 3, 4, 5
+``big-straight``    2, 3, 4, 5, 6
+``poker``           five equal dice: their sum
+``trash``           any roll: the sum of all
+==================  ===============================================================
+
+Every roll fits every grade.  A combination other than a grade counts double when it is scored on
+the first roll of a turn; that is a matter of the turn (`mdpdice.games.school.turn`).
+
+Public descriptions differ in four points, which are the parameters of `Rules`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+import attrs
+
+from mdpdice.errors import GameError
+
+__all__ = [
+    "COMBINATIONS",
+    "DICE",
+    "FACES",
+    "GRADES",
+    "OTHERS",
+    "Rules",
+    "combination_named",
+    "combinations_named",
+]
+
+DICE: Final = 5
+FACES: Final = (1, 2, 3, 4, 5, 6)
+GRADES: Final = tuple(f"grade-{face}" for face in FACES)
+OTHERS: Final = (
+    *("pair", "set", "two-pairs", "full", "care"),
+    *("little-straight", "big-straight", "poker", "trash"),
+)
+COMBINATIONS: Final = (*GRADES, *OTHERS)
+"""All combinations, in the order of the seed's program, which decides between equal ones."""
+
+LITTLE: Final = (1, 2, 3, 4, 5)
+BIG: Final = (2, 3, 4, 5, 6)
+
+
+def combination_named(text: str) -> str:
+    """Return the combination of a name, written with or without hyphens, spaces and capitals.
+
+    Raises
+    ------
+    GameError
+        There is no such combination.
+
+    Examples
+    --------
+    >>> from mdpdice.games.school.rules import combination_named
+    >>> combination_named("LittleStraight"), combination_named("Grade 4")
+    ('little-straight', 'grade-4')
+    """
+    found = _NAMES.get(_plain(text)) if isinstance(text, str) else None
+    if found is None:
+        msg = f"{text!r} is no combination; choose one of {', '.join(COMBINATIONS)}"
+        raise GameError(msg, value=text)
+    return found
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s_-]", "", text).casefold()
+
+
+_NAMES: Final = {_plain(name): name for name in COMBINATIONS}
+
+
+def combinations_named(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the combinations of some names, each once, in the order of `COMBINATIONS`.
+
+    Raises
+    ------
+    GameError
+        A name is no combination, or is there twice.
+    """
+    given = [combination_named(name) for name in names]
+    if twice := [name for name, times in Counter(given).items() if times > 1]:
+        msg = f"{twice[0]} is named twice"
+        raise GameError(msg, value=given)
+    return tuple(name for name in COMBINATIONS if name in given)
+
+
+# --- the parameters -------------------------------------------------------------------------------
+
+
+def _one_of(*choices: str) -> Callable[[Any, attrs.Attribute[str], str], None]:
+    def check(_: Any, attribute: attrs.Attribute[str], value: str) -> None:
+        if value not in choices:
+            msg = f"{attribute.name}={value!r}: choose one of {', '.join(choices)}"
+            raise GameError(msg, value=value)
+
+    return check
+
+
+def _points(value: int | str) -> int:
+    if isinstance(value, str) and re.fullmatch(r"\s*-?[0-9]+\s*", value):
+        value = int(value)
+    if not isinstance(value, int):
+        msg = f"{value!r}: a straight scores a whole number of points"
+        raise GameError(msg, value=value)
+    return value
+
+
+TwoPairs: TypeAlias = Literal["exactly-four", "four-or-five", "strict"]
+Full: TypeAlias = Literal["with-five", "strict"]
+Grades: TypeAlias = Literal["negative", "positive"]
+grades_validator: Final = _one_of("negative", "positive")
+GRADES_HELP: Final = (
+    "negative: grade n takes n for every die that does not show n; positive: it gives n for every die that"
+    " does, always 5n more"
+)
+
+
+@attrs.frozen
+class Rules:
+    """What rolls score, by one of the public descriptions.
+
+    Parameters
+    ----------
+    little, big : int
+        Points of the straights: 15 and 20 in the seed's program, 20 and 30 in an older table of it.
+    two_pairs : {"exactly-four", "four-or-five", "strict"}
+        Whether equal dice are two pairs as well: four of them but not five, as in the seed's
+        program; four or five; or never.
+    full : {"with-five", "strict"}
+        Whether five equal dice are a full, as in the seed's program.
+    grades : {"negative", "positive"}
+        Whether a grade takes points for the other dice, or gives points for its own.
+
+    Raises
+    ------
+    GameError
+        A parameter is none of these.
+
+    Examples
+    --------
+    >>> from mdpdice.games.school.rules import Rules
+    >>> rules = Rules()
+    >>> rules.score("pair", (1, 2, 3, 5, 5)), rules.score("full", (1, 2, 3, 5, 5))
+    (10, None)
+    >>> rules.score("grade-6", (1, 2, 6, 6, 6))
+    -12
+    """
+
+    little: int = attrs.field(
+        default=15, converter=_points, metadata={"help": "points of the little straight"}
+    )
+    big: int = attrs.field(default=20, converter=_points, metadata={"help": "points of the big straight"})
+    two_pairs: TwoPairs = attrs.field(
+        default="exactly-four",
+        validator=_one_of("exactly-four", "four-or-five", "strict"),
+        metadata={
+            "help": "equal dice that are two pairs too: four of them but not five, four or five, or none (strict)"
+        },
+    )
+    full: Full = attrs.field(
+        default="with-five",
+        validator=_one_of("with-five", "strict"),
+        metadata={"help": "whether five equal dice are a full, or only three and two (strict)"},
+    )
+    grades: Grades = attrs.field(
+        default="negative", validator=grades_validator, metadata={"help": GRADES_HELP}
+    )
+
+    def score(self, combination: str, dice: Sequence[int]) -> int | None:
+        """Return what five dice score in a combination after a reroll, or None if they do not fit.
+
+        Raises
+        ------
+        GameError
+            There is no such combination, or these are not five dice.
+        """
+        return _score(self, combination_named(combination), checked_roll(dice))
+
+
+def checked_roll(dice: Iterable[int]) -> tuple[int, ...]:
+    """Return five dice in ascending order.
+
+    Raises
+    ------
+    GameError
+        They are not five faces of 1 to 6.
+    """
+    roll = tuple(sorted(dice))
+    if len(roll) != DICE or not all(face in FACES for face in roll):
+        msg = f"{roll}: a roll is {DICE} dice that show 1 to {FACES[-1]}"
+        raise GameError(msg, value=roll)
+    return roll
+
+
+@functools.cache
+def _score(rules: Rules, combination: str, roll: tuple[int, ...]) -> int | None:
+    shown = Counter(roll)
+
+    def equal(number: int) -> int | None:
+        """Score of `number` equal dice."""
+        values = [face for face, count in shown.items() if count >= number]
+        return number * max(values) if values else None
+
+    match combination:
+        case "pair":
+            return equal(2)
+        case "set":
+            return equal(3)
+        case "care":
+            return equal(4)
+        case "poker":
+            return equal(5)
+        case "two-pairs":
+            return _two_pairs(rules, shown)
+        case "full":
+            fits = sorted(shown.values()) == [2, 3] or (rules.full == "with-five" and len(shown) == 1)
+            return sum(roll) if fits else None
+        case "little-straight":
+            return rules.little if roll == LITTLE else None
+        case "big-straight":
+            return rules.big if roll == BIG else None
+        case "trash":
+            return sum(roll)
+    face = GRADES.index(combination) + 1
+    return face * (shown[face] - (0 if rules.grades == "positive" else DICE))
+
+
+def _two_pairs(rules: Rules, shown: Counter[int]) -> int | None:
+    pairs = [face for face, count in shown.items() if count >= 2]
+    if len(pairs) == 2:
+        return 2 * sum(pairs)
+    alone = [face for face, count in shown.items() if count >= 4]
+    most = {"exactly-four": 4, "four-or-five": 5, "strict": 0}[rules.two_pairs]
+    return 4 * alone[0] if alone and shown[alone[0]] <= most else None

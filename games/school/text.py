@@ -1,0 +1,116 @@
+"""States of School as text, for the command line.
+
+==========================================  ==============================================
+``dice=1,2,3,6,6 rerolls=2``                this lies on the table, with two rerolls left
+``hold=6,6 rerolls=1``                      the sixes stay, three dice are rolled; one
+                                            reroll will be left
+``hold=- rerolls=2``                        all five dice are rolled: a turn begins
+==========================================  ==============================================
+
+A state of the whole game names the open combinations before that: ``open=grade-6,pair,trash``, or
+``open=all``; at the end of the game none is open, ``open=-``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from mdpdice.errors import GameError, UnknownStateError
+from mdpdice.games.school.rules import COMBINATIONS, DICE, FACES, combinations_named
+from mdpdice.games.school.turn import REROLLS, Held, Rolled
+
+__all__ = ["read_open", "read_turn", "show_open", "show_turn", "split_open"]
+
+_FORM = "dice=1,2,3,6,6 rerolls=2, or hold=6,6 rerolls=1 while dice are rolled"
+_FIELD = re.compile(r"(dice|hold|rerolls)\s*=\s*(.*?)\s*(?=(?:dice|hold|rerolls)\s*=|$)")
+_OPEN = re.compile(r"open\s*=\s*(.*?)\s*(?=(?:dice|hold|rerolls)\s*=|$)")
+
+
+def show_turn(state: Held | Rolled) -> str:
+    """Return the text of a state of a turn."""
+    shown = ",".join(map(str, state.dice)) or "-"
+    return f"{'dice' if isinstance(state, Rolled) else 'hold'}={shown} rerolls={state.rerolls}"
+
+
+def read_turn(text: str) -> Held | Rolled:
+    """Return the state of a text.
+
+    Raises
+    ------
+    UnknownStateError
+        The text has another form, or there is no such roll.
+    """
+    fields = _FIELD.findall(text)
+    values = dict(fields)
+    if (
+        _FIELD.sub("", text).strip()
+        or len(values) < len(fields)
+        or "rerolls" not in values
+        or ("dice" in values) == ("hold" in values)
+    ):
+        raise _error(f"{text!r} is not a state; write {_FORM}", text)
+    rerolls = values["rerolls"]
+    if rerolls not in map(str, range(REROLLS + 1)):
+        raise _error(f"rerolls={rerolls}: 0 to {REROLLS} rerolls are left", text)
+    name, listed = ("dice", values["dice"]) if "dice" in values else ("hold", values["hold"])
+    if not re.fullmatch(r"-?|\d+(\s*,?\s*\d+)*", listed):
+        raise _error(f"{name}={listed}: write faces with commas, or - for no dice", text)
+    dice = tuple(sorted(map(int, re.findall(r"\d", listed))))
+    if not all(face in FACES for face in dice):
+        raise _error(f"{name}={listed}: dice show 1 to {FACES[-1]}", text)
+    if name == "hold":
+        if len(dice) >= DICE or (dice and int(rerolls) == REROLLS):
+            few = (
+                "none is held before the first roll" if len(dice) < DICE else "one of them is rolled at least"
+            )
+            raise _error(f"{text!r}: {len(dice)} dice are held, but {few}", text)
+        return Held(dice, int(rerolls))
+    if len(dice) != DICE:
+        raise _error(f"dice={listed}: {len(dice)} dice; there are {DICE}", text)
+    return Rolled(dice, int(rerolls))
+
+
+# --- the whole game -------------------------------------------------------------------------------
+
+
+def split_open(text: str) -> tuple[str, str]:
+    """Return the value of ``open=`` and the rest of a text.
+
+    Raises
+    ------
+    UnknownStateError
+        The text does not say once which combinations are open.
+    """
+    found = _OPEN.findall(text)
+    if len(found) != 1:
+        raise _error(
+            f"{text!r} is not a state; write open=grade-6,pair,trash (or open=all), then {_FORM}", text
+        )
+    return found[0], _OPEN.sub("", text).strip()
+
+
+def show_open(names: tuple[str, ...]) -> str:
+    """Return the text of a set of open combinations."""
+    return "open=" + ("all" if names == COMBINATIONS else ",".join(names) or "-")
+
+
+def read_open(listed: str) -> tuple[str, ...]:
+    """Return the combinations of a list, in order.
+
+    Raises
+    ------
+    UnknownStateError
+        A name is no combination, or is there twice.
+    """
+    if listed == "all":
+        return COMBINATIONS
+    if listed in ("", "-"):
+        return ()
+    try:
+        return combinations_named(re.split(r"\s*,\s*", listed))
+    except GameError as error:
+        raise _error(error.message, listed) from error
+
+
+def _error(message: str, text: str) -> UnknownStateError:
+    return UnknownStateError(message, value=text)

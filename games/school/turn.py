@@ -1,0 +1,206 @@
+r"""One turn of School: three rolls at most, whatever the turn is for.
+
+`Rolled` is a roll with some rerolls left, `Held` are the dice that stay while the others are
+rolled again.  With :math:`e(r)` for the best way to end the turn with the roll `r`, and
+:math:`P(h \to r)` for the chance that the held dice `h` become `r`,
+
+.. math::
+
+   V_0(r) = e_0(r), \qquad
+   V_k(r) = \max\bigl(e_k(r), \; \max_{h \subsetneq r} \sum_{r'} P(h \to r') \, V_{k-1}(r')\bigr),
+
+where :math:`e_2` differs from the others, because a combination other than a grade counts
+double on the first roll.  The order of the dice does not matter: there are 252 rolls, and 210
+ways to hold fewer than five dice.
+
+The games of this package declare their turns with `rolled` and `rerolls`.  `Tables` has the same
+turn as arrays, for what has to be computed for many sets of open combinations at a time.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from mdpdice import Dist, d6, pool
+from mdpdice.games.school.rules import DICE, FACES
+
+__all__ = [
+    "HELD",
+    "REROLLS",
+    "ROLLS",
+    "Action",
+    "CrossOut",
+    "Dice",
+    "Held",
+    "Reroll",
+    "Rolled",
+    "Score",
+    "Tables",
+    "multiplier",
+    "rerolls",
+    "rolled",
+    "tables",
+]
+
+Dice: TypeAlias = tuple[int, ...]
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+REROLLS: Final = 2
+ROLLS: Final[tuple[Dice, ...]] = tuple(itertools.combinations_with_replacement(FACES, DICE))
+HELD: Final[tuple[Dice, ...]] = tuple(
+    itertools.chain.from_iterable(
+        itertools.combinations_with_replacement(FACES, number) for number in range(DICE)
+    )
+)
+
+
+@attrs.frozen
+class Rolled:
+    """A roll lies on the table.
+
+    Parameters
+    ----------
+    dice : tuple of int
+        The five dice, in ascending order.
+    rerolls : int
+        Rerolls left; 2 on the first roll of a turn.
+    """
+
+    dice: Dice
+    rerolls: int
+
+
+@attrs.frozen
+class Held:
+    """Some dice are about to be rolled again.
+
+    Parameters
+    ----------
+    dice : tuple of int
+        The dice that stay.
+    rerolls : int
+        Rerolls left after this one.
+    """
+
+    dice: Dice
+    rerolls: int
+
+
+@attrs.frozen
+class Score:
+    """Score a combination, and end the turn."""
+
+    combination: str
+
+
+@attrs.frozen
+class CrossOut:
+    """Give a combination up for 0 points, and end the turn."""
+
+    combination: str
+
+
+@attrs.frozen
+class Reroll:
+    """Roll some dice again.
+
+    Parameters
+    ----------
+    dice : tuple of int
+        What the dice to be rolled show, in ascending order.
+    """
+
+    dice: Dice
+
+
+Action: TypeAlias = Score | CrossOut | Reroll
+
+
+def multiplier(combination: str, rerolls_left: int) -> int:
+    """How often the score of a combination counts: twice on the first roll, unless it is a grade."""
+    return 1 if combination.startswith("grade-") or rerolls_left < REROLLS else 2
+
+
+@functools.cache
+def rolled(held: Dice) -> Dist[Dice]:
+    """Return the distribution of the roll, in ascending order, when all dice but the held ones are rolled."""
+    return pool([d6] * (DICE - len(held)), faces=FACES).map(functools.partial(_with, held))
+
+
+def _with(held: Dice, shown: Sequence[int]) -> Dice:
+    fresh = (face for face, count in zip(FACES, shown, strict=True) for _ in range(count))
+    return tuple(sorted([*held, *fresh]))
+
+
+@functools.cache
+def rerolls(dice: Dice) -> tuple[tuple[Reroll, Dice], ...]:
+    """Return all ways to roll some dice again, with the dice that stay.
+
+    In the order of the seed's program: fewer dice first, then lower ones.
+    """
+    found: dict[Dice, Dice] = {}
+    for number in range(1, DICE + 1):
+        for chosen in itertools.combinations(dice, number):
+            if chosen not in found:
+                found[chosen] = tuple(sorted((Counter(dice) - Counter(chosen)).elements()))
+    return tuple((Reroll(chosen), kept) for chosen, kept in found.items())
+
+
+# --- as arrays ------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False)
+class Tables:
+    """The turn as arrays.  Rolls are numbered as in `ROLLS`, held dice as in `HELD`.
+
+    Parameters
+    ----------
+    first : ndarray of int64, shape (252,)
+        Of how many of the 7776 equally likely first rolls each is.
+    becomes : ndarray of int64, shape (210, 252)
+        The same for the roll after each way to hold dice: every row sums to 7776.
+    row : ndarray of int64, shape (253,)
+        Where the rerolls of each roll begin in `holds`.
+    holds : ndarray of int64, shape (4116,)
+        The held dice of every reroll, in the order of `rerolls`.
+    total : int
+        The 7776 rolls of five dice.
+    """
+
+    first: Ints
+    becomes: Ints
+    row: Ints
+    holds: Ints
+    total: int = len(FACES) ** DICE
+
+    def best(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Largest of the values of the rerolls for every roll: shape (4116, ...) gives (252, ...)."""
+        found: npt.NDArray[Any] = np.maximum.reduceat(values, self.row[:-1], axis=0)
+        return found
+
+
+@functools.cache
+def tables() -> Tables:
+    """Return the turn as arrays."""
+    place = {dice: at for at, dice in enumerate(ROLLS)}
+    held_place = {dice: at for at, dice in enumerate(HELD)}
+    becomes = np.zeros((len(HELD), len(ROLLS)), dtype=np.int64)
+    for at, held in enumerate(HELD):
+        dist = rolled(held)
+        for roll, weight in dist.items():
+            becomes[at, place[roll]] = weight * (len(FACES) ** DICE // dist.total)
+    options = [rerolls(roll) for roll in ROLLS]
+    return Tables(
+        first=becomes[held_place[()]],
+        becomes=becomes,
+        row=np.cumsum([0, *map(len, options)]),
+        holds=np.array([held_place[held] for each in options for _, held in each]),
+    )
