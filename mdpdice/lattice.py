@@ -27,7 +27,7 @@ import math
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import attrs
 import numpy as np
@@ -184,19 +184,6 @@ class Lattice:
         """Values of the counters at one point."""
         return {name: int(value) for name, value in self.values(np.array(point)).items()}
 
-    def point_of(self, counters: dict[str, int]) -> int:
-        """Point where the counters have some values.
-
-        Raises
-        ------
-        ValueError
-            A value is not on its axis.
-        """
-        return sum(
-            axis.values.index(counters[axis.name]) * stride
-            for axis, stride in zip(self.axes, self.strides, strict=True)
-        )
-
     def targets(self, update: int, points: Ints) -> Ints:
         """Points after an update.
 
@@ -210,8 +197,7 @@ class Lattice:
         -------
         ndarray of int64
             `FORBIDDEN` (-1) where the option is not there, `OUTSIDE` (-2) where
-            the update is an error.  Values that a clipped counter cannot take
-            because they are not numbers of its range are errors, too.
+            the update is an error.
         """
         points = np.asarray(points, dtype=np.int64)
         result = points.copy()
@@ -223,52 +209,54 @@ class Lattice:
         outside = np.zeros(points.shape, dtype=bool)
         for one in self.updates[update]:
             at = by_name[one.name]
-            axis, stride = self.axes[at], self.strides[at]
-            position, lost = _positions(one.value.evaluate(values), axis, points.shape)
+            stride = self.strides[at]
+            wanted, defined = one.value.evaluate_where_defined(values)
+            position = self.axes[at].positions(wanted)
+            forbidden |= defined & (position == FORBIDDEN)
+            outside |= ~defined | (position == OUTSIDE)
             result += (position - points // stride % self.shape[at]) * stride
-            if axis.outside == "forbid":
-                forbidden |= lost
-            else:
-                outside |= lost
         result[forbidden] = FORBIDDEN
         result[outside] = OUTSIDE
         return result
 
     def guard_at(self, guard: int, points: Ints) -> Bools:
-        """Whether a guard holds at some points; -1 always does."""
+        """Whether a guard holds at some points; -1 always does.
+
+        Where it asks a `table` for an entry that there is not, it does not hold; `guard_defined_at` tells.
+        """
         points = np.asarray(points, dtype=np.int64)
         if guard < 0:
             return np.ones(points.shape, dtype=bool)
-        found = self.guards[guard].evaluate(self.values(points))
-        return np.broadcast_to(np.asarray(found, dtype=bool), points.shape)
+        found, defined = self.guards[guard].evaluate_where_defined(self.values(points))
+        return cast("Bools", found & defined)
+
+    def guard_defined_at(self, guard: int, points: Ints) -> Bools:
+        """Whether a guard can be told at some points: play must not come to others."""
+        points = np.asarray(points, dtype=np.int64)
+        if guard < 0:
+            return np.ones(points.shape, dtype=bool)
+        return cast("Bools", self.guards[guard].evaluate_where_defined(self.values(points))[1])
 
     def reward_at(self, reward: int, points: Ints) -> Floats:
-        """A reward or payoff at some points, as the nearest floats of what numpy computes; -1 is 0."""
+        """A reward or payoff at some points, the nearest floats; -1 is 0.
+
+        NaN where it asks a `table` for an entry that there is not.
+        """
         points = np.asarray(points, dtype=np.int64)
         if reward < 0:
             return np.zeros(points.shape)
-        found = self.rewards[reward].evaluate(self.values(points))
-        return np.broadcast_to(np.asarray(found, dtype=np.float64), points.shape)
+        found, defined = self.rewards[reward].evaluate_where_defined(self.values(points))
+        return np.where(defined, found, np.nan)
 
     def exact_reward_at(self, reward: int, point: int) -> int | float | Fraction:
-        """A reward or payoff at one point, as Python's own numbers give it."""
+        """A reward or payoff at one point, in Python's own numbers.
+
+        Raises
+        ------
+        GameError
+            It asks a `table` for an entry that there is not.
+        """
         if reward < 0:
             return 0
         found: int | float | Fraction = self.rewards[reward].evaluate(self.counters(point))
         return found
-
-
-def _positions(wanted: Any, axis: Axis, shape: tuple[int, ...]) -> tuple[Ints, Bools]:
-    """Positions on an axis of the values that are wanted, and which of these are not on it."""
-    wanted = np.broadcast_to(np.asarray(wanted), shape)
-    span = axis.values
-    if axis.outside == "clip":
-        low, high = min(span[0], span[-1]), max(span[0], span[-1])
-        wanted = np.clip(wanted, low, high)
-    offset = (
-        (wanted - span.start) / span.step if wanted.dtype.kind == "f" else (wanted - span.start) // span.step
-    )
-    position = np.where(np.isfinite(offset), offset, -1).astype(np.int64)
-    lost = (position < 0) | (position >= len(span))
-    lost |= span.start + span.step * position != wanted
-    return np.where(lost, 0, position), lost
