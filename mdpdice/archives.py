@@ -74,13 +74,7 @@ def _hash(file: IO[bytes], length: int) -> bytes:
 @contextlib.contextmanager
 def _replaced(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to that takes the place of `path` when all of it is on the disk."""
-    for attempt in itertools.count():
-        temporary = path.with_name(f".{path.name}.{os.getpid()}-{attempt}.tmp")
-        try:
-            file = temporary.open("x+b")
-            break
-        except FileExistsError:  # of another thread, or of a process that died
-            continue
+    temporary, file = _fresh(path)
     try:
         with file:
             yield file
@@ -97,6 +91,17 @@ def _replaced(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _fresh(path: Path) -> tuple[Path, IO[bytes]]:
+    """A new file beside `path`."""
+    attempts = itertools.count()
+    while True:
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(attempts)}.tmp")
+        try:
+            return temporary, temporary.open("x+b")
+        except FileExistsError:  # of another thread, or of a process that died
+            continue
 
 
 # --- reading -----------------------------------------------------------------

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
 import attrs
 import numpy as np
@@ -162,10 +162,12 @@ class Candidate:
     details: Mapping[str, Any] = attrs.field(factory=dict)
 
 
+Solve = TypeVar("Solve", bound=Callable[..., "Candidate"])
+
 _called: ContextVar[set[str] | None] = ContextVar("mdpdice_called", default=None)
 
 
-def traced(solve: Callable[[Any, Network, Run], Candidate]) -> Callable[[Any, Network, Run], Candidate]:
+def traced(solve: Solve) -> Solve:
     """Decorate the `solve` of a back-end so that a cross-check can tell who calls whom.
 
     A back-end that asks another one for its answer is no second opinion.
@@ -178,7 +180,7 @@ def traced(solve: Callable[[Any, Network, Run], Candidate]) -> Callable[[Any, Ne
             calls.add(self.name)
         return solve(self, problem, run)
 
-    return recorded
+    return cast(Solve, recorded)
 
 
 @contextmanager

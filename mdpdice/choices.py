@@ -296,12 +296,13 @@ def _number(value: Any) -> Any:
 def _finite(value: Any, what: str, where: dict[str, Any]) -> Any:
     try:
         number = _number(value)
+    except GameError as error:
+        raise error.at(where["state"], where.get("action")) from error.__cause__
+    try:
         finite = math.isfinite(number)
     except OverflowError as error:
         msg = f"a {what} is larger than every float (1.8e308); count in a larger unit"
         raise RewardNotFiniteError(msg, value=number, **where) from error
-    except GameError as error:
-        raise error.at(where["state"], where.get("action")) from error.__cause__
     if not finite:
         msg = f"{what} {number!r} is not finite; infinite values are found by the solver, not declared"
         raise RewardNotFiniteError(msg, value=number, **where)

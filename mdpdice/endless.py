@@ -122,7 +122,7 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
     edges = edges[np.argsort(number[source[edges]], kind="stable")]
     staying = n_outside + np.arange(count if stay else 0)
     new_source = np.concatenate((number[source[edges]], staying))
-    old_edge = np.concatenate((edges, np.full(len(staying), -1)))
+    old_edge: Ints = np.concatenate((edges, np.full(len(staying), -1)))
     order = np.argsort(new_source, kind="stable")
     old_edge = old_edge[order]
     real = old_edge >= 0
@@ -134,7 +134,7 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
     decides = kind == Kind.MAX
     position = np.cumsum(network.decides[source]) - 1
     actions = [
-        network.actions[position[edge]] if edge >= 0 else "stay"
+        network.actions[int(position[edge])] if edge >= 0 else "stay"
         for edge, at in zip(old_edge.tolist(), new_source[order].tolist(), strict=True)
         if decides[at]
     ]

@@ -5,6 +5,7 @@ States that Python calls equal although they are not are told apart here.
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 import operator
@@ -67,21 +68,21 @@ def same_types(known: Any, state: Any) -> bool:
 _GETTERS: dict[type, Getter] = {}
 
 
+def _attributes(names: tuple[str, ...], value: Any) -> tuple[Any, ...]:
+    return tuple(getattr(value, name) for name in names)
+
+
 def _make_getter(kind: type) -> Getter:
     """A function that gives the parts of a value that take part in its equality."""
-    getter: Getter
     names: list[str] | None = None
     if attrs.has(kind):
         names = [field.name for field in attrs.fields(kind) if field.eq]
     elif hasattr(kind, "__dataclass_fields__"):
         names = [field.name for field in kind.__dataclass_fields__.values() if field.compare]
     if names is not None and len(names) > 1:
-        getter = operator.attrgetter(*names)
+        getter: Getter = operator.attrgetter(*names)
     elif names is not None:
-
-        def getter(value: Any) -> tuple[Any, ...]:
-            return tuple(getattr(value, name) for name in names)
-
+        getter = functools.partial(_attributes, tuple(names))
     elif issubclass(kind, tuple | frozenset):
         getter = _as_tuple if issubclass(kind, tuple) else _as_set
     else:

@@ -16,7 +16,7 @@ import types
 import typing
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -50,8 +50,9 @@ def encode(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         return {name: {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}}
     if isinstance(value, tuple):
-        if hasattr(value, "_fields"):
-            return {name: {field: encode(item) for field, item in zip(value._fields, value, strict=True)}}
+        fields: tuple[str, ...] | None = getattr(value, "_fields", None)
+        if fields is not None:  # a NamedTuple
+            return {name: {field: encode(item) for field, item in zip(fields, value, strict=True)}}
         return [encode(item) for item in value]
     if isinstance(value, frozenset):
         return {name: sorted((encode(item) for item in value), key=json.dumps)}
@@ -121,7 +122,8 @@ def decode(data: Any, classes: Mapping[str, type]) -> Any:
             if cls is not None and issubclass(cls, enum.Enum):
                 return cls[body]
             if cls is not None:
-                return cls(**{field: decode(item, classes) for field, item in body.items()})
+                fields = cast("dict[str, Any]", body)
+                return cls(**{field: decode(item, classes) for field, item in fields.items()})
         except UnknownStateError:
             raise
         except Exception as error:
@@ -150,12 +152,13 @@ def named_classes(owner: type) -> dict[str, type]:
             todo.extend(typing.get_args(base))
     found: dict[str, type] = {}
     seen: list[Any] = []
+    alias: Any = getattr(typing, "TypeAliasType", None)  # "type X = ...", from Python 3.12 on
     while todo:
         item = todo.pop()
         if item in seen:
             continue
         seen.append(item)
-        if isinstance(item, typing.TypeAliasType) if hasattr(typing, "TypeAliasType") else False:
+        if alias is not None and isinstance(item, alias):
             todo.append(item.__value__)
         elif isinstance(item, types.GenericAlias | types.UnionType) or typing.get_origin(item) is not None:
             todo.extend(typing.get_args(item))

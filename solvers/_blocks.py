@@ -193,7 +193,7 @@ def reduce_block(view: View, nodes: Ints) -> Block:
         shape = (len(members), expand.shape[0])
         mix: Matrix = csr_array((coef[mine], (row, position[target[mine]])), shape=shape)
         position[members] = expand.shape[0] + np.arange(len(members))
-        base = np.concatenate((base, mean[members] + mix @ base))
+        base = np.concatenate((base, mean[members] + np.asarray(mix @ base, dtype=np.float64)))
         expand = vstack((expand, mix @ expand), format="csr")
 
     options = _options(view, nodes, decides, (source, edge, target, coef, gain), position, expand, base)
@@ -203,7 +203,7 @@ def reduce_block(view: View, nodes: Ints) -> Block:
     shape = (len(variables), expand.shape[0])
     mix = csr_array((coef[mine], (position[source[mine]], position[target[mine]])), shape=shape)
     equal: Matrix = (eye_array(len(variables), format="csr") - mix @ expand)[lasting]
-    equal_gain = mean[variables[lasting]] + (mix @ base)[lasting]
+    equal_gain = mean[variables[lasting]] + np.asarray(mix @ base, dtype=np.float64)[lasting]
     count = len(variables)
     return Block(
         variables=nodes[variables],

@@ -372,14 +372,15 @@ class _Search:
 
     def require_value(self) -> Bools:
         """Replace what loses without end, or tell that it cannot be avoided; return where plays rest for 0."""
+        rests, sign = self.lasting()
         for _ in range(ROUNDS):
-            rests, sign = self.lasting()
             if (sign > 0).any():
                 self.flee(self.is_min, sign > 0)
             elif (sign < 0).any():
                 self.flee(self.is_max, sign < 0)
             else:
                 return rests
+            rests, sign = self.lasting()
         raise _InfiniteError(int(np.argmax(sign != 0)))
 
     def take_back(self, wish: Ints, before: Ints, deciders: Bools) -> Ints:

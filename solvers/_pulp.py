@@ -195,7 +195,7 @@ def solve(
                 if not stopped.is_set():
                     raise
         return Answer(Outcome.STOPPED, np.full(len(variables), np.nan), None)
-    iterations = 0
+    iterations, answer = 0, Answer(Outcome.STOPPED, np.full(len(variables), np.nan), None)
     for method, tolerance in _HIGHS_TRIALS if interior else _HIGHS_TRIALS[1:]:
         left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - before))
         answer = _run(pulp, problem, variables, rows, _highs(pulp, method, tolerance, left, watch))

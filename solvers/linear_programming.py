@@ -467,7 +467,7 @@ def _occupation(view: View, solved: list[tuple[Block, Ints]]) -> Floats:
         on = csr_array((view.coef[edge[more]], (into[more], view.local[source[more]])), shape=shape)
         flow = visits[rest]
         while flow.any():  # at most as often as eliminated chance nodes are nested
-            flow = on @ flow
+            flow = np.asarray(on @ flow)
             visits[rest] += flow
         uses[edge] = problem.weight[edge] * visits[source]
         leaves = into < 0

@@ -294,12 +294,13 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
     blocks.resume(problem)
     play = blocks.longest_play(operator, w, moves, partial)
     if play is None:
-        settled = blocks.settle(operator, value, policy, (1e-4 * run.tolerance,) * 2, partial, max_sweeps)
+        fine = 1e-4 * run.tolerance
+        settled = blocks.settle(operator, value, policy, (fine, fine), partial, max_sweeps)
         return _judged(partial(), run, settled=settled and not blocks.gave_up)
     if not blocks.halfway:
         blocks.aim = run.tolerance * play[1] / (4 * max(1.0, float(play[0].max())))
     while True:
-        settled = blocks.settle(operator, value, policy, (blocks.aim,) * 2, partial, max_sweeps)
+        settled = blocks.settle(operator, value, policy, (blocks.aim, blocks.aim), partial, max_sweeps)
         candidate, rounding = propose()
         width = _width(candidate)
         # Below 1e-17 only rounding moves the values.

@@ -169,12 +169,11 @@ def end_components(indptr: Ints, dst: Ints, chance: Bools, keep: Bools | None = 
     entering = kernels.reverse(indptr, dst)
     gone = np.zeros(len(indptr) - 1, dtype=np.bool_)
     inside = mask.copy()
-    again = True
-    while again:
+    while True:
         label = strong_components(indptr, dst, inside)
-        again = kernels.end_components(
-            indptr, dst, source, *entering, chance, _read(label, np.int64), gone, inside
-        )
+        args = (chance, _read(label, np.int64), gone, inside)
+        if not kernels.end_components(indptr, dst, source, *entering, *args):
+            break
     number = np.full(len(indptr) - 1, -1, dtype=np.int64)
     stay = np.flatnonzero(~gone)
     _, first, back = np.unique(label[stay], return_index=True, return_inverse=True)

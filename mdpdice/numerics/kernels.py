@@ -47,6 +47,7 @@ Floats: TypeAlias = NDArray[Any]  # float64
 Ints: TypeAlias = NDArray[Any]  # int64, or uint64 in the loops over edges
 Bools: TypeAlias = NDArray[Any]  # bool
 Kinds: TypeAlias = NDArray[Any]  # uint8
+Number: TypeAlias = Any  # a scalar that a kernel took out of an array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -299,11 +300,18 @@ def end_components(
 
 @njit
 def choose(
-    kind: int, gain: Floats, coef: Floats, dst: Ints, first: int, last: int, value: Floats, incumbent: int
-) -> tuple[Any, float]:
+    kind: Number,
+    gain: Floats,
+    coef: Floats,
+    dst: Ints,
+    first: Number,
+    last: Number,
+    value: Floats,
+    incumbent: Number,
+) -> tuple[Number, Number]:
     """Best edge of a decision and its worth; a tie leaves the incumbent (-1: none, then the first)."""
     one = np.uint64(1)
-    best: Any = first
+    best = first
     top = gain[first] + coef[first] * value[dst[first]]
     if kind == MAX:
         for e in range(first + one, last):
@@ -370,7 +378,7 @@ def measure(
     source: Floats,
     value: Floats,
     policy: Ints,
-) -> tuple[float, float, float]:
+) -> tuple[Number, Number, Number]:
     """How far `value` is from the backup of `source`, rounding included; sets the greedy `policy`.
 
     Returns the largest ``T v - v + rho``, the smallest ``T v - v - rho`` and the largest ``rho``, where
@@ -409,7 +417,7 @@ def measure(
 
 @njit
 def extrapolate(
-    nodes: Ints, value: Floats, anchor: Floats, drift: Floats, move: float, at: Ints, number: Floats
+    nodes: Ints, value: Floats, anchor: Floats, drift: Floats, move: Number, at: Ints, number: Floats
 ) -> None:
     """The jumps of `settle`, after a sweep of `nodes` whose longest move was `move`."""
     if at[7] == 1:
@@ -501,7 +509,7 @@ def settle(
         In and out: values at the start of the window, moves of the window before.
     """
     one = np.uint64(1)
-    spent: Any = 0
+    spent: Number = 0
     while at[0] < len(cyclic) and spent < budget:
         c = at[0]
         begin, end = ptr[c], ptr[c + 1]

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.numerics.kernels import njit
+from mdpdice.numerics.kernels import Number, njit
 
 __all__ = ["PRIME", "factorise", "substitute"]
 
@@ -22,7 +22,7 @@ PRIME = 2**50 - 27
 
 
 @njit
-def product(a: int, b: int) -> int:
+def product(a: Number, b: Number) -> Number:
     """``a * b`` modulo `PRIME`."""
     quotient = np.int64(np.float64(a) * np.float64(b) / np.float64(PRIME))
     rest = a * b - quotient * PRIME  # both wrap around, their difference is small
@@ -34,7 +34,7 @@ def product(a: int, b: int) -> int:
 
 
 @njit
-def inverse(a: int) -> int:
+def inverse(a: Number) -> Number:
     """``1 / a`` modulo `PRIME`, by Fermat's theorem."""
     result, power, left = 1, a, PRIME - 2
     while left > 0:
