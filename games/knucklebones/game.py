@@ -1,0 +1,245 @@
+r"""Knucklebones, the dice game of *Cult of the Lamb* [1]_, for two players.
+
+Each player has a board of columns with room for some dice (3 x 3 in the game).  In turn
+they roll a die and place it in a column of their own board that has room; every die of that
+value in the facing column of the opponent is taken off, by the last die of the game too.  The
+game is over when one of the boards is full, and the larger score wins: `n` dice of value `v`
+in one column count :math:`v n^2`.
+
+With :math:`(m, t)` the boards of the player to roll and of the other, and
+:math:`(m, t)_{d, c}` the boards after a `d` was placed in column `c`,
+
+.. math::
+
+   V(m, t) = \tfrac16 \sum_{d=1}^{6} \max_c
+       \begin{cases} u(m', t') & m' \text{ is full} \\ -V(t', m') & \text{else} \end{cases}
+   \qquad (m', t') = (m, t)_{d, c} ,
+
+where :math:`u` is 1, 0 or -1 for a win, a draw or a loss, so the value is P(win) - P(loss) of
+the player to roll.  Dice are taken off, so boards come back and the equations are cyclic: a
+program that recurses to the end of the game need not get there.  Every turn has a positive
+chance to bring the end nearer, and the game ends with probability one.
+
+Boards of one column are worth little thought and those of 3 x 3 cannot be solved, with 4.8
+thousand million positions up to the order of columns.  For these there is an estimate for the
+back-end `mdpdice.solvers.lookahead`; it is that of a public program [2]_.
+
+References
+----------
+.. [1] Massive Monster, "Cult of the Lamb", 2022.
+.. [2] github.com/CodingMentalModels/knucklebones-solver
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
+
+import attrs
+
+from mdpdice import Edge, Game, Node, d6, decide, end, go, pass_to, roll
+from mdpdice.errors import GameError
+from mdpdice.games.knucklebones.rules import (
+    Board,
+    Scoring,
+    empty_squares,
+    place,
+    remove,
+    score,
+    sort_columns,
+)
+
+__all__ = ["Facing", "Knucklebones", "Rolled", "State"]
+
+_MEAN = 3.5  # of a die
+_SPREAD = 4.0  # points by which one die to come may change the lead, see `Knucklebones.estimate`
+
+# Named tuples of different lengths are never equal, and they are explored several times faster than
+# attrs classes.
+
+
+class Facing(NamedTuple):
+    """Between two turns: a die is about to be rolled.
+
+    Attributes
+    ----------
+    mine, theirs : Board
+        The boards of the player to roll and of the other.
+    """
+
+    mine: Board
+    theirs: Board
+
+
+class Rolled(NamedTuple):
+    """A die was rolled: where to place it?
+
+    Attributes
+    ----------
+    die : int
+        What it shows.
+    mine, theirs : Board
+        The boards of the player to move and of the other.
+    """
+
+    die: int
+    mine: Board
+    theirs: Board
+
+
+State: TypeAlias = Facing | Rolled
+
+
+@attrs.frozen
+class Knucklebones(Game[State, int]):
+    """Knucklebones for two players; the value is P(win) - P(loss) of the player who rolls first.
+
+    An action is the number of a column, from 1 on.
+
+    Parameters
+    ----------
+    columns, rows : int
+        Size of the boards.
+    scoring : {"matching", "whole-column", "plain"}
+        What equal dice in a column do: they multiply each other, they multiply
+        the whole column, or nothing.
+    payoff : {"win", "points"}
+        Play for P(win) - P(loss), or for the difference of the scores.
+    heuristic : {"moves-left", "public-solver"}
+        How `estimate` counts the squares that are still empty.
+
+    Raises
+    ------
+    GameError
+        A parameter is out of its range.
+
+    Examples
+    --------
+    >>> from mdpdice import solve
+    >>> from mdpdice.games.knucklebones import Knucklebones
+    >>> solve(Knucklebones(columns=2, rows=1), solver="exact").exact()
+    Fraction(125, 252)
+    """
+
+    total: ClassVar[int] = 0
+
+    columns: int = attrs.field(
+        default=3, converter=int, metadata={"help": "columns of a board; beyond 2 x 3 look ahead only"}
+    )
+    rows: int = attrs.field(default=3, converter=int, metadata={"help": "dice that a column has room for"})
+    scoring: Scoring = attrs.field(
+        default="matching",
+        metadata={"help": "equal dice in a column multiply each other, the whole column, or nothing"},
+    )
+    payoff: Literal["win", "points"] = attrs.field(
+        default="win", metadata={"help": "P(win) - P(loss), or the difference of the scores"}
+    )
+    heuristic: Literal["moves-left", "public-solver"] = attrs.field(
+        default="moves-left",
+        metadata={"help": "how an estimate counts empty squares: those still filled, or all"},
+    )
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("columns", "rows"):
+            if getattr(self, name) < 1:
+                raise GameError(
+                    f"{name}={getattr(self, name)}: a board has at least one column and one row",
+                    value=getattr(self, name),
+                    limit=1,
+                )
+        _choose("scoring", self.scoring, ("matching", "whole-column", "plain"))
+        _choose("payoff", self.payoff, ("win", "points"))
+        _choose("heuristic", self.heuristic, ("moves-left", "public-solver"))
+
+    @property
+    def payoff_range(self) -> tuple[int, int]:  # type: ignore[override]  # here it depends on the parameters
+        """Smallest and largest payoff."""
+        most = 1 if self.payoff == "win" else self.columns * score(((6,) * self.rows,), self.scoring)
+        return -most, most
+
+    # --- the game -------------------------------------------------------------
+
+    def start(self) -> State:
+        """Both boards are empty."""
+        empty: Board = ((),) * self.columns
+        return Facing(empty, empty)
+
+    def node(self, state: State, /) -> Node[State, int]:
+        """A roll, or the choice of a column (see the module's text)."""
+        if isinstance(state, Facing):
+            mine, theirs = state
+            return roll(d6, lambda die: go(Rolled(die, mine, theirs)))
+        die, mine, theirs = state
+        return decide(
+            [
+                (column + 1, self._place(die, column, mine, theirs))
+                for column in range(self.columns)
+                if len(mine[column]) < self.rows
+            ]
+        )
+
+    def _place(self, die: int, at: int, mine: Board, theirs: Board) -> Edge[State]:
+        mine = (*mine[:at], place(mine[at], die), *mine[at + 1 :])
+        theirs = (*theirs[:at], remove(theirs[at], die), *theirs[at + 1 :])
+        for column in mine:
+            if len(column) < self.rows:
+                return pass_to(Facing(theirs, mine))
+        lead = score(mine, self.scoring) - score(theirs, self.scoring)
+        return end(lead if self.payoff == "points" else (lead > 0) - (lead < 0))
+
+    def canonical(self, state: State) -> State:
+        """The position with its columns in order: how they are arranged never matters."""
+        mine, theirs = sort_columns(state.mine, state.theirs)
+        return Facing(mine, theirs) if isinstance(state, Facing) else Rolled(state.die, mine, theirs)
+
+    # --- looking ahead --------------------------------------------------------
+
+    def lead(self, state: State) -> float:
+        """Points by which the player to move may be expected to win, by the public program's heuristic.
+
+        The difference of the scores, and 3.5 points for every square that one player will
+        fill and the other will not.  If nothing is removed that is one square for the
+        player to move if he has no more empty squares than the other, else none
+        (``heuristic="moves-left"``, what the program's text describes).  The program
+        itself counts the difference of the empty squares, plus one
+        (``heuristic="public-solver"``).
+        """
+        mine, theirs = state.mine, state.theirs
+        ahead = empty_squares(theirs, self.rows) - empty_squares(mine, self.rows)
+        squares = ahead + 1 if self.heuristic == "public-solver" else int(ahead >= 0)
+        return score(mine, self.scoring) - score(theirs, self.scoring) + _MEAN * squares
+
+    def estimate(self, state: State) -> float:
+        r"""Guess the value of a position from the `lead`.
+
+        For points it is the lead :math:`\ell`.  For wins it is
+        :math:`P(X > 0) - P(X < 0)` for a final difference `X` that is normally
+        distributed around :math:`\ell`, with a standard deviation of
+        :math:`4 \sqrt n` for `n` dice to come.
+        """
+        lead = self.lead(state)
+        if self.payoff == "points":
+            low, high = self.payoff_range
+            return min(max(lead, low), high)
+        mine, theirs = empty_squares(state.mine, self.rows), empty_squares(state.theirs, self.rows)
+        dice = 2 * mine - 1 if mine <= theirs else 2 * theirs
+        return math.erf(lead / (_SPREAD * math.sqrt(2 * dice)))
+
+    # --- states as text -------------------------------------------------------
+
+    def show_state(self, state: State) -> str:
+        """Text of a position: ``6 5__/__2/___ ___/___/___`` (see `mdpdice.games.knucklebones.text`)."""
+        from mdpdice.games.knucklebones.text import show_state
+
+        return show_state(self, state)
+
+    def read_state(self, text: str) -> State:
+        """Position of a text (see `mdpdice.games.knucklebones.text`)."""
+        from mdpdice.games.knucklebones.text import read_state
+
+        return read_state(self, text)
+
+
+def _choose(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise GameError(f"{name}={value!r}: choose one of {', '.join(choices)}", value=value)
