@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mdpdice.backend import Candidate, Feature, Run, Solver, load_solver, solver_names
+    from mdpdice.counters import At, Counter, Flags
     from mdpdice.crosscheck import Report, cross_check
     from mdpdice.dice import d6, die, pool
     from mdpdice.dist import Dist, certainly, product, uniform
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from mdpdice.enclosures import Enclosure
     from mdpdice.evaluation import Evaluation, evaluate
     from mdpdice.exploration import explore
+    from mdpdice.expressions import Expr, least, most, table
     from mdpdice.game import (
         ClassicMDP,
         Edge,
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from mdpdice.simulation import Simulation, simulate
     from mdpdice.solution import Solution, Status
     from mdpdice.solving import solve
-    from mdpdice.tables import Table
+    from mdpdice.tables import Table, Thresholds
 
     __version__: str
 else:
@@ -50,6 +52,7 @@ else:
     # hidden from type checkers, which would otherwise take any name for one of the library.
     _HOMES = {
         "mdpdice.backend": ("Candidate", "Feature", "Run", "Solver", "load_solver", "solver_names"),
+        "mdpdice.counters": ("At", "Counter", "Flags"),
         "mdpdice.crosscheck": ("Report", "cross_check"),
         "mdpdice.dice": ("d6", "die", "pool"),
         "mdpdice.dist": ("Dist", "certainly", "product", "uniform"),
@@ -57,6 +60,7 @@ else:
         "mdpdice.enclosures": ("Enclosure",),
         "mdpdice.evaluation": ("Evaluation", "evaluate"),
         "mdpdice.exploration": ("explore",),
+        "mdpdice.expressions": ("Expr", "least", "most", "table"),
         "mdpdice.game": (
             *("ClassicMDP", "Edge", "Game", "Node", "Option"),
             *("chance", "decide", "end", "go", "pass_to", "roll", "when"),
@@ -71,7 +75,7 @@ else:
         "mdpdice.simulation": ("Simulation", "simulate"),
         "mdpdice.solution": ("Solution", "Status"),
         "mdpdice.solving": ("solve",),
-        "mdpdice.tables": ("Table",),
+        "mdpdice.tables": ("Table", "Thresholds"),
     }
     _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -102,14 +106,18 @@ else:
 
 
 __all__ = [
+    "At",
     "Candidate",
     "ClassicMDP",
+    "Counter",
     "Discounted",
     "Dist",
     "Edge",
     "Enclosure",
     "Evaluation",
+    "Expr",
     "Feature",
+    "Flags",
     "Game",
     "Horizon",
     "Kind",
@@ -128,6 +136,7 @@ __all__ = [
     "Solver",
     "Status",
     "Table",
+    "Thresholds",
     "Total",
     "UntilReward",
     "Utility",
@@ -142,7 +151,9 @@ __all__ = [
     "explore",
     "go",
     "isolate",
+    "least",
     "load_solver",
+    "most",
     "outcomes",
     "pass_to",
     "pool",
@@ -151,6 +162,7 @@ __all__ = [
     "simulate",
     "solve",
     "solver_names",
+    "table",
     "uniform",
     "when",
 ]

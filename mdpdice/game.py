@@ -21,19 +21,21 @@ reached and compiles the answers into a `mdpdice.network.Network`.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
+from mdpdice.counters import At, Update
 from mdpdice.dist import Dist, as_dist
 from mdpdice.errors import DuplicateActionError, GameError, MdpDiceError, NonDeterministicGameError
+from mdpdice.expressions import Expr
 
 if TYPE_CHECKING:
     from mdpdice.enclosures import Enclosure
     from mdpdice.solution import Solution
-    from mdpdice.tables import Table
+    from mdpdice.tables import Table, Thresholds
 
 __all__ = [
     "ClassicMDP",
@@ -51,6 +53,7 @@ __all__ = [
 ]
 
 Number: TypeAlias = int | float | Fraction
+Updates: TypeAlias = tuple[Update, ...]
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 T = TypeVar("T")
@@ -85,7 +88,7 @@ class End(Edge[Never]):
 
     __slots__ = ("payoff",)
 
-    def __init__(self, payoff: Number) -> None:
+    def __init__(self, payoff: Number | Expr) -> None:
         self.payoff = payoff
 
     def __repr__(self) -> str:
@@ -95,31 +98,35 @@ class End(Edge[Never]):
 class Go(Edge[S_co]):
     """The play moves to a state; made by `go`."""
 
-    __slots__ = ("reward", "state")
+    __slots__ = ("reward", "state", "updates")
 
-    def __init__(self, state: S_co, reward: Number) -> None:
+    def __init__(self, state: S_co, updates: Updates, reward: Number | Expr) -> None:
         self.state = state
+        self.updates = updates
         self.reward = reward
 
     def __repr__(self) -> str:
-        return f"go({self.state!r})" if self.reward == 0 else f"go({self.state!r}, reward={self.reward!r})"
+        return f"go({_arguments(self)})"
 
 
 class PassTo(Edge[S_co]):
     """The play moves to a state where the opponent is to move; made by `pass_to`."""
 
-    __slots__ = ("reward", "state")
+    __slots__ = ("reward", "state", "updates")
 
-    def __init__(self, state: S_co, reward: Number) -> None:
+    def __init__(self, state: S_co, updates: Updates, reward: Number | Expr) -> None:
         self.state = state
+        self.updates = updates
         self.reward = reward
 
     def __repr__(self) -> str:
-        return (
-            f"pass_to({self.state!r})"
-            if self.reward == 0
-            else f"pass_to({self.state!r}, reward={self.reward!r})"
-        )
+        return f"pass_to({_arguments(self)})"
+
+
+def _arguments(edge: Go[Any] | PassTo[Any]) -> str:
+    paid = isinstance(edge.reward, Expr) or edge.reward != 0
+    parts = [edge.state, *edge.updates]
+    return ", ".join([*map(repr, parts), *([f"reward={edge.reward!r}"] if paid else [])])
 
 
 class Chance(Edge[S_co]):
@@ -127,7 +134,7 @@ class Chance(Edge[S_co]):
 
     __slots__ = ("dist", "edges", "reward")
 
-    def __init__(self, dist: Dist[Any], edges: tuple[Edge[S_co], ...], reward: Number) -> None:
+    def __init__(self, dist: Dist[Any], edges: tuple[Edge[S_co], ...], reward: Number | Expr) -> None:
         self.dist = dist
         self.edges = edges
         self.reward = reward
@@ -143,6 +150,31 @@ class Unavailable(Option[Never]):
 
     def __repr__(self) -> str:
         return "when(False, ...)"
+
+
+class Conditional(Edge[Any]):
+    """A choice by the counters, which is made while playing; made by `when` with an expression.
+
+    Attributes
+    ----------
+    cond : Expr
+        The condition.
+    then : Node
+        What follows where it holds: edges, or two nodes if it is what `Game.node` gives.
+    otherwise : Node or None
+        What follows elsewhere.  None: it is an option, available where the condition holds.
+    """
+
+    __slots__ = ("cond", "otherwise", "then")
+
+    def __init__(self, cond: Expr, then: Node[Any, Any], otherwise: Node[Any, Any] | None) -> None:
+        self.cond = cond
+        self.then = then
+        self.otherwise = otherwise
+
+    def __repr__(self) -> str:
+        others = "" if self.otherwise is None else f", {self.otherwise!r}"
+        return f"when({self.cond!r}, {self.then!r}{others})"
 
 
 class Decide(Node[S_co, A_co]):
@@ -164,26 +196,63 @@ _ZERO_END = End(0)
 _MISSING: Any = object()
 
 
-def end(payoff: Number = 0) -> Edge[Never]:
-    """Stop the play with a payoff, seen by the player to move."""
+def end(payoff: Number | Expr = 0) -> Edge[Never]:
+    """Stop the play with a payoff, seen by the player to move; it may be an expression over counters."""
     return _ZERO_END if type(payoff) is int and payoff == 0 else End(payoff)
 
 
-def go(state: S, *, reward: Number = 0) -> Edge[S]:
-    """Move on to `state`, where the same player is to move; `reward` is paid on the way."""
-    return Go(state, reward)
+def go(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
+    """Move on to `state`, where the same player is to move.
+
+    Parameters
+    ----------
+    state : hashable
+        The next state; of a game with counters, the core of it.
+    *updates : Update
+        Changes of counters, such as ``self.points.add(5)``.  They are simultaneous; counters that
+        are not named keep their values.
+    reward : number or Expr
+        Paid on the way, computed from the counters before the updates.
+
+    Raises
+    ------
+    GameError
+        Two updates are of one counter, or one is something else.
+    """
+    return Go(state, _checked(updates) if updates else (), reward)
 
 
-def pass_to(state: S, *, reward: Number = 0) -> Edge[S]:
-    """Move on to `state`, where the opponent is to move.
+def pass_to(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
+    """Move on to `state`, where the opponent is to move; updates and reward as in `go`.
 
     The mover's value of this edge is ``reward + total - V``, where ``V`` is what
     the opponent makes of `state` and ``total`` is `Game.total`.
     """
-    return PassTo(state, reward)
+    return PassTo(state, _checked(updates) if updates else (), reward)
 
 
-def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *, reward: Number = 0) -> Edge[S]:
+def _checked(updates: tuple[Any, ...]) -> Updates:
+    """Updates of one edge, which are of different counters."""
+    if len(updates) == 1 and type(updates[0]) is Update:
+        return updates
+    names: set[str] = set()
+    for update in updates:
+        if not isinstance(update, Update):
+            msg = f"go() and pass_to() take updates such as self.points.add(5) after the state, not {update!r}"
+            if isinstance(update, tuple | list):
+                msg += "; write a star before a collection of them: go(state, *updates)"
+            raise GameError(msg, value=update)
+        if update.name in names:
+            msg = (
+                f"counter {update.name!r} is updated twice on one edge, and the updates of an edge are "
+                "simultaneous; write one update with the new value"
+            )
+            raise GameError(msg, value=update)
+        names.add(update.name)
+    return updates
+
+
+def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *, reward: Number | Expr = 0) -> Edge[S]:
     """Let chance draw an outcome of `dist` and go on with ``then(outcome)``.
 
     Parameters
@@ -193,7 +262,7 @@ def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *, reward: Number = 0) -> 
     then : callable
         Gives the edge to follow for every outcome.  It may roll again; it may
         not decide: a decision has a state of its own, reached by ``go(state)``.
-    reward : number
+    reward : number or Expr
         Paid once, on entering the chance node.
     """
     if type(dist) is not Dist:
@@ -201,7 +270,7 @@ def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *, reward: Number = 0) -> 
     return Chance(dist, tuple(map(then, dist.outcomes)), reward)
 
 
-def chance(dist: Dist[Edge[S]], *, reward: Number = 0) -> Edge[S]:
+def chance(dist: Dist[Edge[S]], *, reward: Number | Expr = 0) -> Edge[S]:
     """Let chance draw an edge: `roll` for outcomes that are edges already."""
     if type(dist) is not Dist:
         dist = as_dist(dist)
@@ -209,11 +278,11 @@ def chance(dist: Dist[Edge[S]], *, reward: Number = 0) -> Edge[S]:
 
 
 @overload
-def when(cond: bool, then: Edge[S]) -> Option[S]: ...
+def when(cond: bool | Expr, then: Edge[S]) -> Option[S]: ...
 @overload
-def when(cond: bool, then: Edge[S], otherwise: Edge[S]) -> Edge[S]: ...
+def when(cond: bool | Expr, then: Edge[S], otherwise: Edge[S]) -> Edge[S]: ...
 @overload
-def when(cond: bool, then: Node[S, A], otherwise: Node[S, A]) -> Node[S, A]: ...
+def when(cond: bool | Expr, then: Node[S, A], otherwise: Node[S, A]) -> Node[S, A]: ...
 def when(cond: bool, then: Any, otherwise: Any = _MISSING) -> Any:
     """Choose by a condition: a guarded option, a conditional edge or a conditional node.
 
@@ -221,17 +290,44 @@ def when(cond: bool, then: Any, otherwise: Any = _MISSING) -> Any:
     stand directly inside `decide` only.  With a third argument the condition
     chooses between two edges or two nodes.
 
+    A bool chooses at once.  An expression over counters, such as ``self.points < self.cap``,
+    chooses while playing; that is no decision and takes no step.
+
     Raises
     ------
     GameError
-        If `cond` is not a bool.
+        If `cond` is neither a bool nor a condition over counters.
     """
+    if isinstance(cond, Expr):
+        if cond.op != "constant":
+            return _conditional(cond, then, otherwise)
+        cond = cond.value
     if not isinstance(cond, bool | np.bool_):
         msg = f"the condition of when() is {cond!r}; write a comparison that gives True or False"
         raise GameError(msg, value=cond)
     if cond:
         return then
     return _UNAVAILABLE if otherwise is _MISSING else otherwise
+
+
+def _conditional(cond: Expr, then: Any, otherwise: Any) -> Conditional:
+    if not cond.boolean:
+        msg = f"the condition of when() is {cond}, a number; compare it, as in when({cond} > 0, ...)"
+        raise GameError(msg, value=cond)
+    if otherwise is _MISSING and isinstance(then, Decide):
+        msg = f"when({cond}, decide(...)) leaves open what happens elsewhere; give it a third argument"
+        raise GameError(msg, value=then)
+    for branch in (then,) if otherwise is _MISSING else (then, otherwise):
+        if isinstance(branch, Unavailable) or (isinstance(branch, Conditional) and branch.otherwise is None):
+            msg = (
+                "when(cond, edge) is an option that may be missing, so it stands directly inside decide() only; "
+                "join conditions with &, as in when(a & b, edge), or give it a third argument"
+            )
+            raise GameError(msg, value=branch)
+        if not isinstance(branch, Node):
+            msg = f"when() chooses between edges or nodes, not {branch!r}; use go(...), end(...), decide(...)"
+            raise GameError(msg, value=branch)
+    return Conditional(cond, then, None if otherwise is _MISSING else otherwise)
 
 
 def decide(
@@ -254,7 +350,8 @@ def decide(
         The options come from a set, whose order changes from run to run.
     """
     if isinstance(options, Mapping):
-        actions, chosen = list(options), list(options.values())
+        mapping = cast("Mapping[A, Option[S] | None]", options)
+        actions, chosen = list(mapping), list(mapping.values())
     else:
         if isinstance(options, set | frozenset):
             msg = "the options of decide() come from a set, whose order changes from run to run; sort them into a list"
@@ -270,7 +367,7 @@ def _pairs(options: Iterable[tuple[A, Option[S] | None]]) -> tuple[list[A], list
     if not isinstance(options, Iterable):
         msg = f"decide() takes a mapping or pairs (action, option), not {options!r}"
         raise GameError(msg, value=options)
-    pairs: Sequence[tuple[A, Option[S] | None]] = options if isinstance(options, list | tuple) else list(options)
+    pairs = options if isinstance(options, list | tuple) else list(options)
     try:
         actions = [action for action, _ in pairs]
         chosen = [option for _, option in pairs]
@@ -318,14 +415,31 @@ class Game(abc.ABC, Generic[S, A]):
 
     @abc.abstractmethod
     def node(self, state: S, /) -> Node[S, A]:
-        """What happens in a state."""
+        """What happens in a state; of a game with counters, in a core state whatever the counters are."""
+
+    def progress(self) -> Expr | tuple[Expr, ...] | None:
+        """What never decreases along an edge: an expression over counters, or several, the first most important.
+
+        A game with counters is solved by layers of equal progress, from the last to the first.
+        None: it is inferred.
+        """
+        return None
+
+    def unrolled(self) -> Game[At[S], A]:
+        """The same game with the counters inside its states, for whatever reads plain games.
+
+        It is explored state by state, so it is the slow and simple way.
+        """
+        from mdpdice.unrolling import Unrolled
+
+        return Unrolled(self)
 
     def canonical(self, state: S) -> S:
         """Representative of the states that symmetry makes equal to `state`; applied to every target."""
         return state
 
     def show_state(self, state: S) -> str:
-        """Text of a state, as the command line prints and reads it."""
+        """Text of a state, as the command line prints and reads it; of a game with counters, of an `At`."""
         from mdpdice.statetext import show
 
         return show(state)
@@ -383,6 +497,20 @@ class Game(abc.ABC, Generic[S, A]):
             What stands behind the name, as 20 does above, is wrong.
         """
         return None
+
+    def thresholds(self, *, monotone: bool = False, search: int = 0, seed: int = 0) -> list[Thresholds]:
+        """Thresholds of the optimal policy, and the best ones of a search; nothing where there are none.
+
+        Parameters
+        ----------
+        monotone : bool
+            Search among vectors that do not fall.
+        search : int
+            Vectors to draw at random before the best one is refined; 0: no search.
+        seed : int
+            Seed of the random numbers.
+        """
+        return []
 
     def policy_value(self, name: str) -> Enclosure | None:
         """Value of a named policy, where the game knows how to find it without exploring itself; else None.

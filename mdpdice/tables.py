@@ -1,6 +1,7 @@
-"""Tables that tell a strategy: rows for a program, and lines for people.
+"""Tables and thresholds that tell a strategy: rows for a program, and lines for people.
 
-A game gives them in `mdpdice.Game.tables`; ``mdpdice policy`` prints and exports them.
+A game gives them in `mdpdice.Game.tables` and `mdpdice.Game.thresholds`; the commands
+``mdpdice policy`` and ``mdpdice thresholds`` print and export them.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ import attrs
 
 from mdpdice.errors import GameError
 
-__all__ = ["Table"]
+__all__ = ["Table", "Thresholds"]
 
 
 def _texts(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(texts)
+
+
+def _numbers(numbers: Iterable[int]) -> tuple[int, ...]:
+    return tuple(numbers)
 
 
 def _rows(rows: Iterable[Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:
@@ -111,3 +116,31 @@ def _aligned(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -
         for text, width, flush in zip(row, widths, right, strict=True)
     )
     return "  ".join(cells).rstrip()
+
+
+@attrs.frozen
+class Thresholds:
+    """A policy that consists of a few numbers: stop from so many points on.
+
+    Parameters
+    ----------
+    rule : str
+        Which one it is, such as ``optimal`` or ``best monotone found``.
+    policy : str
+        Its name for `mdpdice.Game.named_policy`, such as ``threshold:250,200``.
+    vector : sequence of int
+        The thresholds.
+    value : float
+        Its exact value, in payoff units, up to rounding.
+    tried : int
+        Vectors that were evaluated to find it; 0 if it was not searched for.
+    bound : float or None
+        No vector of the kind that was searched for is worth more, if that was proved.
+    """
+
+    rule: str
+    policy: str
+    vector: tuple[int, ...] = attrs.field(converter=_numbers)
+    value: float
+    tried: int = 0
+    bound: float | None = None

@@ -44,7 +44,7 @@ from typing import Any, Literal, cast
 
 import attrs
 
-from mdpdice import Edge, Game, Node, Solution, Table, decide, end, go, roll
+from mdpdice import Edge, Game, Node, Solution, Table, Thresholds, decide, end, go, roll
 from mdpdice.errors import GameError
 from mdpdice.games.farkle.banking import BankingBound, banking_bound
 from mdpdice.games.farkle.dice_table import ORDINARY, Die, read_die
@@ -293,6 +293,15 @@ class KcdFarkle(Game[State, Action]):
             msg = f"{name}: write threshold:250,200,... with a whole number for each number of dice"
             raise GameError(msg, value=name) from error
         return ThresholdTurn(self).rule(vector)
+
+    def thresholds(self, *, monotone: bool = False, search: int = 0, seed: int = 0) -> list[Thresholds]:
+        """Read off the optimal policy, and found by a search (see `mdpdice.games.farkle.thresholds`)."""
+        if len(self.kinds) > 1 or self.defective:
+            return []
+        # Imported here because it builds on this module.
+        from mdpdice.games.farkle.thresholds import described
+
+        return described(self, monotone=monotone, draws=search, seed=seed)
 
     def _bound_note(self) -> str:
         bound = self.banking_bound

@@ -33,7 +33,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from mdpdice import Network, Policy, explore, solve
+from mdpdice import Network, Policy, Thresholds, explore, solve
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.games.farkle.analysis import thresholds as roll_limits
 from mdpdice.games.farkle.game import KcdFarkle
@@ -489,3 +489,24 @@ def gap(game: KcdFarkle, n: int = 1000, seed: int = 0) -> Gap:
     if not falls:
         found = Found(optimal, turn.value(optimal), found.tried + 1)
     return Gap(value, optimal, found, min((turn.upper_bound(place) for place in falls), default=value))
+
+
+def described(game: KcdFarkle, *, monotone: bool, draws: int, seed: int) -> list[Thresholds]:
+    """Return the thresholds of the optimal policy and, if any vectors are to be drawn, the best ones of a search."""
+    turn = ThresholdTurn(game)
+    optimal = turn.optimal()
+    found = [Thresholds("optimal", _name(optimal), optimal, turn.value(optimal))]
+    if draws and monotone:
+        best = gap(game, draws, seed)
+        one, bound = best.monotone, best.bound
+        found.append(
+            Thresholds("best monotone found", _name(one.vector), one.vector, one.value, one.tried, bound)
+        )
+    elif draws:
+        one = search(turn, draws, seed, monotone=False)
+        found.append(Thresholds("best found", _name(one.vector), one.vector, one.value, one.tried))
+    return found
+
+
+def _name(vector: Vector) -> str:
+    return f"threshold:{','.join(map(str, vector))}"

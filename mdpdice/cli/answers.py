@@ -13,15 +13,32 @@ from mdpdice.backend import load_solver, solver_names
 from mdpdice.cli.catalogue import Found, find_game, game_names, load_game, summary
 from mdpdice.cli.parameters import build_game, show
 from mdpdice.cli.progress import ProgressLine
+from mdpdice.cli.text import action_data, aligned, figure, json_number, phrase
 from mdpdice.crosscheck import cross_check
 from mdpdice.errors import MdpDiceError, PluginError, UnknownStateError, UnsupportedError
 from mdpdice.game import Game
 from mdpdice.network import Kind
 from mdpdice.solution import Solution, Status
 from mdpdice.solving import solve
-from mdpdice.statetext import encode
 
-__all__ = ["Case", "advise_text", "advised", "checked", "listing", "open_case", "solved", "solved_text"]
+__all__ = [
+    "Case",
+    "advise_text",
+    "advised",
+    "after",
+    "checked",
+    "figures",
+    "listing",
+    "notes_of",
+    "open_case",
+    "question",
+    "read_position",
+    "solve_case",
+    "solved",
+    "solved_text",
+    "value_rows",
+    "work_rows",
+]
 
 
 class Case(NamedTuple):
@@ -72,18 +89,19 @@ def open_case(name: str, pairs: Sequence[str], horizon: int | None, epsilon: flo
 def solved(case: Case, solver: str) -> dict[str, Any]:
     """The answer of ``mdpdice solve`` as JSON data; its value is None unless it was proved."""
     if reason := case.infinite():
-        return {**case.data(), **_infinite(reason), "notes": _notes(case, but=reason), "summary": []}
-    solution = _solve(case, solver)
+        return {**case.data(), **_infinite(reason), "notes": notes_of(case, but=reason), "summary": []}
+    solution = solve_case(case, solver)
     summary_lines = case.game.summary(solution) if solution.proved else []
     return {
         **case.data(),
-        **_figures(solution, solution.network.start),
-        "notes": _notes(case, solution),
+        **figures(solution, solution.network.start),
+        "notes": notes_of(case, solution),
         "summary": list(summary_lines),
     }
 
 
-def _solve(case: Case, solver: str) -> Solution:
+def solve_case(case: Case, solver: str) -> Solution:
+    """Solve it, with a line that tells how far it is."""
     _check_solver(solver)
     with ProgressLine() as progress:
         return solve(case.game, solver=solver, horizon=case.horizon, epsilon=case.epsilon, progress=progress)
@@ -98,17 +116,17 @@ def _check_solver(name: str) -> None:
         raise click.UsageError(error.message) from error
 
 
-def _figures(solution: Solution, node: int) -> dict[str, Any]:
+def figures(solution: Solution, node: int) -> dict[str, Any]:
     """Value of a node, and how it was found."""
     rows = (solution.values, solution.lowers, solution.uppers)
-    estimate, lower, upper = (_json_number(row[..., node].flat[-1]) for row in rows)
+    estimate, lower, upper = (json_number(row[..., node].flat[-1]) for row in rows)
     network = solution.network
     return {
         "value": estimate if solution.proved else None,
         "estimate": estimate,
         "lower": lower,
         "upper": upper,
-        "width": _json_number(solution.width),
+        "width": json_number(solution.width),
         "status": solution.status.value,
         "reason": solution.reason,
         "solver": solution.solver,
@@ -132,23 +150,20 @@ def _infinite(reason: str) -> dict[str, Any]:
     }
 
 
-def _notes(case: Case, solution: Solution | None = None, *, but: str = "") -> list[str]:
+def notes_of(case: Case, solution: Solution | None = None, *, but: str = "") -> list[str]:
+    """Remarks of the game and of its network."""
     warned = list(solution.network.warnings) if solution is not None else []
     return [note for note in [*case.game.notes(), *warned] if note != but]
 
 
-def _json_number(number: float) -> float | str:
-    """JSON knows no infinity; its name is read back by ``float``."""
-    return float(number) if math.isfinite(number) else str(float(number))
-
-
 def solved_text(case: Case, data: dict[str, Any]) -> str:
     """The answer of ``mdpdice solve`` for people."""
-    rows = [*_question(case), *_value_rows(data), *_work_rows(data)]
-    return "\n".join([_aligned(rows), *_after(data)])
+    rows = [*question(case), *value_rows(data), *work_rows(data)]
+    return "\n".join([aligned(rows), *after(data)])
 
 
-def _question(case: Case) -> list[tuple[str, str]]:
+def question(case: Case) -> list[tuple[str, str]]:
+    """The game and its parameters, as rows for people."""
     rows = [("game", f"{case.name}: {summary(case.found)}".rstrip(": "))]
     if case.given:
         rows.append(("parameters", " ".join(f"{key}={_quoted(value)}" for key, value in case.given.items())))
@@ -162,19 +177,21 @@ def _quoted(value: Any) -> str:
     return f"'{text}'" if " " in text else text
 
 
-def _value_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
+def value_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """What was proved, as rows for people."""
     value = data["value"]
-    told = _figure(value) if value is not None else f"not proved; the estimate is {_figure(data['estimate'])}"
+    told = figure(value) if value is not None else f"not proved; the estimate is {figure(data['estimate'])}"
     rows = [("value", told)]
     if isinstance(data["lower"], float) or isinstance(data["upper"], float):
-        rows.append(("interval", f"[{_figure(data['lower'])}, {_figure(data['upper'])}]"))
+        rows.append(("interval", f"[{figure(data['lower'])}, {figure(data['upper'])}]"))
     rows.append(("status", data["status"]))
     if data["reason"]:
         rows.append(("reason", data["reason"]))
     return rows
 
 
-def _work_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
+def work_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """How it was found, as rows for people."""
     if data["solver"] is None:
         return []
     return [
@@ -184,20 +201,12 @@ def _work_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _after(data: dict[str, Any]) -> list[str]:
+def after(data: dict[str, Any]) -> list[str]:
+    """Remarks and the words of the game."""
     lines = [f"note: {note}" for note in data["notes"]]
     if data.get("summary"):
         lines += ["", *data["summary"]]
     return lines
-
-
-def _aligned(rows: Sequence[tuple[str, str]]) -> str:
-    width = max(len(label) for label, _ in rows)
-    return "\n".join(f"{label.ljust(width)}  {text}".rstrip() for label, text in rows)
-
-
-def _figure(number: float | str) -> str:
-    return number if isinstance(number, str) else f"{number:.15g}"
 
 
 # --- crosscheck -------------------------------------------------------------------------------
@@ -217,8 +226,8 @@ def checked(case: Case, solvers: Sequence[str] | None) -> tuple[bool, dict[str, 
         report = cross_check(
             case.game, solvers=solvers, horizon=case.horizon, epsilon=case.epsilon, progress=progress
         )
-    data = {**case.data(), **json.loads(report.to_json()), "notes": _notes(case)}
-    return report.ok, data, "\n".join([_aligned(_question(case)), "", report.table(), *_after(data)])
+    data = {**case.data(), **json.loads(report.to_json()), "notes": notes_of(case)}
+    return report.ok, data, "\n".join([aligned(question(case)), "", report.table(), *after(data)])
 
 
 # --- advise -----------------------------------------------------------------------------------
@@ -226,25 +235,25 @@ def checked(case: Case, solvers: Sequence[str] | None) -> tuple[bool, dict[str, 
 
 def advised(case: Case, text: str, solver: str) -> dict[str, Any]:
     """The answer of ``mdpdice advise`` as JSON data, best action first."""
-    asked = _read_state(case, text)
+    asked = read_position(case, text)
     if reason := case.infinite():
         raise click.ClickException(f"{reason}: every way to get there is as good as any other")
     position = case.game.canonical(asked)
-    solution = _solve(case, solver)
+    solution = solve_case(case, solver)
     network = solution.network
     try:
         node = network.node_of(position)
     except UnknownStateError as error:
         near = "\n".join(f"  {case.game.show_state(state)}" for state in network.nearest(position))
         raise click.UsageError(f"{text!r} cannot be reached in this game. States like it:\n{near}") from error
-    notes = _notes(case, solution)
+    notes = notes_of(case, solution)
     if position != asked:
         notes.append(f"by symmetry this is {case.game.show_state(position)}, whose actions are shown")
     data = {
         **case.data(),
         "state": case.game.show_state(position),
         "action": None,
-        **_figures(solution, node),
+        **figures(solution, node),
         "actions": [],
         "ties": [],
         "notes": notes,
@@ -258,7 +267,8 @@ def advised(case: Case, text: str, solver: str) -> dict[str, Any]:
     return data
 
 
-def _read_state(case: Case, text: str) -> Hashable:
+def read_position(case: Case, text: str) -> Hashable:
+    """The state of a text on the command line."""
     try:
         state: Hashable = case.game.read_state(text)
         hash(state)
@@ -280,65 +290,44 @@ def _decision(solution: Solution, position: Hashable, *, minimise: bool) -> dict
     )
     actions = []
     for action in ordered:
-        number = _json_number(values[action])
+        number = json_number(values[action])
         actions.append(
-            {"action": _action(action), "value": number if solution.proved else None, "estimate": number}
+            {"action": action_data(action), "value": number if solution.proved else None, "estimate": number}
         )
     return {
-        "action": _action(best),
+        "action": action_data(best),
         "actions": actions,
-        "ties": [_action(action) for action in solution.ties(position)],
+        "ties": [action_data(action) for action in solution.ties(position)],
     }
-
-
-def _action(action: Any) -> Any:
-    try:
-        return encode(action)
-    except MdpDiceError:  # of a type that has no text form
-        return repr(action)
 
 
 def advise_text(case: Case, data: dict[str, Any]) -> str:
     """The answer of ``mdpdice advise`` for people."""
-    rows = [*_question(case), ("state", data["state"])]
+    rows = [*question(case), ("state", data["state"])]
     actions = data["actions"]
     if actions:
-        rows.append(("best action", _phrase(data["action"])))
-    rows += [*_value_rows(data), *_work_rows(data)]
-    lines = [_aligned(rows)]
+        rows.append(("best action", phrase(data["action"])))
+    rows += [*value_rows(data), *work_rows(data)]
+    lines = [aligned(rows)]
     if actions:
         lines += ["", "The value of every action, with best play afterwards:", *_action_lines(data)]
-    return "\n".join([*lines, *_after(data)])
+    return "\n".join([*lines, *after(data)])
 
 
 def _action_lines(data: dict[str, Any]) -> list[str]:
-    phrases = [_phrase(entry["action"]) for entry in data["actions"]]
+    phrases = [phrase(entry["action"]) for entry in data["actions"]]
     width = max(map(len, phrases))
     top = float(data["actions"][0]["estimate"])
     lines = []
-    for entry, phrase in zip(data["actions"], phrases, strict=True):
+    for entry, words in zip(data["actions"], phrases, strict=True):
         tied = len(data["ties"]) > 1 and entry["action"] in data["ties"]
         mark = "*" if entry is data["actions"][0] else "=" if tied else " "
         behind = float(entry["estimate"]) - top
         difference = f"  {behind:+.6g}" if mark == " " and math.isfinite(behind) else ""
-        lines.append(f"{mark} {phrase.ljust(width)}  {_figure(entry['estimate'])}{difference}")
+        lines.append(f"{mark} {words.ljust(width)}  {figure(entry['estimate'])}{difference}")
     if any(line.startswith("=") for line in lines):
         lines.append("(= as good as the best, as far as was proved)")
     return lines
-
-
-def _phrase(action: Any) -> str:
-    """An action's JSON data for people: ``Keep(points=200, dice=4)``."""
-    if isinstance(action, str):
-        return action
-    if isinstance(action, dict) and len(action) == 1:
-        ((name, body),) = action.items()
-        if isinstance(body, dict):
-            return f"{name}({', '.join(f'{field}={_phrase(value)}' for field, value in body.items())})"
-        return f"{name}.{body}" if isinstance(body, str) else f"{name}({_phrase(body)})"
-    if isinstance(action, list):
-        return f"({', '.join(_phrase(item) for item in action)})"
-    return json.dumps(action)
 
 
 # --- list -------------------------------------------------------------------------------------
@@ -351,7 +340,7 @@ def listing() -> str:
     lines: list[str] = []
     for title, rows in (("Games", games), ("Solvers", solvers)):
         indented = [(f"  {name}", about) for name, about in rows] or [("  none", "")]
-        lines += [f"{title}:", _aligned(indented), ""]
+        lines += [f"{title}:", aligned(indented), ""]
     lines.append("'mdpdice solve NAME --help' describes the parameters of a game.")
     return "\n".join(lines)
 

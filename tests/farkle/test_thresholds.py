@@ -259,3 +259,19 @@ def test_thresholds_by_name():
     with pytest.raises(GameError, match="write 3 numbers"):
         game.named_policy("threshold:250,200")
     assert not KcdFarkle(dice="Odd die, Lucky die", cap=100).policy_names()
+
+
+def test_thresholds_for_the_command_line():
+    game = KcdFarkle(dice=2, cap=500)
+    (optimal,) = game.thresholds()
+    assert optimal.vector == ThresholdTurn(game).optimal()
+    assert optimal.value == pytest.approx(solve(game).value(), rel=1e-12)
+    assert optimal.policy == f"threshold:{','.join(map(str, optimal.vector))}"
+    _, free = game.thresholds(search=50, seed=1)
+    assert free.rule == "best found"
+    assert free.value == pytest.approx(optimal.value, rel=1e-12)
+    assert free.tried >= 50
+    _, ordered = game.thresholds(monotone=True, search=50, seed=1)
+    assert list(ordered.vector) == sorted(ordered.vector)
+    assert ordered.value <= ordered.bound
+    assert not KcdFarkle(dice="Odd die, Lucky die", cap=100).thresholds(search=10)

@@ -1,0 +1,131 @@
+"""What the commands share: options of a game, messages of errors, exit statuses."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["GameCommand", "failures", "on_game", "solver_option"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+_NAME = "mdpdice.cli.name"
+_INTERRUPTED = 130
+
+
+@contextlib.contextmanager
+def failures() -> Iterator[None]:
+    """Turn errors of the library into messages with the right exit status, and warnings into lines."""
+    from mdpdice.errors import HorizonRangeError, MdpDiceError, SolveInterrupted
+
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_args, **_: click.echo(f"Warning: {message}", err=True)
+        try:
+            yield
+        except (KeyboardInterrupt, SolveInterrupted) as error:
+            click.echo(_interrupted(error), err=True)
+            raise SystemExit(_INTERRUPTED) from None
+        except HorizonRangeError as error:
+            raise click.UsageError(str(error)) from error
+        except MdpDiceError as error:
+            from mdpdice.cli.catalogue import blame
+
+            place = "" if error.__cause__ is None else blame(error.__cause__)
+            raise click.ClickException(f"{error}{place}") from error
+
+
+def _interrupted(error: BaseException) -> str:
+    partial = getattr(error, "partial", None)
+    text = "Interrupted."
+    if partial is not None:
+        text += f" The value lies in [{partial.lower():.6g}, {partial.upper():.6g}]."
+    checkpoint = getattr(error, "checkpoint", None)
+    if checkpoint is not None:
+        text += f" {checkpoint} holds what was done; the same call goes on from there."
+    return text
+
+
+class GameCommand(click.Command):
+    """A command on a game, whose ``--help`` also tells the parameters of the game that is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Note the NAME, then parse as click does."""
+        # --help is answered before the arguments are read, so the name has to be found first.
+        with contextlib.suppress(click.UsageError):
+            asked, _, _ = self.make_parser(ctx).parse_args(list(args))
+            ctx.meta[_NAME] = asked.get("name")
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, and the parameters of the game."""
+        super().format_options(ctx, formatter)
+        name = ctx.meta.get(_NAME)
+        if not isinstance(name, str):
+            return
+        with failures():
+            from mdpdice.cli.catalogue import find_game, summary
+            from mdpdice.cli.parameters import parameters_of
+
+            found = find_game(name)
+            with formatter.section(f"Parameters of {name} (-p key=value)"):
+                if about := summary(found):
+                    formatter.write_text(about)
+                    formatter.write_paragraph()
+                rows = [(f"-p {parameter.key}=", parameter.describe()) for parameter in parameters_of(found)]
+                if rows:
+                    formatter.write_dl(rows)
+                else:
+                    formatter.write_text("none")
+
+
+def _positive(_ctx: click.Context, _option: click.Parameter, value: float) -> float:
+    if not (math.isfinite(value) and value > 0):
+        raise click.BadParameter("write a positive number, such as 1e-9")
+    return value
+
+
+def on_game(command: F) -> F:
+    """Add what all commands on a game take."""
+    for decorate in reversed(
+        (
+            click.argument("name"),
+            click.option(
+                "-p",
+                "pairs",
+                metavar="KEY=VALUE",
+                multiple=True,
+                help="A parameter of the game; may be repeated. 'mdpdice solve NAME --help' describes them.",
+            ),
+            click.option(
+                "--horizon",
+                type=click.IntRange(min=0),
+                metavar="N",
+                help="At most N decisions in a play; one that is cut off there gets nothing more.",
+            ),
+            click.option(
+                "--epsilon",
+                type=float,
+                default=1e-6,
+                metavar="X",
+                show_default=True,
+                callback=_positive,
+                help="Certified means that every interval is at most X * max(1, |value|) wide.",
+            ),
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        )
+    ):
+        command = decorate(command)
+    return command
+
+
+solver_option = click.option(
+    "--solver",
+    default="auto",
+    metavar="NAME",
+    show_default=True,
+    help="The back-end that proposes the answer; 'mdpdice list' names them.",
+)

@@ -1,0 +1,51 @@
+"""How the answers of the commands are written: numbers, actions and aligned rows."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from mdpdice.errors import MdpDiceError
+from mdpdice.statetext import encode
+
+__all__ = ["action_data", "aligned", "figure", "json_number", "phrase"]
+
+
+def json_number(number: float) -> float | str:
+    """JSON knows no infinity; its name is read back by ``float``."""
+    return float(number) if math.isfinite(number) else str(float(number))
+
+
+def figure(number: float | str) -> str:
+    """A number for people, to fifteen digits."""
+    return number if isinstance(number, str) else f"{number:.15g}"
+
+
+def aligned(rows: Sequence[tuple[str, str]]) -> str:
+    """Rows of a label and a text, one below the other."""
+    width = max(len(label) for label, _ in rows)
+    return "\n".join(f"{label.ljust(width)}  {text}".rstrip() for label, text in rows)
+
+
+def action_data(action: Any) -> Any:
+    """An action as JSON data."""
+    try:
+        return encode(action)
+    except MdpDiceError:  # of a type that has no text form
+        return repr(action)
+
+
+def phrase(action: Any) -> str:
+    """An action's JSON data for people: ``Keep(points=200, dice=4)``."""
+    if isinstance(action, str):
+        return action
+    if isinstance(action, dict) and len(action) == 1:
+        ((name, body),) = action.items()
+        if isinstance(body, dict):
+            return f"{name}({', '.join(f'{field}={phrase(value)}' for field, value in body.items())})"
+        return f"{name}.{body}" if isinstance(body, str) else f"{name}({phrase(body)})"
+    if isinstance(action, list):
+        return f"({', '.join(phrase(item) for item in action)})"
+    return json.dumps(action)
