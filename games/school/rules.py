@@ -107,8 +107,8 @@ def combinations_named(names: Iterable[str]) -> tuple[str, ...]:
 # --- the parameters -------------------------------------------------------------------------------
 
 
-def _one_of(*choices: str) -> Callable[[Any, attrs.Attribute[str], str], None]:
-    def check(_: Any, attribute: attrs.Attribute[str], value: str) -> None:
+def _one_of(*choices: str) -> Callable[[Any, attrs.Attribute[Any], Any], None]:
+    def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
         if value not in choices:
             msg = f"{attribute.name}={value!r}: choose one of {', '.join(choices)}"
             raise GameError(msg, value=value)

@@ -190,7 +190,7 @@ class Tables:
 @functools.cache
 def tables() -> Tables:
     """Return the turn as arrays."""
-    place = {dice: at for at, dice in enumerate(ROLLS)}
+    place: dict[Dice, int] = {dice: at for at, dice in enumerate(ROLLS)}
     held_place = {dice: at for at, dice in enumerate(HELD)}
     becomes = np.zeros((len(HELD), len(ROLLS)), dtype=np.int64)
     for at, held in enumerate(HELD):
