@@ -25,16 +25,15 @@ value of every counter.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Self, TypeAlias, TypeVar, overload
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 import attrs
-import numpy as np
 
-from mdpdice.errors import CounterRangeError, GameError, UnknownStateError
+from mdpdice.errors import GameError
 from mdpdice.expression_values import BOOL, INT
 from mdpdice.expressions import Expr, as_expr, flag_operation
+from mdpdice.grid import At, Axis, Outside, forbidden_error, range_error, unknown_counter_error
 
 if TYPE_CHECKING:
     from mdpdice.game import Game
@@ -48,13 +47,10 @@ __all__ = [
     "FlagsValue",
     "Update",
     "axes",
+    "forbidden_error",
     "range_error",
     "unknown_counter_error",
 ]
-
-S = TypeVar("S")
-
-Outside: TypeAlias = Literal["error", "clip", "forbid"]
 
 _LARGEST = 1 << 62  # values, and sums of two of them, stay within int64
 _MOST_BOXES = 62
@@ -381,68 +377,6 @@ def _ask(value: Any, game: Any, name: str, what: str) -> Any:
         raise GameError(msg) from error
 
 
-@attrs.frozen
-class Axis:
-    """The values of one counter of a game.
-
-    Attributes
-    ----------
-    name : str
-    values : range
-        With n boxes, flags have the values 0 to 2**n - 1; bit i is box i.
-    start : int
-    outside : {"error", "clip", "forbid"}
-    flags : bool
-    """
-
-    name: str
-    values: range
-    start: int
-    outside: Outside = "error"
-    flags: bool = False
-
-    def positions(self, wanted: Any) -> Any:
-        """Positions of new values in `values`.
-
-        Parameters
-        ----------
-        wanted : int64 array
-
-        Returns
-        -------
-        int64 array
-            -1 where the value is forbidden, -2 where it is an error.  A value between two
-            values of the range is an error whatever lies outside it.
-        """
-        values = self.values
-        away = (wanted - values.start) if values.step > 0 else (values.start - wanted)
-        at, between = np.divmod(away, abs(values.step))
-        before, behind = away < 0, away > abs(values[-1] - values.start)
-        at = np.where(between != 0, -2, at)
-        if self.outside == "clip":
-            return np.where(before, 0, np.where(behind, len(values) - 1, at))
-        return np.where(before | behind, -1 if self.outside == "forbid" else -2, at)
-
-    def place(self, wanted: int) -> int | None:
-        """The value that the counter takes where it would become `wanted`; None: it is forbidden.
-
-        Raises
-        ------
-        CounterRangeError
-            It may not become that.
-        """
-        values = self.values
-        if wanted in values:
-            return wanted
-        away = (wanted - values.start) if values.step > 0 else (values.start - wanted)
-        before, behind = away < 0, away > abs(values[-1] - values.start)
-        if (before or behind) and self.outside == "clip":
-            return values[0] if before else values[-1]
-        if (before or behind) and self.outside == "forbid":
-            return None
-        raise range_error(self, wanted)
-
-
 def axes(game: Game[Any, Any]) -> tuple[Axis, ...]:
     """Counters of a game, in the order of their declaration, those of base classes first.
 
@@ -475,92 +409,3 @@ def axes(game: Game[Any, Any]) -> tuple[Axis, ...]:
             msg = f"one counter has two names, {declaration.name!r} and {name!r}; declare a counter for each"
             raise GameError(msg, value=name)
     return tuple(declaration.axis(game) for declaration in declared.values())
-
-
-def range_error(axis: Axis, wanted: int, *, state: object = None, action: object = None) -> CounterRangeError:
-    """The error for a counter that would leave its values.
-
-    Parameters
-    ----------
-    axis : Axis
-    wanted : int
-        The value that it would take.
-    state, action : object
-        Where; the state as an `At`, which tells the counters.
-    """
-    values = axis.values
-    inside = min(values[0], values[-1]) <= wanted <= max(values[0], values[-1])
-    if inside or axis.outside == "clip":
-        remedy = f"which is between two of its values, {values}; change the step or the update"
-    elif axis.flags:
-        remedy = f"outside its values, {values}; set it to flags of as many boxes"
-    elif axis.outside == "forbid":
-        remedy = (
-            f"outside its values, {values}; outside='forbid' takes options away, and this edge is no option of a "
-            "decision, so choose with when(condition, edge, edge), or declare outside='clip'"
-        )
-    else:
-        remedy = f"outside its values, {values}; widen them, or declare outside='clip' or outside='forbid'"
-    msg = f"counter {axis.name!r} would become {wanted}, {remedy}"
-    return CounterRangeError(msg, state=state, action=action, value=wanted, limit=values)
-
-
-def unknown_counter_error(name: str, known: Iterable[Axis]) -> GameError:
-    """The error for an update of a counter that the game does not have."""
-    names = ", ".join(axis.name for axis in known) or "none"
-    msg = f"the game has no counter {name!r}; its counters are: {names}. Use self.{name} of the game itself"
-    return GameError(msg, value=name)
-
-
-@attrs.frozen(init=False, repr=False)
-class At(Generic[S]):
-    """A full state of a game with counters: ``At("play", points=350)``.
-
-    Parameters
-    ----------
-    state : object
-        State of the core, as `Game.node` takes it.
-    **counters : int
-        Value of every counter; of flags, the number whose bit i is box i.
-    """
-
-    state: S
-    _names: tuple[str, ...]
-    _values: tuple[int, ...]
-
-    def __init__(self, state: S, /, **counters: int) -> None:
-        names = tuple(sorted(counters))
-        object.__setattr__(self, "state", state)
-        object.__setattr__(self, "_names", names)
-        object.__setattr__(self, "_values", tuple(operator.index(counters[name]) for name in names))
-
-    @property
-    def counters(self) -> Mapping[str, int]:
-        """Values of the counters by name."""
-        return MappingProxyType(dict(zip(self._names, self._values, strict=True)))
-
-    def point(self, axes: tuple[Axis, ...]) -> int:
-        """Index of the counters' values in the grid of these axes, in C order.
-
-        Raises
-        ------
-        UnknownStateError
-            A counter is missing or unknown, or its value is not one of its values.
-        """
-        counters = self.counters
-        if set(counters) != {axis.name for axis in axes}:
-            names = ", ".join(axis.name for axis in axes) or "none"
-            msg = f"{self!r} does not give a value for each counter; they are: {names}"
-            raise UnknownStateError(msg, value=self)
-        index = 0
-        for axis in axes:
-            value = counters[axis.name]
-            if value not in axis.values:
-                msg = f"{self!r}: {axis.name} has the values {axis.values}"
-                raise UnknownStateError(msg, value=self)
-            index = index * len(axis.values) + axis.values.index(value)
-        return index
-
-    def __repr__(self) -> str:
-        counters = (f"{name}={value}" for name, value in zip(self._names, self._values, strict=True))
-        return f"At({', '.join([repr(self.state), *counters])})"

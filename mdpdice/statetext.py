@@ -2,7 +2,8 @@
 
 The text is JSON: numbers and strings stand for themselves, tuples are lists, a
 frozen attrs value is ``{"ClassName": {"field": ...}}`` and an enum member is
-``{"EnumName": "MEMBER"}``.  Nothing is evaluated or imported by name: only the
+``{"EnumName": "MEMBER"}``.  A state of a game with counters is
+``{"state": ..., "counters": {"name": ...}}``.  Nothing is evaluated or imported by name: only the
 classes that a game's type annotations mention can be read back.
 """
 
@@ -21,6 +22,7 @@ from typing import Any, cast
 import attrs
 
 from mdpdice.errors import UnknownStateError
+from mdpdice.grid import At
 
 __all__ = ["decode", "encode", "named_classes", "read", "show"]
 
@@ -45,6 +47,8 @@ def encode(value: Any) -> Any:
         return {name: value.name}
     if isinstance(value, Fraction):
         return {name: str(value)}
+    if isinstance(value, At):
+        return {"state": encode(value.state), "counters": dict(value.counters)}
     if attrs.has(type(value)):
         return {name: {f.alias: encode(getattr(value, f.name)) for f in attrs.fields(type(value)) if f.init}}
     if dataclasses.is_dataclass(value):
@@ -129,10 +133,21 @@ def decode(data: Any, classes: Mapping[str, type]) -> Any:
         except Exception as error:
             msg = f"{shorten(json.dumps(data))} does not describe a {name}: {error}"
             raise UnknownStateError(msg, value=data) from error
+    if data.keys() == {"state", "counters"}:
+        return _full_state(data, classes)
     known = ", ".join(sorted(classes)) or "none"
     text = shorten(json.dumps(data, ensure_ascii=False))
     msg = f'{text} is not a state; write JSON with {{"Class": {{"field": ...}}}}, where the classes are: {known}'
     raise UnknownStateError(msg, value=data)
+
+
+def _full_state(data: dict[str, Any], classes: Mapping[str, type]) -> At[Any]:
+    counters = data["counters"]
+    # True and 1.0 would be read as 1.
+    if not isinstance(counters, dict) or any(type(number) is not int for number in counters.values()):
+        msg = f'{shorten(json.dumps(counters))} does not give the values of counters; write {{"name": 350, ...}}'
+        raise UnknownStateError(msg, value=data)
+    return At(decode(data["state"], classes), **counters)
 
 
 # Fraction itself reads "1e999999999" too, and then computes that power of ten.

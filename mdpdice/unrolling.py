@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, Generic, TypeVar, cast
 
-from mdpdice.counters import At, Axis, axes, range_error, unknown_counter_error
+from mdpdice.counters import At, Axis, axes, forbidden_error, unknown_counter_error
 from mdpdice.errors import MdpDiceError
 from mdpdice.expressions import Expr
 from mdpdice.game import Chance, Conditional, Decide, Edge, End, Game, Go, Node, PassTo, end
@@ -131,7 +131,7 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
             for update in edge.updates:
                 wanted = update.value.evaluate(values)
                 if self._axis[update.name].place(wanted) is None:
-                    raise range_error(self._axis[update.name], wanted)
+                    raise forbidden_error(self._axis[update.name], wanted)
         return found
 
     def _edge(self, edge: Any, values: dict[str, int]) -> Edge[At[S]] | None:
