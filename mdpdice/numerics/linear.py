@@ -165,11 +165,11 @@ def _solve_dense(matrix: Floats, leave: Floats, right: Floats, *, stochastic: bo
         return _eliminate(matrix, leave, right)
     system = np.eye(len(right)) - matrix
     try:
-        solved = np.linalg.solve(system, right)
-        solved = solved + np.linalg.solve(system, right - system @ solved)
+        solved: Floats = np.linalg.solve(system, right)
+        solved += np.linalg.solve(system, right - system @ solved)
     except np.linalg.LinAlgError:
         return np.full(len(right), np.nan)
-    return cast("Floats", solved)
+    return solved
 
 
 def _eliminate(matrix: Floats, leave: Floats, right: Floats) -> Floats:
