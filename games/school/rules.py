@@ -45,6 +45,7 @@ __all__ = [
     "Rules",
     "combination_named",
     "combinations_named",
+    "opened",
 ]
 
 DICE: Final = 5
@@ -102,6 +103,24 @@ def combinations_named(names: Iterable[str]) -> tuple[str, ...]:
         msg = f"{twice[0]} is named twice"
         raise GameError(msg, value=given)
     return tuple(name for name in COMBINATIONS if name in given)
+
+
+def opened(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the combinations that are open: ``all``, or names, in a text separated by commas.
+
+    Raises
+    ------
+    GameError
+        A name is no combination, or is there twice.
+    """
+    if not isinstance(names, str):
+        return combinations_named(names)
+    if names.strip().casefold() == "all":
+        return COMBINATIONS
+    return combinations_named(name for name in re.split(r"\s*,\s*", names.strip()) if name not in ("", "-"))
+
+
+OPEN_HELP: Final = "combinations that are open at the start, with commas, or all"
 
 
 # --- the parameters -------------------------------------------------------------------------------

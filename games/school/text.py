@@ -23,7 +23,7 @@ __all__ = ["read_open", "read_turn", "show_open", "show_turn", "split_open"]
 
 _FORM = "dice=1,2,3,6,6 rerolls=2, or hold=6,6 rerolls=1 while dice are rolled"
 _FIELD = re.compile(r"(dice|hold|rerolls)\s*=\s*(.*?)\s*(?=(?:dice|hold|rerolls)\s*=|$)")
-_OPEN = re.compile(r"open\s*=\s*(.*?)\s*(?=(?:dice|hold|rerolls)\s*=|$)")
+_OPEN = re.compile(r"open\s*=\s*(.*?)\s*(?=(?:open|dice|hold|rerolls)\s*=|$)")
 
 
 def show_turn(state: Held | Rolled) -> str:

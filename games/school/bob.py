@@ -1,0 +1,189 @@
+r"""Bob the Dice Master: the rule by which the seed's program plays School.
+
+Bob gives every decision a *profit*.  With :math:`a_c` for the average score of a combination
+(`mdpdice.games.school.averages`) and :math:`s_c` for what the roll scores in it, twice that on the
+first roll unless it is a grade,
+
+* to score a combination is worth :math:`s_c - a_c`,
+* to cross it out :math:`-a_c`, and he crosses out only what the roll does not fit,
+* to reroll is worth the expected profit of the best decision on the next roll.
+
+With `k` rerolls left, over the open combinations and all dice that may be held,
+
+.. math::
+
+   p_0(r) = \max_{c} \, (s_c(r) - a_c), \qquad
+   p_k(r) = \max\bigl(\max_{c} \, (s_{c, k}(r) - a_c), \;
+            \max_{h \subsetneq r} \sum_{r'} P(h \to r') \, p_{k-1}(r')\bigr).
+
+So he plays one turn the best way if :math:`a_c` is what a combination costs, whichever others are
+open.  What it costs in truth is the difference between the values of the game with and without it.
+
+Decisions with the same profit: like the program he rerolls rather than stops, and takes the first
+of equal combinations and the first of equal rerolls, in its order.  The program compares
+floats, so that rounding decides there; here they are equal when they are equal.
+
+References
+----------
+github.com/egeorg/BobTheDiceMaster: ``school-bob-algorithm.md`` and ``BruteForceBob.cs``.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from mdpdice.errors import GameError
+from mdpdice.games.school.averages import averages, scores
+from mdpdice.games.school.rules import (
+    GRADES,
+    Rules,
+    checked_roll,
+    combinations_named,
+)
+from mdpdice.games.school.turn import (
+    REROLLS,
+    ROLLS,
+    Action,
+    CrossOut,
+    Score,
+    multiplier,
+    rerolls,
+    tables,
+)
+
+__all__ = ["Advice", "available", "bob"]
+
+# Profits that differ are further apart than this, and floats that should be equal are nearer
+# (a test looks at all of them): many sets are compared in floats, and that gives Bob's exact choice.
+TIE = 1e-10
+
+
+def available(combinations: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which of the open combinations a turn may end with: at first, only grades."""
+    grades = tuple(name for name in combinations if name in GRADES)
+    return combinations if len(grades) <= len(GRADES) - 3 else grades
+
+
+@attrs.frozen
+class Advice:
+    """What Bob decides, and why.
+
+    Parameters
+    ----------
+    action : Score, CrossOut or Reroll
+        His decision.
+    profits : dict of action to Fraction
+        The profit of everything that he considers, the highest first.
+    """
+
+    action: Action
+    profits: Mapping[Action, Fraction]
+
+
+def bob(rules: Rules, combinations: Iterable[str], dice: Iterable[int], rerolls_left: int) -> Advice:
+    """Return what Bob decides about a roll.
+
+    Parameters
+    ----------
+    rules : Rules
+        What rolls score; a game of School will do.
+    combinations : iterable of str
+        The open ones.  While more than three grades are open, others do not count.
+    dice : iterable of int
+        The five dice.
+    rerolls_left : int
+        0 to 2.
+
+    Raises
+    ------
+    GameError
+        No combination is open, or there is no such combination, roll, or number of rerolls.
+
+    Examples
+    --------
+    >>> from mdpdice.games.school import Rules, bob
+    >>> advice = bob(Rules(), ["grade-6", "full", "poker"], (2, 2, 6, 6, 6), 1)
+    >>> advice.action
+    Score(combination='full')
+    >>> [f"{float(profit):.3f}" for profit in advice.profits.values()][:3]
+    ['14.298', '10.136', '9.331']
+    """
+    names = available(combinations_named(combinations))
+    roll = checked_roll(dice)
+    if not names:
+        msg = "no combination is open, so there is nothing to decide"
+        raise GameError(msg, value=names)
+    if rerolls_left not in range(REROLLS + 1):
+        msg = f"{rerolls_left} rerolls: there are 0 to {REROLLS} left"
+        raise GameError(msg, value=rerolls_left, limit=REROLLS)
+    exact = _exact(_plain(rules), names)
+    at = ROLLS.index(roll)
+    found: dict[Action, Fraction] = {}
+    if rerolls_left:
+        table = tables()
+        span = slice(table.row[at], table.row[at + 1])
+        over = exact.over * table.total**rerolls_left
+        for (again, _), profit in zip(rerolls(roll), exact.rerolls[rerolls_left][span], strict=True):
+            found[again] = Fraction(int(profit), over)
+    for name in names:
+        points = rules.score(name, roll)
+        average = averages(_plain(rules))[name]
+        if points is None:
+            found[CrossOut(name)] = -average
+        else:
+            found[Score(name)] = points * multiplier(name, rerolls_left) - average
+    # Sorting is stable, so equal ones stay in Bob's order.
+    ordered = dict(sorted(found.items(), key=lambda pair: -pair[1]))
+    return Advice(next(iter(ordered)), ordered)
+
+
+def _plain(rules: Rules) -> Rules:
+    """Return the rules alone, of a game that has more parameters."""
+    return Rules(rules.little, rules.big, rules.two_pairs, rules.full, rules.grades)
+
+
+class _Exact(NamedTuple):
+    """Bob's profits for one set of combinations, as Python ints in object arrays.
+
+    Attributes
+    ----------
+    over : int
+        Denominator of `stop`.
+    rerolls : dict of int to ndarray, shape (4116,)
+        By the number of rerolls left, over ``over * 7776**left``.
+    """
+
+    over: int
+    rerolls: dict[int, npt.NDArray[Any]]
+
+
+@functools.lru_cache(maxsize=256)
+def _exact(rules: Rules, names: tuple[str, ...]) -> _Exact:
+    table = tables()
+    known = averages(rules)
+    over = math.lcm(*(known[name].denominator for name in names))
+    becomes = table.becomes.astype(object)
+    stops = {left: _stop(rules, names, left, over) for left in range(REROLLS + 1)}
+    best, again = stops[0], {}
+    for left in range(1, REROLLS + 1):
+        again[left] = (becomes @ best)[table.holds]
+        best = np.maximum(stops[left] * table.total**left, table.best(again[left]))
+    return _Exact(over, again)
+
+
+def _stop(rules: Rules, names: tuple[str, ...], left: int, over: int) -> npt.NDArray[Any]:
+    known = averages(rules)
+    rows = [
+        scores(rules, name)[0].astype(object) * (multiplier(name, left) * over) - int(known[name] * over)
+        for name in names
+    ]
+    best: npt.NDArray[Any] = np.maximum.reduce(rows)
+    return best

@@ -1,0 +1,177 @@
+r"""The whole solitaire game of School: 15 turns, one for every combination.
+
+A state is the set of combinations that are used, which are *flags* beside the states of one turn
+(`mdpdice.games.school.turn`).  With `U` for that set, `r` for a roll and `k` rerolls left,
+
+.. math::
+
+   V(U, r, k) = \max \begin{cases}
+      s_{c, k}(r) + V(U \cup \{c\}) & \text{score } c \notin U, \text{ if the roll fits,} \\
+      V(U \cup \{c\}) & \text{cross out } c \notin U, \text{ if it is no grade,} \\
+      \sum_{r'} P(h \to r') \, V(U, r', k - 1) & \text{hold } h \subsetneq r, \text{ if } k > 0,
+   \end{cases}
+
+where `V(U)` is the value before the first roll of a turn, and 0 when all are used.  While more than
+three grades are open a turn ends with a grade: nine other combinations wait for the first three
+grades.
+
+The value with the rules of the seed's program is 132.339610477; Bob, who plays by a rule of
+thumb (`mdpdice.games.school.bob`), gets 127.733620282.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+from mdpdice import At, Edge, Flags, Game, Node, Option, decide, end, go, roll, solve, when
+from mdpdice.errors import GameError, UnknownStateError
+from mdpdice.games.school.rules import GRADES, OPEN_HELP, Rules, opened
+from mdpdice.games.school.turn import (
+    REROLLS,
+    Action,
+    CrossOut,
+    Held,
+    Rolled,
+    Score,
+    multiplier,
+    rerolls,
+    rolled,
+)
+
+if TYPE_CHECKING:
+    from mdpdice import Enclosure
+
+__all__ = ["FREE", "School", "State"]
+
+State: TypeAlias = Held | Rolled
+
+FREE = 3
+"""Other combinations are open to a turn once no more than so many grades are left."""
+
+
+def _some_open(names: Any) -> tuple[str, ...]:
+    found = opened(names)
+    if not found:
+        msg = "open names no combination; a game has one turn at least"
+        raise GameError(msg, value=names)
+    return found
+
+
+@attrs.frozen
+class School(Rules, Game[State, Action]):
+    """The solitaire game of School, 15 combinations in 15 turns, for as many points as possible.
+
+    Parameters
+    ----------
+    little, big, two_pairs, full, grades
+        See `mdpdice.games.school.rules.Rules`.
+    open : tuple of str
+        Combinations that are open at the start, by default all.
+
+    Raises
+    ------
+    GameError
+        A parameter is out of its range.
+
+    Examples
+    --------
+    >>> from mdpdice import solve
+    >>> from mdpdice.games.school import School
+    >>> round(solve(School(open="care,poker,trash")).value(), 6)
+    56.241962
+    """
+
+    open: tuple[str, ...] = attrs.field(default="all", converter=_some_open, metadata={"help": OPEN_HELP})
+
+    used = Flags(lambda game: len(game.open))
+
+    def start(self) -> State:
+        """All dice are about to be rolled for the first time."""
+        return Held((), REROLLS)
+
+    def node(self, state: State, /) -> Node[State, Action]:
+        """A roll of the dice that are not held, or what to do with the roll."""
+        if isinstance(state, Rolled):
+            return decide([*self._ends(state), *self._rerolls(state)])
+        again: Edge[State] = roll(rolled(state.dice), lambda dice: go(Rolled(dice, state.rerolls)))
+        first = state.rerolls == REROLLS
+        return when(self.used.has(*range(len(self.open))), end(), again) if first else again
+
+    def _ends(self, state: Rolled) -> list[tuple[Action, Option[State]]]:
+        options: list[tuple[Action, Option[State]]] = []
+        grades = [box for box, name in enumerate(self.open) if name in GRADES]
+        waiting = len(grades) - FREE  # so many grades come first
+        for box, name in enumerate(self.open):
+            usable = ~self.used[box]
+            if name not in GRADES and waiting > 0:
+                usable &= self.used.count(grades) >= waiting
+            points = self.score(name, state.dice)
+            if points is not None:
+                paid = points * multiplier(name, state.rerolls)
+                scored: Edge[State] = go(self.start(), self.used.add(box), reward=paid)
+                options.append((Score(name), when(usable, scored)))
+            if name not in GRADES:
+                options.append((CrossOut(name), when(usable, go(self.start(), self.used.add(box)))))
+        return options
+
+    def _rerolls(self, state: Rolled) -> list[tuple[Action, Edge[State]]]:
+        if not state.rerolls:
+            return []
+        return [(again, go(Held(held, state.rerolls - 1))) for again, held in rerolls(state.dice)]
+
+    # --- Bob ----------------------------------------------------------------------
+
+    def policy_names(self) -> Mapping[str, str]:
+        """Bob's rule."""
+        return {"bob": "score - average, minus the average to cross out, or what a reroll promises"}
+
+    def named_policy(self, name: str) -> Callable[[Any], Action] | None:
+        """Bob's rule as a function of the state, an `At`."""
+        from mdpdice.games.school.bob import bob
+
+        if name != "bob":
+            return None
+
+        def rule(state: At[State]) -> Action:
+            return bob(self, self.open_at(state), state.state.dice, state.state.rerolls).action
+
+        return rule
+
+    def policy_value(self, name: str) -> Enclosure | None:
+        """What Bob gets, by the chain of whole turns (`mdpdice.games.school.bob_game`)."""
+        from mdpdice import Enclosure
+        from mdpdice.games.school.bob_game import BobGame
+
+        if name != "bob":
+            return None
+        game = BobGame(self.little, self.big, self.two_pairs, self.full, self.grades, self.open)
+        found = solve(game)
+        return Enclosure(found.value(), found.lower(), found.upper(), "a Markov chain of whole turns")
+
+    # --- states as text ---------------------------------------------------------
+
+    def open_at(self, state: At[State]) -> tuple[str, ...]:
+        """Return the combinations that are open in a state."""
+        used = state.counters["used"]
+        return tuple(name for box, name in enumerate(self.open) if not used >> box & 1)
+
+    def show_state(self, state: Any) -> str:
+        """Text of a state: ``open=pair,full,poker dice=1,2,3,6,6 rerolls=2``."""
+        from mdpdice.games.school.text import show_open, show_turn
+
+        return f"{show_open(self.open_at(state))} {show_turn(state.state)}"
+
+    def read_state(self, text: str) -> Any:
+        """State of a text (see `mdpdice.games.school.text`)."""
+        from mdpdice.games.school.text import read_open, read_turn, split_open
+
+        listed, rest = split_open(text)
+        names = read_open(listed) if listed != "all" else self.open
+        if unknown := [name for name in names if name not in self.open]:
+            msg = f"{unknown[0]} is not open in this game; these are: {', '.join(self.open)}"
+            raise UnknownStateError(msg, value=text)
+        used = sum(1 << box for box, name in enumerate(self.open) if name not in names)
+        return At(read_turn(rest), used=used)
