@@ -27,6 +27,7 @@ import attrs
 import numpy as np
 
 from mdpdice import checking
+from mdpdice.backend import Progress
 from mdpdice.chains import Chain, induce, walk
 from mdpdice.errors import GameError, HorizonRangeError, NotCertifiedError, TotalRewardUndefinedError
 from mdpdice.exploration import explore
@@ -177,6 +178,7 @@ def evaluate(
     *,
     exact: bool = False,
     epsilon: float = 1e-6,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Value of every node when the players follow a policy.
 
@@ -194,6 +196,8 @@ def evaluate(
     epsilon : float
         The status is CERTIFIED if every interval has at most the width
         ``epsilon * max(1, |value|)``.
+    progress : callable, optional
+        Called as ``progress("evaluate", {"nodes": ...})`` before the linear system is solved.
 
     Examples
     --------
@@ -215,6 +219,8 @@ def evaluate(
         msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
     chain = induce(network, policy)
+    if progress is not None:
+        progress("evaluate", {"nodes": chain.network.n_nodes})
     lowered = shift_total(chain.network)
     whole = chain.network if lowered is None else lowered.network
     idle, infinite = endless(whole)

@@ -21,6 +21,7 @@ from typing import TypeVar
 import attrs
 import numpy as np
 
+from mdpdice.backend import Progress
 from mdpdice.chains import Chain, induce, walk
 from mdpdice.errors import GameError, NotConvergedError, TotalRewardUndefinedError
 from mdpdice.exploration import explore
@@ -109,6 +110,7 @@ def simulate(
     *,
     state: Hashable = None,
     max_moves: int = 1_000_000,
+    progress: Progress | None = None,
 ) -> Simulation:
     """Play a game many times.
 
@@ -128,6 +130,8 @@ def simulate(
         Where the plays start, by default at the start.
     max_moves : int
         Most edges taken in one play.
+    progress : callable, optional
+        Called as ``progress("simulate", {"plays": ..., "of": ..., "moves": ...})``.
 
     Raises
     ------
@@ -169,6 +173,8 @@ def simulate(
     moves = 0
     for first in range(0, n, BATCH):
         moves += table.play(start, totals[first : first + BATCH], generator, max_moves)
+        if progress is not None:
+            progress("simulate", {"plays": min(first + BATCH, n), "of": n, "moves": moves})
     return Simulation(totals, moves, time.perf_counter() - began)
 
 

@@ -1,8 +1,9 @@
-"""The command line `mdpdice`: list, solve, crosscheck and advise.
+"""The command line `mdpdice`: list, solve, crosscheck, advise, policy, evaluate, simulate, thresholds and play.
 
 Only click is imported before a command runs, so that ``--help`` answers at once.
 """
 
+from mdpdice.cli import strategies as strategies
 from mdpdice.cli.commands import main
 
 __all__ = ["main"]

@@ -26,6 +26,7 @@ __all__ = [
     "advise_text",
     "advised",
     "after",
+    "check_solver",
     "checked",
     "figures",
     "listing",
@@ -102,12 +103,13 @@ def solved(case: Case, solver: str) -> dict[str, Any]:
 
 def solve_case(case: Case, solver: str) -> Solution:
     """Solve it, with a line that tells how far it is."""
-    _check_solver(solver)
+    check_solver(solver)
     with ProgressLine() as progress:
         return solve(case.game, solver=solver, horizon=case.horizon, epsilon=case.epsilon, progress=progress)
 
 
-def _check_solver(name: str) -> None:
+def check_solver(name: str) -> None:
+    """Refuse the name of a solver that there is not, with those that there are."""
     if name == "auto" or name in solver_names():
         return
     try:
@@ -215,7 +217,7 @@ def after(data: dict[str, Any]) -> list[str]:
 def checked(case: Case, solvers: Sequence[str] | None) -> tuple[bool, dict[str, Any], str]:
     """The answer of ``mdpdice crosscheck``: whether all is well, as JSON data, and for people."""
     for solver in solvers or ():
-        _check_solver(solver)
+        check_solver(solver)
         if solver == "auto":
             raise click.UsageError(
                 "auto is no back-end of its own; name those to compare, or leave out --solvers"

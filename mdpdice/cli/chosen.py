@@ -1,0 +1,99 @@
+"""Policies as they are named on the command line: ``optimal``, ``random``, one of the game, or a file."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mdpdice.cli.answers import Case
+from mdpdice.cli.text import action_data, phrase
+from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.network import Network
+from mdpdice.policies import Policy
+from mdpdice.solution import Solution
+
+__all__ = ["known_names", "policy_on", "rule_of"]
+
+
+def known_names(case: Case) -> str:
+    """What may be written for a policy of a game, for messages."""
+    own = ", ".join(case.game.policy_names())
+    return (
+        f"optimal, random{', ' + own if own else ''}, or a file of 'mdpdice policy {case.name} --save FILE'"
+    )
+
+
+def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:
+    """The rule of a name that the game knows.
+
+    Raises
+    ------
+    click.UsageError
+        What stands behind the name is wrong.
+    """
+    try:
+        return case.game.named_policy(name)
+    except GameError as error:
+        raise click.UsageError(error.message) from error
+
+
+def policy_on(case: Case, name: str, network: Network, solve: Callable[[], Solution]) -> Policy:
+    """The policy of a name.
+
+    Parameters
+    ----------
+    case : Case
+        The game.
+    name : str
+        As on the command line.
+    network : Network
+        Of the game, with its horizon.
+    solve : callable
+        Solves the game; called for ``optimal`` only.
+
+    Raises
+    ------
+    click.UsageError
+        There is no such policy.
+    """
+    if name == "optimal":
+        return Policy.from_solution(solve()).on(network)
+    if name == "random":
+        return Policy.uniform(network)
+    rule = rule_of(case, name)
+    if rule is not None:
+        return Policy.of(network, rule)
+    path = Path(name)
+    if not path.is_file():
+        raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
+    return _listed(case, path, network) if path.suffix == ".csv" else Policy.load(path, network)
+
+
+def _listed(case: Case, path: Path, network: Network) -> Policy:
+    """A policy from the table ``decisions`` of ``mdpdice policy``."""
+    chosen: dict[Hashable, str] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if not {"state", "action"} <= set(reader.fieldnames or ()):
+            msg = f"{path} has no columns 'state' and 'action'; write it with mdpdice policy --table decisions --csv"
+            raise click.UsageError(msg)
+        for number, row in enumerate(reader, start=2):
+            try:
+                chosen[case.game.read_state(row["state"])] = row["action"]
+            except MdpDiceError as error:
+                raise click.UsageError(f"{path}, line {number}: {error.message}") from error
+
+    def rule(state: Hashable) -> Any:
+        node = network.node_of(state)
+        actions = {phrase(action_data(network.action_of(edge))): edge for edge in network.edges(node)}
+        if chosen.get(state) not in actions:
+            told = repr(chosen[state]) if state in chosen else "nothing"
+            msg = f"{path} says {told} here; the actions are {', '.join(actions)}"
+            raise GameError(msg, state=state)
+        return network.action_of(actions[chosen[state]])
+
+    return Policy.of(network, rule)

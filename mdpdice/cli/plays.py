@@ -1,0 +1,122 @@
+"""What ``mdpdice play`` tells: every state, choice, roll and reward of one play, for people, as JSON or as a record.
+
+A *record* is a text file with the question at its head and one line per event below it:
+the same call writes the same file, on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mdpdice.cli.answers import Case
+from mdpdice.cli.parameters import show
+from mdpdice.cli.seats import Left, Table
+from mdpdice.cli.text import action_data, figure, phrase
+from mdpdice.playthroughs import Event, Happening, play
+
+__all__ = ["played"]
+
+_LONG = 100
+
+
+def played(
+    case: Case, seats: list[str], seed: int, solver: str, record: Path | None, *, as_json: bool
+) -> None:
+    """Play once and tell it; a person who leaves ends the play."""
+    generator = random.Random(seed)  # noqa: S311 - no secrets
+    # What people read while a program reads the JSON goes to the other stream.
+    table = Table(case, seats, solver, generator, lambda line: click.echo(line, err=as_json))
+    told: list[str] = []
+    events: list[dict[str, Any]] = []
+    left = False
+    try:
+        for event in play(case.game, table.seats, generator, horizon=case.horizon, symmetric=table.symmetric):
+            for line in _lines(case, event, alone=len(seats) == 1):
+                told.append(line)
+                click.echo(line, err=as_json)
+            events.append(_data(case, event))
+    except Left:
+        left = True
+        click.echo("You left the table; the play is not over.", err=as_json)
+    if record is not None and not left:
+        record.write_text("\n".join([*_head(case, seats, seed), "", *told]) + "\n", encoding="utf-8")
+    if as_json:
+        total = None if left else events[-1]["total"]
+        data = {
+            **case.data(),
+            "seats": seats,
+            "seed": seed,
+            "total": total,
+            "over": not left,
+            "events": events,
+        }
+        click.echo(json.dumps(data))
+
+
+def _head(case: Case, seats: list[str], seed: int) -> Iterator[str]:
+    yield "# A play recorded by mdpdice play; the same call writes the same file."
+    yield f"game: {case.name}"
+    for key, value in case.given.items():
+        yield f"parameter: {key}={show(value)}"
+    if case.horizon is not None:
+        yield f"horizon: {case.horizon}"
+    yield f"seats: {','.join(seats)}"
+    yield f"seed: {seed}"
+
+
+def _lines(case: Case, event: Event, *, alone: bool) -> Iterator[str]:
+    who = "" if alone else f"player {event.player}: "
+    match event.kind:
+        case Happening.STATE:
+            yield f"{who}{case.game.show_state(event.what)}"
+        case Happening.CHOICE:
+            words = [phrase(action_data(action)) for action in event.among]
+            yield f"  chooses {phrase(action_data(event.what))} of {len(words)}: {' | '.join(words)}"
+        case Happening.ROLL:
+            yield f"  roll {_outcome(event.what)}"
+        case Happening.REWARD:
+            yield f"  {who}reward {_number(event.what)}"
+        case Happening.END:
+            yield f"  {who}the end pays {_number(event.what)}"
+            yield f"total {_number(event.total)}{'' if alone else ' for player 0'}"
+        case Happening.CUT:
+            yield "  no decision is left"
+            yield f"total {_number(event.total)}{'' if alone else ' for player 0'}"
+
+
+def _outcome(outcome: Any) -> str:
+    """An outcome in a few words; an edge as outcome (of ``chance``) says nothing that does not follow."""
+    text = phrase(action_data(outcome))
+    return text if len(text) <= _LONG else text[:_LONG] + "..."
+
+
+def _number(number: Any) -> str:
+    exact = Fraction(number)
+    return str(exact) if exact.denominator == 1 else figure(float(exact))
+
+
+def _data(case: Case, event: Event) -> dict[str, Any]:
+    data: dict[str, Any] = {"event": event.kind.value, "player": event.player}
+    match event.kind:
+        case Happening.STATE:
+            data["state"] = case.game.show_state(event.what)
+        case Happening.CHOICE:
+            data["action"] = action_data(event.what)
+            data["actions"] = [action_data(action) for action in event.among]
+        case Happening.ROLL:
+            data["outcome"] = action_data(event.what)
+        case Happening.REWARD:
+            data["reward"] = float(event.what)
+        case Happening.END:
+            data["payoff"] = float(event.what)
+            data["total"] = float(event.total)
+        case Happening.CUT:
+            data["total"] = float(event.total)
+    return data

@@ -1,0 +1,278 @@
+"""Who sits at the table when ``mdpdice play`` plays: a person, or a policy."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import click
+
+from mdpdice.backend import load_solver
+from mdpdice.cli.answers import Case, check_solver
+from mdpdice.cli.chosen import known_names, policy_on, rule_of
+from mdpdice.cli.progress import ProgressLine
+from mdpdice.cli.text import action_data, figure, phrase
+from mdpdice.dist import Dist
+from mdpdice.errors import MdpDiceError
+from mdpdice.exploration import explore
+from mdpdice.game import Chance, End, Game, Go, PassTo
+from mdpdice.network import Kind
+from mdpdice.objectives import Horizon
+from mdpdice.playthroughs import Seat, Turn
+from mdpdice.policies import Policy
+from mdpdice.solution import Solution
+from mdpdice.solving import solve
+
+__all__ = ["Advisor", "Left", "Table", "split_seats"]
+
+
+class Left(Exception):  # noqa: N818 - nothing is wrong: a person left the table
+    """Nobody is there to decide any more."""
+
+
+class Advisor(Protocol):
+    """Something that knows what the actions of a turn are worth."""
+
+    def values(self, turn: Turn) -> dict[Any, float]:
+        """Value of every action, to player 0 where the players have different aims, else to the mover."""
+
+    def best(self, turn: Turn) -> Any:
+        """The best action."""
+
+
+def split_seats(text: str) -> list[str]:
+    """The seats of ``human,threshold:250,200``: numbers belong to what is before them."""
+    return [one.strip() for one in re.split(r",(?=\s*[^\d\s])", text)]
+
+
+class _Solved:
+    """The optimal play."""
+
+    def __init__(self, game: Game[Any, Any], solution: Solution) -> None:
+        self.game = game
+        self.solution = solution
+
+    def values(self, turn: Turn) -> dict[Any, float]:
+        if self.game.canonical(turn.state) == turn.state:
+            return self.solution.q(turn.state, steps_left=turn.steps_left)
+        # The representative has actions of its own, so look where these ones lead.
+        return {
+            action: self._worth(edge, turn) for action, edge in zip(turn.actions, turn.options, strict=True)
+        }
+
+    def best(self, turn: Turn) -> Any:
+        if self.game.canonical(turn.state) == turn.state:
+            return self.solution.action(turn.state, steps_left=turn.steps_left)
+        values = self.values(turn)
+        network = self.solution.network
+        node = network.node_of(self.game.canonical(turn.state))
+        minimises = network.kind[node] == Kind.MIN
+        return min(values, key=lambda action: values[action] if minimises else -values[action])
+
+    def _worth(self, edge: Any, turn: Turn) -> float:
+        """Value of an edge; chance may stand in chance, as deep as the game has written it."""
+        if isinstance(edge, End):
+            return float(edge.payoff)
+        reward = float(edge.reward)
+        if isinstance(edge, Chance):
+            parts = zip(edge.dist.weights, edge.edges, strict=True)
+            return reward + math.fsum(
+                weight / edge.dist.total * self._worth(to, turn) for weight, to in parts
+            )
+        assert isinstance(edge, Go | PassTo)
+        network = self.solution.network
+        to = self.game.canonical(edge.state)
+        left = None if turn.steps_left is None else turn.steps_left - 1
+        ahead = self.solution.estimate(to, steps_left=left)
+        if isinstance(edge, PassTo):
+            ahead = float(network.total) - ahead
+        step = bool(network.decides[network.node_of(to)])
+        return reward + (float(network.discount) if step else 1.0) * ahead
+
+
+class _Looking:
+    """Some decisions looked ahead from every turn."""
+
+    def __init__(self, game: Game[Any, Any], depth: int | None) -> None:
+        self.game = game
+        solver = cast("Any", load_solver("lookahead"))
+        self.solver = solver() if depth is None else solver(depth=depth)
+
+    def values(self, turn: Turn) -> dict[Any, float]:
+        return self._look(turn).q(turn.state)
+
+    def best(self, turn: Turn) -> Any:
+        return self._look(turn).action(turn.state)
+
+    def _look(self, turn: Turn) -> Solution:
+        with ProgressLine() as progress:
+            return solve(self.game.at(turn.state), solver=self.solver, progress=progress)
+
+
+class Table:
+    """A game, who plays it, and who can be asked for advice.
+
+    Parameters
+    ----------
+    case : Case
+        The game.
+    names : list of str
+        One seat for all decisions, or one per player.
+    solver : str
+        Back-end for the optimal play.
+    generator : random.Random
+        For seats that choose at random.
+    say : callable
+        Shows a line to people.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        names: list[str],
+        solver: str,
+        generator: random.Random,
+        say: Callable[[str], None],
+    ) -> None:
+        if not 1 <= len(names) <= 2:
+            raise click.UsageError(f"--seats: a game has one or two players, not {len(names)}")
+        check_solver(solver)
+        self.case = case
+        self.solver = solver
+        self.generator = generator
+        self.say = say
+        self.lines = sys.stdin
+        # A policy from a file answers for the states of a network, which are representatives.
+        self.symmetric = False
+        self._solved: _Solved | None = None
+        made = {name: self._seat(name) for name in names}
+        self.seats: list[Seat] = [made[name] for name in names]
+
+    # --- the seats ------------------------------------------------------------
+
+    def _seat(self, name: str) -> Seat:
+        if name == "human":
+            return self._ask
+        if name == "random":
+            return lambda turn: turn.actions[self.generator.randrange(len(turn.actions))]
+        if name == "optimal":
+            return self.optimum().best
+        key, _, depth = name.partition(":")
+        if key == "lookahead":
+            return self._looking(name, depth).best
+        if rule := rule_of(self.case, name):
+            return self._ruled(rule)
+        if Path(name).is_file():
+            return self._of_file(name)
+        msg = f"--seats: nobody is called {name!r}; write human, lookahead:DEPTH, {known_names(self.case)}"
+        raise click.UsageError(msg)
+
+    def _ruled(self, rule: Callable[[Any], Any]) -> Seat:
+        return lambda turn: self._drawn(rule(turn.state))
+
+    def _looking(self, name: str, depth: str) -> _Looking:
+        if self.case.horizon is not None:
+            raise click.UsageError("lookahead knows no --horizon; ask the optimal player")
+        if name != "lookahead" and not (depth.isdecimal() and int(depth)):
+            raise click.UsageError(
+                f"--seats {name}: write lookahead:DEPTH with a positive number of decisions"
+            )
+        return _Looking(self.case.game, int(depth) if depth else None)
+
+    def _of_file(self, name: str) -> Seat:
+        self.symmetric = True
+        network = explore(self.case.game)
+        if self.case.horizon is not None:
+            network = Horizon(self.case.horizon).apply(network)
+        policy: Policy = policy_on(self.case, name, network, self.optimum_solution)
+
+        def act(turn: Turn) -> Any:
+            chances = policy.probabilities(turn.state, steps_left=turn.steps_left)
+            return self._drawn(Dist(chances) if len(chances) > 1 else next(iter(chances)))
+
+        return act
+
+    def _drawn(self, action: Any) -> Any:
+        if not isinstance(action, Dist):
+            return action
+        at = self.generator.randrange(action.total)
+        for one, weight in zip(action.outcomes, action.weights, strict=True):
+            at -= weight
+            if at < 0:
+                return one
+        raise AssertionError
+
+    # --- advice ---------------------------------------------------------------
+
+    def optimum_solution(self) -> Solution:
+        """The solution of the game, found when it is first asked for."""
+        return self.optimum().solution
+
+    def optimum(self) -> _Solved:
+        """The optimal play, found when it is first asked for."""
+        if self._solved is None:
+            if reason := self.case.infinite():
+                raise click.ClickException(f"{reason}: every way to get there is as good as any other")
+            case = self.case
+            with ProgressLine() as progress:
+                solution = solve(
+                    case.game,
+                    solver=self.solver,
+                    horizon=case.horizon,
+                    epsilon=case.epsilon,
+                    progress=progress,
+                )
+            self._solved = _Solved(case.game, solution)
+        return self._solved
+
+    # --- people ---------------------------------------------------------------
+
+    def _ask(self, turn: Turn) -> Any:
+        words = [phrase(action_data(action)) for action in turn.actions]
+        # Where actions are numbers themselves, numbers of the list would be confused with them.
+        numbered = not any(re.fullmatch(r"[+-]?\d+", word) for word in words)
+        for at, word in enumerate(words, start=1):
+            self.say(f"  {at}  {word}" if numbered else f"  {word}")
+        self.say("Your choice (? tells what each is worth, q leaves):")
+        while True:
+            line = self.lines.readline()
+            if not line or line.strip() in ("q", "quit"):
+                raise Left
+            given = line.strip()
+            if given == "?":
+                self._advise(turn, words)
+                continue
+            found = _meant(given, words, numbered)
+            if found is not None:
+                return turn.actions[found]
+            self.say(
+                f"{given!r} is none of these; write {'a number or ' if numbered else ''}one of the actions:"
+            )
+
+    def _advise(self, turn: Turn, words: list[str]) -> None:
+        try:
+            values = self._advisor().values(turn)
+        except (MdpDiceError, click.ClickException) as error:
+            self.say(f"  this is not known: {error}")
+            return
+        width = max(map(len, words))
+        for action, word in zip(turn.actions, words, strict=True):
+            self.say(f"  {word.ljust(width)}  {figure(float(f'{values[action]:.10g}'))}")
+
+    def _advisor(self) -> Advisor:
+        """The optimal play; where the game is made to be looked ahead in, and too large to be solved, that."""
+        return self.optimum()
+
+
+def _meant(given: str, words: list[str], numbered: bool) -> int | None:
+    """Which action a text means."""
+    if numbered and given.isdecimal():
+        return int(given) - 1 if 1 <= int(given) <= len(words) else None
+    squeezed = ["".join(word.split()).casefold() for word in words]
+    wanted = "".join(given.split()).casefold()
+    return squeezed.index(wanted) if squeezed.count(wanted) == 1 else None
