@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from mdpdice.errors import CorruptFileError
 
-__all__ = ["Archive", "text_member", "write_archive"]
+__all__ = ["Archive", "replaced", "text_member", "write_archive"]
 
 MAX_BYTES = 64 << 30
 """Largest file that is read."""
@@ -44,7 +44,7 @@ _CHUNK = 1 << 20
 
 def write_archive(path: str | os.PathLike[str], members: Mapping[str, NDArray[Any]]) -> None:
     """Write arrays to a sealed file, which is replaced at once or not at all."""
-    with _replaced(Path(path)) as file:
+    with replaced(Path(path)) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             archive.comment = _SEAL + b"0" * _HEX
             for name, array in members.items():
@@ -72,7 +72,7 @@ def _hash(file: IO[bytes], length: int) -> bytes:
 
 
 @contextlib.contextmanager
-def _replaced(path: Path) -> Iterator[IO[bytes]]:
+def replaced(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to that takes the place of `path` when all of it is on the disk."""
     temporary, file = _fresh(path)
     try:

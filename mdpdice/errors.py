@@ -296,14 +296,19 @@ class CorruptFileError(MdpDiceError):
         The file.
     field : str or None
         The part of it that is wrong.
+    line : int or None
+        Its line, counted from 1, where the file is a text.
     """
 
     code = "CorruptFile"
 
-    def __init__(self, message: str, *, path: str, field: str | None = None, **fields: Any) -> None:
+    def __init__(
+        self, message: str, *, path: str, field: str | None = None, line: int | None = None, **fields: Any
+    ) -> None:
         super().__init__(message, **fields)
         self.path = path
         self.field = field
+        self.line = line
 
 
 class CheckpointMismatchError(MdpDiceError):

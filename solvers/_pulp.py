@@ -26,7 +26,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -39,7 +39,7 @@ from scipy.sparse import csr_array
 from mdpdice.errors import PluginError, UnsupportedError
 from mdpdice.solvers._leash import leash
 
-__all__ = ["Answer", "Outcome", "Program", "available_solvers", "require", "solve", "solver_version"]
+__all__ = ["Answer", "Outcome", "Program", "available_solvers", "require", "solve", "solver_version", "write"]
 
 _BUNDLED_CBC = "PULP_CBC_CMD"
 """Name in PuLP 3.3 of the CBC that comes with it; the plain name means one that is installed apart."""
@@ -208,6 +208,29 @@ def solve(
         if answer.outcome in decided:
             break
     return attrs.evolve(answer, iterations=iterations)
+
+
+def write(program: Program, path: str, form: str, names: Sequence[str]) -> None:
+    """Write a program to a file in PuLP's own way.
+
+    Parameters
+    ----------
+    program : Program
+        The linear program.
+    path : str
+        The file.
+    form : {"lp", "mps"}
+        Its format.
+    names : sequence of str
+        Names of the variables: letters and digits, fewer than 255.
+    """
+    problem, variables, _ = _build(_pulp(), program)
+    for variable, name in zip(variables, names, strict=True):
+        variable.name = name
+    if form == "lp":
+        problem.writeLP(path)
+    else:
+        problem.writeMPS(path)
 
 
 def _build(pulp: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:

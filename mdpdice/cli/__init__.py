@@ -1,9 +1,11 @@
-"""The command line `mdpdice`: list, solve, crosscheck, advise, policy, evaluate, simulate, thresholds and play.
+"""The command line `mdpdice`: list, solve, crosscheck, advise, policy, evaluate, simulate, thresholds, play, export
+and import.
 
 Only click is imported before a command runs, so that ``--help`` answers at once.
 """
 
 from mdpdice.cli import strategies as strategies
+from mdpdice.cli import transfer as transfer
 from mdpdice.cli.commands import main
 
 __all__ = ["main"]

@@ -1,0 +1,44 @@
+"""The way from a game to a Gymnasium environment; Gymnasium is imported when it is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mdpdice.errors import UnsupportedError
+from mdpdice.exploration import explore
+from mdpdice.game import Game
+from mdpdice.network import Network
+
+if TYPE_CHECKING:
+    from mdpdice.formats.environments import NetworkEnv
+
+__all__ = ["to_gymnasium"]
+
+
+def to_gymnasium(game: Game[Any, Any] | Network) -> NetworkEnv:
+    """A game as a Gymnasium environment.
+
+    Parameters
+    ----------
+    game : Game or Network
+        A game of one player.
+
+    Returns
+    -------
+    gymnasium.Env
+        See `mdpdice.formats.environments.NetworkEnv`: discrete observations and actions, and a mask of the actions in
+        ``info["action_mask"]``.
+
+    Raises
+    ------
+    UnsupportedError
+        Gymnasium is not installed, or the game has two players.
+    """
+    try:
+        from mdpdice.formats.environments import NetworkEnv
+    except ModuleNotFoundError as error:
+        if error.name != "gymnasium":
+            raise
+        msg = "an environment needs Gymnasium: pip install gymnasium"
+        raise UnsupportedError(msg) from error
+    return NetworkEnv(game if isinstance(game, Network) else explore(game))

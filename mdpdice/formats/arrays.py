@@ -1,0 +1,382 @@
+"""Arrays of other libraries: pymdptoolbox, QuantEcon and mdpsolver.
+
+All three hold decision tables (`mdpdice.formats.tables` says how a network becomes one) in floats, and read them with
+``from_pymdptoolbox`` and ``from_quantecon``: a state that can only stay where it is, for nothing, ends the play.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix, issparse
+
+from mdpdice.errors import DeadEndError, GameError, UnsupportedError
+from mdpdice.formats.models import Model
+from mdpdice.formats.tables import Table, tabulate
+from mdpdice.network import Floats, Ints, Network
+
+__all__ = [
+    "MdpSolverArrays",
+    "QuantEconArrays",
+    "ToolboxArrays",
+    "from_pymdptoolbox",
+    "from_quantecon",
+    "to_mdpsolver",
+    "to_pymdptoolbox",
+    "to_quantecon",
+]
+
+MAX_DENSE = 500_000_000
+"""Most numbers of a dense array: 4 GB."""
+
+
+# --- what is handed over ------------------------------------------------------
+
+
+@attrs.frozen(eq=False)
+class QuantEconArrays:
+    """What `quantecon.markov.DiscreteDP` takes: ``DiscreteDP(*arrays.arguments())``.
+
+    Parameters
+    ----------
+    R : ndarray of float64, shape (L,) or (n, m)
+        Rewards, of state-action pairs or as a product with -inf for what is not allowed.
+    Q : csr_array or ndarray of float64, shape (L, n) or (n, m, n)
+        Transition probabilities.
+    beta : float
+        Discount factor.
+    s_indices, a_indices : ndarray of int64, shape (L,), or None
+        State and action of the pairs.
+    table : Table
+        Which node of the network a state is; `Table.values` turns values back.
+    """
+
+    R: Floats
+    Q: Any
+    beta: float
+    s_indices: Ints | None
+    a_indices: Ints | None
+    table: Table
+
+    def arguments(self) -> tuple[Any, ...]:
+        """Arguments of ``DiscreteDP``, in order."""
+        return self.R, self.Q, self.beta, self.s_indices, self.a_indices
+
+
+@attrs.frozen(eq=False)
+class ToolboxArrays:
+    """What the classes of ``mdptoolbox.mdp`` take: ``PolicyIteration(arrays.P, arrays.R, arrays.discount)``.
+
+    Parameters
+    ----------
+    P : tuple of csr_matrix, shape (n, n), or ndarray of shape (A, n, n)
+        Transition probabilities of every action.
+    R : ndarray of float64, shape (n, A)
+        Expected rewards.
+    discount : float
+        Discount factor.
+    table : Table
+        Which node of the network a state is; `Table.values` turns values back.
+    """
+
+    P: Any
+    R: Floats
+    discount: float
+    table: Table
+
+
+@attrs.frozen(eq=False)
+class MdpSolverArrays:
+    """What ``mdpsolver.model().mdp`` takes as keywords: ``model.mdp(**arrays.arguments())``.
+
+    Parameters
+    ----------
+    rewards : list of list of float
+        Expected reward of every state and action.
+    columns, probabilities : list of list of list
+        States that an action may lead to, and their probabilities.
+    discount : float
+        Discount factor.
+    table : Table
+        Which node of the network a state is; `Table.values` turns values back.
+    """
+
+    rewards: list[list[float]]
+    columns: list[list[list[int]]]
+    probabilities: list[list[list[float]]]
+    discount: float
+    table: Table
+
+    def arguments(self) -> dict[str, Any]:
+        """Keywords of ``model.mdp``."""
+        return {
+            "discount": self.discount,
+            "rewards": self.rewards,
+            "tranMatProbs": self.probabilities,
+            "tranMatColumns": self.columns,
+        }
+
+
+# --- networks to arrays --------------------------------------------------------
+
+
+def to_quantecon(network: Network, *, layout: str = "pairs") -> QuantEconArrays:
+    """A network as arrays for QuantEcon.
+
+    Parameters
+    ----------
+    network : Network
+        A network of one player.
+    layout : {"pairs", "product"}
+        State-action pairs with a sparse matrix, or dense arrays of all states and actions.
+
+    Raises
+    ------
+    UnsupportedError
+        There are two players, or the table cannot hold the network; see `mdpdice.formats.tables.tabulate`.
+    """
+    table = tabulate(network, "QuantEcon")
+    states = table.state_of_choice
+    action = np.arange(len(states)) - table.choice_ptr[states]
+    if layout == "pairs":
+        return QuantEconArrays(table.reward, table.matrix, table.discount, states, action, table)
+    if layout != "product":
+        msg = f'layout {layout!r}: it is "pairs" or "product"'
+        raise GameError(msg, value=layout)
+    n, m = table.n_states, int(action.max()) + 1
+    _require_dense(n * n * m)
+    reward, matrix = np.full((n, m), -np.inf), np.zeros((n, m, n))
+    reward[states, action] = table.reward
+    matrix[states, action] = table.matrix.toarray()
+    return QuantEconArrays(reward, matrix, table.discount, None, None, table)
+
+
+def to_pymdptoolbox(network: Network, *, dense: bool = False) -> ToolboxArrays:
+    """A network as arrays for pymdptoolbox.
+
+    Every state has every action there: where a state has fewer options, its last one is repeated.
+
+    Parameters
+    ----------
+    network : Network
+        A network of one player.
+    dense : bool
+        One dense array in place of a sparse matrix for every action.
+
+    Raises
+    ------
+    UnsupportedError
+        There are two players, or the table cannot hold the network; see `mdpdice.formats.tables.tabulate`.
+    """
+    table = tabulate(network, "pymdptoolbox")
+    choice = table.padded()
+    n, width = choice.shape
+    if dense:
+        _require_dense(n * n * width)
+        matrices: Any = np.stack([table.matrix[choice[:, a]].toarray() for a in range(width)])
+    else:
+        # The library multiplies with *, which only the older matrices of scipy take for a product.
+        matrices = tuple(csr_matrix(table.matrix[choice[:, a]]) for a in range(width))
+    return ToolboxArrays(matrices, table.reward[choice], table.discount, table)
+
+
+def to_mdpsolver(network: Network) -> MdpSolverArrays:
+    """A network as lists for mdpsolver.
+
+    Parameters
+    ----------
+    network : Network
+        A network of one player.
+
+    Raises
+    ------
+    UnsupportedError
+        There are two players, or the table cannot hold the network; see `mdpdice.formats.tables.tabulate`.
+    """
+    table = tabulate(network, "mdpsolver")
+    ptr, matrix = table.choice_ptr.tolist(), table.matrix
+    cut = matrix.indptr.tolist()
+    columns, probabilities = matrix.indices.tolist(), matrix.data.tolist()
+    choices = [range(first, last) for first, last in itertools.pairwise(ptr)]
+    return MdpSolverArrays(
+        [[float(table.reward[c]) for c in mine] for mine in choices],
+        [[columns[cut[c] : cut[c + 1]] for c in mine] for mine in choices],
+        [[probabilities[cut[c] : cut[c + 1]] for c in mine] for mine in choices],
+        table.discount,
+        table,
+    )
+
+
+def _require_dense(size: int) -> None:
+    if size > MAX_DENSE:
+        msg = f"dense arrays of {size:,} numbers are too large (more than {MAX_DENSE:,}); ask for the sparse ones"
+        raise UnsupportedError(msg, value=size, limit=MAX_DENSE)
+
+
+# --- arrays to networks --------------------------------------------------------
+
+
+def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> Network:
+    """A network from the arrays of pymdptoolbox.
+
+    Parameters
+    ----------
+    P : array_like of shape (A, S, S), or sequence of A arrays or sparse matrices of shape (S, S)
+        Transition probabilities of every action.
+    R : array_like of shape (S,), (S, A) or (A, S, S), or sequence of A sparse matrices of shape (S, S)
+        Rewards of a state, of a state and an action, or of transitions.
+    discount : number
+        Discount factor in (0, 1].
+    start : int
+        State to start in.
+
+    Raises
+    ------
+    GameError
+        The shapes do not fit together.
+    ProbabilitySumError, ProbabilityRangeError, RewardNotFiniteError, DiscountRangeError
+        A number is out of its range; the error names state and action.
+    """
+    matrices = [_sparse(p, "P") for p in P]
+    if not matrices or any(p.shape != (matrices[0].shape[0],) * 2 for p in matrices):
+        msg = f"P holds matrices of the shapes {[p.shape for p in matrices]}, not one square shape for every action"
+        raise GameError(msg)
+    n, count = matrices[0].shape[0], len(matrices)
+    if isinstance(R, (list, tuple)) and any(issparse(r) for r in R):
+        rewards = _folded(matrices, [_sparse(r, "R") for r in R])
+    else:
+        given = np.asarray(R, dtype=np.float64)
+        if given.shape == (n,):
+            rewards = np.repeat(given[:, None], count, axis=1)
+        elif given.shape == (n, count):
+            rewards = given
+        elif given.shape == (count, n, n):
+            rewards = _folded(matrices, [csr_array(r) for r in given])
+        else:
+            msg = f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}"
+            raise GameError(msg)
+    states = np.repeat(np.arange(n), count)
+    rows = [(matrices[k], s) for s in range(n) for k in range(count)]
+    return _network(states, rows, rewards.ravel(), n, discount, start)
+
+
+def from_quantecon(
+    R: Any, Q: Any, beta: Any = 1, s_indices: Any = None, a_indices: Any = None, *, start: int = 0
+) -> Network:
+    """A network from the arrays of QuantEcon's ``DiscreteDP``, in either layout.
+
+    Parameters
+    ----------
+    R : array_like of shape (n, m) or (L,)
+        Rewards; -inf for what is not allowed.
+    Q : array_like of shape (n, m, n), or array or sparse matrix of shape (L, n)
+        Transition probabilities.
+    beta : number
+        Discount factor in (0, 1].
+    s_indices, a_indices : array_like of int, shape (L,), optional
+        State and action of the pairs.
+    start : int
+        State to start in.
+
+    Raises
+    ------
+    GameError
+        The shapes do not fit together.
+    DeadEndError
+        A state has no action that is allowed.
+    ProbabilitySumError, ProbabilityRangeError, RewardNotFiniteError, DiscountRangeError
+        A number is out of its range; the error names state and action.
+    """
+    reward = np.asarray(R, dtype=np.float64)
+    if (s_indices is None) != (a_indices is None):
+        msg = "s_indices and a_indices come together"
+        raise GameError(msg)
+    if s_indices is None:
+        dense = np.asarray(Q, dtype=np.float64)
+        if reward.ndim != 2 or dense.shape != (*reward.shape, reward.shape[0]):
+            msg = f"R has the shape {reward.shape} and Q {dense.shape}; they are (n, m) and (n, m, n)"
+            raise GameError(msg)
+        n, m = reward.shape
+        states, actions = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
+        matrix = csr_array(dense.reshape(n * m, n))
+        reward = reward.ravel()
+    else:
+        states, actions = np.asarray(s_indices), np.asarray(a_indices)
+        matrix = _sparse(Q, "Q")
+        n = matrix.shape[1]
+        shapes = {reward.shape, states.shape, actions.shape, (matrix.shape[0],)}
+        if len(shapes) > 1 or not {states.dtype.kind, actions.dtype.kind} <= {"i", "u"}:
+            msg = f"R, Q, s_indices and a_indices do not belong together: their lengths are {sorted(shapes)}"
+            raise GameError(msg)
+        if len(states) and not (states.min() >= 0 and states.max() < n and actions.min() >= 0):
+            msg = f"s_indices has {states.min()} to {states.max()}; there are {n} states"
+            raise GameError(msg)
+    allowed = reward > -np.inf
+    order = np.lexsort((actions[allowed], states[allowed]))
+    at = np.flatnonzero(allowed)[order]
+    pairs = list(zip(states[at].tolist(), actions[at].tolist(), strict=True))
+    lacking = np.flatnonzero(np.bincount(states[at], minlength=n) == 0)
+    if len(lacking):
+        msg = "a state has no action that is allowed; give it one that stays, with reward 0"
+        raise DeadEndError(msg, state=int(lacking[0]))
+    rows = [(matrix, int(row)) for row in at]
+    return _network(states[at], rows, reward[at], n, beta, start, [action for _, action in pairs])
+
+
+def _sparse(matrix: Any, name: str) -> Any:
+    found: Any = csr_array(matrix)
+    if found.ndim != 2:
+        msg = f"{name} holds something of shape {found.shape}, not matrices"
+        raise GameError(msg)
+    found = found.astype(np.float64, copy=True)
+    found.sum_duplicates()
+    return found
+
+
+def _folded(matrices: Sequence[Any], rewards: Sequence[Any]) -> Floats:
+    """Expected rewards of transitions, shape (S, A)."""
+    if len(rewards) != len(matrices) or any(r.shape != matrices[0].shape for r in rewards):
+        msg = (
+            f"R holds matrices of the shapes {[r.shape for r in rewards]}, not one for every action as P does"
+        )
+        raise GameError(msg)
+    return np.stack(
+        [np.asarray(p.multiply(r).sum(axis=1)).ravel() for p, r in zip(matrices, rewards, strict=True)],
+        axis=1,
+    )
+
+
+def _network(
+    states: Ints,
+    rows: Sequence[tuple[Any, int]],
+    reward: Floats,
+    n: int,
+    discount: Any,
+    start: int,
+    actions: Sequence[int] | None = None,
+) -> Network:
+    """A network of choices whose rows of probabilities are rows of matrices."""
+    spans = [(int(m.indptr[row]), int(m.indptr[row + 1])) for m, row in rows]
+    empty = [at for at, (first, last) in enumerate(spans) if first == last]
+    if empty:
+        msg = "a row of probabilities is empty: every action must lead somewhere"
+        raise GameError(msg, state=int(states[empty[0]]))
+    width = [last - first for first, last in spans]
+    model = Model(
+        kind="mdp",
+        choice_ptr=np.concatenate(([0], np.cumsum(np.bincount(states, minlength=n)))),
+        branch_ptr=np.concatenate(([0], np.cumsum(width))).astype(np.int64),
+        target=np.concatenate([m.indices[a:b] for (m, _), (a, b) in zip(rows, spans, strict=True)]).astype(
+            np.int64
+        ),
+        probability=np.concatenate([m.data[a:b] for (m, _), (a, b) in zip(rows, spans, strict=True)]),
+        rewards={"reward": reward},
+        labels={},
+        start=start,
+        actions=actions,
+    )
+    return model.network(discount=discount)

@@ -1,0 +1,380 @@
+"""DRN, the explicit format of Storm: Markov chains and decision processes with reward models and labels.
+
+A file has a header and, after ``@model``, every state with its choices and branches::
+
+    @type: MDP
+    @value_type: rational
+    @parameters
+
+    @reward_models
+    reward
+    @nr_states
+    3
+    @nr_choices
+    4
+    @model
+    state 0 init
+        action roll [0]
+            1 : 5/6
+            2 : 1/6
+        action hold [7/2]
+            2 : 1
+    ...
+
+Rewards stand in brackets behind a state or an action, one for each reward model; the former are
+paid with every choice.  Numbers are decimals, or fractions ``p/q``; a file of value type ``rational``
+means its decimals as they are written, and so holds a network without any rounding.
+
+References
+----------
+C. Hensel, S. Junges, J.-P. Katoen, T. Quatmann, M. Volk, "The probabilistic model checker Storm",
+*International Journal on
+Software Tools for Technology Transfer* 24 (2022), 589-610.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mdpdice.errors import UnsupportedError
+from mdpdice.formats.models import Explicit, Model, choice_names, explicit
+from mdpdice.formats.rows import check_rows
+from mdpdice.formats.texts import Number, Reader, number_text, write_lines
+from mdpdice.network import Network
+
+__all__ = ["read_drn", "write_drn"]
+
+_UNNAMED = "__NOLABEL__"
+_LABEL = re.compile(r'"([^"]+)"|([^\s"]+)')
+
+
+# --- writing -----------------------------------------------------------------
+
+
+def write_drn(network: Network, path: str | os.PathLike[str], *, exact: bool = True) -> Explicit:
+    """Write a network as DRN, as `mdpdice.formats.models` describes.
+
+    Parameters
+    ----------
+    network : Network
+        A network of one player.
+    path : path
+        By custom it ends in ``.drn``.
+    exact : bool
+        Write fractions ``p/q`` wherever no decimal is exact; else the shortest decimals that
+        give the same floats.
+
+    Returns
+    -------
+    Explicit
+        Which state of the file every node of the network is.
+
+    Raises
+    ------
+    UnsupportedError
+        There are two players, or a number is too long.
+    """
+    found = explicit(network, games=False, name="DRN")
+    write_lines(path, _lines(found, exact=exact))
+    return found
+
+
+def _lines(found: Explicit, *, exact: bool) -> Iterator[str]:
+    model = found.model
+    yield "// Exported by mdpdice"
+    yield f"// The value of the game is that of {found.property}"
+    yield f"@type: {model.kind.upper()}"
+    yield f"@value_type: {'rational' if exact else 'double'}"
+    yield "@parameters"
+    yield ""
+    yield "@reward_models"
+    yield " ".join(model.rewards)
+    yield "@nr_states"
+    yield str(model.n_states)
+    yield "@nr_choices"
+    yield str(model.n_choices)
+    yield "@model"
+    labels: dict[int, list[str]] = {}
+    for label, states in model.labels.items():
+        for state in states:
+            labels.setdefault(state, []).append(label)
+    actions = choice_names(model)
+    choice_ptr, branch_ptr = model.choice_ptr.tolist(), model.branch_ptr.tolist()
+    target = model.target.tolist()
+    zeros = ", ".join("0" for _ in model.rewards)
+    for state in range(model.n_states):
+        yield " ".join((f"state {state} [{zeros}]", *labels.get(state, ())))
+        for choice in range(choice_ptr[state], choice_ptr[state + 1]):
+            rewards = ", ".join(number_text(row[choice], exact=exact) for row in model.rewards.values())
+            yield f"\taction {actions[choice] or _UNNAMED} [{rewards}]"
+            for at in range(branch_ptr[choice], branch_ptr[choice + 1]):
+                yield f"\t\t{target[at]} : {number_text(model.probability[at], exact=exact)}"
+
+
+# --- reading -----------------------------------------------------------------
+
+
+def read_drn(path: str | os.PathLike[str], *, exact: bool | None = None, tolerance: float = 1e-9) -> Model:
+    """Read a Markov chain or decision process from a DRN file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    exact : bool, optional
+        Whether decimals mean the rationals that they spell (0.1 is 1/10) or floats; by default
+        what the value type of the file says.
+    tolerance : float
+        How far the probabilities of a choice may be from 1 in sum; then they are scaled.
+
+    Returns
+    -------
+    Model
+        ``read_drn(path).network()`` is the network.
+
+    Raises
+    ------
+    CorruptFileError
+        The file is not DRN or contradicts itself; `line` and `field` say where.
+    UnsupportedError
+        It holds a model with rates, observations, intervals or parameters.
+    """
+    return _Parse(Reader(path, comment="//"), exact, tolerance).model()
+
+
+@attrs.define
+class _Header:
+    kind: str = ""
+    value_type: str = ""
+    rewards: list[str] = attrs.field(factory=list)
+    placeholders: dict[str, Number] = attrs.field(factory=dict)
+    states: int = -1
+    choices: int = -1
+
+
+class _Parse:
+    def __init__(self, reader: Reader, exact: bool | None, tolerance: float) -> None:
+        self.reader = reader
+        self.exact = exact
+        self.tolerance = tolerance
+        self.header = _Header()
+        self.choice_ptr: list[int] = []
+        self.branch_ptr: list[int] = []
+        self.branch_line: list[int] = []
+        self.target: list[int] = []
+        self.probability: list[Number] = []
+        self.actions: list[str] = []
+        self.state_reward: list[Number] = []
+        self.rewards: list[list[Number]] = []
+        self.labels: dict[str, list[int]] = {}
+
+    def model(self) -> Model:
+        reader = self.reader
+        lines = reader.lines()
+        self.read_header(lines)
+        for text in lines:
+            word, _, rest = text.partition(" ")
+            if word == "state":
+                self.close_state()
+                self.read_state(rest.strip())
+            elif word == "action":
+                self.read_action(rest.strip())
+            else:
+                self.read_branch(text)
+        self.close_state()
+        self.choice_ptr.append(len(self.branch_ptr))
+        self.branch_ptr.append(len(self.target))
+        header = self.header
+        found = len(self.choice_ptr) - 1
+        if found != header.states:
+            raise reader.corrupt("@nr_states", f"{header.states} states announced, {found} found", None)
+        if header.choices not in (-1, len(self.actions)):
+            raise reader.corrupt(
+                "@nr_choices", f"{header.choices} choices announced, {len(self.actions)} found", None
+            )
+        start = self.labels.get("init", [])
+        if len(start) != 1:
+            raise reader.corrupt("init", f"{len(start)} states have the label init; one must have it", None)
+        branch_ptr = np.array(self.branch_ptr)
+        probability = check_rows(
+            reader, branch_ptr, self.probability, self.branch_line, tolerance=self.tolerance
+        )
+        return Model(
+            kind=header.kind,
+            choice_ptr=np.array(self.choice_ptr),
+            branch_ptr=branch_ptr,
+            target=np.array(self.target, dtype=np.int64),
+            probability=probability,
+            rewards=self.structures(),
+            labels={label: tuple(states) for label, states in self.labels.items()},
+            start=start[0],
+            actions=self.actions,
+        )
+
+    def structures(self) -> dict[str, list[Number]]:
+        width = max((len(row) for row in self.rewards), default=0)
+        names = list(self.header.rewards)
+        names += [f"rew{k}" for k in range(len(names), width)]
+        return {
+            name: [row[k] if k < len(row) else 0.0 for row in self.rewards] for k, name in enumerate(names)
+        }
+
+    # --- header ---
+
+    def read_header(self, lines: Iterator[str]) -> None:
+        reader, header = self.reader, self.header
+        seen: set[str] = set()
+        section = ""
+        for text in lines:
+            if not text.startswith("@"):
+                self.in_section(section, text)
+                continue
+            section, _, value = text.partition(":")
+            section = section.strip()
+            if section in seen:
+                raise reader.corrupt(section, "it stands here a second time")
+            seen.add(section)
+            if section == "@type":
+                header.kind = self.kind(value.strip())
+            elif section == "@value_type":
+                header.value_type = self.value_type(value.strip())
+            elif section == "@model":
+                break
+            elif section not in (
+                *("@parameters", "@placeholders", "@reward_models", "@nr_states", "@nr_choices"),
+            ):
+                raise reader.corrupt("header", f"{text[:40]!r} is no entry of a DRN header")
+        else:
+            raise reader.corrupt("header", "the file ends before @model")
+        if not header.kind:
+            raise reader.corrupt("@type", "it is missing")
+        if header.states < 0:
+            raise reader.corrupt("@nr_states", "it is missing")
+        reader.exact = header.value_type == "rational" if self.exact is None else self.exact
+
+    def in_section(self, section: str, text: str) -> None:
+        reader, header = self.reader, self.header
+        if section == "@parameters":
+            msg = f"{reader.path} has the parameters {text}; give them values first (storm-pars, or PRISM -const)"
+            raise UnsupportedError(msg)
+        if section == "@reward_models" and not header.rewards:
+            header.rewards = text.split()
+            if len(set(header.rewards)) < len(header.rewards):
+                raise reader.corrupt(section, "two reward models have the same name")
+        elif section == "@nr_states" and header.states < 0:
+            header.states = reader.count(text, section)
+        elif section == "@nr_choices" and header.choices < 0:
+            header.choices = reader.count(text, section)
+        elif section == "@placeholders":
+            name, colon, value = text.partition(":")
+            if not colon or not name.startswith("$"):
+                raise reader.corrupt(section, f"{text[:40]!r} is not `$name : value`")
+            header.placeholders[name.strip()] = reader.number(value.strip(), section)
+        else:
+            raise reader.corrupt(section or "header", f"{text[:40]!r} is not expected here")
+
+    def kind(self, text: str) -> str:
+        kind = text.lower()
+        if kind in ("dtmc", "mdp"):
+            return kind
+        if kind in ("ctmc", "ma", "markov automaton", "pomdp", "s2pg", "smg"):
+            msg = f"{self.reader.path} holds a {text}; of DRN files, those of a DTMC or an MDP can be read"
+            raise UnsupportedError(msg, value=text)
+        raise self.reader.corrupt("@type", f"{text[:40]!r} is no type of a model")
+
+    def value_type(self, text: str) -> str:
+        if text in ("double", "rational"):
+            return text
+        if text in ("double-interval", "rational-interval", "parametric"):
+            msg = f"{self.reader.path} has values of type {text}; a model needs numbers"
+            raise UnsupportedError(msg, value=text)
+        raise self.reader.corrupt("@value_type", f"{text[:40]!r} is no type of values")
+
+    # --- states ---
+
+    def close_state(self) -> None:
+        if self.choice_ptr and len(self.branch_ptr) == self.choice_ptr[-1]:
+            # Storm counts a state without actions as one with an empty row; it cannot be left.
+            raise self.reader.corrupt("state", f"state {len(self.choice_ptr) - 1} has no action")
+
+    def read_state(self, text: str) -> None:
+        reader = self.reader
+        name, _, rest = text.partition(" ")
+        number = reader.natural(name, "state")
+        if number != len(self.choice_ptr) or number >= self.header.states:
+            raise reader.corrupt(
+                "state", f"{number} where {len(self.choice_ptr)} of {self.header.states} is expected"
+            )
+        self.choice_ptr.append(len(self.branch_ptr))
+        rest = rest.strip()
+        if rest.startswith(("!", "{")):
+            msg = f"{reader.path}, line {reader.line}: rates and observations cannot be read"
+            raise UnsupportedError(msg)
+        self.state_reward, rest = self.bracket(rest)
+        if rest.count('"') % 2:
+            raise reader.corrupt("label", "a quotation mark is missing")
+        for match in _LABEL.finditer(rest):
+            self.labels.setdefault(match[1] or match[2], []).append(number)
+
+    def read_action(self, text: str) -> None:
+        reader = self.reader
+        if not self.choice_ptr:
+            raise reader.corrupt("action", "it comes before the first state")
+        if self.branch_ptr and self.branch_ptr[-1] == len(self.target):
+            raise reader.corrupt("action", "the action before has no branch")
+        name, rest = ("", text) if text.startswith("[") else text.partition(" ")[::2]
+        own, rest = self.bracket(rest.strip())
+        if rest:
+            raise reader.corrupt("action", f"{rest[:40]!r} is not expected here")
+        if self.header.kind == "dtmc" and len(self.branch_ptr) > self.choice_ptr[-1]:
+            raise reader.corrupt("action", "a state of a DTMC has one action")
+        self.branch_ptr.append(len(self.target))
+        self.branch_line.append(reader.line)
+        self.actions.append("" if name == _UNNAMED else name)
+        width = max(len(own), len(self.state_reward))
+        both = zip(_padded(self.state_reward, width), _padded(own, width), strict=True)
+        self.rewards.append([a + b for a, b in both])
+
+    def read_branch(self, text: str) -> None:
+        reader = self.reader
+        to, colon, value = text.partition(":")
+        if not colon:
+            raise reader.corrupt("branch", f"{text[:40]!r} is not `target : probability`")
+        if not self.branch_ptr or len(self.branch_ptr) == self.choice_ptr[-1]:
+            raise reader.corrupt("branch", "it comes before the first action of its state")
+        self.target.append(reader.natural(to.strip(), "target", self.header.states))
+        p = self.value(value.strip(), "probability")
+        if not 0 <= p <= 1 + 1e-9:
+            raise reader.corrupt("probability", f"{value.strip()} is outside [0, 1]")
+        self.probability.append(p)
+
+    def bracket(self, text: str) -> tuple[list[Number], str]:
+        """Rewards in front of a text, and the rest of it."""
+        if not text.startswith("["):
+            return [], text
+        inside, closed, rest = text[1:].partition("]")
+        if not closed:
+            raise self.reader.corrupt("reward", "] is missing")
+        return [
+            self.value(part.strip(), "reward") for part in inside.split(",") if part.strip()
+        ], rest.strip()
+
+    def value(self, text: str, field: str) -> Any:
+        if text.startswith("$"):
+            if text not in self.header.placeholders:
+                raise self.reader.corrupt(field, f"the placeholder {text[:40]} is not defined")
+            return self.header.placeholders[text]
+        if text.startswith("["):
+            msg = f"{self.reader.path}, line {self.reader.line}: an interval of probabilities cannot be read"
+            raise UnsupportedError(msg)
+        return self.reader.number(text, field)
+
+
+def _padded(values: list[Number], width: int) -> list[Number]:
+    return [*values, *([0] * (width - len(values)))]

@@ -1,0 +1,359 @@
+"""What explicit model files hold: states, choices, branches, reward structures and labels.
+
+A `Model` has no discount, no horizon and no player who changes sides, as the formats of
+model checkers have none.  `explicit` writes a `Network` in that form without changing any value:
+
+* **Chance nodes** are states with one choice.
+* **Rewards** belong to choices: those on the edges of a chance node are replaced by their mean.
+* **Ends** have one choice, which pays the payoff and leads to the state ``done``.
+* **A discount** g on an edge becomes the chance 1 - g of going straight to ``done``.
+* **A horizon** is unrolled: there is a copy of the network for every number of decisions left.
+* **pass_to** is resolved by two copies of the network, one for each side to be the mover: in the
+  second one the other player decides, and everything that is paid changes its sign.  If the payoffs of the
+  two sides have another sum than 0, half of it is taken off every payoff, and the values are lower by that.
+
+The value of a network node is that of the state `Explicit.node` of it, plus `Explicit.shift`, where a
+play is worth all that it collects: ``R{"reward"}max=? [ C ]`` in the language of PRISM and Storm.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
+from mdpdice.formats.texts import Number
+from mdpdice.lowerings import shift_total, unroll
+from mdpdice.network import Floats, Ints, Kind, Network
+from mdpdice.statetext import encode
+
+__all__ = ["Explicit", "Model", "action_names", "action_text", "choice_names", "explicit"]
+
+REWARD = "reward"
+"""Name of the reward structure that is written."""
+
+
+@attrs.frozen(eq=False)
+class Model:
+    """An explicit model, as it is in a file.
+
+    Parameters
+    ----------
+    kind : {"dtmc", "mdp", "smg"}
+        Markov chain, decision process, or game of two players.
+    choice_ptr : ndarray of int64, shape (n + 1,)
+        The choices of state ``s`` are ``choice_ptr[s] .. choice_ptr[s+1] - 1``.
+    branch_ptr : ndarray of int64, shape (m + 1,)
+        The branches of a choice, in the same way.
+    target : ndarray of int64, shape (b,)
+        State that a branch leads to.
+    probability : sequence of float or Fraction, length b
+        Probability of a branch.
+    rewards : mapping of str to sequence of float or Fraction, length m
+        Expected reward of every choice, by reward structure; state rewards are in all choices of the state.
+    labels : mapping of str to tuple of int
+        Numbers of the states that have a label, in order.
+    start : int
+        Initial state.
+    owner : ndarray of int64, shape (n,), optional
+        Player of every state of a game: 0 maximises, 1 minimises.
+    actions : sequence of hashable, length m, optional
+        Name of every choice, an empty string if it has none.
+    states : sequence of hashable, length n, optional
+        Names of the states, by default their numbers.
+    """
+
+    kind: str
+    choice_ptr: Ints
+    branch_ptr: Ints
+    target: Ints
+    probability: Sequence[Number] | Floats
+    rewards: Mapping[str, Sequence[Number] | Floats]
+    labels: Mapping[str, tuple[int, ...]]
+    start: int = 0
+    owner: Ints | None = None
+    actions: Sequence[Hashable] | None = None
+    states: Sequence[Hashable] | None = None
+
+    @property
+    def n_states(self) -> int:
+        """Number of states."""
+        return len(self.choice_ptr) - 1
+
+    @property
+    def n_choices(self) -> int:
+        """Number of choices."""
+        return len(self.branch_ptr) - 1
+
+    def __repr__(self) -> str:
+        about = f"{self.n_states:,} states, {self.n_choices:,} choices, {len(self.target):,} branches"
+        names = f"rewards {', '.join(self.rewards) or 'none'}; labels {', '.join(self.labels) or 'none'}"
+        return f"<Model: {self.kind}, {about}; {names}>"
+
+    def labelled(self, label: str) -> list[Hashable]:
+        """The states that have a label, as the network names them.
+
+        Raises
+        ------
+        GameError
+            There is no such label; the message lists them.
+        """
+        if label not in self.labels:
+            msg = f"there is no label {label!r}; the labels are: {', '.join(self.labels) or 'none'}"
+            raise GameError(msg, value=label)
+        states = range(self.n_states) if self.states is None else self.states
+        return [states[at] for at in self.labels[label]]
+
+    def network(self, reward: str | None = None, *, discount: Any = 1) -> Network:
+        """The model as a network.
+
+        Parameters
+        ----------
+        reward : str, optional
+            Reward structure.  If the model has several, one must be named; if it has none, nothing pays.
+        discount : number
+            Factor per step.
+
+        Returns
+        -------
+        Network
+            A state that can only stay where it is, and gets nothing for it, ends the play.
+
+        Raises
+        ------
+        GameError
+            There is no such reward structure, or it must be said which; the message lists them.
+        """
+        rewards = self._reward(reward)
+        width, choices = np.diff(self.branch_ptr), np.diff(self.choice_ptr)
+        of_choice = np.repeat(np.arange(self.n_states), choices)
+        # A choice stays if none of its branches leaves.
+        leaves = self.target != np.repeat(of_choice, width)
+        moving = np.zeros(self.n_states, dtype=bool)
+        moving[np.repeat(of_choice, width)[leaves]] = True
+        moving[of_choice[np.asarray([value != 0 for value in rewards], dtype=bool)]] = True
+        return Network.from_choices(
+            self.choice_ptr,
+            self.branch_ptr,
+            self.target,
+            self.probability,
+            rewards,
+            terminal=dict.fromkeys(np.flatnonzero(~moving).tolist(), 0),
+            owner=self.owner,
+            discount=discount,
+            start=self.start,
+            states=self.states,
+            actions=self._names(),
+        )
+
+    def _reward(self, name: str | None) -> Sequence[Number] | Floats:
+        have = f"the reward structures are: {', '.join(map(repr, self.rewards)) or 'none'}"
+        if name is not None:
+            if name not in self.rewards:
+                msg = f"there is no reward structure {name!r}; {have}"
+                raise GameError(msg, value=name)
+            return self.rewards[name]
+        if len(self.rewards) > 1:
+            msg = f"say which rewards are meant, as reward=...; {have}"
+            raise GameError(msg)
+        return next(iter(self.rewards.values()), np.zeros(self.n_choices))
+
+    def _names(self) -> list[Hashable] | None:
+        """Actions by name where the name tells a choice from the others of its state, else by number."""
+        if self.actions is None:
+            return None
+        names: list[Hashable] = []
+        for first, end in zip(self.choice_ptr[:-1].tolist(), self.choice_ptr[1:].tolist(), strict=True):
+            mine = self.actions[first:end]
+            names += [name if name != "" and mine.count(name) == 1 else k for k, name in enumerate(mine)]
+        return names
+
+
+@attrs.frozen(eq=False)
+class Explicit:
+    """A network in the form of a model, and where its nodes are.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    node : ndarray of int64, shape (N,)
+        State of every node of the network (with all decisions of a horizon left).
+    shift : Fraction
+        What the values of the network are above those of the model.
+    minimise : bool
+        Whether the one who decides wants the total small.
+    """
+
+    model: Model
+    node: Ints
+    shift: Fraction
+    minimise: bool
+
+    @property
+    def property(self) -> str:
+        """The question whose answer is the value of the network, in the language of PRISM and Storm."""
+        asked = f'R{{"{REWARD}"}}{"min" if self.minimise else "max"}=? [ C ]'
+        if self.model.kind == "dtmc":
+            asked = f'R{{"{REWARD}"}}=? [ C ]'
+        return f"<<maximiser>> {asked}" if self.model.kind == "smg" else asked
+
+
+def explicit(network: Network, *, games: bool = True, name: str = "this format") -> Explicit:
+    """Write a network as a model with the same values; see the module for how.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    games : bool
+        Whether the format knows two players.
+    name : str
+        The format, for the error.
+
+    Raises
+    ------
+    UnsupportedError
+        There are two players and the format knows one.
+    """
+    if network.two_player and not games:
+        msg = (
+            f"{name} knows one player, and here are two; the PRISM language (write_prism) holds games, and "
+            "Network.save everything"
+        )
+        raise UnsupportedError(msg)
+    node, shift = np.arange(network.n_nodes), Fraction(0)
+    passes = bool((network.sign < 0).any())
+    if network.horizon is not None:
+        node = node + network.n_nodes * network.horizon
+        lowering = unroll(network)
+        assert lowering is not None
+        network = lowering.network
+    if passes:
+        shifted = shift_total(network)
+        if shifted is not None:
+            network, shift = shifted.network, shifted.shift
+        network = both_sides(network)
+    both = bool((network.kind == Kind.MAX).any() and (network.kind == Kind.MIN).any())
+    minimise = not both and bool((network.kind == Kind.MIN).any())
+    return Explicit(_model(network, both=both), node, shift, minimise)
+
+
+def both_sides(network: Network) -> Network:
+    """A zero-sum network without `pass_to`: node ``N + i`` is node ``i`` seen by the opponent of its mover."""
+    n, kind = network.n_nodes, network.kind
+    other = np.select([kind == Kind.MAX, kind == Kind.MIN], [Kind.MIN, Kind.MAX], kind)
+    passing = network.sign < 0
+    e = network.n_edges
+
+    def twice(numbers: Mapping[int, Fraction], size: int) -> dict[int, Fraction]:
+        return {**numbers, **{size + at: -value for at, value in numbers.items()}}
+
+    return attrs.evolve(
+        network,
+        kind=np.concatenate((kind, other)),
+        indptr=np.concatenate((network.indptr, e + network.indptr[1:])),
+        dst=np.concatenate((network.dst + n * passing, network.dst + n * ~passing)),
+        weight=np.tile(network.weight, 2),
+        reward=np.concatenate((network.reward, 0.0 - network.reward)),
+        sign=np.ones(2 * e, dtype=np.int8),
+        step=np.tile(network.step, 2),
+        payoff=np.concatenate((network.payoff, 0.0 - network.payoff)),
+        numerator=np.tile(network.numerator, 2),
+        states=network.states,
+        state_node=network.state_node,
+        node_state=np.concatenate((network.node_state, np.full(n, -1))),
+        actions=list(network.actions) * 2,
+        exact_rewards=twice(network.exact_rewards, e),
+        exact_payoffs=twice(network.exact_payoffs, n),
+    )
+
+
+def _model(network: Network, *, both: bool) -> Model:
+    done, discount = network.n_nodes, network.discount
+    kinds, dst, step = network.kind.tolist(), network.dst.tolist(), network.step.tolist()
+    choice_ptr, branch_ptr = [0], [0]
+    target: list[int] = []
+    probability: list[Number] = []
+    rewards: list[Number] = []
+
+    def choose(reward: Fraction, edges: Sequence[tuple[int, Fraction]]) -> None:
+        row: dict[int, Fraction] = {}
+        for edge, p in edges:
+            stays = p * discount if step[edge] else p
+            for to, part in ((dst[edge], stays), (done, p - stays)):
+                if part:
+                    row[to] = row.get(to, Fraction(0)) + part
+        target.extend(sorted(row))
+        probability.extend(row[to] for to in sorted(row))
+        branch_ptr.append(len(target))
+        rewards.append(reward)
+
+    for node in range(done):
+        edges = network.edges(node)
+        if kinds[node] == Kind.END:
+            target.append(done)
+            probability.append(Fraction(1))
+            branch_ptr.append(len(target))
+            rewards.append(network.exact_payoff(node))
+        elif kinds[node] == Kind.CHANCE:
+            row = [(edge, p) for edge, p in zip(edges, network.row(node), strict=True) if p]
+            choose(sum((p * network.exact_reward(edge) for edge, p in row), Fraction(0)), row)
+        else:
+            for edge in edges:
+                choose(network.exact_reward(edge), [(edge, Fraction(1))])
+        choice_ptr.append(len(rewards))
+    target.append(done)
+    probability.append(Fraction(1))
+    branch_ptr.append(len(target))
+    rewards.append(Fraction(0))
+    choice_ptr.append(len(rewards))
+    return Model(
+        kind="smg" if both else "mdp" if network.decides.any() else "dtmc",
+        choice_ptr=np.array(choice_ptr),
+        branch_ptr=np.array(branch_ptr),
+        target=np.array(target),
+        probability=probability,
+        rewards={REWARD: rewards},
+        labels={
+            "init": (network.start,),
+            "end": tuple(np.flatnonzero(network.kind == Kind.END).tolist()),
+            "done": (done,),
+        },
+        start=network.start,
+        owner=np.append(network.kind == Kind.MIN, 0).astype(np.int64) if both else None,
+        actions=[name for node in range(done) for name in action_names(network, node)] + [""],
+    )
+
+
+def action_names(network: Network, node: int) -> list[str]:
+    """Names of the options of a node made of letters, digits and ``_``, all different; empty if nobody decides."""
+    if not network.decides[node]:
+        return [""]
+    found: list[str] = []
+    for k, edge in enumerate(network.edges(node)):
+        name = re.sub(r"\W+", "_", action_text(network.action_of(edge)), flags=re.ASCII).strip("_") or str(k)
+        found.append(name if name not in found else f"{name}_{k}")
+    # What was made unique may be the name of another.
+    return found if len(set(found)) == len(found) else [f"{name}_{k}" for k, name in enumerate(found)]
+
+
+def choice_names(model: Model) -> list[str]:
+    """Name of every choice of a model that is written, empty where nobody decides."""
+    return [""] * model.n_choices if model.actions is None else [str(name) for name in model.actions]
+
+
+def action_text(action: Any) -> str:
+    """An action or state in words: a string as it is, anything else as JSON."""
+    if isinstance(action, str):
+        return action
+    try:
+        return json.dumps(encode(action))
+    except MdpDiceError:  # of a class that has no text
+        return repr(action)

@@ -1,0 +1,434 @@
+"""PRISM's explicit files: transitions, labels, rewards and states of a chain or decision process, in a file each.
+
+==========  =====================================================================================
+file        lines
+==========  =====================================================================================
+``.tra``    ``states transitions`` or ``states choices transitions``, then ``s t p`` or ``s c t p``
+``.lab``    ``0="init" 1="deadlock" ...``, then ``s: 0 3``
+``.srew``   ``states entries``, then ``s r``: paid in state ``s`` with every choice
+``.trew``   ``states entries`` or ``states choices entries``, then ``s t r`` or ``s c t r``
+``.sta``    ``(x,y)``, then ``s:(0,1)``: the variables of every state
+==========  =====================================================================================
+
+Lines that begin with ``#`` are comments; a transition may be followed by the name of its action.  Storm's
+dialect of the
+same files is read too: ``dtmc`` or ``mdp`` in place of the sizes, and labels between ``#DECLARATION`` and ``#END``.
+
+References
+----------
+M. Kwiatkowska, G. Norman, D. Parker, "PRISM 4.0: Verification of probabilistic real-time systems", *CAV 2011*,
+LNCS 6806, 585-591;
+the manual's appendix "Explicit Model Files".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Hashable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from mdpdice.errors import GameError
+from mdpdice.formats.models import REWARD, Explicit, Model, choice_names, explicit
+from mdpdice.formats.rows import check_rows
+from mdpdice.formats.texts import Number, Reader, number_text, write_lines
+from mdpdice.network import Network
+
+__all__ = ["read_prism_explicit", "write_prism_explicit"]
+
+_DECLARED = re.compile(r'(\d+)="([^"]+)"')
+
+
+# --- writing -----------------------------------------------------------------
+
+
+def write_prism_explicit(
+    network: Network, path: str | os.PathLike[str], *, exact: bool = False, dialect: str = "prism"
+) -> Explicit:
+    """Write a network as explicit files, as `mdpdice.formats.models` describes.
+
+    Parameters
+    ----------
+    network : Network
+        A network of one player.
+    path : path
+        The file of transitions, ``x.tra``; beside it are written ``x.lab``, and the rewards as ``x.trew`` (of a
+        decision process) or ``x.srew`` (of a chain).
+    exact : bool
+        Write fractions ``p/q`` wherever no decimal is exact, for PRISM's ``-exact``; else the shortest decimals that
+        give the same floats.
+    dialect : {"prism", "storm"}
+        Whose form of the files to write.
+
+    Returns
+    -------
+    Explicit
+        Which state of the files every node of the network is.
+
+    Raises
+    ------
+    UnsupportedError
+        There are two players, or a number is too long.
+    """
+    if dialect not in ("prism", "storm"):
+        msg = f'dialect {dialect!r}: it is "prism" or "storm"'
+        raise GameError(msg, value=dialect)
+    found = explicit(network, games=False, name="PRISM's explicit format")
+    base = Path(path)
+    write_lines(base, _transitions(found.model, exact=exact, dialect=dialect))
+    labels = _labels if dialect == "prism" else _storm_labels
+    write_lines(base.with_suffix(".lab"), labels(found.model))
+    chain = found.model.kind == "dtmc"
+    rewards = _state_rewards if chain else _transition_rewards
+    suffix, other = (".srew", ".trew") if chain else (".trew", ".srew")
+    write_lines(base.with_suffix(suffix), rewards(found.model, exact=exact, dialect=dialect))
+    # What an earlier model left there would be read with this one.
+    for left in (other, ".sta"):
+        base.with_suffix(left).unlink(missing_ok=True)
+    return found
+
+
+def _branches(model: Model) -> Iterator[tuple[int, int, int, int, Number]]:
+    """State, number of the choice in it and overall, target and probability of every branch."""
+    choice_ptr, branch_ptr = model.choice_ptr.tolist(), model.branch_ptr.tolist()
+    target = model.target.tolist()
+    for state in range(model.n_states):
+        for choice in range(choice_ptr[state], choice_ptr[state + 1]):
+            for at in range(branch_ptr[choice], branch_ptr[choice + 1]):
+                yield state, choice - choice_ptr[state], choice, target[at], model.probability[at]
+
+
+def _head(model: Model, entries: int, dialect: str) -> str:
+    if dialect == "storm":
+        return model.kind
+    choices = "" if model.kind == "dtmc" else f" {model.n_choices}"
+    return f"{model.n_states}{choices} {entries}"
+
+
+def _transitions(model: Model, *, exact: bool, dialect: str) -> Iterator[str]:
+    yield _head(model, len(model.target), dialect)
+    actions = choice_names(model)
+    for state, k, choice, to, p in _branches(model):
+        number = "" if model.kind == "dtmc" else f" {k}"
+        # Storm has its names of choices in yet another file.
+        action = f" {actions[choice]}" if actions[choice] and dialect == "prism" else ""
+        yield f"{state}{number} {to} {number_text(p, exact=exact)}{action}"
+
+
+def _of_states(model: Model) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for label, states in model.labels.items():
+        for state in states:
+            found.setdefault(state, []).append(label)
+    return found
+
+
+def _labels(model: Model) -> Iterator[str]:
+    # PRISM expects these two first.
+    names = list(dict.fromkeys(("init", "deadlock", *model.labels)))
+    yield " ".join(f'{k}="{name}"' for k, name in enumerate(names))
+    for state, labels in sorted(_of_states(model).items()):
+        yield f"{state}: {' '.join(str(names.index(label)) for label in labels)}"
+
+
+def _storm_labels(model: Model) -> Iterator[str]:
+    yield "#DECLARATION"
+    yield " ".join(dict.fromkeys(("init", "deadlock", *model.labels)))
+    yield "#END"
+    for state, labels in sorted(_of_states(model).items()):
+        yield f"{state} {' '.join(labels)}"
+
+
+def _state_rewards(model: Model, *, exact: bool, dialect: str) -> Iterator[str]:
+    entries = [(s, r) for s, r in enumerate(model.rewards[REWARD]) if r]
+    if dialect == "prism":
+        yield f'# Reward structure "{REWARD}"'
+        yield "# State rewards"
+        yield f"{model.n_states} {len(entries)}"
+    for state, reward in entries:
+        yield f"{state} {number_text(reward, exact=exact)}"
+
+
+def _transition_rewards(model: Model, *, exact: bool, dialect: str) -> Iterator[str]:
+    rewards = model.rewards[REWARD]
+    entries = [(s, k, to, rewards[c]) for s, k, c, to, _ in _branches(model) if rewards[c]]
+    if dialect == "prism":
+        yield f'# Reward structure "{REWARD}"'
+        yield "# Transition rewards"
+        yield _head(model, len(entries), dialect)
+    for state, k, to, reward in entries:
+        yield f"{state} {k} {to} {number_text(reward, exact=exact)}"
+
+
+# --- reading -----------------------------------------------------------------
+
+
+def read_prism_explicit(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | os.PathLike[str] | None = None,
+    state_rewards: str | os.PathLike[str] | None = None,
+    transition_rewards: str | os.PathLike[str] | None = None,
+    states: str | os.PathLike[str] | None = None,
+    exact: bool = False,
+    tolerance: float = 1e-9,
+) -> Model:
+    """Read a Markov chain or decision process from explicit files.
+
+    Parameters
+    ----------
+    path : path
+        The file of transitions, ``x.tra``.
+    labels, state_rewards, transition_rewards, states : path, optional
+        The other files; by default ``x.lab``, ``x.srew``, ``x.trew`` and ``x.sta`` where they exist.
+    exact : bool
+        Whether decimals mean the rationals that they spell (0.1 is 1/10), or floats; fractions are exact either way.
+    tolerance : float
+        How far the probabilities of a choice may be from 1 in sum; then they are scaled.
+
+    Returns
+    -------
+    Model
+        ``read_prism_explicit(path).network()`` is the network.  A state without transitions is one where play
+        ends, as with PRISM's option to fix deadlocks.
+
+    Raises
+    ------
+    CorruptFileError
+        A file is not of its format or contradicts itself; `path`, `line` and `field` say where.
+    """
+    base = Path(path)
+
+    def reader(given: str | os.PathLike[str] | None, suffix: str) -> Reader | None:
+        if given is None and not base.with_suffix(suffix).exists():
+            return None
+        return Reader(base.with_suffix(suffix) if given is None else given, exact=exact)
+
+    found = _Transitions(Reader(base, exact=exact), tolerance)
+    found.read()
+    for file, kind in (
+        (reader(state_rewards, ".srew"), "state"),
+        (reader(transition_rewards, ".trew"), "transition"),
+    ):
+        if file is not None:
+            (found.add_state_rewards if kind == "state" else found.add_transition_rewards)(file)
+    named = reader(labels, ".lab")
+    marked = {} if named is None else _read_labels(named, found.n_states)
+    start = marked.get("init", (0,))
+    if len(start) != 1 and named is not None:
+        raise named.corrupt("init", f"{len(start)} states have the label init; one must have it", None)
+    listed = reader(states, ".sta")
+    return found.model(marked, start[0], None if listed is None else _read_states(listed, found.n_states))
+
+
+class _Transitions:
+    """Rows of the transitions and of what is paid on them."""
+
+    def __init__(self, reader: Reader, tolerance: float) -> None:
+        self.reader = reader
+        self.tolerance = tolerance
+        self.kind = ""
+        self.n_states = 0
+        self.rows: dict[tuple[int, int], dict[int, Number]] = {}
+        self.line: dict[tuple[int, int], int] = {}
+        self.action: dict[tuple[int, int], str] = {}
+        self.reward: dict[tuple[int, int], Number] = {}
+        self.structure = REWARD
+        self.paid = False
+
+    def read(self) -> None:
+        reader = self.reader
+        lines = reader.lines()
+        first = next(lines, "").split()
+        announced: list[int] = []
+        if first in (["dtmc"], ["mdp"]):
+            self.kind = first[0]
+            rows = [(reader.line, text.split()) for text in lines]
+            numbers = [parts[0] for _, parts in rows] + [parts[-2] for _, parts in rows if len(parts) > 2]
+            self.n_states = 1 + max((reader.count(x, "state") for x in numbers if x.isdigit()), default=0)
+        elif len(first) in (2, 3):
+            self.kind = "dtmc" if len(first) == 2 else "mdp"
+            announced = [reader.count(x, "sizes") for x in first]
+            self.n_states = announced[0]
+            rows = None
+        else:
+            raise reader.corrupt("sizes", "the first line holds 2 or 3 numbers, or dtmc or mdp")
+        count = 0
+        for line, parts in rows if rows is not None else ((reader.line, text.split()) for text in lines):
+            reader.line = line
+            self.branch(parts)
+            count += 1
+        if announced and announced[-1] != count:
+            raise reader.corrupt("sizes", f"{announced[-1]} transitions announced, {count} found", None)
+        if self.kind == "mdp" and announced and announced[1] != len(self.rows):
+            raise reader.corrupt("sizes", f"{announced[1]} choices announced, {len(self.rows)} found", None)
+
+    def key(self, reader: Reader, parts: list[str]) -> tuple[tuple[int, int], int, list[str]]:
+        """State and choice, target, and the rest of a line."""
+        width = 2 if self.kind == "dtmc" else 3
+        if len(parts) <= width:
+            raise reader.corrupt("transition", f"{' '.join(parts)[:40]!r} has too few entries")
+        state = reader.natural(parts[0], "state", self.n_states)
+        choice = 0 if width == 2 else reader.natural(parts[1], "choice")
+        return (state, choice), reader.natural(parts[width - 1], "target", self.n_states), parts[width:]
+
+    def branch(self, parts: list[str]) -> None:
+        reader = self.reader
+        key, to, (number, *action) = self.key(reader, parts)
+        row = self.rows.setdefault(key, {})
+        self.line.setdefault(key, reader.line)
+        if to in row:
+            raise reader.corrupt("target", f"this transition to {to} is there a second time")
+        row[to] = reader.probability(number)
+        name = " ".join(action)
+        if self.action.setdefault(key, name) != name:
+            raise reader.corrupt("action", f"{name[:40]!r} is not the action of the lines before")
+
+    def entries(self, reader: Reader, wide: tuple[int, ...]) -> Iterator[list[str]]:
+        """Lines of a reward file; its sizes and the name in its comments are looked at."""
+        with Path(reader.path).open(encoding="utf-8", errors="replace") as file:
+            named = re.match(r'# Reward structure:? "([^"]+)"', file.readline(4096))
+        if named:
+            self.structure = named[1]
+        self.paid = True
+        count, announced = 0, None
+        for number, text in enumerate(reader.lines()):
+            parts = text.split()
+            if number == 0 and len(parts) in wide:
+                sizes = [reader.count(x, "sizes") for x in parts]
+                announced = sizes[-1]
+                if sizes[0] != self.n_states:
+                    raise reader.corrupt(
+                        "sizes", f"{sizes[0]} states, but {self.n_states} in the transitions"
+                    )
+                continue
+            count += 1
+            yield parts
+        if announced not in (None, count):
+            raise reader.corrupt("sizes", f"{announced} rewards announced, {count} found", None)
+
+    def add_state_rewards(self, reader: Reader) -> None:
+        paid: dict[int, Number] = {}
+        # "13 7" may be the sizes of 13 states with 7 entries, or the reward of state 13.
+        sized = self._begins_with_sizes(reader)
+        for parts in self.entries(reader, (2,) if sized else ()):
+            if len(parts) != 2:
+                raise reader.corrupt("reward", f"{' '.join(parts)[:40]!r} is not a state and its reward")
+            state = reader.natural(parts[0], "state", self.n_states)
+            if state in paid:
+                raise reader.corrupt("state", f"state {state} is there a second time")
+            paid[state] = reader.number(parts[1], "reward")
+        for key in self.rows:
+            if key[0] in paid:
+                self.reward[key] = self.reward.get(key, 0) + paid[key[0]]
+
+    def _begins_with_sizes(self, reader: Reader) -> bool:
+        lines = Reader(reader.path).lines()
+        first = next(lines, "").split()
+        rest = sum(1 for _ in lines)
+        return len(first) == 2 and first == [str(self.n_states), str(rest)]
+
+    def add_transition_rewards(self, reader: Reader) -> None:
+        wide = (2,) if self.kind == "dtmc" else (3,)
+        seen: set[tuple[tuple[int, int], int]] = set()
+        for parts in self.entries(reader, wide):
+            key, to, (number, *rest) = self.key(reader, parts)
+            row = self.rows.get(key, {})
+            if rest or to not in row or (key, to) in seen:
+                raise reader.corrupt(
+                    "transition", f"{' '.join(parts)[:40]!r} is no transition, or again the same"
+                )
+            seen.add((key, to))
+            self.reward[key] = self.reward.get(key, 0) + row[to] * reader.number(number, "reward")
+
+    def model(
+        self, labels: Mapping[str, tuple[int, ...]], start: int, states: list[Hashable] | None
+    ) -> Model:
+        reader = self.reader
+        keys = sorted(self.rows)
+        count = np.bincount([state for state, _ in keys], minlength=self.n_states)
+        choice_ptr = np.concatenate(([0], np.cumsum(count)))
+        for at, (state, choice) in enumerate(keys):
+            if choice != at - choice_ptr[state]:
+                raise reader.corrupt(
+                    "choice",
+                    f"state {state} has choice {choice}, but not all before it",
+                    self.line[state, choice],
+                )
+        if not 0 <= start < self.n_states:
+            raise reader.corrupt("sizes", "there are no states", None)
+        branch_ptr = np.concatenate(([0], np.cumsum([len(self.rows[key]) for key in keys]))).astype(np.int64)
+        probability = [p for key in keys for p in self.rows[key].values()]
+        lines = [self.line[key] for key in keys]
+        return Model(
+            kind=self.kind,
+            choice_ptr=choice_ptr,
+            branch_ptr=branch_ptr,
+            target=np.array([to for key in keys for to in self.rows[key]], dtype=np.int64),
+            probability=check_rows(reader, branch_ptr, probability, lines, tolerance=self.tolerance),
+            rewards={self.structure: [self.reward.get(key, 0) for key in keys]} if self.paid else {},
+            labels=labels,
+            start=start,
+            actions=[self.action.get(key, "") for key in keys],
+            states=states,
+        )
+
+
+def _read_labels(reader: Reader, n_states: int) -> dict[str, tuple[int, ...]]:
+    # The words of Storm's dialect look like comments.
+    reader.comment = "# "
+    lines = reader.lines()
+    first = next(lines, "")
+    found: dict[str, list[int]] = {}
+    storm = first == "#DECLARATION"
+    if storm:
+        for text in lines:
+            if text == "#END":
+                break
+            found |= {name: [] for name in text.split()}
+        else:
+            raise reader.corrupt("label", "#END is missing")
+        numbered = {name: name for name in found}
+    else:
+        numbered = dict(_DECLARED.findall(first))
+        if _DECLARED.sub("", first).strip() or len(set(numbered.values())) < len(numbered):
+            raise reader.corrupt("label", f'{first[:40]!r} does not declare labels as 0="name" 1="other"')
+        found = {name: [] for name in numbered.values()}
+    for text in lines:
+        state, _, rest = text.partition(" " if storm else ":")
+        number = reader.natural(state.strip(), "state", n_states)
+        for label in rest.split():
+            if label not in numbered:
+                raise reader.corrupt("label", f"{label[:40]!r} is not declared")
+            found[numbered[label]].append(number)
+    return {name: tuple(states) for name, states in found.items()}
+
+
+def _read_states(reader: Reader, n_states: int) -> list[Hashable]:
+    lines = reader.lines()
+    names = next(lines, "")
+    if not re.fullmatch(r"\([^()]*\)", names):
+        raise reader.corrupt("variables", f"{names[:40]!r} is not (x,y,...)")
+    width = names.count(",") + 1
+    found: list[Hashable] = []
+    for text in lines:
+        number, _, values = text.partition(":")
+        if reader.natural(number.strip(), "state", n_states) != len(found):
+            raise reader.corrupt("state", f"{number} where {len(found)} is expected")
+        parts = values.strip().removeprefix("(").removesuffix(")").split(",")
+        if len(parts) != width:
+            raise reader.corrupt("variables", f"{values[:40]!r} has not {width} values")
+        found.append(tuple(_variable(part.strip()) for part in parts))
+    if len(found) != n_states:
+        raise reader.corrupt("states", f"{len(found)} states, but {n_states} in the transitions", None)
+    if len(set(found)) != len(found):
+        raise reader.corrupt("states", "two states have the same values", None)
+    return found
+
+
+def _variable(text: str) -> Hashable:
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else text
