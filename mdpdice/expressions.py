@@ -299,7 +299,8 @@ class Expr:
         columns = {name: Column.of(value) for name, value in values.items() if name in self.names}
         column = column_of(self, columns)
         defined = True if column.defined is None else column.defined
-        return np.broadcast_to(column.array(), shape).copy(), np.broadcast_to(defined, shape)
+        data = column.data if self.kind <= INT else column.floats()
+        return np.broadcast_to(data, shape).copy(), np.broadcast_to(defined, shape)
 
 
 def flag_operation(op: str, flags: Expr, mask: int) -> Expr:

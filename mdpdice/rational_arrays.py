@@ -100,12 +100,6 @@ class Column:
         result.data = np.array(numerators, dtype=np.int64)[at]
         return result
 
-    def array(self) -> Any:
-        """The values themselves: bool, int64 or float64."""
-        if self.denominator == 0 or self.data.dtype == np.bool_:
-            return self.data
-        return self.data if self.denominator == 1 else self.floats()
-
     def flags(self, op: str, mask: int) -> Column:
         """An operation on sets of boxes, which are the bits of the numbers; see `mdpdice.counters.Flags`."""
         chosen = self.data & mask
@@ -153,9 +147,12 @@ class Column:
     def objects(self) -> Any:
         """Python's numbers."""
         if self.denominator <= 1:
-            return self.data.astype(object)
+            # numpy's operations give scalars for arrays without a dimension, and those would stay numpy's.
+            return np.asarray(self.data).astype(object)
         flat = np.empty(self.data.size, dtype=object)
-        flat[:] = [Fraction(numerator, self.denominator) for numerator in self.data.ravel().tolist()]
+        flat[:] = [
+            Fraction(numerator, self.denominator) for numerator in np.asarray(self.data).ravel().tolist()
+        ]
         return flat.reshape(self.data.shape)
 
 

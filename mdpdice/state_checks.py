@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 
 from mdpdice.errors import DiscountRangeError, GameError, RewardNotFiniteError, StateCollisionError
-from mdpdice.game import Decide, Option, Unavailable
+from mdpdice.game import Conditional, Decide, Go, Option, PassTo, Unavailable
 
 __all__ = [
     "check_state",
@@ -198,6 +198,17 @@ def not_an_edge_error(edge: Any) -> GameError:
         msg = "a decision stands inside an option or a roll; give it a state of its own and use go(state)"
     elif isinstance(edge, Unavailable):
         msg = "when(cond, edge) stands inside chance, where an edge cannot be left out; give it a third argument"
+    elif isinstance(edge, Conditional) and edge.otherwise is None:
+        msg = (
+            f"when({edge.cond}, edge) stands inside chance, where an edge cannot be left out (give it a third "
+            "argument), or it needs counters and the game has none"
+        )
+    elif isinstance(edge, Conditional):
+        msg = f"the condition {edge.cond} needs counters, and the game has none; it may use those of its own game only"
+    elif isinstance(edge, Go | PassTo):
+        msg = (
+            f"the update {edge.updates[0]!r} needs a counter, and the game has none; it may use its own only"
+        )
     else:
         msg = f"{edge!r} is not an edge; use go(...), pass_to(...), roll(...) or end(...)"
     return GameError(msg, value=edge)
@@ -206,7 +217,9 @@ def not_an_edge_error(edge: Any) -> GameError:
 def not_a_node_error(node: Any) -> GameError:
     """The error for what `node` returned, with the remedy."""
     got = "None (a missing return?)" if node is None else repr(node)
-    if isinstance(node, Unavailable):
-        got = "when(cond, edge) with a false condition; give it a third argument"
+    if isinstance(node, Unavailable) or (isinstance(node, Conditional) and node.otherwise is None):
+        got = "when(cond, edge) with a false condition, or with one that may fail; give it a third argument"
+    elif isinstance(node, Conditional):
+        got = f"a condition on counters, {node.cond}, and the game has none; it may use those of its own game only"
     msg = f"node() returned {got}; return end(...), go(...), pass_to(...), roll(...), chance(...) or decide(...)"
     return GameError(msg, value=node)

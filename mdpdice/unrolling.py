@@ -45,12 +45,15 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         self.total = game.total  # type: ignore[misc]  # class attributes elsewhere, of one object here
         self.payoff_range = game.payoff_range  # type: ignore[misc]
         self.discount = game.discount
-        overridden = type(game).canonical is not Game.canonical
-        self._canonical = game.canonical if overridden else None
+
+    @staticmethod
+    def of(game: Game[S, A]) -> Unrolled[S, A]:
+        """The unrolled game, with the symmetry of the game if it has one."""
+        return Unrolled(game) if type(game).canonical is Game.canonical else _SymmetricUnrolled(game)
 
     def start(self) -> At[S]:
         """The game's start, with every counter at its own."""
-        return self._at(self.game.start(), {axis.name: axis.start for axis in self.axes})
+        return At(self.game.start(), **{axis.name: axis.start for axis in self.axes})
 
     def node(self, state: At[S], /) -> Node[At[S], A]:
         """What the game's node means at these counters."""
@@ -75,9 +78,6 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
     def read_state(self, text: str) -> At[S]:
         """State of a text, as the game itself reads it."""
         return cast("At[S]", self.game.read_state(text))
-
-    def _at(self, state: S, values: dict[str, int]) -> At[S]:
-        return At(state if self._canonical is None else self._canonical(state), **values)
 
     def _core_node(self, state: S) -> Node[S, A]:
         found = self._nodes.get(state)
@@ -147,8 +147,15 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
                 if value is None:
                     return None
                 after[update.name] = value
-        target = self._at(edge.state, after)
-        return cast("Edge[At[S]]", type(edge)(target, (), _number(edge.reward, values)))
+        return cast("Edge[At[S]]", type(edge)(At(edge.state, **after), (), _number(edge.reward, values)))
+
+
+class _SymmetricUnrolled(Unrolled[S, A]):
+    """Apart from the others, since looking every target up takes time."""
+
+    def canonical(self, state: At[S]) -> At[S]:
+        """The representative of the core state, with the same counters."""
+        return At(self.game.canonical(state.state), **state.counters)
 
 
 def _number(number: Any, values: dict[str, int]) -> Any:
