@@ -35,10 +35,12 @@ def played(
     table = Table(case, seats, solver, generator, lambda line: click.echo(line, err=as_json))
     told: list[str] = []
     events: list[dict[str, Any]] = []
-    left = False
+    left, two = False, len(seats) == 2
     try:
         for event in play(case.game, table.seats, generator, horizon=case.horizon, symmetric=table.symmetric):
-            for line in _lines(case, event, alone=len(seats) == 1):
+            # With one seat for all it shows only in the course of the play that there are two players.
+            two = two or event.player == 1
+            for line in _lines(case, event, two=two):
                 told.append(line)
                 click.echo(line, err=as_json)
             events.append(_data(case, event))
@@ -61,7 +63,7 @@ def played(
 
 
 def _head(case: Case, seats: list[str], seed: int) -> Iterator[str]:
-    yield "# A play recorded by mdpdice play; the same call writes the same file."
+    yield "# Written by mdpdice play --record; the same call writes the same file again."
     yield f"game: {case.name}"
     for key, value in case.given.items():
         yield f"parameter: {key}={show(value)}"
@@ -71,24 +73,24 @@ def _head(case: Case, seats: list[str], seed: int) -> Iterator[str]:
     yield f"seed: {seed}"
 
 
-def _lines(case: Case, event: Event, *, alone: bool) -> Iterator[str]:
-    who = "" if alone else f"player {event.player}: "
+def _lines(case: Case, event: Event, *, two: bool) -> Iterator[str]:
+    who = f"player {event.player}: " if two else ""
     match event.kind:
         case Happening.STATE:
             yield f"{who}{case.game.show_state(event.what)}"
         case Happening.CHOICE:
-            words = [phrase(action_data(action)) for action in event.among]
-            yield f"  chooses {phrase(action_data(event.what))} of {len(words)}: {' | '.join(words)}"
+            words = " | ".join(phrase(action_data(action)) for action in event.among)
+            yield f"  chooses {phrase(action_data(event.what))} from {words}"
         case Happening.ROLL:
             yield f"  roll {_outcome(event.what)}"
         case Happening.REWARD:
             yield f"  {who}reward {_number(event.what)}"
         case Happening.END:
             yield f"  {who}the end pays {_number(event.what)}"
-            yield f"total {_number(event.total)}{'' if alone else ' for player 0'}"
+            yield f"total {_number(event.total)}{' for player 0' if two else ''}"
         case Happening.CUT:
             yield "  no decision is left"
-            yield f"total {_number(event.total)}{'' if alone else ' for player 0'}"
+            yield f"total {_number(event.total)}{' for player 0' if two else ''}"
 
 
 def _outcome(outcome: Any) -> str:
