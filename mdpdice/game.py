@@ -238,7 +238,9 @@ def _checked(updates: tuple[Any, ...]) -> Updates:
     names: set[str] = set()
     for update in updates:
         if not isinstance(update, Update):
-            msg = f"go() and pass_to() take updates such as self.points.add(5) after the state, not {update!r}"
+            msg = (
+                f"go() and pass_to() take updates such as self.points.add(5) after the state, not {update!r}"
+            )
             if isinstance(update, tuple | list):
                 msg += "; write a star before a collection of them: go(state, *updates)"
             raise GameError(msg, value=update)
@@ -283,7 +285,7 @@ def when(cond: bool | Expr, then: Edge[S]) -> Option[S]: ...
 def when(cond: bool | Expr, then: Edge[S], otherwise: Edge[S]) -> Edge[S]: ...
 @overload
 def when(cond: bool | Expr, then: Node[S, A], otherwise: Node[S, A]) -> Node[S, A]: ...
-def when(cond: bool, then: Any, otherwise: Any = _MISSING) -> Any:
+def when(cond: bool | Expr, then: Any, otherwise: Any = _MISSING) -> Any:
     """Choose by a condition: a guarded option, a conditional edge or a conditional node.
 
     ``when(cond, edge)`` is an option that is there only if `cond` holds; it may
@@ -301,7 +303,7 @@ def when(cond: bool, then: Any, otherwise: Any = _MISSING) -> Any:
     if isinstance(cond, Expr):
         if cond.op != "constant":
             return _conditional(cond, then, otherwise)
-        cond = cond.value
+        cond = cond.args[0]
     if not isinstance(cond, bool | np.bool_):
         msg = f"the condition of when() is {cond!r}; write a comparison that gives True or False"
         raise GameError(msg, value=cond)
@@ -432,7 +434,7 @@ class Game(abc.ABC, Generic[S, A]):
         """
         from mdpdice.unrolling import Unrolled
 
-        return Unrolled(self)
+        return Unrolled.of(self)
 
     def canonical(self, state: S) -> S:
         """Representative of the states that symmetry makes equal to `state`; applied to every target."""
