@@ -8,6 +8,9 @@ Steps.  A step is one decision: an edge takes a step if it enters a decision
 node, except on the chance prefix, the chance nodes that a play passes before
 its first decision.  A chance state that is both in the prefix and reached later
 becomes two nodes, since its edges take a step in one role only.
+
+Counters.  A game with counters is asked for its core states only, and replicated
+over the values of the counters (`mdpdice.lattice`, `mdpdice.replication`).
 """
 
 from __future__ import annotations
@@ -18,15 +21,18 @@ from fractions import Fraction
 from itertools import compress
 from typing import Any, TypeVar
 
-import attrs
+import numpy as np
 
 from mdpdice.assembly import INLINE, assemble, split_exact
 from mdpdice.backend import Progress
-from mdpdice.errors import DeadEndError, MdpDiceError
+from mdpdice.counters import axes
+from mdpdice.errors import MdpDiceError
 from mdpdice.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.lattice import compile_lattice
 from mdpdice.memory import available_bytes
 from mdpdice.network import Kind, Network
 from mdpdice.prefix import separate_prefix
+from mdpdice.replication import replicate
 from mdpdice.state_checks import (
     collision_error,
     exact_discount,
@@ -36,7 +42,7 @@ from mdpdice.state_checks import (
     not_an_edge_error,
     same_types,
 )
-from mdpdice.traversal import CHANCE_KIND, END_KIND, MAX_KIND, MIN_KIND, Traversal, exact_number
+from mdpdice.traversal import CHANCE_KIND, END_KIND, MAX_KIND, MIN_KIND, Traversal, dead_end_error
 
 __all__ = ["explore"]
 
@@ -85,6 +91,9 @@ def explore(
     DeadEndError, DuplicateActionError, RewardNotFiniteError
         A state has no option, two with one action, or a reward that is no finite number.
     """
+    if isinstance(game, Game) and axes(game):
+        limits: dict[str, Any] = {"max_states": max_states, "max_bytes": max_bytes, "progress": progress}
+        return replicate(compile_lattice(game, merge=merge, **limits), **limits)
     limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
     return _FlatTraversal(game, merge, max_states, limit, progress).run()
 
@@ -137,7 +146,8 @@ class _FlatTraversal(Traversal[Network]):
                         key = self._target(state)
                     elif (known := states[key]) is not state and not same_types(known, state):
                         raise collision_error(known, state)  # noqa: TRY301
-                    if option.reward != 0:  # type: ignore[attr-defined]
+                    if option.reward != 0 or option.updates:  # type: ignore[attr-defined]
+                        self._edge(option)
                         rewards[len(keys)] = finite_number(option.reward, "reward")  # type: ignore[attr-defined]
                 elif kind is End:
                     key = ends.get(option.payoff)  # type: ignore[attr-defined]
@@ -173,8 +183,7 @@ class _FlatTraversal(Traversal[Network]):
             there = [not (option is None or type(option) is Unavailable) for option in node.options]
             actions = list(compress(actions, there))
         if not keys:
-            msg = "a decision without an available option; end the play here, or give it an option"
-            raise DeadEndError(msg)
+            raise dead_end_error()
         self.actions.extend(actions)
         self._append(MAX_KIND if node.player == 0 else MIN_KIND, keys, [], rewards)
         for row in pending:
@@ -193,7 +202,7 @@ class _FlatTraversal(Traversal[Network]):
         for weight, edge in zip(node.dist.weights, node.edges, strict=True):
             kind = type(edge)
             if kind is Go:
-                if edge.reward != 0:  # type: ignore[attr-defined]
+                if edge.reward != 0 or edge.updates:  # type: ignore[attr-defined]
                     return self._general_lottery(node)
                 state = edge.state  # type: ignore[attr-defined]
                 key = index(state)
@@ -210,12 +219,18 @@ class _FlatTraversal(Traversal[Network]):
             row[key] = get(key, 0) + weight
         return list(row), list(row.values()), None
 
+    def _edge(self, edge: Any) -> int:
+        """Target of an edge that is neither a chance node nor a guard, and changes no counters."""
+        if (type(edge) is Go or type(edge) is PassTo) and edge.updates:
+            raise not_an_edge_error(edge)
+        return super()._edge(edge)
+
     def _general_lottery(self, node: Chance[Any]) -> tuple[list[int], list[int], dict[int, Any] | None]:
         """The same for chance inside chance, for rewards, and without merging."""
         entries = []
-        for edge, weight, paid in self._leaves(node):
+        for edge, weight, paid, _ in self._leaves(node):
             key = self._edge(edge)
-            entries.append((key, weight, paid if type(edge) is End else paid + exact_number(edge.reward)))
+            entries.append((key, weight, paid if type(edge) is End else paid + self._exact(edge.reward)))
         if self.merge:
             entries = self._merged(entries)
         common = math.lcm(*(weight.denominator for _, weight, _ in entries))
@@ -233,7 +248,9 @@ class _FlatTraversal(Traversal[Network]):
         )
         reward, exact_rewards = split_exact(len(rows.dst), self.rewards)
         self.check_sides()
-        network = Network(
+        node_state = np.full(len(rows.kind), -1, dtype=np.int64)
+        node_state[rows.state_node] = np.arange(len(self.states))
+        fields = dict(  # noqa: C408 - as it will be called
             kind=rows.kind,
             indptr=rows.indptr,
             dst=rows.dst,
@@ -243,18 +260,16 @@ class _FlatTraversal(Traversal[Network]):
             step=((rows.kind == Kind.MAX) | (rows.kind == Kind.MIN))[rows.dst],
             payoff=payoff,
             start=0,
-            # The discount is checked on the finished network, whose steps may still change.
-            horizon=None,
+            discount=exact_discount(self.game.discount),
             total=Fraction(finite_number(self.game.total, "total")),
             numerator=rows.numerator,
             states=self.states,
             state_node=rows.state_node,
+            node_state=node_state,
             actions=self.actions,
             exact_rewards=exact_rewards,
             exact_payoffs=exact_payoffs,
             warnings=self.warnings(),
             averaged=self.averaged,
         )
-        network = separate_prefix(network)
-        discount = exact_discount(self.game.discount)
-        return network if discount == 1 else attrs.evolve(network, discount=discount)
+        return Network(**separate_prefix(fields))

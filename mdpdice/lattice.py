@@ -27,17 +27,20 @@ import math
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from mdpdice.counters import Axis, Update
-    from mdpdice.expressions import Expr
+from mdpdice.backend import Progress
+from mdpdice.core_traversal import CoreTraversal
+from mdpdice.counters import Axis, Update
+from mdpdice.expressions import Expr
+from mdpdice.game import Game
+from mdpdice.memory import available_bytes
 
-__all__ = ["FORBIDDEN", "OUTSIDE", "Lattice"]
+__all__ = ["FORBIDDEN", "OUTSIDE", "Lattice", "compile_lattice"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -205,19 +208,16 @@ class Lattice:
             return result
         values = self.values(points)
         by_name = {axis.name: at for at, axis in enumerate(self.axes)}
-        forbidden = np.zeros(points.shape, dtype=bool)
-        outside = np.zeros(points.shape, dtype=bool)
+        fault = np.zeros(points.shape, dtype=np.int64)
         for one in self.updates[update]:
             at = by_name[one.name]
             stride = self.strides[at]
             wanted, defined = one.value.evaluate_where_defined(values)
-            position = self.axes[at].positions(wanted)
-            forbidden |= defined & (position == FORBIDDEN)
-            outside |= ~defined | (position == OUTSIDE)
+            position = np.where(defined, self.axes[at].positions(wanted), OUTSIDE)
+            # The first update that fails says how, as it does where updates are done one by one.
+            fault = np.where((fault == 0) & (position < 0), position, fault)
             result += (position - points // stride % self.shape[at]) * stride
-        result[forbidden] = FORBIDDEN
-        result[outside] = OUTSIDE
-        return result
+        return np.where(fault == 0, result, fault)
 
     def guard_at(self, guard: int, points: Ints) -> Bools:
         """Whether a guard holds at some points; -1 always does.
@@ -260,3 +260,29 @@ class Lattice:
             return 0
         found: int | float | Fraction = self.rewards[reward].evaluate(self.counters(point))
         return found
+
+
+def compile_lattice(
+    game: Game[Any, Any],
+    *,
+    merge: bool = True,
+    max_states: int = 10_000_000,
+    max_bytes: int | None = None,
+    progress: Progress | None = None,
+) -> Lattice:
+    """Compile a game with counters; its `node` is called once per core state.
+
+    The parameters are those of `mdpdice.explore`, and so are the errors; the limits count core states.
+    A core state counts as reachable if a chain of edges leads to it, whatever their guards say.
+
+    Raises
+    ------
+    GameError
+        The game has no counters, or hands over something that is none of its nodes.
+    """
+    limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
+    core = CoreTraversal(game, merge, max_states, limit, progress).run()
+    point = 0
+    for axis in core["axes"]:
+        point = point * len(axis.values) + axis.values.index(axis.start)
+    return Lattice(**core, start_point=point)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from mdpdice.game import Game
 
-__all__ = ["Kind", "Network"]
+__all__ = ["Kind", "NamedStates", "Network"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -61,6 +61,12 @@ class Kind(enum.IntEnum):
     MAX = 1
     MIN = 2
     CHANCE = 3
+
+
+class NamedStates(Sequence[Hashable]):
+    """States that tell by themselves where a state is: `index` is fast, so no dictionary is made of them."""
+
+    __slots__ = ()
 
 
 def _frozen(values: Any, dtype: Any = None) -> Any:
@@ -247,7 +253,7 @@ class Network:
         try:
             index = (
                 self.states.index(cast("int", state))
-                if isinstance(self.states, range)
+                if isinstance(self.states, range | NamedStates)
                 else self._index.get(state)
             )
         except (TypeError, ValueError):
@@ -590,35 +596,38 @@ def _check_shapes(net: Network) -> None:
 
 
 def _check_numbers(net: Network) -> None:
-    for name, array, where in (("reward", net.reward, net.source), ("payoff", net.payoff, None)):
-        if not np.isfinite(array).all():
+    # Extremes instead of masks: NaN is the extreme of what holds it, and a large network has no second copy.
+    for name, array in (("reward", net.reward), ("payoff", net.payoff)):
+        if len(array) and not (np.isfinite(array.min()) and np.isfinite(array.max())):
             bad = int(np.flatnonzero(~np.isfinite(array))[0])
-            node = bad if where is None else int(where[bad])
+            node = int(net.source[bad]) if name == "reward" else bad
             msg = f"{name} {array[bad]} is not finite; infinite values are found by the solver, not declared"
             raise RewardNotFiniteError(msg, state=net.describe(node), value=float(array[bad]))
-    chance = np.repeat(net.kind == Kind.CHANCE, np.diff(net.indptr))
+    at_chance = net.kind == Kind.CHANCE
+    chance = np.repeat(at_chance, np.diff(net.indptr))
     if not (np.abs(net.sign) == 1).all():
         msg = "every sign is 1 or -1"
         raise GameError(msg)
-    if not (net.weight[~chance] == 1).all():
+    if not ((net.weight == 1) | chance).all():
         msg = "the edges of decision nodes have weight 1"
         raise GameError(msg)
-    good = (net.weight >= 0) & (net.weight <= 1 + 1e-9)
-    if not good.all():
-        bad = int(np.flatnonzero(~good)[0])
+    if len(net.weight) and not (net.weight.min() >= 0 and net.weight.max() <= 1 + 1e-9):
+        bad = int(np.flatnonzero(~((net.weight >= 0) & (net.weight <= 1 + 1e-9)))[0])
         msg = f"probability {net.weight[bad]} is outside [0, 1]"
         raise ProbabilityRangeError(
             msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad])
         )
-    if chance.any():
-        total = np.add.reduceat(np.append(net.weight, 0.0), net.indptr[:-1])
-        defect = np.where(net.kind == Kind.CHANCE, np.abs(total - 1), 0.0)
+    if at_chance.any():
+        degree = np.diff(net.indptr)[at_chance]
+        total = np.add.reduceat(net.weight[chance], np.cumsum(degree) - degree)
+        defect = np.abs(total - 1)
         # Twice the contract's 8 k 2^-53, since this sum rounds too.
-        allowed = 16 * np.maximum(np.diff(net.indptr), 1) * 2.0**-53
+        allowed = 16 * degree * 2.0**-53
         if not (defect <= allowed).all():
-            node = int(np.argmax(defect - allowed))
-            msg = f"the probabilities sum to {total[node]!r}, not 1; scale them, or use Network.from_choices"
-            raise ProbabilitySumError(msg, state=net.describe(node), value=float(total[node]))
+            worst = int(np.argmax(defect - allowed))
+            node = int(np.flatnonzero(at_chance)[worst])
+            msg = f"the probabilities sum to {total[worst]!r}, not 1; scale them, or use Network.from_choices"
+            raise ProbabilitySumError(msg, state=net.describe(node), value=float(total[worst]))
 
 
 def _check_range(net: Network) -> None:

@@ -17,8 +17,8 @@ from typing import Any, Generic, TypeVar
 
 from mdpdice.assembly import END, FLIP
 from mdpdice.backend import Progress
-from mdpdice.errors import GameError, MdpDiceError, StateLimitError
-from mdpdice.game import Chance, End, Game, Go, PassTo
+from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitError
+from mdpdice.game import Chance, Conditional, End, Game, Go, PassTo
 from mdpdice.memory import used_bytes
 from mdpdice.network import Kind
 from mdpdice.state_checks import (
@@ -30,7 +30,7 @@ from mdpdice.state_checks import (
     same_types,
 )
 
-__all__ = ["Traversal", "exact_number"]
+__all__ = ["Traversal", "dead_end_error", "exact_number"]
 
 R = TypeVar("R")
 K = TypeVar("K", bound=Hashable)
@@ -242,31 +242,47 @@ class Traversal(abc.ABC, Generic[R]):
                 self.nums = self.nums.tolist()
             self.nums.extend(nums)
 
-    def _leaves(self, node: Chance[Any]) -> Iterator[tuple[Any, Fraction, Any]]:
-        """Edges at the end of chance inside chance, with their probability and what was paid on the way."""
-        stack: list[tuple[Any, Fraction, Any]] = [(node, Fraction(1), 0)]
+    def _leaves(self, node: Chance[Any], guard: int = -1) -> Iterator[tuple[Any, Fraction, Any, int]]:
+        """Edges at the end of chance inside chance: with probability, what was paid on the way, and guard."""
+        stack: list[tuple[Any, Fraction, Any, int]] = [(node, Fraction(1), 0, guard)]
         while stack:
-            edge, weight, reward = stack.pop()
+            edge, weight, reward, guard = stack.pop()
+            if type(edge) is Conditional:
+                stack.extend(reversed([(case, weight, reward, g) for case, g in self._cases(edge, guard)]))
+                continue
             if type(edge) is not Chance:
-                yield edge, weight, reward
+                yield edge, weight, reward, guard
                 continue
             if edge.dist.defect and edge is not node:
                 self._record_defect(edge.dist.defect)
-            reward = reward + exact_number(edge.reward)
+            reward = reward + self._exact(edge.reward)
             total = edge.dist.total
             pairs = zip(edge.edges, edge.dist.weights, strict=True)
-            stack.extend(reversed([(inner, weight * Fraction(w, total), reward) for inner, w in pairs]))
+            stack.extend(
+                reversed([(inner, weight * Fraction(w, total), reward, guard) for inner, w in pairs])
+            )
+
+    def _cases(self, edge: Any, guard: int) -> Iterator[tuple[Any, int]]:
+        """Branches of a condition over counters, each with its guard."""
+        raise not_an_edge_error(edge)
+
+    def _exact(self, value: Any) -> Any:
+        """A reward that can be added to others without rounding."""
+        return exact_number(value)
 
     def _merged(self, entries: list[tuple[K, Fraction, Any]]) -> list[tuple[K, Fraction, Any]]:
         """Targets, probabilities and rewards with one entry per target, which has the mean reward."""
         merged: dict[K, tuple[Fraction, Fraction | int]] = {}
         for key, weight, reward in entries:
+            # Multiplying and dividing fractions takes most of the time, and most rewards are 0.
+            product = weight * reward if reward else 0
             if key not in merged:
-                merged[key] = (weight, weight * reward)
+                merged[key] = (weight, product)
             else:
-                self.averaged |= merged[key][1] != merged[key][0] * reward
-                merged[key] = (merged[key][0] + weight, merged[key][1] + weight * reward)
-        return [(key, weight, product / weight) for key, (weight, product) in merged.items()]
+                before, paid = merged[key]
+                self.averaged |= paid != (before * reward if reward else 0)
+                merged[key] = (before + weight, paid + product)
+        return [(key, weight, paid / weight if paid else 0) for key, (weight, paid) in merged.items()]
 
     def _record_defect(self, defect: Fraction) -> None:
         """Remember that probabilities of the state being written were normalised."""
@@ -290,6 +306,12 @@ class Traversal(abc.ABC, Generic[R]):
         if self.flips and MIN_KIND in self.kinds:
             msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
             raise GameError(msg)
+
+
+def dead_end_error() -> DeadEndError:
+    """The error for a decision that offers nothing."""
+    msg = "a decision without an available option; end the play here, or give it an option"
+    return DeadEndError(msg)
 
 
 def exact_number(value: Any) -> Any:
