@@ -432,9 +432,9 @@ class Game(abc.ABC, Generic[S, A]):
 
         It is explored state by state, so it is the slow and simple way.
         """
-        from mdpdice.unrolling import Unrolled
+        from mdpdice.unrolling import unroll_counters
 
-        return Unrolled.of(self)
+        return unroll_counters(self)
 
     def canonical(self, state: S) -> S:
         """Representative of the states that symmetry makes equal to `state`; applied to every target."""

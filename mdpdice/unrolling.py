@@ -17,7 +17,7 @@ from mdpdice.expressions import Expr
 from mdpdice.game import Chance, Conditional, Decide, Edge, End, Game, Go, Node, PassTo, end
 from mdpdice.state_checks import collision_error, same_types
 
-__all__ = ["Unrolled"]
+__all__ = ["Unrolled", "unroll_counters"]
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -45,11 +45,6 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         self.total = game.total  # type: ignore[misc]  # class attributes elsewhere, of one object here
         self.payoff_range = game.payoff_range  # type: ignore[misc]
         self.discount = game.discount
-
-    @staticmethod
-    def of(game: Game[S, A]) -> Unrolled[S, A]:
-        """The unrolled game, with the symmetry of the game if it has one."""
-        return Unrolled(game) if type(game).canonical is Game.canonical else _SymmetricUnrolled(game)
 
     def start(self) -> At[S]:
         """The game's start, with every counter at its own."""
@@ -156,6 +151,11 @@ class _SymmetricUnrolled(Unrolled[S, A]):
     def canonical(self, state: At[S]) -> At[S]:
         """The representative of the core state, with the same counters."""
         return At(self.game.canonical(state.state), **state.counters)
+
+
+def unroll_counters(game: Game[S, A]) -> Unrolled[S, A]:
+    """The unrolled game, with the symmetry of the game if it has one."""
+    return Unrolled(game) if type(game).canonical is Game.canonical else _SymmetricUnrolled(game)
 
 
 def _number(number: Any, values: dict[str, int]) -> Any:

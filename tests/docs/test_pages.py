@@ -33,6 +33,7 @@ BLOCKS = {
     "after_solving": 5,
     "certificate": 4,
     "command_line": 3,
+    "counters": 6,
     "crosscheck": 2,
     "errors": 7,
     "examples": 2,
