@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -57,7 +57,13 @@ _LABEL = re.compile(r'"([^"]+)"|([^\s"]+)')
 # --- writing -----------------------------------------------------------------
 
 
-def write_drn(network: Network, path: str | os.PathLike[str], *, exact: bool = True) -> Explicit:
+def write_drn(
+    network: Network,
+    path: str | os.PathLike[str],
+    *,
+    exact: bool = True,
+    labels: Mapping[str, Iterable[Hashable]] | None = None,
+) -> Explicit:
     """Write a network as DRN, as `mdpdice.formats.models` describes.
 
     Parameters
@@ -69,6 +75,8 @@ def write_drn(network: Network, path: str | os.PathLike[str], *, exact: bool = T
     exact : bool
         Write fractions ``p/q`` wherever no decimal is exact; else the shortest decimals that
         give the same floats.
+    labels : mapping of str to collection of states, optional
+        Labels to give besides ``init``, ``end`` and ``done``.
 
     Returns
     -------
@@ -80,7 +88,7 @@ def write_drn(network: Network, path: str | os.PathLike[str], *, exact: bool = T
     UnsupportedError
         There are two players, or a number is too long.
     """
-    found = explicit(network, games=False, name="DRN")
+    found = explicit(network, games=False, name="DRN", labels=labels)
     write_lines(path, _lines(found, exact=exact))
     return found
 

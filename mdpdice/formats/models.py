@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -205,7 +205,13 @@ class Explicit:
         return f"<<maximiser>> {asked}" if self.model.kind == "smg" else asked
 
 
-def explicit(network: Network, *, games: bool = True, name: str = "this format") -> Explicit:
+def explicit(
+    network: Network,
+    *,
+    games: bool = True,
+    name: str = "this format",
+    labels: Mapping[str, Iterable[Hashable]] | None = None,
+) -> Explicit:
     """Write a network as a model with the same values; see the module for how.
 
     Parameters
@@ -216,12 +222,20 @@ def explicit(network: Network, *, games: bool = True, name: str = "this format")
         Whether the format knows two players.
     name : str
         The format, for the error.
+    labels : mapping of str to collection of states, optional
+        Labels to give besides ``init``, ``end`` and ``done``; every copy of a state gets them.
 
     Raises
     ------
     UnsupportedError
         There are two players and the format knows one.
+    UnknownStateError
+        A state of a label is not in the network.
+    GameError
+        A label has a name that formats do not allow.
     """
+    marked = _marked(network, labels or {})
+    n_nodes = network.n_nodes
     if network.two_player and not games:
         msg = (
             f"{name} knows one player, and here are two; the PRISM language (write_prism) holds games, and "
@@ -242,7 +256,25 @@ def explicit(network: Network, *, games: bool = True, name: str = "this format")
         network = both_sides(network)
     both = bool((network.kind == Kind.MAX).any() and (network.kind == Kind.MIN).any())
     minimise = not both and bool((network.kind == Kind.MIN).any())
-    return Explicit(_model(network, both=both), node, shift, minimise)
+    model = _model(network, both=both)
+    copies = range(0, network.n_nodes, n_nodes)
+    given = {label: tuple(k + at for k in copies for at in nodes) for label, nodes in marked.items()}
+    return Explicit(attrs.evolve(model, labels={**model.labels, **given}), node, shift, minimise)
+
+
+def _marked(network: Network, labels: Mapping[str, Iterable[Hashable]]) -> dict[str, list[int]]:
+    found = {}
+    for label, states in labels.items():
+        if not re.fullmatch(r"[A-Za-z_]\w*", label, flags=re.ASCII) or label in (
+            "init",
+            "deadlock",
+            "end",
+            "done",
+        ):
+            msg = f"label {label!r}: write a word of letters, digits and _, other than init, deadlock, end, done"
+            raise GameError(msg, value=label)
+        found[label] = sorted(network.node_of(state) for state in states)
+    return found
 
 
 def both_sides(network: Network) -> Network:

@@ -17,7 +17,7 @@ concurrency, equilibria and time",
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from mdpdice.formats.models import REWARD, Explicit, Model, choice_names, explicit
 from mdpdice.formats.texts import number_text, write_lines
@@ -26,7 +26,12 @@ from mdpdice.network import Network
 __all__ = ["write_prism"]
 
 
-def write_prism(network: Network, path: str | os.PathLike[str]) -> Explicit:
+def write_prism(
+    network: Network,
+    path: str | os.PathLike[str],
+    *,
+    labels: Mapping[str, Iterable[Hashable]] | None = None,
+) -> Explicit:
     """Write a network in the PRISM language, as `mdpdice.formats.models` describes.
 
     Parameters
@@ -35,6 +40,8 @@ def write_prism(network: Network, path: str | os.PathLike[str]) -> Explicit:
         A network of one player, or of two.
     path : path
         By custom it ends in ``.pm``, ``.nm`` or ``.prism``.
+    labels : mapping of str to collection of states, optional
+        Labels to give besides ``init``, ``end`` and ``done``.
 
     Returns
     -------
@@ -46,7 +53,7 @@ def write_prism(network: Network, path: str | os.PathLike[str]) -> Explicit:
     UnsupportedError
         A number is too long.
     """
-    found = explicit(network)
+    found = explicit(network, labels=labels)
     write_lines(path, _lines(found))
     return found
 

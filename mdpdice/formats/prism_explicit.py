@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +45,12 @@ _DECLARED = re.compile(r'(\d+)="([^"]+)"')
 
 
 def write_prism_explicit(
-    network: Network, path: str | os.PathLike[str], *, exact: bool = False, dialect: str = "prism"
+    network: Network,
+    path: str | os.PathLike[str],
+    *,
+    exact: bool = False,
+    dialect: str = "prism",
+    labels: Mapping[str, Iterable[Hashable]] | None = None,
 ) -> Explicit:
     """Write a network as explicit files, as `mdpdice.formats.models` describes.
 
@@ -61,6 +66,8 @@ def write_prism_explicit(
         give the same floats.
     dialect : {"prism", "storm"}
         Whose form of the files to write.
+    labels : mapping of str to collection of states, optional
+        Labels to give besides ``init``, ``end`` and ``done``.
 
     Returns
     -------
@@ -75,11 +82,11 @@ def write_prism_explicit(
     if dialect not in ("prism", "storm"):
         msg = f'dialect {dialect!r}: it is "prism" or "storm"'
         raise GameError(msg, value=dialect)
-    found = explicit(network, games=False, name="PRISM's explicit format")
+    found = explicit(network, games=False, name="PRISM's explicit format", labels=labels)
     base = Path(path)
     write_lines(base, _transitions(found.model, exact=exact, dialect=dialect))
-    labels = _labels if dialect == "prism" else _storm_labels
-    write_lines(base.with_suffix(".lab"), labels(found.model))
+    declared = _labels if dialect == "prism" else _storm_labels
+    write_lines(base.with_suffix(".lab"), declared(found.model))
     chain = found.model.kind == "dtmc"
     rewards = _state_rewards if chain else _transition_rewards
     suffix, other = (".srew", ".trew") if chain else (".trew", ".srew")
