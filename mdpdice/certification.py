@@ -22,6 +22,7 @@ from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, unsigned
+from mdpdice.regions import can_reach
 
 __all__ = ["Verdict", "certify", "certify_exact", "check_infinities"]
 
@@ -85,7 +86,8 @@ def certify(
     if reason:
         nothing = np.full(value.shape, np.inf)
         return Verdict(False, -nothing, nothing, np.inf, reason)
-    lower, upper = -bounds[..., : problem.n_nodes], bounds[..., problem.n_nodes :]
+    # Subtracted from 0, so that no -0.0 comes out.
+    lower, upper = 0.0 - bounds[..., : problem.n_nodes], bounds[..., problem.n_nodes :]
     # The value handed out must lie in its own interval; written so that NaN fails.
     outside = ~((lower <= value) & (value <= upper))
     if outside.any():
@@ -151,7 +153,10 @@ def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
         if lowering.infinite is not None:
             claimed = lowering.node < 0
             if lowering.because == "collects":
-                confirmed = checking_infinite.check_infinite(network, claimed, lowering.infinite)
+                trap, rank = _collecting(network, claimed, lowering.infinite)
+                confirmed = checking_infinite.check_infinite(network, claimed, lowering.infinite, trap, rank)
+            elif lowering.because == "pays":
+                confirmed = checking_infinite.check_lost(network, claimed)
             else:
                 by_all = lowering.because == "missed by all"
                 confirmed = checking_infinite.check_missed(network, claimed, by_all=by_all)
@@ -159,6 +164,29 @@ def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
                 return False
         network = lowering.network
     return True
+
+
+def _collecting(network: Network, infinite: Bools, policy: Ints) -> tuple[Bools, Ints]:
+    """Where the policy stays for ever and never pays, and the distance of every node from where it collects there."""
+    from mdpdice.numerics import kernels
+
+    source, dst = network.source, network.dst
+    taken = ~network.decides[source]
+    taken[policy[network.decides & (policy >= 0)]] = True
+    taken &= infinite[source]
+    pays = np.zeros(network.n_nodes, dtype=bool)
+    pays[source[taken & (network.reward < 0)]] = True
+    trap = infinite & ~can_reach(network, ~infinite | pays, taken)
+    rank = np.full(network.n_nodes, -1)
+    rank[source[taken & trap[source] & (network.reward > 0)]] = 0
+    edges = np.flatnonzero(taken)
+    ptr = np.concatenate(([0], np.cumsum(np.bincount(source[edges], minlength=network.n_nodes))))
+    # One successor is enough for a rank, whatever the kind of the node.
+    any_edge = np.ones(network.n_nodes, dtype=bool)
+    kernels.escape(
+        source[edges], *kernels.reverse(ptr, dst[edges]), any_edge, np.ones(network.n_nodes, np.int64), rank
+    )
+    return trap, rank
 
 
 def _flat(
@@ -348,12 +376,20 @@ class _Groups:
         base[self.number] = np.where(replies.chance, costs.chance, 0.0)
         kind = np.where(is_chance, Kind.CHANCE, np.where(degree > 0, Kind.MAX, Kind.END))
         growth = 1.0 + np.where(is_chance, 2 * degree + 12, 8) * checking.ULP
+        gain = costs.option[old] + room[source]
+        coef = replies.weight[old] * replies.factor[old] * growth[source]
+        # Play may also stay in a group, at no cost: an edge that counts nothing, to anywhere.
+        idle = np.unique(self.number[self.member >= 0])
+        at = indptr[idle + 1]
+        gain, coef, dst = np.insert(gain, at, 0.0), np.insert(coef, at, 0.0), np.insert(dst, at, idle)
+        degree[idle] += 1
+        kind[idle] = Kind.MAX
         operator = Operator(
             kind.astype(np.uint8),
-            unsigned(indptr),
+            unsigned(np.concatenate(([0], np.cumsum(degree)))),
             unsigned(dst),
-            costs.option[old] + room[source],
-            replies.weight[old] * replies.factor[old] * growth[source],
+            gain,
+            coef,
             np.where(is_chance, base + room, 0.0),
         )
         if before is not excess and not chance:

@@ -20,8 +20,8 @@ every option ``a`` of the network of best replies (``g`` the discount on steps).
 * every play ends: there is a rank that falls along every edge of a decision and
   along some edge of every chance node; or
 * endless plays lose without end: there is such a rank for the edges without
-  negative rewards, and a label that never rises along an edge and falls along
-  every edge with a positive reward.
+  negative rewards, and a label that never rises along an edge, and falls along every edge
+  with a positive reward, or along some edge of a chance node at one of its ends.
 
 In the last two cases nodes may be grouped: edges inside a group are left out, and
 ``u`` must be the same and at least 0 on a group, edges inside must pay nothing, and
@@ -32,7 +32,7 @@ Proof.  Under these conditions some stationary choice of options is optimal (Put
 length has a geometric tail, and adding up ``u >= r + g P u`` along them gives ``u`` at least
 the expected total.  Elsewhere a play comes, with positive probability, to a set that
 it never leaves: a group, where staying is worth ``0 <= u``, or one where by the ranks it
-pays for ever and by the labels gains finitely often, so its total is minus infinity.
+pays for ever and by the labels gains finitely often in the mean: minus infinity.
 
 So ``V* <= u`` on side 1 and ``V* >= V_s >= -u`` on side 0.
 
@@ -231,16 +231,14 @@ def endless_plays_lose(replies: Replies, live: Bools, u: Floats, witness: Witnes
     options = among & ~replies.chance[source] & ~inside
     if _some(source, falls, chance) and falls[options].all():
         return True
-    never_rises = (~live[dst] | (label[dst] <= label[source]))[among].all()
-    gains = among & (reward > 0)
-    falls_on_gain = (~live[dst] | (label[dst] < label[source]))[gains].all()
+    lower = ~live[dst] | (label[dst] < label[source])
+    never_rises = (lower | (label[dst] == label[source]))[among].all()
+    left = np.zeros(len(live), dtype=bool)
+    left[source[lower & replies.chance[source]]] = True
+    falls_on_gain = (lower | left[source] | left[dst])[among & (reward > 0)].all()
     pays = reward < 0
-    return bool(
-        never_rises
-        and falls_on_gain
-        and _some(source, falls | pays, chance)
-        and (falls | pays)[options].all()
-    )
+    ranked = _some(source, falls | pays, chance) and (falls | pays)[options].all()
+    return bool(never_rises and falls_on_gain and ranked)
 
 
 def _some(source: Ints, good: Bools, nodes: Bools) -> bool:

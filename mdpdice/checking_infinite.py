@@ -1,50 +1,94 @@
 """The certificate of infinite values: graph look-ups, no arithmetic.
 
-The searches are plain worklists that share no code with `mdpdice.numerics.graph`
-and `mdpdice.regions`, which found the claims.
+A claim of +inf comes with a policy, the place where it collects, and ranks.  For the
+other claims the searches are made again, as plain worklists that share no code with
+`mdpdice.numerics.graph` and `mdpdice.regions`, which found the claims.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
 from mdpdice.network import Bools, Ints, Kind, Network
 
-__all__ = ["check_infinite", "check_missed"]
+__all__ = ["check_infinite", "check_lost", "check_missed"]
 
 
-def check_infinite(network: Network, infinite: Bools, policy: Ints) -> bool:
-    """Verify that exactly the nodes marked in `infinite` have the value +inf for one player, undiscounted.
+def check_infinite(network: Network, infinite: Bools, policy: Ints, trap: Bools, rank: Ints) -> bool:
+    """Verify that the nodes marked in `infinite` have the value +inf for one player, undiscounted.
 
-    Under `policy` no play from a marked node leaves a set in which every node can
-    reach a positive reward and none meets a negative one, or it has a chance to get
-    there; and no unmarked node can get to a marked one.
+    Under `policy` no play leaves the trap or pays there, and from every marked node a play may
+    come, again and again, to a node of the trap where it may collect.  No unmarked node can get
+    to a marked one, so none is left out.
+
+    Parameters
+    ----------
+    network : Network
+        One player.
+    infinite : ndarray of bool, shape (N,)
+        The claim.
+    policy : ndarray of int64, shape (N,)
+        What he plays there.
+    trap : ndarray of bool, shape (N,)
+        Marked nodes that the policy never leaves.
+    rank : ndarray of int64, shape (N,)
+        At least 0 on marked nodes; falls along some edge of each that does not collect itself.
     """
     source, dst = network.source, network.dst
     taken = ~network.decides[source]
     taken[policy[network.decides & (policy >= 0)]] = True
     taken &= infinite[source]
-    # The largest set that the policy never leaves: throw out nodes until nothing changes.
-    trapped = infinite.copy()
-    while (out := taken & trapped[source] & ~trapped[dst]).any():
-        trapped[source[out]] = False
-    inner = taken & trapped[source]
-    paid = np.zeros(network.n_nodes, dtype=bool)
-    paid[source[inner & (network.reward > 0)]] = True
-    good = bool((network.reward[inner] >= 0).all()) and _all_reach(source[inner], dst[inner], trapped, paid)
+    inner = taken & trap[source]
+    comes = np.zeros(network.n_nodes, dtype=bool)
+    comes[source[inner & (network.reward > 0)]] = True
+    comes[source[taken & infinite[dst] & (rank[dst] < rank[source])]] = True
+    stays = trap[dst[inner]].all() and (network.reward[inner] >= 0).all() and infinite[trap].all()
     closed = not (infinite[dst] & ~infinite[source]).any()
-    return good and closed and _all_reach(source[taken], dst[taken], infinite, trapped)
+    return bool(stays and closed and comes[infinite].all() and (rank[infinite] >= 0).all())
 
 
-def _all_reach(source: Ints, dst: Ints, nodes: Bools, goal: Bools) -> bool:
-    """Whether every marked node reaches a goal along the given edges."""
-    reached = goal.copy()
-    while (more := reached[dst] & ~reached[source]).any():
-        reached[source[more]] = True
-    return bool(reached[nodes].all())
+def check_lost(network: Network, lost: Bools) -> bool:
+    """Verify that the nodes marked in `lost` have the value -inf for one player, undiscounted.
+
+    From each of them every policy pays without end with positive probability, and none comes to
+    a place where it collects without end.  The first holds where no policy is sure to come to
+    nodes from which it need never pay again; for if plays pay finitely often only, then from
+    some move on they stay at such nodes.
+    """
+    after, before, chance = _lists(network)
+    decides = {i for i, targets in enumerate(after) if targets} - chance
+    source, dst = network.source, network.dst
+    free: list[list[int]] = [[] for _ in after]
+    for node, target in zip(
+        source[network.reward >= 0].tolist(), dst[network.reward >= 0].tolist(), strict=True
+    ):
+        free[node].append(target)
+    pays = {node for node in chance if len(free[node]) < len(after[node])}
+    pays |= {node for node in decides if not free[node]}
+    pays = _closure(pays, before, lambda node, found: node in chance or found.issuperset(free[node]))
+    missed = _missed_by_all(set(range(len(after))) - pays, after, before, chance)
+    gains = network.reward > 0
+    gain_edges = list(zip(source[gains].tolist(), dst[gains].tolist(), strict=True))
+    collects = _collecting(gain_edges, after, before, chance)
+    return all(node in missed and node not in collects for node in np.flatnonzero(lost).tolist())
+
+
+def _collecting(
+    gains: list[tuple[int, int]], after: list[list[int]], before: list[list[int]], chance: set[int]
+) -> set[int]:
+    """Nodes from which some policy collects without end with positive probability."""
+    out = {node for node, targets in enumerate(after) if not targets}
+    while True:
+        out = _closure(out, before, lambda node, found: node in chance or found.issuperset(after[node]))
+        seeds = {node for node, target in gains if node not in out and target not in out}
+        again = _closure(seeds, before, partial(_is_outside, out))
+        if len(again) + len(out) == len(after):
+            return _closure(again, before, lambda _, __: True)
+        out = set(range(len(after))) - again
 
 
 def check_missed(network: Network, infinite: Bools, *, by_all: bool) -> bool:
@@ -59,20 +103,25 @@ def check_missed(network: Network, infinite: Bools, *, by_all: bool) -> bool:
     by_all : bool
         Whether every policy misses them with positive probability, or only some policy.
     """
-    kind = network.kind.tolist()
-    goal = {i for i, k in enumerate(kind) if k == Kind.END and network.payoff[i] == 0}
-    after = [network.dst[network.indptr[i] : network.indptr[i + 1]].tolist() for i in range(len(kind))]
-    before: list[list[int]] = [[] for _ in kind]
-    for node, targets in enumerate(after):
-        for target in targets:
-            before[target].append(node)
-    chance = {i for i, k in enumerate(kind) if k == Kind.CHANCE}
+    goal = set(np.flatnonzero((network.kind == Kind.END) & (network.payoff == 0)).tolist())
+    after, before, chance = _lists(network)
     missed = (
         _missed_by_all(goal, after, before, chance)
         if by_all
         else _missed_by_some(goal, after, before, chance)
     )
     return all(node in missed for node in np.flatnonzero(infinite).tolist())
+
+
+def _lists(network: Network) -> tuple[list[list[int]], list[list[int]], set[int]]:
+    """Successors and predecessors of every node, and the chance nodes."""
+    indptr, dst = network.indptr.tolist(), network.dst.tolist()
+    after = [dst[first:last] for first, last in pairwise(indptr)]
+    before: list[list[int]] = [[] for _ in after]
+    for node, targets in enumerate(after):
+        for target in targets:
+            before[target].append(node)
+    return after, before, set(np.flatnonzero(network.kind == Kind.CHANCE).tolist())
 
 
 def _closure(seeds: set[int], before: list[list[int]], joins: Callable[[int, set[int]], bool]) -> set[int]:

@@ -10,9 +10,10 @@ import numpy as np
 from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
 from mdpdice.lowerings import Lowering, Merged, moved_numbers, towards, without
 from mdpdice.network import Bools, Ints, Kind, Network
-from mdpdice.numerics.graph import end_components, is_acyclic, reachable
+from mdpdice.numerics.graph import end_components, is_acyclic
+from mdpdice.regions import can_reach, reached_by_some
 
-__all__ = ["collapse_idle", "drop_infinite"]
+__all__ = ["collapse_idle", "drop_infinite", "drop_lost"]
 
 
 def _plays_may_not_end(network: Network) -> bool:
@@ -25,67 +26,120 @@ def _plays_may_not_end(network: Network) -> bool:
     )
 
 
-def drop_infinite(network: Network) -> Lowering | None:
-    """Leave out the nodes whose value is +inf, found by the graph alone.
+@attrs.frozen(eq=False)
+class _Endless:
+    """The end components: their nodes and edges, and which of them collect and which pay."""
 
-    In an end component whose rewards are never negative and sometimes positive
-    the player collects without end; so the value is infinite wherever he can come
-    there with positive probability.
+    component: Ints
+    inside: Bools
+    gains: Bools
+    pays: Bools
+
+    @staticmethod
+    def of(network: Network) -> _Endless:
+        component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
+        source = network.source
+        inside = (component[source] >= 0) & (component[source] == component[network.dst])
+        count = int(component.max()) + 1
+        gains, pays = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        gains[component[source[inside & (network.reward > 0)]]] = True
+        pays[component[source[inside & (network.reward < 0)]]] = True
+        if (gains & pays).any():
+            node = int(np.flatnonzero(component == np.flatnonzero(gains & pays)[0])[0])
+            msg = (
+                "an endless play can collect and pay for ever, so its total reward need not exist; "
+                "use a discount below 1 or a horizon"
+            )
+            raise TotalRewardUndefinedError(msg, state=network.describe(node))
+        return _Endless(component, inside, gains, pays)
+
+    @property
+    def rich(self) -> Bools:
+        """Nodes of the components that collect."""
+        return np.isin(self.component, np.flatnonzero(self.gains))
+
+
+def drop_lost(network: Network) -> Lowering | None:
+    """Leave out the nodes whose value is -inf, found by the graph alone.
+
+    There no policy is sure to come to an end, to a place where play can idle, or to one
+    where it collects; so every policy pays without end with positive probability.
 
     Raises
     ------
     TotalRewardUndefinedError
         An end component holds rewards of both signs, so totals of endless plays need have no limit.
     UnsupportedError
-        The network has end components of both kinds, collecting and paying without end.
+        From such a node play may come to collect without end as well, so its total has no mean.
+    """
+    if not (network.reward < 0).any() or not _plays_may_not_end(network):
+        return None
+    endless = _Endless.of(network)
+    if not endless.pays.any():
+        return None
+    rich, idle = endless.rich, _idle_components(network)[0] >= 0
+    lost = ~reached_by_some(network, (network.kind == Kind.END) | rich | idle)
+    if not lost.any():
+        return None
+    torn = lost & can_reach(network, rich)
+    if torn.any():
+        msg = (
+            "from here a play can come to collect for ever and, whatever is done, to pay for ever, so its total has "
+            "no mean; use a discount or a horizon"
+        )
+        raise UnsupportedError(msg, state=network.describe(int(np.argmax(torn))))
+    return without(network, ~lost, because="pays")
+
+
+def drop_infinite(network: Network) -> Lowering | None:
+    """Leave out the nodes whose value is +inf, found by the graph alone.
+
+    In an end component whose rewards are never negative and sometimes positive
+    the player collects without end; so the value is infinite wherever he can come
+    there with positive probability.  No node of value -inf may be left (`drop_lost`).
+
+    Raises
+    ------
+    TotalRewardUndefinedError
+        An end component holds rewards of both signs, so totals of endless plays need have no limit.
     """
     if not _plays_may_not_end(network):
         return None
-    component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
-    source, dst = network.source, network.dst
-    inside = (component[source] >= 0) & (component[source] == component[dst])
-    count = int(component.max()) + 1
-    gains = np.zeros(count, dtype=bool)
-    pays = np.zeros(count, dtype=bool)
-    gains[component[source[inside & (network.reward > 0)]]] = True
-    pays[component[source[inside & (network.reward < 0)]]] = True
-    if (gains & pays).any():
-        node = int(np.flatnonzero(component == np.flatnonzero(gains & pays)[0])[0])
-        msg = (
-            "an endless play can collect and pay for ever, so its total reward need not exist; "
-            "use a discount below 1 or a horizon"
-        )
-        raise TotalRewardUndefinedError(msg, state=network.describe(node))
-    if not gains.any():
+    endless = _Endless.of(network)
+    if not endless.gains.any():
         return None
-    if pays.any():
-        msg = (
-            "plays can collect for ever in one place and pay for ever in another; use a discount or a horizon"
-        )
-        raise UnsupportedError(msg)
-    rich = np.isin(component, np.flatnonzero(gains))
-    order = np.argsort(dst, kind="stable")
-    entering = np.concatenate(([0], np.cumsum(np.bincount(dst, minlength=network.n_nodes))))
-    infinite = reachable(entering, source[order], np.flatnonzero(rich))
-    policy = _infinite_policy(network, component, rich, infinite, inside)
+    rich = endless.rich
+    infinite = can_reach(network, rich)
+    policy = _infinite_policy(network, endless.component, rich, infinite, endless.inside)
     return without(network, ~infinite, policy)
 
 
 def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: Bools, inside: Bools) -> Ints:
     """A policy under which the total is infinite from every infinite node: go to a positive edge, for ever again."""
     policy = np.full(network.n_nodes, -1, dtype=np.int64)
-    for number in np.unique(component[rich]).tolist():
-        edges = np.flatnonzero(inside & (component[network.source] == number))
-        goal = int(edges[np.argmax(network.reward[edges] > 0)])
-        policy = towards(network, edges, int(network.source[goal]), policy)
-        policy[network.source[goal]] = goal
+    paid = np.flatnonzero(inside & rich[network.source] & (network.reward > 0))
+    _, first = np.unique(component[network.source[paid]], return_index=True)
+    goals = paid[first]
+    edges = np.flatnonzero(inside & rich[network.source])
+    policy = towards(network, edges, network.source[goals].tolist(), policy)
+    policy[network.source[goals]] = goals
     seen = policy[rich].copy()
     into = np.flatnonzero(infinite[network.source] & infinite[network.dst] & ~rich[network.source])
-    for target in np.flatnonzero(rich).tolist():
-        policy = towards(network, into, target, policy)
+    policy = towards(network, into, np.flatnonzero(rich).tolist(), policy)
     policy[rich] = seen
     policy[~network.decides] = -1
     return policy
+
+
+def _idle_components(network: Network) -> tuple[Ints, Bools]:
+    """End components without rewards, and the edges that they may be made of."""
+    chance = network.kind == Kind.CHANCE
+    idle = network.reward == 0
+    # A chance node that pays on one of its edges cannot be part of a component without rewards.
+    paying = np.zeros(network.n_nodes, dtype=bool)
+    paying[network.source[~idle]] = True
+    keep = idle & ~(chance & paying)[network.source]
+    return end_components(network.indptr, network.dst, chance, keep), keep
 
 
 def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
@@ -97,13 +151,7 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
     """
     if not _plays_may_not_end(network):
         return None
-    chance = network.kind == Kind.CHANCE
-    idle = network.reward == 0
-    # A chance node that pays on one of its edges cannot be part of a component without rewards.
-    paying = np.zeros(network.n_nodes, dtype=bool)
-    paying[network.source[~idle]] = True
-    keep = idle & ~(chance & paying)[network.source]
-    component = end_components(network.indptr, network.dst, chance, keep)
+    component, keep = _idle_components(network)
     count = int(component.max()) + 1
     if count == 0:
         return None

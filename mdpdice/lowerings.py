@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import attrs
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 
 __all__ = [
+    "Because",
     "Lowering",
     "Merged",
     "chain",
@@ -29,6 +30,9 @@ __all__ = [
     "unroll",
     "without",
 ]
+
+
+Because: TypeAlias = Literal["collects", "pays", "missed by all", "missed by some"]
 
 
 @attrs.frozen(eq=False)
@@ -53,8 +57,9 @@ class Lowering:
     infinite : ndarray of int64, shape (N,), optional
         Edge to take at decision nodes of infinite value.
     because : str
-        Why a value is infinite: play collects without end, or a goal is missed with
-        positive probability by all policies, or by some.
+        Why a value is infinite: play collects without end; every policy lets it pay without
+        end with positive probability, so the value is minus infinity; or a goal is missed
+        with positive probability by all policies, or by some.
     stages : int
         Number of stages that the simpler network holds side by side, 0 for none.
     """
@@ -66,14 +71,18 @@ class Lowering:
     shift: Fraction = Fraction(0)
     merged: Merged | None = None
     infinite: Ints | None = None
-    because: Literal["collects", "missed by all", "missed by some"] = "collects"
+    because: Because = "collects"
     stages: int = 0
+
+    @property
+    def _infinity(self) -> float:
+        return -np.inf if self.because == "pays" else np.inf
 
     def value(self, array: Floats, *, up: bool | None = None) -> Floats:
         """Lift values; with `up`, bounds, rounded outwards where the shift rounds."""
         if self.stages:
             return array.reshape(self.stages, -1)
-        result = np.where(self.node >= 0, array[..., self.node], np.inf)
+        result = np.where(self.node >= 0, array[..., self.node], self._infinity)
         if self.scale < 0:
             result = -result
         if self.shift:
@@ -85,7 +94,7 @@ class Lowering:
     def exact(self, rows: Sequence[Sequence[Fraction]]) -> list[list[Any]]:
         """Lift exact values, one row per stage; infinite ones are floats."""
         sign = 1 if self.scale > 0 else -1
-        infinite = sign * float("inf")
+        infinite = sign * self._infinity
         nodes = self.node.tolist()
         return [[sign * row[node] + self.shift if node >= 0 else infinite for node in nodes] for row in rows]
 
@@ -119,31 +128,26 @@ class Merged:
 
     def policy(self, result: Ints) -> Ints:
         """Complete a policy: inside a component go to the node of the chosen exit, or stay."""
-        source = self.before.source
+        source, component = self.before.source, self.component
+        members = np.flatnonzero(component >= 0)
+        # What is chosen for the node that a component became is what all its members have here.
+        exits = np.unique(result[members][result[members] >= 0])
         result = result.copy()
-        for number in range(int(self.component.max()) + 1):
-            members = np.flatnonzero(self.component == number)
-            exit_edge = int(result[members[0]])
-            result[members] = self.stay[members]
-            if exit_edge >= 0:
-                inside_edges = _edges_inside(self.before, self.component, number)
-                result = towards(self.before, inside_edges, int(source[exit_edge]), result)
-                result[source[exit_edge]] = exit_edge
+        result[members] = self.stay[members]
+        inside = (component[source] >= 0) & (component[source] == component[self.before.dst])
+        idle = np.flatnonzero(inside & (self.before.reward == 0))
+        result = towards(self.before, idle, source[exits].tolist(), result)
+        result[source[exits]] = exits
         result[~self.before.decides] = -1
         return result
 
 
-def _edges_inside(network: Network, component: Ints, number: int) -> Ints:
-    idle = (component[network.source] == number) & (component[network.dst] == number)
-    return np.flatnonzero(idle & (network.reward == 0))
-
-
-def towards(network: Network, edges: Ints, target: int, policy: Ints) -> Ints:
-    """Make the decisions among `edges` lead to `target`, in the order of their distance from it."""
+def towards(network: Network, edges: Ints, targets: Sequence[int], policy: Ints) -> Ints:
+    """Make the decisions among `edges` lead to the nearest of some nodes, in the order of their distance."""
     entering: dict[int, list[int]] = {}
     for edge in edges.tolist():
         entering.setdefault(int(network.dst[edge]), []).append(edge)
-    seen, queue = {target}, [target]
+    seen, queue = set(targets), list(targets)
     for node in queue:
         for edge in entering.get(node, ()):
             before = int(network.source[edge])
@@ -250,9 +254,9 @@ def without(
     network: Network,
     keep: Bools,
     policy: Ints | None = None,
-    because: Literal["collects", "missed by all", "missed by some"] = "collects",
+    because: Because = "collects",
 ) -> Lowering:
-    """Leave out the nodes that are not kept, whose value is +inf, with the options that may lead to them.
+    """Leave out the nodes that are not kept, whose value is infinite, with the options that may lead to them.
 
     Parameters
     ----------

@@ -16,9 +16,10 @@ from typing import Any, Literal, TypeAlias
 import attrs
 import numpy as np
 
-from mdpdice.endless import collapse_idle, drop_infinite
+from mdpdice.endless import collapse_idle, drop_infinite, drop_lost
 from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, UnsupportedError
 from mdpdice.lowerings import (
+    Because,
     Lowering,
     chain,
     negate,
@@ -54,7 +55,7 @@ class Objective(abc.ABC):
     def lower(self, applied: Network) -> list[Lowering]:
         """Chain of reductions from the network that `apply` gave to the canonical problem."""
         steps = [*self._first(), *_for_the_maximiser(applied, self.sense)]
-        return chain(applied, [*steps, shift_total, drop_infinite, collapse_idle])
+        return chain(applied, [*steps, shift_total, drop_lost, drop_infinite, collapse_idle])
 
     def _first(self) -> list[Step]:
         """Reductions to make before the signs are turned."""
@@ -240,7 +241,7 @@ class UntilReward(Objective):
 def _leave_out_unreached(network: Network, *, minimises: bool) -> Lowering | None:
     goal = (network.kind == Kind.END) & (network.payoff == 0)
     region = (reached_by_some if minimises else reached_by_all)(network, goal)
-    why: Literal["missed by all", "missed by some"] = "missed by all" if minimises else "missed by some"
+    why: Because = "missed by all" if minimises else "missed by some"
     return None if region.all() else without(network, region, because=why)
 
 

@@ -81,8 +81,10 @@ class Problem:
         problem = self.canonical
         # With a horizon a play never comes back to a stage, except through chance alone.
         keep = None if problem.horizon is None else ~problem.decides[problem.source]
-        # A cycle that collects without end was left out as infinite, but it is there.
-        endless = any(low.infinite is not None and low.because == "collects" for low in self.lowerings)
+        # A cycle that collects or pays without end was left out as infinite, but it is there.
+        endless = any(
+            low.infinite is not None and low.because in ("collects", "pays") for low in self.lowerings
+        )
         return needed_features(problem, cyclic=endless or not is_acyclic(problem.indptr, problem.dst, keep))
 
 
@@ -402,8 +404,10 @@ def _lift(
     infinite = np.isinf(value)
     if certified and infinite.any():
         certified = check_infinities(problem.network, problem.lowerings)
-        why = next(lowering.because for lowering in problem.lowerings if lowering.infinite is not None)
-        reason = _INFINITE[why] if certified else "the infinite values were not confirmed"
+        why = dict.fromkeys(lowering.because for lowering in problem.lowerings if lowering.infinite is not None)
+        reason = "; ".join(_INFINITE[each] for each in why)
+        if not certified:
+            reason = "the infinite values were not confirmed"
     status = Status.UNCERTIFIED
     if certified:
         status = Status.CERTIFIED if exact is None else Status.EXACT
@@ -430,6 +434,7 @@ def _lift(
 
 _INFINITE = {
     "collects": "the value is infinite where a play can come to collect without end",
+    "pays": "the value is infinite where every policy lets a play lose without end with positive probability",
     "missed by all": "the value is infinite where no policy reaches a target with probability one",
     "missed by some": "the value is infinite where some policy misses the targets with positive probability",
 }

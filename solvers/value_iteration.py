@@ -296,7 +296,7 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
     if play is None:
         fine = 1e-4 * run.tolerance
         settled = blocks.settle(operator, value, policy, (fine, fine), partial, max_sweeps)
-        return _judged(partial(), run, settled=settled and not blocks.gave_up)
+        return _judged(problem, partial(), run, settled=settled and not blocks.gave_up)
     if not blocks.halfway:
         blocks.aim = run.tolerance * play[1] / (4 * max(1.0, float(play[0].max())))
     while True:
@@ -306,7 +306,7 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         # Below 1e-17 only rounding moves the values.
         if width <= run.tolerance or rounding > 1 / 3 or not settled or blocks.aim < 1e-17:
             # No number of sweeps reaches a tolerance that is finer than the rounding alone.
-            return _judged(candidate, run, settled=settled or rounding * width > run.tolerance)
+            return _judged(problem, candidate, run, settled=settled or rounding * width > run.tolerance)
         blocks.aim *= min(0.5, 0.5 * run.tolerance / width)
 
 
@@ -363,8 +363,8 @@ def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         counts[:] = k + 1, blocks.sweeps, settled
         run.save(state, blocks.sweeps)
     if play is None:
-        return _judged(Candidate(value, policy, blocks.sweeps), run, settled=settled)
-    return _judged(_bounded(problem, value, policy, error, blocks.sweeps), run, settled=settled)
+        return _judged(problem, Candidate(value, policy, blocks.sweeps), run, settled=settled)
+    return _judged(problem, _bounded(problem, value, policy, error, blocks.sweeps), run, settled=settled)
 
 
 def _check_stages(problem: Network, run: Run, state: dict[str, NDArray[Any]]) -> None:
@@ -414,14 +414,14 @@ def _width(candidate: Candidate) -> float:
     return float(np.max(width / np.maximum(1.0, np.abs(candidate.value))))
 
 
-def _judged(candidate: Candidate, run: Run, *, settled: bool) -> Candidate:
+def _judged(problem: Network, candidate: Candidate, run: Run, *, settled: bool) -> Candidate:
     if settled or run.on_limit == "partial":
         return candidate
     width = np.inf
     if candidate.details:
         width = float(np.max(candidate.details["upper"] - candidate.details["lower"]))
-    msg = (
-        f"value iteration was not done after {candidate.iterations:,} sweeps, its bounds {width:.3g} apart; "
-        "raise max_sweeps, ask for a larger tolerance, or use solver='linear-programming'"
-    )
+    remedy = "raise max_sweeps, ask for a larger tolerance, or use solver='linear-programming'"
+    if problem.two_player and problem.discount == 1 and np.isinf(width):
+        remedy = "perhaps one player can make the other pay for ever, which solver='policy-iteration' tells"
+    msg = f"value iteration was not done after {candidate.iterations:,} sweeps, its bounds {width:.3g} apart; {remedy}"
     raise NotConvergedError(msg, iterations=candidate.iterations, width=width, partial=candidate)

@@ -65,6 +65,10 @@ RICH = network([(MAX, [(0, 1, 1.0), (1,)]), (END, [])], payoff=[0, 0])
 # So close to 0 that the room for rounding is 0 too: only the rank shows that the loop is worth 0.
 TINY = -1e-310
 ENDLESS = network([(MAX, [(1,), (2,)]), (CHANCE, [(1, 1.0)]), (END, [])], payoff=[0, 0, TINY])
+# Round and round for +1 and -1: such a play has no total, so it must not count as one that loses.
+SEESAW = network([(MAX, [(1, 1, 1.0)]), (MAX, [(0, 1, -1.0), (2,)]), (END, [])], payoff=[0, 0, -5])
+# What is gained round the loop is gained twice in the mean, since chance ends it.
+LEAKING = network([(MAX, [(1,), (0, 1, -1.0)]), (CHANCE, [(0, 0.5, 1.0), (2, 0.5, -1.0)]), (END, [])])
 STEPS = network([(MAX, [(0, 1, 1.0, 1, True), (1,)]), (END, [])], payoff=[0, 0], discount=0.5)
 CUT = network([(MAX, [(0, 1, 1.0, 1, True), (1,)]), (END, [])], payoff=[0, 0.5], horizon=1)
 
@@ -111,6 +115,12 @@ CASES: dict[str, tuple[tuple, bool]] = {
         False,
     ),
     "gains for ever": (claim(RICH, [1, -1], [0, 0], [9, 0], rank=[1, 0] * 2, label=[1, 0] * 2), False),
+    "gains until chance ends it": (
+        claim(
+            LEAKING, [0, -1, -1], [-1e-9, -1e-9, 0], [1e-9] * 2 + [0], rank=[2, 1, 0] * 2, label=[1, 1, 0] * 2
+        ),
+        True,
+    ),
     "endless chance below 0": (
         claim(ENDLESS, [1, -1, -1], [TINY] * 3, [TINY] * 3, rank=[2, 0, 0] * 2),
         False,
@@ -200,6 +210,11 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
         "idle loop below 0",
     ),
     "losing loops refused": ("(falls | pays)[options].all()", "falls[options].all()", "losing loop"),
+    "chance does not end it": (
+        "(lower | left[source] | left[dst])[among",
+        "lower[among",
+        "gains until chance ends it",
+    ),
     "groups below 0": (" and (u[grouped] >= 0).all()", "", "idle group below 0"),
     "groups may pay": ("same and pays_nothing and", "same and", "paying loop in a group"),
     "groups unequal": (
@@ -236,3 +251,12 @@ def test_mutated_checker_fails_its_case(name: str) -> None:
     text, replacement, case = MUTATIONS[name]
     with np.errstate(all="ignore"):
         assert says(mutated(text, replacement), case) is not CASES[case][1]
+
+
+def test_only_chance_ends_gains() -> None:
+    """A player who could leave may as well stay; floats need room for rounding here, so only fractions show it."""
+    policy, u = np.array([0, 2, -1]), np.array([4.0, 5, 5, -4, -5, -5])
+    arrays = {"group": np.full(6, -1), "rank": np.array([2, 1, 0] * 2), "label": np.array([1, 1, 0] * 2)}
+    for module, fooled in ((checking, False), (mutated("lower & replies.chance[source]", "lower"), True)):
+        replies = module.best_replies(SEESAW, policy)
+        assert module.endless_plays_lose(replies, ~replies.end, u, module.Witness(**arrays)) is fooled
