@@ -2,6 +2,7 @@
 
 from mdpdice.games.farkle.dice_table import Die, UnknownDieError, find_die, load_dice
 from mdpdice.games.farkle.game import KcdFarkle
+from mdpdice.games.farkle.race import FarkleRace
 from mdpdice.games.farkle.rules import JOKER, KCD, PATCH, Rules
 from mdpdice.games.farkle.states import Bank, Choose, Keep, Ready
 
@@ -12,6 +13,7 @@ __all__ = [
     "Bank",
     "Choose",
     "Die",
+    "FarkleRace",
     "KcdFarkle",
     "Keep",
     "Ready",

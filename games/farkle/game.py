@@ -53,13 +53,21 @@ from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, RULES, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.farkle.text import read_state, show_state
 
-__all__ = ["KcdFarkle"]
+__all__ = ["DICE_HELP", "KcdFarkle", "read_dice", "read_rules"]
 
+DICE_HELP = "a number of ordinary dice, or dice separated by commas: Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5"
 _MISREAD = (2, 3, 4, 5, 6, 6, JOKER)
 _GRID = 50  # the public solver tabulates the points in steps of 50
 
 
-def _rules(rules: Rules | str) -> Rules:
+def read_rules(rules: Rules | str) -> Rules:
+    """Return the rules of a name.
+
+    Raises
+    ------
+    GameError
+        There are none of this name.
+    """
     if isinstance(rules, Rules):
         return rules
     if rules not in RULES:
@@ -67,7 +75,16 @@ def _rules(rules: Rules | str) -> Rules:
     return RULES[rules]
 
 
-def _dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
+def read_dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
+    """Return the dice of a turn: a number of ordinary ones, or names or dice, in a text with commas.
+
+    Raises
+    ------
+    GameError
+        They are too many or too few, or two kinds share a name.
+    UnknownDieError
+        No die has a name that was given, or several have.
+    """
     if isinstance(dice, str):
         dice = int(dice) if dice.strip().isdecimal() else [name.strip() for name in dice.split(",")]
     if isinstance(dice, int):
@@ -148,14 +165,12 @@ class KcdFarkle(Game[State, Action]):
     """
 
     rules: Rules = attrs.field(
-        default=KCD, converter=_rules, metadata={"help": "scoring rules: kcd or patch"}
+        default=KCD, converter=read_rules, metadata={"help": "scoring rules: kcd or patch"}
     )
     dice: tuple[Die, ...] = attrs.field(
         default=cast("Any", MAX_DICE),  # not the six dice: "6" is what --help shows
-        converter=_dice,
-        metadata={
-            "help": "a number of ordinary dice, or dice separated by commas: Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5"
-        },
+        converter=read_dice,
+        metadata={"help": DICE_HELP},
     )
     cap: int | None = attrs.field(
         default=6000,

@@ -187,6 +187,7 @@ class Oracle:
     score = staticmethod(score)
     menu = staticmethod(menu)
     rolls = staticmethod(rolls)
+    offers = staticmethod(offers)
     turn = staticmethod(turn)
     bounded = staticmethod(bounded)
 

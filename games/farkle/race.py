@@ -1,0 +1,189 @@
+r"""Farkle for two: who is first to bank the target?
+
+Two players take turns (`mdpdice.games.farkle.game`); what a turn banks is added to a player's
+score, and the first who banks a total at or above the target, on his own turn, has won.  Both
+play for the chance to win, so the points of a turn matter only for what they do to it.
+
+The scores of the player to move and of the other, and the points of this turn, are counters `i`,
+`j` and `k`.  With `D` for the dice to roll and `m` for what a roll offers, the chance to win is
+
+.. math::
+
+   P(D, i, j, k) &= \sum_m P_D(m) \, P(m, i, j, k), \qquad
+   P(\text{bust}, i, j, k) = 1 - P(D_{all}, j, i, 0), \\
+   P(m, i, j, k) &= \max\bigl(1 - P(D_{all}, j, i + k + b(m), 0), \;
+       \max_{(s, D') \in m} P(D', i, j, k + s)\bigr),
+
+where banking the best points `b(m)` wins if they suffice, and rolling on is offered only below the
+target.  A bust leads back to the same scores, so the equations are cyclic; the sum of the scores
+never falls.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from itertools import chain
+from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
+
+import attrs
+
+from mdpdice import At, Counter, Edge, Game, Node, Option, decide, end, go, pass_to, roll, when
+from mdpdice.errors import GameError, UnknownStateError
+from mdpdice.games.farkle.dice_table import Die
+from mdpdice.games.farkle.game import DICE_HELP, KcdFarkle, read_dice, read_rules
+from mdpdice.games.farkle.menus import DiceLeft, Menu
+from mdpdice.games.farkle.rules import KCD, MAX_DICE, Rules
+from mdpdice.games.farkle.states import Action, Bank, Choose, Ready
+from mdpdice.games.farkle.text import read_state, show_state
+
+__all__ = ["FarkleRace", "Pick", "Throw"]
+
+_SCORE = re.compile(r"\b(mine|theirs)\s*=\s*(\d+)(?!\S)")
+
+
+class Throw(NamedTuple):
+    """Some dice are about to be rolled.
+
+    Attributes
+    ----------
+    dice : int or tuple of int
+        As in `mdpdice.games.farkle.Ready`.
+    """
+
+    dice: DiceLeft
+
+
+class Pick(NamedTuple):
+    """A roll that scores lies on the table.
+
+    Attributes
+    ----------
+    menu : Menu
+        What it offers.
+    """
+
+    menu: Menu
+
+
+Core: TypeAlias = Throw | Pick
+
+
+def _target(target: int | str) -> int:
+    number = int(target)
+    if number < 1:
+        msg = f"target={target}: the target is a positive number of points"
+        raise GameError(msg, value=target, limit=1)
+    return number
+
+
+@attrs.frozen
+class FarkleRace(Game[Core, Action]):
+    """Two-player Farkle, each playing for the chance to win; the value is that of the starter.
+
+    Parameters
+    ----------
+    target : int
+        Points that win when they are banked.
+    dice : int, or names or `Die` objects, as a list or separated by commas
+        As in `mdpdice.games.farkle.KcdFarkle`; both players roll the same dice.
+    rules : Rules or {"kcd", "patch"}
+        What scores.
+
+    Raises
+    ------
+    GameError
+        A parameter is out of its range.
+    UnknownDieError
+        No die has a name that was given, or several have.
+
+    Examples
+    --------
+    >>> from mdpdice import solve
+    >>> from mdpdice.games.farkle import FarkleRace
+    >>> round(solve(FarkleRace(target=300, dice=3)).value(), 9)
+    0.574300299
+    """
+
+    total: ClassVar[int] = 1  # one player wins, so values are chances to win
+    payoff_range: ClassVar[tuple[int, int]] = (0, 1)
+
+    target: int = attrs.field(
+        default=4000, converter=_target, metadata={"help": "points that win when they are banked"}
+    )
+    dice: tuple[Die, ...] = attrs.field(
+        default=cast("Any", MAX_DICE), converter=read_dice, metadata={"help": DICE_HELP}
+    )
+    rules: Rules = attrs.field(
+        default=KCD, converter=read_rules, metadata={"help": "scoring rules: kcd or patch"}
+    )
+
+    mine = Counter(lambda game: game.points())
+    theirs = Counter(lambda game: game.points())
+    turn = Counter(lambda game: game.points())
+
+    def points(self) -> range:
+        """Points that a score, or a turn, can have below the target."""
+        return range(0, self.target, self.rules.grid)
+
+    @functools.cached_property
+    def one_turn(self) -> KcdFarkle:
+        """A turn of the race, as a game of its own."""
+        return KcdFarkle(rules=self.rules, dice=self.dice, cap=self.target)
+
+    def progress(self) -> Any:
+        """The sum of the scores."""
+        return self.mine + self.theirs
+
+    def start(self) -> Core:
+        """The starter is about to roll all dice."""
+        return Throw(self.one_turn.all_dice)
+
+    def node(self, state: Core, /) -> Node[Core, Action]:
+        """A roll, or what to do with it (see the module's text)."""
+        swap = (self.mine.set(self.theirs), self.turn.set(0))
+        start = self.start()
+        if isinstance(state, Throw):
+            lost: Edge[Core] = pass_to(start, *swap, self.theirs.set(self.mine))
+            rolls = self.one_turn.book.rolls(state.dice)
+            return roll(rolls.menus, lambda menu: go(Pick(menu)) if menu.best else lost)
+        best = self.mine + self.turn + state.menu.best
+        banked: Edge[Core] = pass_to(start, *swap, self.theirs.set(best))
+        bank: tuple[Action, Option[Core]] = (
+            Bank(state.menu.best),
+            when(best >= self.target, end(1), banked),
+        )
+        keeps = (
+            (
+                keep,
+                when(
+                    self.mine + self.turn + keep.points < self.target,
+                    go(Throw(keep.dice), self.turn.add(keep.points)),
+                ),
+            )
+            for keep in state.menu.keeps
+        )
+        return decide(chain([bank], keeps))
+
+    # --- states as text ---------------------------------------------------------
+
+    def show_state(self, state: Any) -> str:
+        """Text of a state: ``mine=1200 theirs=800 roll=1,1,5 points=300``, or ``dice=3`` before a roll."""
+        core, turn = state.state, state.counters["turn"]
+        lone = Ready(core.dice, turn) if isinstance(core, Throw) else Choose(core.menu, turn)
+        scores = " ".join(f"{name}={state.counters[name]}" for name in ("mine", "theirs"))
+        return f"{scores} {show_state(self.one_turn.book, lone)}"
+
+    def read_state(self, text: str) -> Any:
+        """State of a text; scores that are not named are 0, and so are the points of the turn."""
+        fields = _SCORE.findall(text)
+        scores = {"mine": 0, "theirs": 0} | {name: int(points) for name, points in fields}
+        if len(dict(fields)) < len(fields):
+            msg = f"{text!r} names a score twice"
+            raise UnknownStateError(msg, value=text)
+        lone = read_state(self.one_turn.book, _SCORE.sub("", text).strip())
+        if scores["mine"] + lone.points >= self.target or scores["theirs"] >= self.target:
+            msg = f"{text}: a player has the {self.target} points that win"
+            raise UnknownStateError(msg, value=text, limit=self.target)
+        core = Throw(lone.dice) if isinstance(lone, Ready) else Pick(lone.menu)
+        return At(core, **scores, turn=lone.points)

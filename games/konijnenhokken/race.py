@@ -1,0 +1,201 @@
+r"""Konijnenhokken for two: who is first to collect the target?
+
+Two players take turns (`mdpdice.games.konijnenhokken.game`); what a turn collects is added to a
+player's score, and the first who collects a total at or above the target, on his own turn, has
+won.  Both play for the chance to win.
+
+The scores of the player to move and of the other, and the points banked in earlier runs of this
+turn, are counters `i`, `j` and `t`; the field :math:`f = (r_1, r_2, c)` and what a roll offers, `m`, are the
+states.  A field is worth :math:`p(f) = (r_1 + 2 r_2)(1 + c)` points, and wins as soon as
+:math:`i + t + p(f)` reaches the target, since the player can stop there.  Before, with `D` dice left,
+
+.. math::
+
+   P(f, i, j, t) &= \max\bigl(1 - P(\emptyset, j, i + t + p(f), 0), \;
+       \sum_m P_{D, c}(m) \, P(f, m, i, j, t)\bigr), \\
+   P(f, m, i, j, t) &= \max_{a \in m} P(f + a, i, j, t), \qquad
+   P(\text{lost}) = 1 - P(\emptyset, j, i, 0),
+
+where a full field is an empty one with its points added to `t`.  A turn begins with a roll.  A lost
+turn leads back to the same scores, so the equations are cyclic; the sum of the scores never falls.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import attrs
+
+from mdpdice import At, Counter, Edge, Game, Node, decide, end, go, pass_to, roll, when
+from mdpdice.errors import GameError, UnknownStateError
+from mdpdice.games.konijnenhokken.game import Action, Field, Konijnenhokken, Rolled
+from mdpdice.games.konijnenhokken.rules import DICE, Offer, offers, run_points, takes
+from mdpdice.games.konijnenhokken.text import read_state, show_state
+
+__all__ = ["Hutch", "KonijnenhokkenRace", "Seen"]
+
+_SCORE = re.compile(r"\b(mine|theirs)\s*=\s*(\d+)(?!\S)")
+
+
+class Hutch(NamedTuple):
+    """Dice lie on the table: stop, or roll the others?
+
+    Attributes
+    ----------
+    r1, r2, c : int
+        As in `mdpdice.games.konijnenhokken.Field`.
+    begun : bool
+        Whether something was rolled in this turn; it begins with a roll.
+    """
+
+    r1: int
+    r2: int
+    c: int
+    begun: bool
+
+
+class Seen(NamedTuple):
+    """A roll lies beside the field, and something of it must be taken.
+
+    Attributes
+    ----------
+    r1, r2, c, ones, twos, cages : int
+        As in `mdpdice.games.konijnenhokken.Rolled`.
+    """
+
+    r1: int
+    r2: int
+    c: int
+    ones: int
+    twos: int
+    cages: int
+
+
+Core: TypeAlias = Hutch | Seen
+
+_START = Hutch(0, 0, 0, begun=False)
+
+
+def _positive(number: int | str) -> int:
+    found = int(number)
+    if found < 1:
+        msg = f"target={number}: the target is a positive number of points"
+        raise GameError(msg, value=number, limit=1)
+    return found
+
+
+@attrs.frozen
+class KonijnenhokkenRace(Game[Core, Action]):
+    """Two-player Konijnenhokken, each playing for the chance to win; the value is that of the starter.
+
+    Parameters
+    ----------
+    target : int
+        Points that win when they are collected.
+    dice : int
+        Dice of a run; the game has seven.
+
+    Raises
+    ------
+    GameError
+        A parameter is out of its range.
+
+    Examples
+    --------
+    >>> from mdpdice import solve
+    >>> from mdpdice.games.konijnenhokken import KonijnenhokkenRace
+    >>> round(solve(KonijnenhokkenRace(target=5, dice=3)).value(), 9)
+    0.5
+    """
+
+    total: ClassVar[int] = 1  # one player wins, so values are chances to win
+    payoff_range: ClassVar[tuple[int, int]] = (0, 1)
+
+    target: int = attrs.field(
+        default=100, converter=_positive, metadata={"help": "points that win when they are collected"}
+    )
+    dice: int = attrs.field(
+        default=DICE, converter=int, metadata={"help": "dice of a run, 1 to 7; the game has seven"}
+    )
+
+    mine = Counter(lambda game: range(game.target))
+    theirs = Counter(lambda game: range(game.target))
+    t = Counter(lambda game: range(game.target))
+
+    def __attrs_post_init__(self) -> None:
+        if not 1 <= self.dice <= DICE:
+            msg = f"dice={self.dice}: a run has 1 to {DICE} dice"
+            raise GameError(msg, value=self.dice, limit=DICE)
+
+    def progress(self) -> Any:
+        """The sum of the scores."""
+        return self.mine + self.theirs
+
+    def start(self) -> Core:
+        """The starter is about to roll all dice."""
+        return _START
+
+    def node(self, state: Core, /) -> Node[Core, Action]:
+        """What to take from a roll; or whether to stop, with points that do not win yet."""
+        r1, r2, c = state[:3]
+        if isinstance(state, Seen):
+            offered = takes(Offer(*state[3:]), c)
+            return decide(
+                [(taken, self._stand(r1 + taken.ones, r2 + taken.twos, c + taken.cages)) for taken in offered]
+            )
+        swap = (self.mine.set(self.theirs), self.t.set(0))
+        lost: Edge[Core] = pass_to(_START, *swap, self.theirs.set(self.mine))
+        again: Edge[Core] = roll(
+            offers(self.dice - r1 - r2 - c, c),
+            lambda offered: lost if offered is None else go(Seen(r1, r2, c, *offered)),
+        )
+        if not state.begun:
+            return again
+        stop: Edge[Core] = pass_to(_START, *swap, self.theirs.set(self.mine + self.t + run_points(r1, r2, c)))
+        return decide({"stop": stop, "roll": again})
+
+    def _stand(self, r1: int, r2: int, c: int) -> Edge[Core]:
+        points = run_points(r1, r2, c)
+        ahead: Edge[Core] = go(Hutch(r1, r2, c, begun=True))
+        if r1 + r2 + c == self.dice:
+            ahead = go(Hutch(0, 0, 0, begun=True), self.t.add(points))
+        # Whoever has the points that win has nothing to decide any more.
+        return when(self.mine + self.t + points >= self.target, end(1), ahead)
+
+    # --- states as text ---------------------------------------------------------
+
+    @property
+    def one_turn(self) -> Konijnenhokken:
+        """A turn of the race, as a game of its own."""
+        return Konijnenhokken(dice=self.dice, t_max=self.target)
+
+    def show_state(self, state: Any) -> str:
+        """Text of a state: ``mine=40 theirs=52 r1=1 r2=2 c=1 t=20``, and ``roll=1,3,6`` where there is a roll."""
+        core, t = state.state, state.counters["t"]
+        field = (*core[:3], t)
+        lone = Rolled(*field, *core[3:]) if isinstance(core, Seen) else Field(*field)
+        scores = " ".join(f"{name}={state.counters[name]}" for name in ("mine", "theirs"))
+        return f"{scores} {show_state(self.one_turn, lone)}"
+
+    def read_state(self, text: str) -> Any:
+        """State of a text; what is not named is 0.
+
+        An empty field without banked points is the beginning of a turn: whoever completes a run
+        has some.
+        """
+        fields = _SCORE.findall(text)
+        scores = {"mine": 0, "theirs": 0} | {name: int(points) for name, points in fields}
+        if len(dict(fields)) < len(fields):
+            msg = f"{text!r} names a score twice"
+            raise UnknownStateError(msg, value=text)
+        lone = read_state(self.one_turn, _SCORE.sub("", text).strip() or "t=0")
+        if isinstance(lone, Rolled):
+            core: Core = Seen(*lone[:3], *lone[4:])
+        else:
+            core = Hutch(*lone[:3], begun=any(lone))
+        points = 0 if isinstance(lone, Rolled) else run_points(*lone[:3])
+        if scores["mine"] + lone.t + points >= self.target or scores["theirs"] >= self.target:
+            msg = f"{text}: a player has the {self.target} points that win"
+            raise UnknownStateError(msg, value=text, limit=self.target)
+        return At(core, **scores, t=lone.t)

@@ -1,0 +1,153 @@
+"""Two-player Farkle against plain sweeps over faces, and by several back-ends."""
+
+import itertools
+
+import attrs
+import numpy as np
+import pytest
+
+from mdpdice import At, cross_check, explore, solve
+from mdpdice.errors import GameError, UnknownStateError
+from mdpdice.games.farkle import Bank, FarkleRace, Keep
+from mdpdice.games.farkle.menus import Menu
+from mdpdice.games.farkle.race import Pick, Throw
+
+
+def plain_race(offers, dice, target):
+    """P(win) of the starter, by sweeps over all positions until nothing changes; scores in steps of 50.
+
+    `offers` gives for a number of dice the (weight, best, {(points, dice next)}) of all rolls.
+    """
+    scores = range(0, target, 50)
+    rolling = {}  # (dice, mine, theirs, turn)
+    for d, mine, theirs in itertools.product(range(1, dice + 1), scores, scores):
+        for turn in range(0, target - mine, 50):
+            rolling[d, mine, theirs, turn] = 0.5
+    change = 1.0
+    while change > 1e-14:
+        change = 0.0
+        for (d, mine, theirs, turn), before in list(rolling.items()):
+            total = wins = 0.0
+            for weight, best, keeps in offers[d]:
+                total += weight
+                if not best:
+                    wins += weight * (1 - rolling[dice, theirs, mine, 0])
+                    continue
+                at = mine + turn
+                worth = 1.0 if at + best >= target else 1 - rolling[dice, theirs, at + best, 0]
+                for points, left in keeps:
+                    if at + points < target:
+                        worth = max(worth, rolling[left, mine, theirs, turn + points])
+                wins += weight * worth
+            rolling[d, mine, theirs, turn] = wins / total
+            change = max(change, abs(before - wins / total))
+    return rolling
+
+
+@pytest.mark.parametrize(("dice", "target"), [(2, 300), (3, 200)])
+def test_every_throw_against_plain_sweeps(dice, target, oracle):
+    table = oracle.offers("kcd", [((1,) * 6, False)], (dice,))
+    plain = {
+        number: [
+            (weight, best, [(points, left[0]) for points, left in keeps]) for weight, best, keeps in lines
+        ]
+        for (number,), (lines, _) in table.items()
+    }
+    expected = plain_race(plain, dice, target)
+    solution = solve(explore(FarkleRace(target=target, dice=dice)), epsilon=1e-11)
+    throws = [state for state in solution.network.states if isinstance(state.state, Throw)]
+    assert len(throws) > 20
+    for state in throws:
+        at = state.counters
+        key = (state.state.dice, at["mine"], at["theirs"], at["turn"])
+        assert solution.value(state) == pytest.approx(expected[key], abs=1e-11), state
+
+
+@pytest.mark.parametrize("target", [100, 250])
+def test_back_ends_agree(target):
+    report = cross_check(FarkleRace(target=target, dice=4))
+    assert report.ok, report.table()
+    assert report.independent >= 3
+
+
+@pytest.mark.slow
+def test_back_ends_agree_on_six_dice():
+    report = cross_check(FarkleRace(target=500), solvers=["value-iteration", "policy-iteration"])
+    assert report.ok, report.table()
+
+
+def test_both_ways_to_explore():
+    game = FarkleRace(target=200, dice=["Odd die", "kcd2/A/Lu die", "x=1:1:1:1:1:1"])
+    fast, plain = explore(game), explore(game.unrolled())
+    assert (fast.n_states, fast.n_edges) == (plain.n_states, plain.n_edges)
+    assert solve(fast).value() == pytest.approx(solve(plain).value(), abs=1e-9)
+
+
+def test_moves():
+    game = FarkleRace(target=1000).unrolled()
+    menu = Menu.of(250, [(100, 5), (200, 4), (250, 3)])
+    near = options(game, At(Pick(menu), mine=600, theirs=300, turn=200))
+    # 200 more would win, so they are banked and not played on with.
+    assert list(near) == [Bank(250), Keep(100, 5)]
+    assert repr(near[Bank(250)]) == "end(1)"
+    assert near[Keep(100, 5)].state == At(Throw(5), mine=600, theirs=300, turn=300)
+    far = options(game, At(Pick(menu), mine=100, theirs=300, turn=200))
+    assert list(far) == [Bank(250), Keep(250, 3), Keep(200, 4), Keep(100, 5)]
+    assert type(far[Bank(250)]).__name__ == "PassTo"
+    assert far[Bank(250)].state == At(Throw(6), mine=300, theirs=550, turn=0)
+    lost = game.node(At(Throw(1), mine=100, theirs=300, turn=200))
+    passed = [edge.state for edge in lost.edges if type(edge).__name__ == "PassTo"]
+    assert passed == [At(Throw(6), mine=300, theirs=100, turn=0)]
+
+
+def options(game, state):
+    node = game.node(state)
+    known = zip(node.actions, node.options, strict=True)
+    return {
+        action: option for action, option in known if type(option).__name__ not in ("NoneType", "Unavailable")
+    }
+
+
+def test_who_starts_wins_more_often_and_less_so_in_a_longer_race():
+    values = [solve(FarkleRace(target=target, dice=3)).value() for target in (50, 300, 600)]
+    assert all(np.diff(values) < 0)
+    assert values[-1] > 0.5
+
+
+# --- parameters and text --------------------------------------------------------------------------
+
+
+def test_parameters():
+    assert FarkleRace(target="500", dice="3", rules="patch") == FarkleRace(500, 3, "patch")
+    with pytest.raises(GameError, match="positive number of points"):
+        FarkleRace(target=0)
+    with pytest.raises(GameError, match="1 to 6 dice"):
+        FarkleRace(dice=7)
+    for field in attrs.fields(FarkleRace):
+        assert field.metadata["help"]
+
+
+@pytest.mark.parametrize("dice", [3, ["Odd die", "x=1:1:1:1:1:1"]])
+def test_text_of_every_state_is_read_back(dice):
+    game = FarkleRace(target=150, dice=dice)
+    states = explore(game.unrolled()).states
+    assert len({game.show_state(state) for state in states}) == len(states)
+    for state in states:
+        assert game.read_state(game.show_state(state)) == state
+
+
+def test_texts():
+    game = FarkleRace()
+    assert (
+        game.show_state(At(Throw(3), mine=1200, theirs=800, turn=350))
+        == "mine=1200 theirs=800 dice=3 points=350"
+    )
+    assert game.read_state("dice=6") == At(Throw(6), mine=0, theirs=0, turn=0)
+    for text, message in [
+        ("mine=3900 theirs=0 dice=3 points=100", "has the 4000 points that win"),
+        ("theirs=4000 dice=3", "has the 4000 points that win"),
+        ("mine=1 mine=2 dice=3", "names a score twice"),
+        ("mine=100", "write roll="),
+    ]:
+        with pytest.raises(UnknownStateError, match=message):
+            game.read_state(text)
