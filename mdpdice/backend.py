@@ -29,14 +29,17 @@ from mdpdice.checkpoints import Checkpoint
 from mdpdice.errors import MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
 
 if TYPE_CHECKING:
+    from mdpdice.game import Game
     from mdpdice.network import Network
 
 __all__ = [
     "GROUP",
     "Candidate",
     "Feature",
+    "GameSolver",
     "Progress",
     "Run",
+    "Searched",
     "Solver",
     "available_solvers",
     "calls_recorded",
@@ -211,6 +214,42 @@ class Solver(Protocol):
         ...
 
 
+@attrs.frozen(eq=False)
+class Searched:
+    """What a back-end found that looks at a game without exploring it.
+
+    Parameters
+    ----------
+    network : Network
+        The part of the game that the answer speaks of.
+    candidate : Candidate
+        Value and policy of its nodes.
+    lower, upper : ndarray of float64, shape (N,)
+        Bounds of the values that the search claims; nobody else has checked them.
+    reason : str
+        What the answer rests on.
+    """
+
+    network: Network
+    candidate: Candidate
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    reason: str
+
+
+@runtime_checkable
+class GameSolver(Solver, Protocol):
+    """The protocol of a back-end that takes the game itself, where that is too large to explore.
+
+    Its answers are estimates, so it is asked by name only.  Its `solve` raises
+    `UnsupportedError`.
+    """
+
+    def search(self, game: Game[Any, Any], run: Run) -> Searched:
+        """Look at the part of a game round its start."""
+        ...
+
+
 def _entry_points() -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda p: not p.value.startswith("mdpdice.")):
@@ -266,12 +305,15 @@ def _describe(point: EntryPoint) -> str:
 
 
 def available_solvers() -> dict[str, type[Solver]]:
-    """Every back-end that loads and can run here; a broken plug-in warns and is left out."""
+    """Every back-end of networks that loads and can run here; a broken plug-in warns and is left out.
+
+    A `GameSolver` is not among them.
+    """
     found: dict[str, type[Solver]] = {}
     for name in solver_names():
         try:
             cls = load_solver(name)
-            if cls.available():
+            if cls.available() and not hasattr(cls, "search"):
                 found[name] = cls
         except MdpDiceError as error:
             warnings.warn(str(error), RuntimeWarning, stacklevel=2)

@@ -21,9 +21,10 @@ reached and compiles the answers into a `mdpdice.network.Network`.
 from __future__ import annotations
 
 import abc
+import copy
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
@@ -403,7 +404,8 @@ class Game(abc.ABC, Generic[S, A]):
     discount : number
         Factor per decision, in (0, 1].
     payoff_range : tuple of two numbers or None
-        Bounds of the payoffs, needed by look-ahead only.
+        Bounds of what any state can be worth (of the payoffs, if nothing is paid on the way); for
+        look-ahead only, which can leave more out then and tell an interval.
     """
 
     # No slots here: subclasses may set class attributes and cache what they derive.
@@ -439,6 +441,38 @@ class Game(abc.ABC, Generic[S, A]):
     def canonical(self, state: S) -> S:
         """Representative of the states that symmetry makes equal to `state`; applied to every target."""
         return state
+
+    def estimate(self, state: S) -> float:
+        """Guess what a state is worth, for `mdpdice.solvers.lookahead`; seen as its payoffs would be.
+
+        Asked where the search breaks off, which may be a state where chance moves, and never an
+        end.  It must lie in `payoff_range`.  By default half the `total`, what an endless play is worth,
+        or the number of `payoff_range` next to it.
+        """
+        middle = float(self.total) / 2
+        if self.payoff_range is None:
+            return middle
+        return min(max(middle, float(self.payoff_range[0])), float(self.payoff_range[1]))
+
+    def at(self, state: S) -> Self:
+        """Return the same game, started in another state.
+
+        Parameters
+        ----------
+        state : hashable
+            Any state that `node` knows, reached from the usual start or not.
+
+        Examples
+        --------
+        >>> from mdpdice import solve
+        >>> from mdpdice.games.pig import PigTurn
+        >>> solve(PigTurn().at(19)).action(), solve(PigTurn().at(20)).action()
+        ('roll', 'hold')
+        """
+        moved = copy.copy(self)
+        # Frozen attrs classes refuse an ordinary assignment.
+        object.__setattr__(moved, "start", lambda: state)
+        return moved
 
     def show_state(self, state: S) -> str:
         """Text of a state, as the command line prints and reads it; of a game with counters, of an `At`."""

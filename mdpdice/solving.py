@@ -36,10 +36,11 @@ from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.interruption import Interrupts
 from mdpdice.lowerings import Lowering, unroll
-from mdpdice.network import Floats, Ints, Network
-from mdpdice.numerics.graph import is_acyclic
+from mdpdice.network import Bools, Floats, Ints, Network
+from mdpdice.numerics.graph import find_cycle, is_acyclic
 from mdpdice.objectives import Horizon, Objective, Sense, Total
-from mdpdice.proposals import check_candidate, propose
+from mdpdice.proposals import check_candidate, cycle_error, propose
+from mdpdice.searches import game_solver, search_game
 from mdpdice.solution import Solution, Status
 
 __all__ = ["Problem", "choose", "prepare", "solve", "solve_problem", "unsupported"]
@@ -79,13 +80,22 @@ class Problem:
     def needs(self) -> frozenset[Feature]:
         """Features that a back-end must have."""
         problem = self.canonical
-        # With a horizon a play never comes back to a stage, except through chance alone.
-        keep = None if problem.horizon is None else ~problem.decides[problem.source]
         # A cycle that collects or pays without end was left out as infinite, but it is there.
         endless = any(
             low.infinite is not None and low.because in ("collects", "pays") for low in self.lowerings
         )
-        return needed_features(problem, cyclic=endless or not is_acyclic(problem.indptr, problem.dst, keep))
+        return needed_features(problem, cyclic=endless or not is_acyclic(problem.indptr, problem.dst, _lasting(problem)))
+
+    def cycle(self) -> tuple[Network, list[int]]:
+        """Where a solver without the feature CYCLIC cannot go: a network, and nodes of a cycle in it."""
+        networks = (self.canonical, self.network)
+        found = (find_cycle(each.indptr, each.dst, _lasting(each)) for each in networks)
+        return next((net, nodes) for net, nodes in zip(networks, found, strict=True) if nodes)
+
+
+def _lasting(network: Network) -> Bools | None:
+    """Edges that a cycle may be made of: with a horizon a play comes back to a stage through chance alone."""
+    return None if network.horizon is None else ~network.decides[network.source]
 
 
 def prepare(
@@ -138,7 +148,8 @@ def solve(
     objective : Objective, optional
         By default `Total`, with the discount of the game.
     solver : str or Solver
-        Name of a back-end, a back-end with its parameters, or ``"auto"``.
+        Name of a back-end, a back-end with its parameters, or ``"auto"``, which never picks one that
+        takes the game itself and gives an estimate (``"lookahead"``).
     horizon : int, optional
         Largest number of decisions in a play; then every stage is solved.
     epsilon : float
@@ -192,7 +203,10 @@ def solve(
         file = None
         if checkpoint is not None:
             file = stack.enter_context(Checkpoint(checkpoint, checkpoint_seconds))
-        problem = prepare(game, objective, horizon=horizon, progress=watched, max_states=max_states)
+        searcher = game_solver(solver)
+        problem = None
+        if searcher is None:
+            problem = prepare(game, objective, horizon=horizon, progress=watched, max_states=max_states)
         run = Run(
             tolerance=min(1e-9, epsilon / 4),
             progress=progress,
@@ -201,6 +215,9 @@ def solve(
             on_limit=on_limit,
             checkpoint=file,
         )
+        if problem is None:
+            assert searcher is not None
+            return search_game(game, objective, horizon, searcher, run, interrupts, _version())
         backend = choose(problem, solver, _extra(run))
         if file is None:
             return solve_problem(problem, backend, run, epsilon, interrupts)
@@ -278,14 +295,12 @@ def solve_problem(
     if Feature.HORIZON in need and Feature.HORIZON not in solver.features:
         unrolled = unroll(canonical)
         need = need - {Feature.HORIZON}
-    # A cycle is named best by the solver that cannot go round it, so that is left to it.
-    if need - solver.features - {Feature.CYCLIC}:
+    lacking = need - solver.features
+    if lacking == {Feature.CYCLIC}:
+        raise cycle_error(solver.name.replace("-", " "), *problem.cycle())
+    if lacking:
         raise unsupported(solver.name, need, solver.features)
     network = canonical if unrolled is None else unrolled.network
-    if Feature.CYCLIC in need - solver.features and unrolled is None:
-        for network in (canonical, problem.network):
-            propose(network, solver, run)
-        raise unsupported(solver.name, need, solver.features)
     watch = Interrupts(run.cancel) if interrupts is None else interrupts
     candidate = None
     stop: SolveInterrupted | NotConvergedError
