@@ -24,7 +24,7 @@ import abc
 import copy
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, TypeAlias, TypeVar, cast, overload
 
 import numpy as np
 
@@ -454,13 +454,14 @@ class Game(abc.ABC, Generic[S, A]):
             return middle
         return min(max(middle, float(self.payoff_range[0])), float(self.payoff_range[1]))
 
-    def at(self, state: S) -> Self:
+    def at(self, state: Hashable) -> Game[Any, A]:
         """Return the same game, started in another state.
 
         Parameters
         ----------
         state : hashable
-            Any state that `node` knows, reached from the usual start or not.
+            Any state that `node` knows, reached from the usual start or not; of a game with counters
+            an `At`, and then the game that is returned is `unrolled`.
 
         Examples
         --------
@@ -469,7 +470,9 @@ class Game(abc.ABC, Generic[S, A]):
         >>> solve(PigTurn().at(19)).action(), solve(PigTurn().at(20)).action()
         ('roll', 'hold')
         """
-        moved = copy.copy(self)
+        from mdpdice.counters import axes
+
+        moved: Game[Any, A] = self.unrolled() if axes(self) else copy.copy(self)
         # Frozen attrs classes refuse an ordinary assignment.
         object.__setattr__(moved, "start", lambda: state)
         return moved

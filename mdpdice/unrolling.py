@@ -66,6 +66,10 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
                 raise error.at(state, action) from error.__cause__
         return Decide(node.actions, options, node.player)
 
+    def estimate(self, state: At[S]) -> float:
+        """What the game itself guesses of the state, which it gets with its counters."""
+        return self.game.estimate(cast("S", state))
+
     def show_state(self, state: At[S]) -> str:
         """Text of a state, as the game itself gives it."""
         return self.game.show_state(cast("S", state))

@@ -21,6 +21,7 @@ import attrs
 import numpy as np
 
 from mdpdice.backend import Candidate, Feature, Run, Searched
+from mdpdice.counters import axes
 from mdpdice.errors import CycleError, SolveInterrupted, UnsupportedError
 from mdpdice.exploration import explore
 from mdpdice.game import Decide, Edge, Game, Node, decide, end
@@ -87,6 +88,8 @@ class Lookahead:
     def search(self, game: Game[S, A], run: Run) -> Searched:
         """Search a game from its start, one decision deeper in every round.
 
+        A game with counters is searched as it is `Game.unrolled`.
+
         Raises
         ------
         GameError
@@ -96,7 +99,7 @@ class Lookahead:
         SolveInterrupted
             The time was up; `partial` is the answer of the last round that was finished.
         """
-        return _Rounds(self, game, run).play()
+        return _Rounds(self, game.unrolled() if axes(game) else game, run).play()
 
 
 class _Rounds:

@@ -13,6 +13,8 @@ import attrs
 import pytest
 
 from mdpdice import (
+    At,
+    Counter,
     Dist,
     Game,
     Network,
@@ -386,6 +388,35 @@ def test_at_starts_the_same_game_elsewhere():
     assert type(there) is PigTurn
     assert there.cap == 30
     assert solve(there).value() == solve(game).value(12)
+
+
+class Climb(Game[str, str]):
+    """Heads is two points, tails loses them all; a guess is the counter."""
+
+    points = Counter(range(9), outside="clip")
+    payoff_range = (0, 9)
+
+    def start(self):
+        return "toss"
+
+    def node(self, state, /):
+        def then(heads):
+            return go("toss", self.points.add(2)) if heads else end()
+
+        return decide({"stop": end(self.points), "toss": roll(Dist({1: 1, 0: 1}), then)})
+
+    def estimate(self, state):
+        assert isinstance(state, At)
+        return float(dict(state.counters)["points"])
+
+
+def test_counters_are_seen_by_the_search():
+    game = Climb().at(At("toss", points=3))
+    found = solve(game, solver=Lookahead(depth=1))
+    assert found.q() == {"stop": 3, "toss": (3 + 2) / 2}
+    found = solve(Climb(), solver=Lookahead(depth=2))
+    assert found.estimate() == 1
+    assert solve(game, horizon=4).value() == 3
 
 
 def test_deep_searches_do_not_recurse():
