@@ -153,7 +153,8 @@ class KonijnenhokkenRace(Game[Core, Action]):
         if not state.begun:
             return again
         stop: Edge[Core] = pass_to(_START, *swap, self.theirs.set(self.mine + self.t + run_points(r1, r2, c)))
-        return decide({"stop": stop, "roll": again})
+        options: dict[Action, Edge[Core]] = {"stop": stop, "roll": again}
+        return decide(options)
 
     def _stand(self, r1: int, r2: int, c: int) -> Edge[Core]:
         points = run_points(r1, r2, c)
@@ -173,8 +174,9 @@ class KonijnenhokkenRace(Game[Core, Action]):
     def show_state(self, state: Any) -> str:
         """Text of a state: ``mine=40 theirs=52 r1=1 r2=2 c=1 t=20``, and ``roll=1,3,6`` where there is a roll."""
         core, t = state.state, state.counters["t"]
-        field = (*core[:3], t)
-        lone = Rolled(*field, *core[3:]) if isinstance(core, Seen) else Field(*field)
+        lone: Field | Rolled = Field(*core[:3], t)
+        if isinstance(core, Seen):
+            lone = Rolled(*lone, core.ones, core.twos, core.cages)
         scores = " ".join(f"{name}={state.counters[name]}" for name in ("mine", "theirs"))
         return f"{scores} {show_state(self.one_turn, lone)}"
 

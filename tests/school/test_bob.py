@@ -7,20 +7,23 @@ from fractions import Fraction
 
 import pytest
 
-from mdpdice import explore, solve
+from mdpdice import At, explore, solve
 from mdpdice.errors import GameError
 from mdpdice.games.school import (
     COMBINATIONS,
     BobGame,
     CrossOut,
+    Held,
     Reroll,
     Rules,
+    School,
     Score,
     averages,
     bob,
 )
 from mdpdice.games.school.bob import TIE, available
 from mdpdice.games.school.bob_game import reachable
+from mdpdice.games.school.losses import bob_losses
 from mdpdice.games.school.rules import GRADES
 from mdpdice.games.school.turn import HELD, ROLLS, rerolls, tables
 
@@ -276,3 +279,36 @@ def test_no_profits_are_nearly_equal(game):
             best = np.maximum(stop, again)
     assert largest < 1e-13
     assert smallest > 1e-7
+
+
+# --- what he loses --------------------------------------------------------------------------------
+
+
+def test_losses_of_single_decisions_add_up():
+    names = ("grade-6", "set", "two-pairs")
+    whole = School(open=names)
+    solution = solve(explore(whole))
+    values = {
+        state: solution.value(
+            At(Held((), 2), used=sum(1 << box for box, name in enumerate(names) if name not in state))
+        )
+        for state in reachable(names)
+    }
+    bob_plays = BobGame(open=names)
+    losses = bob_losses(bob_plays, values)
+    assert losses.total == pytest.approx(solution.value() - solve(bob_plays).value(), abs=1e-12)
+    assert losses.total > 0.01
+    assert losses.by_turn.sum() == pytest.approx(losses.total, abs=1e-12)
+    # The last turn is for one combination, and Bob plays that the best way.
+    assert losses.by_turn[-1] == 0
+    assert (losses.number[losses.by_kind == 0] == 0).all()
+
+
+def test_bob_would_lose_nothing_if_the_averages_were_the_prices():
+    """He plays every turn the best way for a game that is worth the sum of the averages of what is open."""
+    names = ("grade-2", "pair", "care", "trash")
+    average = {name: float(value) for name, value in averages(Rules()).items()}
+    added = {state: sum(average[name] for name in state) for state in reachable(names)}
+    game = BobGame(open=names)
+    assert bob_losses(game, added).total == pytest.approx(0, abs=1e-12)
+    assert bob_losses(game, added | {("care",): 40.0}).total > 1
