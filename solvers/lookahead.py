@@ -194,7 +194,10 @@ class _Rounds:
 
 
 class _First(Game[Any, Any]):
-    """A game up to its first decisions, whose options end at once."""
+    """A game up to its first decisions, whose options end at once.
+
+    Symmetry is left aside, so that the actions are those of the position that was asked about.
+    """
 
     def __init__(self, game: Game[Any, Any], values: dict[Hashable, list[float]]) -> None:
         self.game = game
@@ -203,9 +206,6 @@ class _First(Game[Any, Any]):
 
     def start(self) -> Any:
         return self.game.start()
-
-    def canonical(self, state: Any) -> Any:
-        return self.game.canonical(state)
 
     def node(self, state: Any, /) -> Node[Any, Any]:
         node = self.game.node(state)

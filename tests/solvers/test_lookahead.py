@@ -43,7 +43,7 @@ from mdpdice.errors import (
     UnsupportedError,
 )
 from mdpdice.game import Chance, Decide, End, PassTo
-from mdpdice.games.knucklebones import Knucklebones
+from mdpdice.games.knucklebones import Knucklebones, Rolled
 from mdpdice.games.konijnenhokken import Konijnenhokken
 from mdpdice.games.pig import PigRace, PigTurn
 from mdpdice.solvers._expansion import Expansions
@@ -339,6 +339,18 @@ def test_solution_of_a_first_roll():
         assert alone.estimate() == found.estimate(state)
     with pytest.raises(NotCertifiedError, match="an estimate from 2 decisions ahead"):
         found.value()
+
+
+def test_actions_are_those_of_the_position_that_was_asked_about():
+    game = Knucklebones(columns=3, rows=2)
+    # A 5 facing their 5s, in each of the columns in turn: taking them off is best.
+    for column in range(3):
+        theirs = tuple((5, 5) if at == column else (1,) for at in range(3))
+        position = Rolled(5, ((2,), (), (3,)), theirs)
+        for depth in (1, 2):
+            found = solve(game.at(position), solver=Lookahead(depth=depth))
+            assert found.action(position) == found.action() == column + 1
+            assert list(found.q(position)) == [1, 2, 3]
 
 
 def test_sides_take_their_own_best():
