@@ -174,9 +174,10 @@ class KonijnenhokkenRace(Game[Core, Action]):
     def show_state(self, state: Any) -> str:
         """Text of a state: ``mine=40 theirs=52 r1=1 r2=2 c=1 t=20``, and ``roll=1,3,6`` where there is a roll."""
         core, t = state.state, state.counters["t"]
-        lone: Field | Rolled = Field(*core[:3], t)
+        field = (core.r1, core.r2, core.c, t)
+        lone: Field | Rolled = Field(*field)
         if isinstance(core, Seen):
-            lone = Rolled(*lone, core.ones, core.twos, core.cages)
+            lone = Rolled(*field, core.ones, core.twos, core.cages)
         scores = " ".join(f"{name}={state.counters[name]}" for name in ("mine", "theirs"))
         return f"{scores} {show_state(self.one_turn, lone)}"
 
