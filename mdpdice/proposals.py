@@ -1,15 +1,17 @@
-"""Asking a back-end for an answer, and refusing what is none."""
+"""Asking a back-end for an answer, refusing what is none, and saying what it cannot do."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import attrs
 import numpy as np
 
 from mdpdice.backend import Candidate, Run, Solver, calls_recorded
-from mdpdice.errors import MdpDiceError, PluginError
+from mdpdice.errors import CycleError, MdpDiceError, PluginError
 from mdpdice.network import Floats, Ints, Network
 
-__all__ = ["check_candidate", "propose"]
+__all__ = ["check_candidate", "cycle_error", "propose"]
 
 
 def propose(network: Network, solver: Solver, run: Run) -> Candidate:
@@ -75,3 +77,33 @@ def check_candidate(network: Network, value: Floats, policy: Ints, name: str) ->
     if problem:
         msg = f"solver {name!r} gave an answer that is none: {problem}"
         raise PluginError(msg, name=name, phase="answer")
+
+
+def cycle_error(name: str, problem: Network, nodes: list[int]) -> CycleError:
+    """The error of a solver that cannot go round a cycle.
+
+    Parameters
+    ----------
+    name : str
+        The solver.
+    problem : Network
+        The network.
+    nodes : list of int
+        The nodes of the cycle, in order.
+    """
+    states: list[Any] = [problem.state_of(node) for node in nodes if problem.node_state[node] >= 0]
+    # Inline nodes have no state; they are described only where the cycle has nothing else.
+    states = states or [problem.describe(node) for node in nodes[:5]]
+    text = " -> ".join(repr(state) for state in states[:5]) + (" -> ..." if len(states) > 5 else "")
+    text += f" -> {states[0]!r}"
+    if problem.horizon is None:
+        msg = (
+            f"{name} needs a network without cycles, but a play can go {text}; "
+            "limit the number of decisions with horizon=n, or use solver='value-iteration'"
+        )
+    else:
+        msg = (
+            f"{name} cannot cut the cycle {text}: it holds no decision, so the horizon never "
+            "counts down there; give it a decision, or use solver='value-iteration'"
+        )
+    return CycleError(msg, cycle=states, state=states[0])

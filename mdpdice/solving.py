@@ -84,7 +84,8 @@ class Problem:
         endless = any(
             low.infinite is not None and low.because in ("collects", "pays") for low in self.lowerings
         )
-        return needed_features(problem, cyclic=endless or not is_acyclic(problem.indptr, problem.dst, _lasting(problem)))
+        acyclic = is_acyclic(problem.indptr, problem.dst, _lasting(problem))
+        return needed_features(problem, cyclic=endless or not acyclic)
 
     def cycle(self) -> tuple[Network, list[int]]:
         """Where a solver without the feature CYCLIC cannot go: a network, and nodes of a cycle in it."""
@@ -93,9 +94,10 @@ class Problem:
         return next((net, nodes) for net, nodes in zip(networks, found, strict=True) if nodes)
 
 
-def _lasting(network: Network) -> Bools | None:
+def _lasting(network: Network) -> Bools:
     """Edges that a cycle may be made of: with a horizon a play comes back to a stage through chance alone."""
-    return None if network.horizon is None else ~network.decides[network.source]
+    keep = network.weight > 0
+    return keep if network.horizon is None else keep & ~network.decides[network.source]
 
 
 def prepare(
@@ -419,7 +421,9 @@ def _lift(
     infinite = np.isinf(value)
     if certified and infinite.any():
         certified = check_infinities(problem.network, problem.lowerings)
-        why = dict.fromkeys(lowering.because for lowering in problem.lowerings if lowering.infinite is not None)
+        why = dict.fromkeys(
+            lowering.because for lowering in problem.lowerings if lowering.infinite is not None
+        )
         reason = "; ".join(_INFINITE[each] for each in why)
         if not certified:
             reason = "the infinite values were not confirmed"

@@ -43,17 +43,17 @@ M. L. Puterman, *Markov Decision Processes*, Wiley 1994, chapter 4.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Feature, Run, traced
-from mdpdice.errors import CycleError
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, unsigned
+from mdpdice.proposals import cycle_error
 
 __all__ = ["BackwardInduction"]
 
@@ -147,24 +147,5 @@ def _backward_order(problem: Network, keep: NDArray[np.bool_]) -> NDArray[np.int
     """Nodes with every successor (by the edges in `keep`) before them."""
     label, order, _ = graph.ordered_components(problem.indptr, problem.dst, keep)
     if graph.cyclic_components(problem.indptr, problem.dst, label, keep).any():
-        raise _cycle_error(problem, graph.find_cycle(problem.indptr, problem.dst, keep))
+        raise cycle_error("backward induction", problem, graph.find_cycle(problem.indptr, problem.dst, keep))
     return order
-
-
-def _cycle_error(problem: Network, nodes: list[int]) -> CycleError:
-    states: list[Any] = [problem.state_of(node) for node in nodes if problem.node_state[node] >= 0]
-    # Inline nodes have no state; they are described only where the cycle has nothing else.
-    states = states or [problem.describe(node) for node in nodes[:5]]
-    text = " -> ".join(repr(state) for state in states[:5]) + (" -> ..." if len(states) > 5 else "")
-    text += f" -> {states[0]!r}"
-    if problem.horizon is None:
-        msg = (
-            f"backward induction needs a network without cycles, but a play can go {text}; "
-            "limit the number of decisions with horizon=n, or use solver='value-iteration'"
-        )
-    else:
-        msg = (
-            f"backward induction cannot cut the cycle {text}: it holds no decision, so the horizon never "
-            "counts down there; give it a decision, or use solver='value-iteration'"
-        )
-    return CycleError(msg, cycle=states, state=states[0])

@@ -66,6 +66,8 @@ def test_the_code_keeps_every_contract(tree: Path) -> None:
         ("mdpdice/solving.py", "import mdpdice.games", DOWN),
         ("mdpdice/checking.py", "from mdpdice.numerics import linear", ALONE),
         ("mdpdice/checking.py", "from mdpdice import game", ALONE),
+        ("mdpdice/checking_exact.py", "from mdpdice.numerics import rational", ALONE),
+        ("mdpdice/checking_infinite.py", "from mdpdice.regions import can_reach", ALONE),
         ("solvers/linear_programming.py", "from mdpdice.solvers import value_iteration", APART),
         ("games/farkle/__init__.py", "from mdpdice.network import Network", GAMES),
         ("mdpdice/network.py", "import mdpdice", DOOR),
@@ -94,7 +96,7 @@ def test_the_independent_back_ends_are_all_back_ends() -> None:
     assert sorted(apart["modules"]) == sorted(target.partition(":")[0] for target in registered)
 
 
-@pytest.mark.parametrize("name", ["checking.py", "checking_infinite.py"])
+@pytest.mark.parametrize("name", ["checking.py", "checking_exact.py", "checking_infinite.py"])
 def test_checking_stays_small_enough_to_be_read(name: str) -> None:
     """Everything rests on it, so one sitting must do."""
     assert len((ROOT / "mdpdice" / name).read_text(encoding="utf-8").splitlines()) <= 250
