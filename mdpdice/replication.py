@@ -93,9 +93,8 @@ class _Replication:
         self.slot_node = np.flatnonzero(entered)
         varies = np.array([bool(number.names) for number in lattice.rewards], dtype=bool)
         self.single = self.ends_here & ~np.append(varies, False)[lattice.payoff]
-        # Rewards of edges that depend on the point get a row of a table.
-        used = np.unique(lattice.reward[lattice.reward >= 0])
-        self.tabled = used[varies[used]]
+        # Rewards and payoffs that depend on the point get a row of a table.
+        self.tabled = np.flatnonzero(varies)
         self.reward_row = np.full(len(lattice.rewards), -1, dtype=np.int64)
         self.reward_row[self.tabled] = np.arange(len(self.tabled))
         degree = int(np.diff(lattice.indptr).max(initial=0))
@@ -193,6 +192,7 @@ class _Replication:
                 lattice.guard,
                 lattice.update,
                 lattice.reward,
+                lattice.payoff,
                 self.slot,
                 self.ends_here,
                 self.single,
@@ -264,7 +264,10 @@ class _Replication:
             if result == kernels.UNDEFINED_GUARD:
                 lattice.guards[lattice.guard[edge]].evaluate(values)
             if result == kernels.UNDEFINED_REWARD:
-                lattice.exact_reward_at(int(lattice.reward[edge]), point)
+                if edge >= 0:
+                    lattice.exact_reward_at(int(lattice.reward[edge]), point)
+                node = self._resolve(pair) if edge < 0 else int(lattice.dst[edge])
+                lattice.exact_reward_at(int(lattice.payoff[node]), point)
             axes = {axis.name: axis for axis in lattice.axes}
             for one in lattice.updates[lattice.update[edge]]:
                 wanted = one.value.evaluate(values)
@@ -276,6 +279,15 @@ class _Replication:
         raise error.at(
             self._at(pair), None if action is None else lattice.actions[action]
         ) from error.__cause__
+
+    def _resolve(self, pair: int) -> int:
+        """Core node that stands for a pair at its point."""
+        lattice, node, point = self.lattice, int(self.queue_node[pair]), self.queue_point[pair : pair + 1]
+        while lattice.switch[node]:
+            edges = range(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
+            live = next(e for e in edges if lattice.guard_at(int(lattice.guard[e]), point)[0])
+            node = int(lattice.dst[live])
+        return node
 
     @cached_property
     def _core_actions(self) -> NDArray[np.int32]:

@@ -9,7 +9,7 @@ The conventions are those of `mdpdice.numerics.kernels`.
 
 What both are given
 -------------------
-kind, switch, indptr, dst, guard, update, reward
+kind, switch, indptr, dst, guard, update, reward, payoff
     The core, as in `mdpdice.lattice.Lattice`.
 slot : ndarray of int32, shape (nodes,)
     Number of a core node among those that are found by point (states and ends); -1
@@ -64,6 +64,7 @@ def discover(
     guard: Ints,
     update: Ints,
     reward: Ints,
+    payoff: Ints,
     slot: Ints,
     ends_here: Bools,
     single: Bools,
@@ -122,6 +123,11 @@ def discover(
                 node = dst[chosen]
         if result != DONE:
             break
+        r = reward_row[payoff[node]] if payoff[node] >= 0 else -1
+        if r >= 0 and np.isnan(reward_table[r, point]):
+            at[BAD_EDGE] = at[BAD_OPTION] = -1
+            result = UNDEFINED_REWARD
+            break
         resolved[position] = node
         row_start[position] = rows
         edge_start[position] = edges
@@ -158,14 +164,16 @@ def discover(
                         at[BAD_EDGE] = e
                         at[BAD_OPTION] = todo_option[i] if chance else e
                         break
+                to = dst[e]
                 r = reward_row[reward[e]] if reward[e] >= 0 else -1
+                if r < 0 and ends_here[to] and payoff[to] >= 0:
+                    r = reward_row[payoff[to]]
                 if r >= 0 and np.isnan(reward_table[r, point]):
                     result = UNDEFINED_REWARD
                     at[BAD_EDGE] = e
                     at[BAD_OPTION] = todo_option[i] if chance else e
                     break
                 degree += 1
-                to = dst[e]
                 if slot[to] < 0:
                     todo[count] = to
                     todo_option[count] = e
