@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mdpdice.evaluation import Evaluation, evaluate
     from mdpdice.exploration import explore
     from mdpdice.expressions import Expr, least, most, table
+    from mdpdice.formats.agents import to_gymnasium
     from mdpdice.game import (
         ClassicMDP,
         Edge,
@@ -65,6 +66,7 @@ else:
             *("ClassicMDP", "Edge", "Game", "Node", "Option"),
             *("chance", "decide", "end", "go", "pass_to", "roll", "when"),
         ),
+        "mdpdice.formats.agents": ("to_gymnasium",),
         "mdpdice.isolation": ("isolate",),
         "mdpdice.network": ("Kind", "Network"),
         "mdpdice.objectives": (
@@ -163,6 +165,7 @@ __all__ = [
     "solve",
     "solver_names",
     "table",
+    "to_gymnasium",
     "uniform",
     "when",
 ]

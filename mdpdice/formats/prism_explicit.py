@@ -26,6 +26,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -215,12 +216,10 @@ def read_prism_explicit(
 
     found = _Transitions(Reader(base, exact=exact), tolerance)
     found.read()
-    for file, kind in (
-        (reader(state_rewards, ".srew"), "state"),
-        (reader(transition_rewards, ".trew"), "transition"),
-    ):
-        if file is not None:
-            (found.add_state_rewards if kind == "state" else found.add_transition_rewards)(file)
+    if (of_states := reader(state_rewards, ".srew")) is not None:
+        found.add_state_rewards(of_states)
+    if (of_transitions := reader(transition_rewards, ".trew")) is not None:
+        found.add_transition_rewards(of_transitions)
     named = reader(labels, ".lab")
     marked = {} if named is None else _read_labels(named, found.n_states)
     start = marked.get("init", (0,))
@@ -241,9 +240,10 @@ class _Transitions:
         self.rows: dict[tuple[int, int], dict[int, Number]] = {}
         self.line: dict[tuple[int, int], int] = {}
         self.action: dict[tuple[int, int], str] = {}
-        self.reward: dict[tuple[int, int], Number] = {}
-        self.structure = REWARD
-        self.paid = False
+        # By reward structure: state and transition rewards of one name belong together.
+        self.rewards: dict[str, dict[tuple[int, int], Fraction]] = {}
+        self.paid: dict[tuple[int, int], Fraction] = {}
+        self.decimal = False
 
     def read(self) -> None:
         reader = self.reader
@@ -297,18 +297,16 @@ class _Transitions:
         """Lines of a reward file; its sizes and the name in its comments are looked at."""
         with Path(reader.path).open(encoding="utf-8", errors="replace") as file:
             named = re.match(r'# Reward structure:? "([^"]+)"', file.readline(4096))
-        if named:
-            self.structure = named[1]
-        self.paid = True
+        self.paid = self.rewards.setdefault(named[1] if named else REWARD, {})
         count, announced = 0, None
         for number, text in enumerate(reader.lines()):
             parts = text.split()
             if number == 0 and len(parts) in wide:
-                sizes = [reader.count(x, "sizes") for x in parts]
-                announced = sizes[-1]
-                if sizes[0] != self.n_states:
+                *sizes, announced = (reader.natural(x, "sizes") for x in parts)
+                mine = [self.n_states, len(self.rows)][: len(sizes)]
+                if sizes != mine:
                     raise reader.corrupt(
-                        "sizes", f"{sizes[0]} states, but {self.n_states} in the transitions"
+                        "sizes", f"{sizes} states and choices, but {mine} in the transitions"
                     )
                 continue
             count += 1
@@ -327,9 +325,10 @@ class _Transitions:
             if state in paid:
                 raise reader.corrupt("state", f"state {state} is there a second time")
             paid[state] = reader.number(parts[1], "reward")
+            self.decimal |= isinstance(paid[state], float)
         for key in self.rows:
             if key[0] in paid:
-                self.reward[key] = self.reward.get(key, 0) + paid[key[0]]
+                self.paid[key] = self.paid.get(key, 0) + Fraction(paid[key[0]])
 
     def _begins_with_sizes(self, reader: Reader) -> bool:
         lines = Reader(reader.path).lines()
@@ -348,7 +347,15 @@ class _Transitions:
                     "transition", f"{' '.join(parts)[:40]!r} is no transition, or again the same"
                 )
             seen.add((key, to))
-            self.reward[key] = self.reward.get(key, 0) + row[to] * reader.number(number, "reward")
+            # Three tenths of a float are not the float of three tenths, so this is summed exactly.
+            reward = reader.number(number, "reward")
+            self.decimal |= isinstance(reward, float) or isinstance(row[to], float)
+            share = Fraction(row[to]) * Fraction(reward)
+            self.paid[key] = self.paid.get(key, 0) + share
+
+    def _sum(self, reward: Fraction) -> Number:
+        """A sum of decimals that mean floats is a float."""
+        return float(reward) if self.decimal else reward
 
     def model(
         self, labels: Mapping[str, tuple[int, ...]], start: int, states: list[Hashable] | None
@@ -375,7 +382,10 @@ class _Transitions:
             branch_ptr=branch_ptr,
             target=np.array([to for key in keys for to in self.rows[key]], dtype=np.int64),
             probability=check_rows(reader, branch_ptr, probability, lines, tolerance=self.tolerance),
-            rewards={self.structure: [self.reward.get(key, 0) for key in keys]} if self.paid else {},
+            rewards={
+                name: [self._sum(paid.get(key, Fraction(0))) for key in keys]
+                for name, paid in self.rewards.items()
+            },
             labels=labels,
             start=start,
             actions=[self.action.get(key, "") for key in keys],

@@ -37,7 +37,8 @@ def from_gymnasium(
         State to start in; by default the first one that the environment can start in, or the first of the table.
     max_denominator : int, optional
         Take every probability for the closest fraction with no larger denominator, so that 0.33333333333333337 is
-        1/3 and answers can be exact.  A row whose fractions do not sum to 1 is refused.
+        1/3 and answers can be exact.  One that is farther than 1e-9 from the probability is refused, and so is a row
+        whose fractions do not sum to 1.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def from_gymnasium(
                     msg = f"the next state {to!r} is not in the table"
                     raise GameError(msg, state=state, action=action, value=to)
                 if p != 0 and max_denominator is not None and np.isfinite(p):
-                    p = Fraction(p).limit_denominator(max_denominator)
+                    p = _simple(p, max_denominator, state, action)
                 row.setdefault(over if terminated else number[to], []).append((p, reward))
             for to, parts in row.items():
                 total = sum(p for p, _ in parts)
@@ -148,6 +149,14 @@ def _entry(entry: Any, state: Any, action: Any) -> tuple[Any, Any, Any, bool]:
         msg = f"terminated is {terminated!r}; it is True or False"
         raise GameError(msg, state=state, action=action, value=terminated)
     return _plain(p), _plain(to), _plain(reward), bool(terminated)
+
+
+def _simple(p: Any, max_denominator: int, state: Any, action: Any) -> Fraction:
+    found = Fraction(p).limit_denominator(max_denominator)
+    if abs(found - Fraction(p)) > 1e-9:
+        msg = f"probability {p!r} is no fraction with a denominator up to {max_denominator}; raise max_denominator"
+        raise GameError(msg, state=state, action=action, value=p)
+    return found
 
 
 def _mean(parts: list[tuple[Any, Any]], total: Any) -> Any:

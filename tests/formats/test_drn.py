@@ -17,7 +17,9 @@ from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
 from mdpdice.formats import read_drn, write_drn
 from mdpdice.games.pig import Piglet, PigTurn
 
-ONE_PLAYER = [name for name in models.names() if not name.startswith("game_")]
+# Horizons of 100 are left to the small ones below: unrolled, they have 6,000 states.
+LONG = ("gym_frozenlake4x4/3", "gym_cliffwalking/3")
+ONE_PLAYER = [name for name in models.names() if not name.startswith("game_") and name not in LONG]
 RARELY = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 

@@ -155,10 +155,10 @@ def test_two_players_and_unknown_dialects_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("suffix", "old", "new", "field", "line"),
     [
-        (".tra", "6 10 16", "6 10", "transition", 2),
+        (".tra", "6 10 16", "6 10", "target", 3),
         (".tra", "6 10 16", "6 10 17", "sizes", None),
         (".tra", "6 10 16", "6 11 16", "sizes", None),
-        (".tra", "6 10 16", "5 10 16", "target", 16),
+        (".tra", "6 10 16", "5 10 16", "target", 12),
         (".tra", "6 10 16", "6 10 999999999", "sizes", 1),
         (".tra", "6 10 16", "six", "sizes", 1),
         (".tra", "0 0 0 2/5 east", "0 0 0 2/0 east", "probability", 2),
@@ -167,7 +167,8 @@ def test_two_players_and_unknown_dialects_are_refused(tmp_path: Path) -> None:
         (".tra", "0 0 0 2/5 east", "0 0 0 2/5 west", "action", 3),
         (".tra", "0 0 0 2/5 east", "0 0 1 2/5 east", "target", 3),
         (".tra", "0 0 0 2/5 east", "0 0 x 2/5 east", "target", 2),
-        (".tra", "1 1 2 1/2 south\n1 1 4", "1 3 2 1/2 south\n1 3 4", "choice", 8),
+        (".tra", "3 0 3 1 stuck", "3 1 3 1 stuck", "choice", 11),
+        (".trew", "6 10 14", "6 11 14", "sizes", 3),
         (".lab", '1="deadlock"', "1=deadlock", "label", 2),
         (".lab", "0: 0", "0: 9", "label", 3),
         (".lab", "0: 0", "9: 0", "state", 3),
@@ -206,3 +207,15 @@ def test_deadlocks_end_the_play(tmp_path: Path, tools) -> None:
     (tmp_path / "x.tra").write_text("3 2\n0 1 0.5\n0 2 0.5\n")
     (tmp_path / "x.srew").write_text("3 1\n0 4\n")
     assert tools.exact_values(read_prism_explicit(tmp_path / "x.tra").network())[0] == 4
+
+
+def test_rewards_of_two_names_are_two_structures(robot: Path, tmp_path: Path) -> None:
+    for suffix in (".tra", ".trew"):
+        shutil.copy(robot / f"robot{suffix}", tmp_path / f"x{suffix}")
+    (tmp_path / "x.srew").write_text(
+        '# Reward structure: "time"\n# State rewards\n6 6\n' + "".join(f"{s} 1\n" for s in range(6))
+    )
+    model = read_prism_explicit(tmp_path / "x.tra")
+    assert {name: sum(row) for name, row in model.rewards.items()} == {"time": 10, "move": 8}
+    (tmp_path / "x.srew").write_text('# Reward structure: "move"\n6 1\n0 2\n')
+    assert list(read_prism_explicit(tmp_path / "x.tra").rewards["move"]) == [3, 3, 1, 1, 0, 0, 1, 1, 1, 1]
