@@ -375,12 +375,16 @@ def _distance_to_end(chain: Network) -> Ints:
     back = chain.source[np.argsort(chain.dst, kind="stable")]
     rank = np.where(chain.kind == Kind.END, 0, -1)
     front, far = np.flatnonzero(rank == 0), 0
+    token = np.zeros(chain.n_nodes, dtype=np.int64)
     while len(front):
         far += 1
         degree = entering[front + 1] - entering[front]
         first = np.repeat(entering[front] - np.cumsum(degree) + degree, degree)
         before = back[first + np.arange(len(first))]
-        before = np.unique(before[rank[before] < 0])
+        before = before[rank[before] < 0]
         rank[before] = far
-        front = before
+        # Of equal nodes the one whose token was written last stays; sorting them would take longer.
+        number = np.arange(len(before))
+        token[before] = number
+        front = before[token[before] == number]
     return np.maximum(rank, 0)

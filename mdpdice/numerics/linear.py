@@ -41,6 +41,8 @@ DENSE = 400
 """Largest component that is solved by dense elimination when it is not reduced to knots."""
 KNOTS = 200
 """Most knots that a component is reduced to."""
+COMPILED = 24
+"""Most knots of a component that is solved in compiled code, with many others in one call."""
 KNOT_SAVES = 4
 """A component is reduced to its knots if it has so many times more nodes."""
 FACTORISED = 20_000
@@ -69,13 +71,10 @@ def solve_chain(operator: Operator, *, stochastic: bool = False) -> Floats:
     label = graph.strong_components(chain.indptr, chain.dst)
     order, ptr = graph.component_order(label)
     cyclic = np.flatnonzero(graph.cyclic_components(chain.indptr, chain.dst, label))
-    start = 0
-    for c in cyclic.tolist():
-        # Everything between two cyclic components is acyclic: one sweep.
-        chain.sweep(operator, order[start : ptr[c]], chain.value, chain.value)
-        chain.solve(order[ptr[c] : ptr[c + 1]])
-        start = int(ptr[c + 1])
-    chain.sweep(operator, order[start:], chain.value, chain.value)
+    at = 0
+    while (at := chain.solve_small(order, ptr, cyclic, at)) < len(cyclic):
+        chain.solve(order[ptr[cyclic[at]] : ptr[cyclic[at] + 1]])
+        at += 1
     return chain.value
 
 
@@ -100,6 +99,26 @@ class _Chain:
         self.bare: Operator = attrs.evolve(operator, base=np.zeros(len(self.degree)))
         self.zero, self.one = np.zeros(len(self.degree)), np.ones(len(self.degree))
         self.out = np.zeros(len(self.degree))
+
+    def solve_small(self, order: Ints, ptr: Ints, cyclic: Ints, at: int) -> int:
+        """Solve what lies before the cyclic component `at`, and on from there until one has too many knots."""
+        from mdpdice.numerics.chain_kernels import solve_components
+
+        found = solve_components(
+            self.indptr,
+            self.dst,
+            self.operator.coef,
+            self.operator.base,
+            order,
+            ptr,
+            cyclic,
+            at,
+            min(COMPILED, KNOTS),
+            self.stochastic,
+            self.value,
+            self.place,
+        )
+        return int(found)
 
     def sweep(self, operator: Operator, nodes: Ints, source: Floats, target: Floats) -> None:
         """Back up nodes in their order; at a node that comes later, `source` is read as it is."""

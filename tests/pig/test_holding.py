@@ -52,6 +52,14 @@ def test_the_same_by_evaluating_policies_of_the_race(first, second):
         assert evaluate(network, players[0]).value() == pytest.approx(found.value(), abs=1e-11)
 
 
+@pytest.mark.slow
+def test_two_policies_of_the_race_to_100():
+    network = explore(PigRace())
+    players = [Policy.of(network, hold_at(points)) for points in (20, 25)]
+    found = evaluate(network, players, epsilon=1e-9)
+    assert found.value() == pytest.approx(0.520033915842, abs=1e-11)
+
+
 def test_nobody_beats_the_best_play():
     network = explore(PigRace(goal=12))
     solution = solve(network)

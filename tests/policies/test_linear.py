@@ -48,7 +48,8 @@ def dense(chain, operator):
 
 
 WAYS = {
-    "knots": {"KNOTS": 10**6, "KNOT_SAVES": 0},
+    "compiled": {"COMPILED": 10**6, "KNOTS": 10**6},
+    "knots": {"COMPILED": -1, "KNOTS": 10**6, "KNOT_SAVES": 0},
     "dense": {"KNOTS": -1, "DENSE": 10**6},
     "large": {"KNOTS": -1, "DENSE": 0},
     "factorised": {"KNOTS": -1, "DENSE": 0, "ROUNDS": 0},
@@ -75,7 +76,7 @@ def test_every_way_of_solving_a_component(way, signed, back, monkeypatch):
             assert np.allclose(found, [float(value) for value in exact], rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("way", ["knots", "dense"])
+@pytest.mark.parametrize("way", ["compiled", "knots", "dense"])
 def test_nothing_is_subtracted(way, monkeypatch):
     # A walk that leaves upwards with chance 1e-300 for every visit, and downwards with half of that.
     for name, number in WAYS[way].items():
@@ -130,3 +131,34 @@ def test_components_are_reduced_to_few_knots(monkeypatch):
     found = linear.solve_chain(bellman(chain))
     # Every state is worth the same: v = p (1 + g v) + (1 - p) g v.
     assert found[chain.start] == pytest.approx(0.999 / (1 - 0.99), rel=1e-12)
+
+
+def test_small_and_large_components_one_after_the_other(monkeypatch):
+    # Circles of two to nine nodes in a row; those of more than two knots are left to the caller.
+    monkeypatch.setattr(linear, "COMPILED", 2)
+    targets, start = [[]], 1
+    for size in (2, 7, 3, 9, 2, 8, 4):
+        for at in range(size):
+            # Back to several nodes, so that larger circles have more knots.
+            targets.append([start + (at + 1) % size, start + at // 2, max(0, start - 1)])
+        start += size
+    degree = [len(row) for row in targets]
+    chain = Network(
+        kind=[Kind.CHANCE if row else Kind.END for row in targets],
+        indptr=np.concatenate(([0], np.cumsum(degree))),
+        dst=np.concatenate([row for row in targets if row]),
+        weight=np.tile([0.5, 0.25, 0.25], start - 1),
+        reward=np.arange(3 * (start - 1)) % 5,
+        sign=np.ones(3 * (start - 1)),
+        step=np.zeros(3 * (start - 1)),
+        payoff=np.where(np.array(degree) > 0, 0.0, 2.0),
+        start=start - 1,
+    )
+    asked = []
+    solve = linear._Chain.solve
+    monkeypatch.setattr(
+        linear._Chain, "solve", lambda self, block: asked.append(len(block)) or solve(self, block)
+    )
+    operator = bellman(chain)
+    assert np.allclose(linear.solve_chain(operator, stochastic=True), dense(chain, operator), rtol=1e-12)
+    assert sorted(asked) == [7, 8, 9]
