@@ -33,8 +33,8 @@ from mdpdice.dist import (
     make_dist,
     uniform,
 )
+from mdpdice.equality import collision_error, same_kind
 from mdpdice.errors import GameError
-from mdpdice.weights import collision_error, same_kind
 
 __all__ = ["d6", "die", "pool"]
 
@@ -153,7 +153,7 @@ def _places(dice: list[Dist[object]], faces: Iterable[object] | None) -> dict[An
     for one in dict.fromkeys(dice):
         for face in one.outcomes:
             if not same_kind(shown.setdefault(face, face), face):
-                raise collision_error(shown[face], face)
+                raise collision_error(shown[face], face, "faces")
     if faces is None:
         try:
             return {face: k for k, face in enumerate(sorted(shown))}
@@ -166,7 +166,7 @@ def _places(dice: list[Dist[object]], faces: Iterable[object] | None) -> dict[An
         if place.setdefault(face, k) != k:
             raise GameError(f"the face {face!r} is named twice in faces; name each face once", value=face)
         if not same_kind(shown.get(face, face), face):
-            raise collision_error(shown[face], face)
+            raise collision_error(shown[face], face, "faces")
     for face in shown:
         if face not in place:
             raise GameError(

@@ -36,16 +36,15 @@ from typing import Any, Generic, NoReturn, Protocol, TypeAlias, TypeVar, final, 
 import numpy as np
 import numpy.typing as npt
 
+from mdpdice.equality import collision_error, same_kind
 from mdpdice.errors import GameError
 from mdpdice.weights import (
     ZERO,
-    collision_error,
     common_denominator,
     integer_weights,
     merge_outcomes,
     ratio_of_outcome,
     refuse_set,
-    same_kind,
     split_pairs,
 )
 
@@ -167,7 +166,7 @@ class Dist(Generic[T_co]):
         if at is None:
             return Fraction(0)
         if not same_kind(self.outcomes[at], outcome):
-            raise collision_error(self.outcomes[at], outcome)
+            raise collision_error(self.outcomes[at], outcome, "outcomes")
         return Fraction(self.weights[at], self.total)
 
     def map(self, f: Callable[[T_co], U]) -> Dist[U]:

@@ -26,6 +26,7 @@ import numpy as np
 from mdpdice.assembly import INLINE, assemble, split_exact
 from mdpdice.backend import Progress
 from mdpdice.counters import axes
+from mdpdice.equality import collision_error, same_kind
 from mdpdice.errors import MdpDiceError
 from mdpdice.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.lattice import compile_lattice
@@ -34,13 +35,11 @@ from mdpdice.network import Kind, Network
 from mdpdice.prefix import separate_prefix
 from mdpdice.replication import replicate
 from mdpdice.state_checks import (
-    collision_error,
     exact_discount,
     finite_number,
     hashing_error,
     not_a_node_error,
     not_an_edge_error,
-    same_types,
 )
 from mdpdice.traversal import CHANCE_KIND, END_KIND, MAX_KIND, MIN_KIND, Traversal, dead_end_error
 
@@ -144,7 +143,7 @@ class _FlatTraversal(Traversal[Network]):
                     key = index(state)
                     if key is None:
                         key = self._target(state)
-                    elif (known := states[key]) is not state and not same_types(known, state):
+                    elif (known := states[key]) is not state and not same_kind(known, state):
                         raise collision_error(known, state)  # noqa: TRY301
                     if option.reward != 0 or option.updates:  # type: ignore[attr-defined]
                         self._edge(option)
@@ -208,7 +207,7 @@ class _FlatTraversal(Traversal[Network]):
                 key = index(state)
                 if key is None:
                     key = self._target(state)
-                elif (known := states[key]) is not state and not same_types(known, state):
+                elif (known := states[key]) is not state and not same_kind(known, state):
                     raise collision_error(known, state)
             elif kind is End:
                 key = self._end(edge.payoff)  # type: ignore[attr-defined]

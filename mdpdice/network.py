@@ -30,6 +30,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice.equality import same_kind
 from mdpdice.errors import (
     DiscountRangeError,
     GameError,
@@ -39,7 +40,6 @@ from mdpdice.errors import (
     RewardNotFiniteError,
     UnknownStateError,
 )
-from mdpdice.state_checks import same_types
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -258,7 +258,7 @@ class Network:
             )
         except (TypeError, ValueError):
             index = None
-        if index is None or not same_types(self.states[index], state):
+        if index is None or not same_kind(self.states[index], state):
             near = ", ".join(repr(s) for s in self.nearest(state))
             msg = f"state {state!r} is not in this network; states like it: {near}"
             raise UnknownStateError(msg, value=state)
@@ -305,7 +305,7 @@ class Network:
         first = int(self._action_start[node])
         for edge in self.edges(node) if self.decides[node] else ():
             known = self.actions[first + edge - int(self.indptr[node])]
-            if known == action and same_types(known, action):
+            if known == action and same_kind(known, action):
                 return edge
         have = [self.action_of(e) for e in self.edges(node)] if self.decides[node] else []
         msg = f"no action {action!r} here; the actions are {have!r}"

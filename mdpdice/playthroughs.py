@@ -19,9 +19,10 @@ from typing import Any, TypeAlias, cast
 
 import attrs
 
+from mdpdice.equality import same_kind
 from mdpdice.errors import GameError, NotConvergedError, UnknownStateError
 from mdpdice.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable
-from mdpdice.state_checks import exact_discount, same_types
+from mdpdice.state_checks import exact_discount
 
 __all__ = ["Event", "Happening", "Seat", "Turn", "play"]
 
@@ -252,7 +253,7 @@ class _Play:
         )
         action = self.seats[self.player if len(self.seats) == 2 else 0](turn)
         for known, option in offered:
-            if known == action and same_types(known, action):
+            if known == action and same_kind(known, action):
                 if self.steps_left is not None:
                     self.steps_left -= 1
                 return option, self._event(Happening.CHOICE, known, turn.actions)

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.dist import Dist
+from mdpdice.equality import same_kind
 from mdpdice.errors import GameError, HorizonRangeError, MdpDiceError, UnknownStateError
 from mdpdice.network import Ints, Network
 from mdpdice.solution import Solution
-from mdpdice.state_checks import same_types
 
 __all__ = ["Policy", "Weights"]
 
@@ -383,6 +383,6 @@ def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
         theirs = {action: (action, edge) for action, edge in _options(old, before)}
         for action, edge in _options(new, node):
             known, found = theirs.get(action, (None, -1))
-            if found >= 0 and same_types(known, action):
+            if found >= 0 and same_kind(known, action):
                 edges[edge] = found
     return nodes, edges

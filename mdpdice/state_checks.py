@@ -1,113 +1,37 @@
-"""Checks of what a game hands over: states, edges, nodes and numbers.
-
-States that Python calls equal although they are not are told apart here.
-"""
+"""Checks of what a game hands over: states, edges, nodes and numbers."""
 
 from __future__ import annotations
 
-import functools
 import math
 import numbers
-import operator
-from collections.abc import Callable
 from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-import attrs
 import numpy as np
 
-from mdpdice.errors import DiscountRangeError, GameError, RewardNotFiniteError, StateCollisionError
+from mdpdice.equality import Getter, no_parts, parts
+from mdpdice.errors import DiscountRangeError, GameError, RewardNotFiniteError
 from mdpdice.game import Conditional, Decide, Go, Option, PassTo, Unavailable
 
 __all__ = [
     "check_state",
-    "collision_error",
     "exact_discount",
     "finite_number",
     "hashing_error",
     "not_a_node_error",
     "not_an_edge_error",
-    "same_types",
 ]
-
-Getter = Callable[[Any], tuple[Any, ...]]
 
 # Of these every value is a sound part of a state; for any other type the value is looked at.
 _ATOMS: frozenset[type] = frozenset({int, str, bool, bytes, Fraction, type(None)})
-
-
-def same_types(known: Any, state: Any) -> bool:
-    """Whether two equal states are of the same types, all the way down.
-
-    The work of `mdpdice.dist.same_kind`, arranged for speed: it runs once per edge of the model.
-    """
-    kind = type(known)
-    if kind is not type(state):
-        return False
-    if kind is int or kind is str:
-        return True
-    getter = _GETTERS.get(kind) or _make_getter(kind)
-    if getter is _as_tuple:
-        parts, others = known, state
-    elif getter is _as_set:
-        twin = {part: part for part in state}
-        return all(same_types(part, twin[part]) for part in known)
-    else:
-        parts, others = getter(known), getter(state)
-    for part, other in zip(parts, others):  # noqa: B905 - equal values have as many parts; strict costs time
-        if part is not other:
-            inner = type(part)
-            if inner is not type(other):
-                return False
-            if inner is not int and inner is not str and not same_types(part, other):
-                return False
-    return True
-
-
-_GETTERS: dict[type, Getter] = {}
-
-
-def _attributes(names: tuple[str, ...], value: Any) -> tuple[Any, ...]:
-    return tuple(getattr(value, name) for name in names)
-
-
-def _make_getter(kind: type) -> Getter:
-    """A function that gives the parts of a value that take part in its equality."""
-    names: list[str] | None = None
-    if attrs.has(kind):
-        names = [field.name for field in attrs.fields(kind) if field.eq]
-    elif hasattr(kind, "__dataclass_fields__"):
-        names = [field.name for field in kind.__dataclass_fields__.values() if field.compare]
-    if names is not None and len(names) > 1:
-        getter: Getter = operator.attrgetter(*names)
-    elif names is not None:
-        getter = functools.partial(_attributes, tuple(names))
-    elif issubclass(kind, tuple | frozenset):
-        getter = _as_tuple if issubclass(kind, tuple) else _as_set
-    else:
-        getter = _no_parts
-    _GETTERS[kind] = getter
-    return getter
-
-
-def _as_tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value)
-
-
-def _as_set(value: Any) -> tuple[Any, ...]:
-    return tuple(value)
-
-
-def _no_parts(value: Any) -> tuple[Any, ...]:  # noqa: ARG001 - an atom has none
-    return ()
 
 
 def check_state(state: Any) -> None:
     """Refuse values that cannot be told apart, or told equal, by Python."""
     kind = type(state)
     getter = _ADMITTED.get(kind) or _admit(kind, state)
-    if getter is _no_parts:
+    if getter is no_parts:
         if state != state:  # noqa: PLR0124 - the test for NaN, of floats and decimals
             msg = "NaN is not a state: it differs from itself, so exploration would never end"
             raise GameError(msg, value=state)
@@ -132,18 +56,9 @@ def _admit(kind: type, state: Any) -> Getter:
             "decorate the class with @attrs.frozen"
         )
         raise GameError(msg, value=state)
-    getter = _GETTERS.get(kind) or _make_getter(kind)
+    getter = parts(kind)
     _ADMITTED[kind] = getter
     return getter
-
-
-def collision_error(known: Any, state: Any) -> StateCollisionError:
-    """The error for two states of which one would replace the other."""
-    msg = (
-        f"states {known!r} ({type(known).__name__}) and {state!r} ({type(state).__name__}) are different but equal "
-        "in Python; use attrs.frozen classes instead of named tuples, and one number type"
-    )
-    return StateCollisionError(msg, state=known, value=state)
 
 
 def hashing_error(error: Exception) -> GameError:

@@ -17,17 +17,16 @@ from typing import Any, Generic, TypeVar
 
 from mdpdice.assembly import END, FLIP
 from mdpdice.backend import Progress
+from mdpdice.equality import collision_error, same_kind
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitError
 from mdpdice.game import Chance, Conditional, End, Game, Go, PassTo
 from mdpdice.memory import used_bytes
 from mdpdice.network import Kind
 from mdpdice.state_checks import (
     check_state,
-    collision_error,
     finite_number,
     hashing_error,
     not_an_edge_error,
-    same_types,
 )
 
 __all__ = ["Traversal", "dead_end_error", "exact_number"]
@@ -188,7 +187,7 @@ class Traversal(abc.ABC, Generic[R]):
         found = self.index.get(state)
         if found is not None:
             known = self.states[found]
-            if known is not state and not same_types(known, state):
+            if known is not state and not same_kind(known, state):
                 raise collision_error(known, state)
             return found
         kind = type(state)

@@ -12,10 +12,10 @@ from collections.abc import Hashable
 from typing import Any, Generic, TypeVar, cast
 
 from mdpdice.counters import At, Axis, axes, forbidden_error, unknown_counter_error
+from mdpdice.equality import collision_error, same_kind
 from mdpdice.errors import MdpDiceError
 from mdpdice.expressions import Expr
 from mdpdice.game import Chance, Conditional, Decide, Edge, End, Game, Go, Node, PassTo, end
-from mdpdice.state_checks import collision_error, same_types
 
 __all__ = ["Unrolled", "unroll_counters"]
 
@@ -82,7 +82,7 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         found = self._nodes.get(state)
         if found is None:
             found = self._nodes[state] = (state, self.game.node(state))
-        elif found[0] is not state and not same_types(found[0], state):
+        elif found[0] is not state and not same_kind(found[0], state):
             raise collision_error(found[0], state)
         return found[1]
 

@@ -6,7 +6,6 @@ These functions work on parallel lists of outcomes and weights, because `mdpdice
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable
 from decimal import Decimal
@@ -15,24 +14,22 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mdpdice.equality import collision_error, same_kind
 from mdpdice.errors import (
     EmptySupportError,
     GameError,
     NonDeterministicGameError,
     ProbabilityRangeError,
     ProbabilitySumError,
-    StateCollisionError,
 )
 
 __all__ = [
     "ZERO",
-    "collision_error",
     "common_denominator",
     "integer_weights",
     "merge_outcomes",
     "ratio_of_outcome",
     "refuse_set",
-    "same_kind",
     "split_pairs",
 ]
 
@@ -42,49 +39,6 @@ SUM_TOLERANCE = Fraction(1, 10**9)
 """Largest distance of a sum of probabilities from one that is normalised away."""
 
 _REMEDY = "int weights are relative, float weights are probabilities"
-
-
-def same_kind(a: Any, b: Any) -> bool:
-    """Tell whether two values that are equal in Python also have the same types all the way down.
-
-    ``1 == True == 1.0``, and two named tuples of different classes with the same fields are equal and
-    hash alike, so a dictionary takes one for the other.  Where values stand for outcomes or states
-    that would mix them up without a word; this function tells them apart.
-
-    Parameters
-    ----------
-    a, b : object
-        Two values with ``a == b``.
-
-    Returns
-    -------
-    bool
-        False if the types differ, or differ somewhere inside tuples, frozen sets, attrs classes or
-        dataclasses.
-    """
-    if a is b:
-        return True
-    kind: Any = type(a)
-    if kind is not type(b):
-        return False
-    if kind in _ATOMS:
-        return True
-    if isinstance(a, tuple):
-        return all(itertools.starmap(same_kind, zip(a, b, strict=False)))
-    if isinstance(a, frozenset):
-        twin = {x: x for x in b}
-        return all(same_kind(x, twin[x]) for x in a)
-    # Fields that equality ignores are no part of the value.
-    if hasattr(kind, "__attrs_attrs__"):
-        names = [field.name for field in kind.__attrs_attrs__ if field.eq]
-    elif hasattr(kind, "__dataclass_fields__"):
-        names = [field.name for field in kind.__dataclass_fields__.values() if field.compare]
-    else:
-        return True
-    return all(same_kind(getattr(a, name, None), getattr(b, name, None)) for name in names)
-
-
-_ATOMS = frozenset({int, str, bool, float, bytes, type(None), Fraction})
 
 
 def split_pairs(weights: Any) -> tuple[list[Any], list[Any]]:
@@ -165,7 +119,7 @@ def merge_outcomes(outcomes: Iterable[T], weights: Iterable[int]) -> tuple[tuple
             sums.append(weight)
         else:
             if not same_kind(kept[at], outcome):
-                raise collision_error(kept[at], outcome)
+                raise collision_error(kept[at], outcome, "outcomes")
             sums[at] += weight
     if not kept:
         raise _empty_error()
@@ -240,15 +194,4 @@ def _sum_error(total: Fraction) -> ProbabilitySumError:
         " divide by the sum",
         value=value,
         limit=float(SUM_TOLERANCE),
-    )
-
-
-def collision_error(first: object, second: object) -> StateCollisionError:
-    """The error for two outcomes that Python calls equal although they are not."""
-    return StateCollisionError(
-        f"the outcomes {first!r} ({type(first).__qualname__}) and {second!r} ({type(second).__qualname__})"
-        " are equal in Python but of different types, so one would replace the other; use one type, or put a"
-        " name in front: ('day', 10)",
-        state=first,
-        value=second,
     )

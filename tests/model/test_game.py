@@ -486,7 +486,7 @@ class TestStatesThatPythonCallsEqual:
     def test_two_options(self, known, new):
         assert known == new  # else there is no collision to find
         error = failure(game({"start": lambda: decide({"one": go(known), "other": go(new)})}))
-        told(error, StateCollisionError, "different but equal", "attrs.frozen", state=known, action="other")
+        told(error, StateCollisionError, "equal in Python", "attrs.frozen", state=known, action="other")
         assert type(error.value) is type(new)
         assert error.value == new
 

@@ -1,0 +1,112 @@
+"""Values that Python calls equal although they are not: ``1`` and ``True``, or named tuples of two classes.
+
+A dictionary takes one for the other.  Where values stand for states, actions or outcomes that
+would mix them up without a word, so every place that looks them up compares types as well.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from mdpdice.errors import StateCollisionError
+
+__all__ = ["Getter", "as_set", "as_tuple", "collision_error", "no_parts", "parts", "same_kind"]
+
+Getter = Callable[[Any], tuple[Any, ...]]
+
+
+def same_kind(first: Any, second: Any) -> bool:
+    """Tell whether two values that are equal in Python also have the same types all the way down.
+
+    Arranged for speed: it runs once per edge of a model.
+
+    Parameters
+    ----------
+    first, second : object
+        Two values with ``first == second``.
+
+    Returns
+    -------
+    bool
+        False if the types differ, or differ somewhere inside tuples, frozen sets, attrs classes or
+        dataclasses.  Fields that equality ignores are no part of a value.
+    """
+    kind = type(first)
+    if kind is not type(second):
+        return False
+    if kind is int or kind is str:
+        return True
+    getter = _GETTERS.get(kind) or parts(kind)
+    if getter is as_tuple:
+        these, others = first, second
+    elif getter is as_set:
+        twin = {part: part for part in second}
+        return all(same_kind(part, twin[part]) for part in first)
+    else:
+        these, others = getter(first), getter(second)
+    for part, other in zip(these, others):  # noqa: B905 - equal values have as many parts; strict costs time
+        if part is not other:
+            inner = type(part)
+            if inner is not type(other):
+                return False
+            if inner is not int and inner is not str and not same_kind(part, other):
+                return False
+    return True
+
+
+_GETTERS: dict[type, Getter] = {}
+
+
+def parts(kind: type) -> Getter:
+    """A function that gives the parts of a value of this type that take part in its equality."""
+    if kind in _GETTERS:
+        return _GETTERS[kind]
+    names: list[str] | None = None
+    if attrs.has(kind):
+        names = [field.name for field in attrs.fields(kind) if field.eq]
+    elif hasattr(kind, "__dataclass_fields__"):
+        names = [field.name for field in kind.__dataclass_fields__.values() if field.compare]
+    if names is not None and len(names) > 1:
+        getter: Getter = operator.attrgetter(*names)
+    elif names is not None:
+        getter = functools.partial(_attributes, tuple(names))
+    elif issubclass(kind, tuple | frozenset):
+        getter = as_tuple if issubclass(kind, tuple) else as_set
+    else:
+        getter = no_parts
+    _GETTERS[kind] = getter
+    return getter
+
+
+def _attributes(names: tuple[str, ...], value: Any) -> tuple[Any, ...]:
+    return tuple(getattr(value, name) for name in names)
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """The parts of a tuple."""
+    return tuple(value)
+
+
+def as_set(value: Any) -> tuple[Any, ...]:
+    """The parts of a frozen set, in any order."""
+    return tuple(value)
+
+
+def no_parts(value: Any) -> tuple[Any, ...]:  # noqa: ARG001 - an atom has none
+    """The parts of a value that has none."""
+    return ()
+
+
+def collision_error(first: Any, second: Any, what: str = "states") -> StateCollisionError:
+    """The error for two values of which one would replace the other."""
+    msg = (
+        f"the {what} {first!r} ({type(first).__qualname__}) and {second!r} ({type(second).__qualname__}) are equal in "
+        "Python but of different types, so one would replace the other; use attrs.frozen classes instead of named "
+        "tuples, and one number type"
+    )
+    return StateCollisionError(msg, state=first, value=second)
