@@ -106,7 +106,7 @@ def collision_error(first: Any, second: Any, what: str = "states") -> StateColli
     """The error for two values of which one would replace the other."""
     msg = (
         f"the {what} {first!r} ({type(first).__qualname__}) and {second!r} ({type(second).__qualname__}) are equal in "
-        "Python but of different types, so one would replace the other; use attrs.frozen classes instead of named "
-        "tuples, and one number type"
+        "Python but of different types, so one would replace the other; use one type, or put a name in front: "
+        "('day', 10), or write attrs.frozen classes instead of named tuples"
     )
     return StateCollisionError(msg, state=first, value=second)
