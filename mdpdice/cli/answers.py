@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import click
 
-from mdpdice.backend import load_solver, solver_names
+from mdpdice.backend import Solver, load_solver, solver_names
 from mdpdice.cli.catalogue import Found, find_game, game_names, load_game, summary
 from mdpdice.cli.parameters import build_game, show
 from mdpdice.cli.progress import ProgressLine
@@ -18,6 +18,7 @@ from mdpdice.crosscheck import cross_check
 from mdpdice.errors import MdpDiceError, PluginError, UnknownStateError, UnsupportedError
 from mdpdice.game import Game
 from mdpdice.network import Kind
+from mdpdice.searches import game_solver
 from mdpdice.solution import Solution, Status
 from mdpdice.solving import solve
 
@@ -37,6 +38,7 @@ __all__ = [
     "solve_case",
     "solved",
     "solved_text",
+    "solver_of",
     "value_rows",
     "work_rows",
 ]
@@ -101,11 +103,26 @@ def solved(case: Case, solver: str) -> dict[str, Any]:
     }
 
 
-def solve_case(case: Case, solver: str) -> Solution:
-    """Solve it, with a line that tells how far it is."""
-    check_solver(solver)
+def solve_case(case: Case, solver: str, position: Hashable = None) -> Solution:
+    """Solve it, from a position if there is one, with a line that tells how far it is."""
+    chosen = solver_of(solver)
+    game = case.game if position is None else case.game.at(position)
     with ProgressLine() as progress:
-        return solve(case.game, solver=solver, horizon=case.horizon, epsilon=case.epsilon, progress=progress)
+        return solve(game, solver=chosen, horizon=case.horizon, epsilon=case.epsilon, progress=progress)
+
+
+def solver_of(text: str) -> str | Solver:
+    """The back-end of a name, or of ``lookahead:DEPTH``."""
+    name, colon, depth = text.partition(":")
+    check_solver(name)
+    if not colon:
+        return name
+    if name != "lookahead" or not depth.isdecimal() or not int(depth):
+        raise click.UsageError(
+            f"--solver {text}: write a name, or lookahead:DEPTH with a positive number of decisions"
+        )
+    # What a back-end takes is its own; this one's parameter is known.
+    return cast("Any", load_solver(name))(depth=int(depth))  # type: ignore[no-any-return]
 
 
 def check_solver(name: str) -> None:
@@ -196,6 +213,8 @@ def work_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
     """How it was found, as rows for people."""
     if data["solver"] is None:
         return []
+    if data["status"] == Status.ESTIMATE.value:
+        return [("solver", data["solver"]), ("time", f"{data['seconds']:.2f} s to search")]
     return [
         ("solver", data["solver"]),
         ("size", f"{data['states']:,} states, {data['edges']:,} edges"),
@@ -240,8 +259,10 @@ def advised(case: Case, text: str, solver: str) -> dict[str, Any]:
     asked = read_position(case, text)
     if reason := case.infinite():
         raise click.ClickException(f"{reason}: every way to get there is as good as any other")
-    position = case.game.canonical(asked)
-    solution = solve_case(case, solver)
+    # A search begins at the position itself; what is solved from the start knows representatives only.
+    searched = game_solver(solver_of(solver)) is not None
+    position = asked if searched else case.game.canonical(asked)
+    solution = solve_case(case, solver, asked if searched else None)
     network = solution.network
     try:
         node = network.node_of(position)

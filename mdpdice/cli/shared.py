@@ -127,5 +127,6 @@ solver_option = click.option(
     default="auto",
     metavar="NAME",
     show_default=True,
-    help="The back-end that proposes the answer; 'mdpdice list' names them.",
+    help="The back-end that proposes the answer; 'mdpdice list' names them. lookahead:DEPTH looks that many "
+    "decisions ahead, for an estimate.",
 )
