@@ -344,7 +344,7 @@ class Flags(_Declaration):
     def __get__(self, instance: object | None, owner: type) -> Self | FlagsValue:
         if instance is None:
             return self
-        n = self._n if type(self._n) is int else self._size(instance)
+        n = self._size(instance) if callable(self._n) else self._n
         found = self._exprs.get(n)
         if found is None:
             found = self._exprs[n] = FlagsValue(self._ready(), self._size(instance))
