@@ -1,0 +1,49 @@
+"""Formats by name and by the end of a file's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mdpdice import explore
+from mdpdice.errors import CorruptFileError, UnsupportedError
+from mdpdice.formats import FORMATS, Model, find_format, read_file, write_file
+from mdpdice.games.pig import PigTurn
+
+
+def test_every_format_is_found_by_each_of_its_endings() -> None:
+    endings = [suffix for form in FORMATS for suffix in form.suffixes]
+    assert len(set(endings)) == len(endings)
+    for form in FORMATS:
+        for suffix in form.suffixes:
+            assert find_format(f"a.b{suffix.upper()}", writing=form.write is not None) is form
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_what_is_written_is_read_with_its_value(form, tmp_path: Path, tools) -> None:
+    network = explore(PigTurn(cap=12))
+    path = tmp_path / f"x{form.suffixes[0]}"
+    write_file(network, path)
+    assert path.stat().st_size > 100
+    if form.read is None:
+        with pytest.raises(UnsupportedError, match="cannot be read; formats that can are: npz"):
+            read_file(path)
+        return
+    read = read_file(path)
+    back = read.network() if isinstance(read, Model) else read
+    assert tools.float_values(back)[back.start] == pytest.approx(
+        tools.float_values(network)[network.start], abs=1e-9
+    )
+
+
+def test_a_name_goes_before_the_ending(tmp_path: Path) -> None:
+    network = explore(PigTurn(cap=6))
+    write_file(network, tmp_path / "x.txt", "drn")
+    assert isinstance(read_file(tmp_path / "x.txt", "drn"), Model)
+    with pytest.raises(CorruptFileError):
+        read_file(tmp_path / "x.txt", "npz")
+    with pytest.raises(UnsupportedError, match="x.txt"):
+        read_file(tmp_path / "x.txt")
+    with pytest.raises(UnsupportedError, match="'gambit'"):
+        write_file(network, tmp_path / "x.txt", "gambit")
