@@ -2,8 +2,7 @@
 
 In the race two players roll a die as often as they like; a 1 loses the points of the turn, and who
 reaches the goal first wins: T. W. Neller and C. G. M. Presser, "Optimal play of the dice game Pig",
-The UMAP Journal 25 (2004), 25-47.  The shipped games write the points into their states instead, and
-give the same values.
+The UMAP Journal 25 (2004), 25-47.  The shipped games give the same values.
 """
 
 from collections.abc import Iterator
@@ -106,15 +105,13 @@ class Turn(Game[Ready | Choose, Bank | Keep]):
 
 def main() -> None:
     race = solve(Race())
-    print(
-        f"race to 30: {race.value():.9f}, with the points in the states {solve(PigRace(goal=30)).value():.9f}"
-    )
+    print(f"race to 30: {race.value():.9f}, and the shipped game {solve(PigRace(goal=30)).value():.9f}")
     at = At("turn", mine=0, theirs=25, turn=20)
     print(f"at {at}: {race.action(at)}")
     print(explore(Race()))
     print()
     turn, shipped = solve(Turn()), solve(KcdFarkle(dice=3, cap=1000))
-    print(f"turn of Farkle: {turn.value():.9f}, with the points in the states {shipped.value():.9f}")
+    print(f"turn of Farkle: {turn.value():.9f}, and the shipped game {shipped.value():.9f}")
     unrolled = solve(Turn().unrolled())
     print(f"explored state by state: {unrolled.value():.9f}")
 

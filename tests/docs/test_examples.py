@@ -36,10 +36,10 @@ EXPECTED: dict[str, list[str]] = {
     ],
     "counters": [
         # The race to 30 agrees with the shipped game, whose value at 100 is the published one.
-        r"race to 30: (0\.5679147\d\d), with the points in the states \1",
+        r"race to 30: (0\.5679147\d\d), and the shipped game \1",
         r"at At\('turn', mine=0, theirs=25, turn=20\): roll",
         r"94,656 edges",
-        r"turn of Farkle: (96\.2491426\d\d), with the points in the states \1",
+        r"turn of Farkle: (96\.2491426\d\d), and the shipped game \1",
         r"explored state by state: 96\.2491426\d\d",
     ],
     "cross_check": [
