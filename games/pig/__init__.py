@@ -1,7 +1,7 @@
 """Pig and Piglet, jeopardy dice games: one turn, the race, and players who hold at fixed points."""
 
 from mdpdice.games.pig.holding import HoldRace, Scores, hold_at, turn_outcomes
-from mdpdice.games.pig.race import HoldRow, Piglet, PigRace, Position, hold_table
+from mdpdice.games.pig.race import HoldRow, Piglet, PigRace, Position, hold_table, position
 from mdpdice.games.pig.turn import PigTurn
 
 __all__ = [
@@ -14,5 +14,6 @@ __all__ = [
     "Scores",
     "hold_at",
     "hold_table",
+    "position",
     "turn_outcomes",
 ]

@@ -44,7 +44,7 @@ def hold_at(points: int) -> Callable[[int | Position], Action]:
     """
 
     def rule(state: int | Position) -> Action:
-        turn = state.turn if isinstance(state, Position) else state
+        turn = state if isinstance(state, int) else state.counters["turn"]
         return "hold" if turn >= points else "roll"
 
     return rule

@@ -27,15 +27,31 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Mapping
-from typing import ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import attrs
 
-from mdpdice import Dist, Edge, Game, Node, Solution, Table, d6, decide, end, go, pass_to, roll
+from mdpdice import (
+    At,
+    Counter,
+    Dist,
+    Edge,
+    Game,
+    Node,
+    Solution,
+    Table,
+    d6,
+    decide,
+    end,
+    go,
+    pass_to,
+    roll,
+    when,
+)
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.pig.turn import HOLD_AT, Action
 
-__all__ = ["COIN", "DIE", "HoldRow", "PigRace", "Piglet", "Position", "hold_table"]
+__all__ = ["COIN", "DIE", "HoldRow", "PigRace", "Piglet", "Position", "hold_table", "position"]
 
 _FIELD = re.compile(r"\b(mine|theirs|turn)\s*=\s*(\d+)(?!\S)")
 
@@ -44,20 +60,29 @@ DIE: Dist[int] = d6.map(lambda face: 0 if face == 1 else face)
 COIN: Dist[int] = Dist({1: 1, 0: 1})
 
 
-class Position(NamedTuple):
-    """Where a race stands, seen by the player to move.
+Position: TypeAlias = At[str]
+"""Where a race stands: the counters `mine`, `theirs` and `turn`, seen by the player to move."""
 
-    Attributes
+_PLAY = "play"  # the core has one state
+_COUNTERS = ("mine", "theirs", "turn")
+
+
+def position(mine: int = 0, theirs: int = 0, turn: int = 0) -> Position:
+    """Return where a race stands, seen by the player to move.
+
+    Parameters
     ----------
     mine, theirs : int
         Scores of the player to move and of the other.
     turn : int
         Points of this turn, which are at risk.
     """
+    return At(_PLAY, mine=mine, theirs=theirs, turn=turn)
 
-    mine: int
-    theirs: int
-    turn: int
+
+def _points(state: Position) -> tuple[int, ...]:
+    counters = state.counters
+    return tuple(counters[name] for name in _COUNTERS)
 
 
 class HoldRow(NamedTuple):
@@ -90,22 +115,18 @@ def hold_table(solution: Solution) -> list[HoldRow]:
     """
     solution.value()  # raises unless it was proved
     rows = []
-    states = sorted(cast("list[Position]", solution.network.states))
-    for (mine, theirs), group in itertools.groupby(states, key=_scores):
+    states = sorted(cast("list[Position]", solution.network.states), key=_points)
+    for (mine, theirs), group in itertools.groupby(states, key=lambda state: _points(state)[:2]):
         ranges: list[tuple[int | None, int | None]] = []
         for action, same in itertools.groupby(group, key=solution.action):
             if action == "hold":
-                turns = [state.turn for state in same]
+                turns = [state.counters["turn"] for state in same]
                 ranges.append((turns[0], turns[-1]))
         rows += [HoldRow(mine, theirs, *held) for held in ranges or [(None, None)]]
     return rows
 
 
-def _scores(state: Position) -> tuple[int, int]:
-    return state.mine, state.theirs
-
-
-class _Race(Game[Position, Action]):
+class _Race(Game[str, Action]):
     """What Pig and Piglet have in common."""
 
     total: ClassVar[int] = 1  # one player wins, so values are chances to win
@@ -113,22 +134,31 @@ class _Race(Game[Position, Action]):
     step: ClassVar[Dist[int]]
     goal: int
 
-    def start(self) -> Position:
-        return Position(0, 0, 0)
+    mine = Counter(lambda game: range(game.goal))
+    theirs = Counter(lambda game: range(game.goal))
+    turn = Counter(lambda game: range(game.goal))
 
-    def node(self, state: Position, /) -> Node[Position, Action]:
+    def progress(self) -> Any:
+        """The sum of the scores."""
+        return self.mine + self.theirs
+
+    def start(self) -> str:
+        return _PLAY
+
+    def node(self, state: str, /) -> Node[str, Action]:
         """Hold or roll."""
-        mine, theirs, turn = state
-        lost: Edge[Position] = pass_to(Position(theirs, mine, 0))
+        swap = (self.mine.set(self.theirs), self.turn.set(0))
+        lost: Edge[str] = pass_to(state, *swap, self.theirs.set(self.mine))
 
-        def then(points: int) -> Edge[Position]:
+        def then(points: int) -> Edge[str]:
             if not points:
                 return lost
-            reached = turn + points
             # Who has reached the goal has nothing to decide any more.
-            return end(1) if mine + reached >= self.goal else go(Position(mine, theirs, reached))
+            reached = self.mine + self.turn + points >= self.goal
+            return when(reached, end(1), go(state, self.turn.add(points)))
 
-        return decide({"hold": pass_to(Position(theirs, mine + turn, 0)), "roll": roll(self.step, then)})
+        hold = pass_to(state, *swap, self.theirs.set(self.mine + self.turn))
+        return decide({"hold": hold, "roll": roll(self.step, then)})
 
     def summary(self, solution: Solution) -> list[str]:
         """From how many points of a turn on to hold, for some scores."""
@@ -154,30 +184,29 @@ class _Race(Game[Position, Action]):
         """``hold-at:N``."""
         return HOLD_AT
 
-    def named_policy(self, name: str) -> Callable[[Position], Action] | None:
+    def named_policy(self, name: str) -> Callable[[Any], Action] | None:
         """The rule of ``hold-at:N``."""
         # Imported here because it builds on this module.
         from mdpdice.games.pig.holding import named_hold_at
 
         return named_hold_at(name)
 
-    def show_state(self, state: Position) -> str:
+    def show_state(self, state: Any) -> str:
         """Text of a position: ``mine=40 theirs=52 turn=12``."""
-        return " ".join(f"{name}={points}" for name, points in zip(Position._fields, state, strict=True))
+        return " ".join(f"{name}={points}" for name, points in zip(_COUNTERS, _points(state), strict=True))
 
-    def read_state(self, text: str) -> Position:
+    def read_state(self, text: str) -> Any:
         """Position of a text; what is not named is 0."""
         fields = _FIELD.findall(text)
-        values = dict.fromkeys(Position._fields, 0) | {name: int(points) for name, points in fields}
         if not fields or _FIELD.sub("", text).strip() or len(dict(fields)) < len(fields):
             raise UnknownStateError(
                 f"{text!r} is not a position; write mine=40 theirs=52 turn=12 (what is not named is 0)",
                 value=text,
             )
-        position = Position(**values)
-        if max(position.mine + position.turn, position.theirs) >= self.goal:
+        mine, theirs, turn = (int(dict(fields).get(name, 0)) for name in _COUNTERS)
+        if max(mine + turn, theirs) >= self.goal:
             raise UnknownStateError(f"{text}: a player has reached the goal of {self.goal}", value=text)
-        return position
+        return position(mine, theirs, turn)
 
 
 def _goal(goal: int | str) -> int:
@@ -204,9 +233,9 @@ class PigRace(_Race):
     Examples
     --------
     >>> from mdpdice import solve
-    >>> from mdpdice.games.pig import PigRace, Position
+    >>> from mdpdice.games.pig import PigRace, position
     >>> solution = solve(PigRace(goal=20))
-    >>> solution.action(Position(mine=0, theirs=15, turn=10))
+    >>> solution.action(position(mine=0, theirs=15, turn=10))
     'roll'
     """
 

@@ -12,9 +12,9 @@ from mdpdice.games.pig import (
     Piglet,
     PigRace,
     PigTurn,
-    Position,
     Scores,
     hold_at,
+    position,
     turn_outcomes,
 )
 
@@ -22,8 +22,8 @@ from mdpdice.games.pig import (
 def test_the_rule():
     rule = hold_at(20)
     assert [rule(points) for points in (0, 19, 20, 30)] == ["roll", "roll", "hold", "hold"]
-    assert rule(Position(50, 60, 19)) == "roll"
-    assert rule(Position(50, 60, 20)) == "hold"
+    assert rule(position(50, 60, 19)) == "roll"
+    assert rule(position(50, 60, 20)) == "hold"
 
 
 def test_outcomes_of_a_turn():

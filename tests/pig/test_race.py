@@ -10,9 +10,13 @@ import pytest
 
 from mdpdice import Policy, Status, cross_check, evaluate, explore, solve
 from mdpdice.errors import GameError, UnknownStateError
-from mdpdice.games.pig import Piglet, PigRace, Position, hold_table
+from mdpdice.games.pig import Piglet, PigRace, hold_table, position
 
 STARTER = 0.530592725273747
+
+
+def points(state):
+    return tuple(state.counters[name] for name in ("mine", "theirs", "turn"))
 
 
 @pytest.fixture(scope="module", params=[30, 40])
@@ -34,7 +38,7 @@ def test_every_position(solved, oracle):
     states = solution.network.states
     assert len(states) == {30: 11_832, 40: 28_977}[game.goal]
     found = np.array([solution.estimate(state) for state in states])
-    at = tuple(np.array(states).T)
+    at = tuple(np.array([points(state) for state in states]).T)
     np.testing.assert_allclose(found, expected[at], rtol=0, atol=1e-11)
 
 
@@ -46,7 +50,7 @@ def test_value_at_a_small_goal(solved):
 def test_holding_at_nothing_is_never_best(solved):
     _, solution = solved
     for state in solution.network.states:
-        if not state.turn:
+        if not state.counters["turn"]:
             worth = solution.q(state)
             assert worth["roll"] > worth["hold"]
 
@@ -77,7 +81,7 @@ def test_piglet_to_other_goals(goal, oracle):
     solution = solve(Piglet(goal=goal))
     expected = oracle.race(goal, faces=(1,), chance=1 / 2)
     for state in solution.network.states:
-        assert solution.value(state) == pytest.approx(expected[state], abs=1e-11)
+        assert solution.value(state) == pytest.approx(expected[points(state)], abs=1e-11)
 
 
 def test_piglet_in_closed_form():
@@ -91,22 +95,22 @@ def test_piglet_in_closed_form():
 
 def test_options(oracle):
     goal = 12
-    game = PigRace(goal=goal)
+    game = PigRace(goal=goal).unrolled()
     for mine, theirs in itertools.product(range(goal), repeat=2):
         for turn in range(goal - mine):
-            node = game.node(Position(mine, theirs, turn))
+            node = game.node(position(mine, theirs, turn))
             assert node.actions == ["hold", "roll"]
             hold, rolled = node.options
-            assert hold.state == Position(theirs, mine + turn, 0)
+            assert hold.state == position(theirs, mine + turn, 0)
             reached = dict(zip(rolled.dist.outcomes, rolled.edges, strict=True))
             assert rolled.dist.weights == (1,) * 6
-            assert reached.pop(0).state == Position(theirs, mine, 0)
+            assert reached.pop(0).state == position(theirs, mine, 0)
             assert set(reached) == {2, 3, 4, 5, 6}
             for face, edge in reached.items():
                 if mine + turn + face >= goal:
                     assert repr(edge) == "end(1)"
                 else:
-                    assert repr(edge) == f"go({Position(mine, theirs, turn + face)!r})"
+                    assert repr(edge) == f"go({position(mine, theirs, turn + face)!r})"
 
 
 def test_parameters():
@@ -132,7 +136,7 @@ def test_hold_table(solved):
         for turn in range(row.hold_from, row.hold_to + 1)
     }
     for state in solution.network.states:
-        assert (state in held) == (solution.action(state) == "hold")
+        assert (points(state) in held) == (solution.action(state) == "hold")
     # To 30 points it is best to try to win in every turn.
     assert bool(held) == (game.goal > 30)
 
@@ -146,7 +150,7 @@ def test_rolling_again_with_more_points():
         (0, 3, 19, 23),
         (2, 0, 18, 23),
     ]
-    assert solution.action(Position(0, 0, 29)) == "roll"
+    assert solution.action(position(0, 0, 29)) == "roll"
 
 
 def test_summary(solved):
@@ -163,13 +167,12 @@ def test_text_of_every_position_is_read_back(game):
     assert len(set(texts)) == len(states)
     for state, text in zip(states, texts, strict=True):
         assert game.read_state(text) == state
-        assert type(game.read_state(text)) is Position
 
 
 def test_texts():
     game = PigRace()
-    assert game.show_state(Position(40, 52, 12)) == "mine=40 theirs=52 turn=12"
-    assert game.read_state("theirs = 52 turn=7") == Position(0, 52, 7)
+    assert game.show_state(position(40, 52, 12)) == "mine=40 theirs=52 turn=12"
+    assert game.read_state("theirs = 52 turn=7") == position(0, 52, 7)
     for text in ("", "40 52 12", "mine=1 mine=2", "mine=1.5", "mine=-1", "yours=1"):
         with pytest.raises(UnknownStateError, match="write mine=40"):
             game.read_state(text)
