@@ -19,12 +19,13 @@ from typing import Any, TypeAlias, cast
 
 import attrs
 
+from mdpdice.counters import axes
 from mdpdice.equality import same_kind
 from mdpdice.errors import GameError, NotConvergedError, UnknownStateError
 from mdpdice.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable
 from mdpdice.state_checks import exact_discount
 
-__all__ = ["Event", "Happening", "Seat", "Turn", "play"]
+__all__ = ["Event", "Happening", "Seat", "Turn", "plain", "play"]
 
 
 class Happening(enum.Enum):
@@ -98,6 +99,11 @@ Seat: TypeAlias = Callable[[Turn], Any]
 """Whoever decides: a function from a turn to one of its actions."""
 
 
+def plain(game: Game[Any, Any]) -> Game[Any, Any]:
+    """The game with its counters inside its states, as the states of its network are; else the game itself."""
+    return game.unrolled() if axes(game) else game
+
+
 def play(
     game: Game[Any, Any],
     seats: Sequence[Seat],
@@ -151,6 +157,7 @@ def play(
     if not 1 <= len(seats) <= 2:
         msg = f"a play has one or two seats, not {len(seats)}"
         raise GameError(msg, value=len(seats))
+    game = plain(game)
     generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
     return _Play(game, seats, generator, horizon, symmetric).events(max_moves)
 

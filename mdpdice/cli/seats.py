@@ -18,17 +18,20 @@ from mdpdice.cli.chosen import known_names, policy_on, rule_of
 from mdpdice.cli.progress import ProgressLine
 from mdpdice.cli.text import action_data, figure, phrase
 from mdpdice.dist import Dist
-from mdpdice.errors import MdpDiceError
+from mdpdice.errors import MdpDiceError, StateLimitError
 from mdpdice.exploration import explore
 from mdpdice.game import Chance, End, Game, Go, PassTo
 from mdpdice.network import Kind
 from mdpdice.objectives import Horizon
-from mdpdice.playthroughs import Seat, Turn
+from mdpdice.playthroughs import Seat, Turn, plain
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 from mdpdice.solving import solve
 
 __all__ = ["Advisor", "Left", "Table", "split_seats"]
+
+QUICK = 100_000
+"""Most states of a game that is solved to tell the value of a choice, if it can be looked ahead in instead."""
 
 
 class Left(Exception):  # noqa: N818 - nothing is wrong: a person left the table
@@ -143,6 +146,8 @@ class Table:
             raise click.UsageError(f"--seats: a game has one or two players, not {len(names)}")
         check_solver(solver)
         self.case = case
+        # States of games with counters hold the counters, as those of the solution do.
+        self.game = plain(case.game)
         self.solver = solver
         self.generator = generator
         self.say = say
@@ -150,6 +155,7 @@ class Table:
         # A policy from a file answers for the states of a network, which are representatives.
         self.symmetric = False
         self._solved: _Solved | None = None
+        self._advice: Advisor | None = None
         made = {name: self._seat(name) for name in names}
         self.seats: list[Seat] = [made[name] for name in names]
 
@@ -213,7 +219,7 @@ class Table:
         """The solution of the game, found when it is first asked for."""
         return self.optimum().solution
 
-    def optimum(self) -> _Solved:
+    def optimum(self, max_states: int = 10_000_000) -> _Solved:
         """The optimal play, found when it is first asked for."""
         if self._solved is None:
             if reason := self.case.infinite():
@@ -226,8 +232,9 @@ class Table:
                     horizon=case.horizon,
                     epsilon=case.epsilon,
                     progress=progress,
+                    max_states=max_states,
                 )
-            self._solved = _Solved(case.game, solution)
+            self._solved = _Solved(self.game, solution)
         return self._solved
 
     # --- people ---------------------------------------------------------------
@@ -265,8 +272,15 @@ class Table:
             self.say(f"  {word.ljust(width)}  {figure(float(f'{values[action]:.10g}'))}")
 
     def _advisor(self) -> Advisor:
-        """The optimal play; where the game is made to be looked ahead in, and too large to be solved, that."""
-        return self.optimum()
+        """The optimal play; in a game made to be looked ahead in, and too large to be solved at once, that."""
+        if self._advice is None:
+            looks = type(self.case.game).estimate is not Game.estimate
+            try:
+                self._advice = self.optimum(max_states=QUICK) if looks else self.optimum()
+            except StateLimitError:
+                self.say("  (the game is too large to be solved, so this is looked ahead)")
+                self._advice = _Looking(self.game, None)
+        return self._advice
 
 
 def _meant(given: str, words: list[str], numbered: bool) -> int | None:

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from mdpdice import solve
-from mdpdice.cli import main
+from mdpdice.cli import main, seats
 from mdpdice.cli.seats import split_seats
-from mdpdice.games.pig import PigTurn
+from mdpdice.games.pig import PigRace, PigTurn
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def events(result):
 
 
 @pytest.mark.parametrize(
-    ("text", "seats"),
+    ("text", "names"),
     [
         ("human", ["human"]),
         ("human,optimal", ["human", "optimal"]),
@@ -38,8 +38,8 @@ def events(result):
         ("a.npz,./b.csv", ["a.npz", "./b.csv"]),
     ],
 )
-def test_seats_are_separated_by_commas(text, seats):
-    assert split_seats(text) == seats
+def test_seats_are_separated_by_commas(text, names):
+    assert split_seats(text) == names
 
 
 def test_a_person_plays(sit):
@@ -172,7 +172,7 @@ def test_a_game_with_symmetry(sit, write):
 
 
 @pytest.mark.parametrize(
-    ("seats", "message"),
+    ("who", "message"),
     [
         ("bold", "nobody is called 'bold'; write human, lookahead:DEPTH, optimal, random, hold-at:N"),
         ("hold-at:x", "write hold-at:N"),
@@ -180,16 +180,16 @@ def test_a_game_with_symmetry(sit, write):
         ("human,human,human", "one or two players, not 3"),
     ],
 )
-def test_seats_that_do_not_exist(sit, seats, message):
-    result = sit("pig-turn", "--seats", seats)
+def test_seats_that_do_not_exist(sit, who, message):
+    result = sit("pig-turn", "--seats", who)
     assert result.exit_code == 2
     assert message in result.output
 
 
 def test_an_infinite_value(sit):
     endless = ("farkle", "-p", "dice=one=1:0:0:0:0:0", "-p", "cap=none")
-    for seats in ("optimal", "human"):
-        result = sit(*endless, "--seats", seats, lines="?\n")
+    for who in ("optimal", "human"):
+        result = sit(*endless, "--seats", who, lines="?\n")
         assert result.exit_code == 1
         assert "infinite" in result.output
 
@@ -211,3 +211,30 @@ def test_a_question_that_has_no_answer(sit, write):
     assert result.exit_code == 0
     assert result.output.count("this is not known: it pays for ever") == 2
     assert "total 1" in result.output
+
+
+@pytest.mark.parametrize("quick", [100_000, 100])
+def test_looking_ahead(sit, monkeypatch, quick):
+    monkeypatch.setattr(seats, "QUICK", quick)
+    small = ("knucklebones", "-p", "columns=2", "-p", "rows=1", "--seed", 3)
+    # Both boards have room for two dice, so four decisions see the end of nearly every play.
+    looked = events(sit(*small, "--seats", "lookahead:6,optimal", "--json"))
+    assert looked["total"] in (-1, 0, 1)
+    result = sit(*small, "--seats", "human,lookahead:1", lines="?\n")
+    assert result.exit_code == 0
+    assert ("too large to be solved" in result.output) == (quick == 100)
+    values = [
+        float(line.split()[1]) for line in result.output.splitlines() if line.startswith(("  1  ", "  2  "))
+    ]
+    # Where the first die goes cannot matter.
+    assert len(values) == 2
+    assert values[0] == pytest.approx(values[1])
+
+
+def test_counters_are_part_of_the_states(sit):
+    data = events(sit("pig-race", "-p", "goal=12", "--seats", "optimal,hold-at:3", "--seed", 2, "--json"))
+    assert data["events"][0]["state"] == "mine=0 theirs=0 turn=0"
+    assert data["total"] in (0, 1)
+    result = sit("pig-race", "-p", "goal=12", lines="?\n")
+    worth = solve(PigRace(goal=12)).q()
+    assert f"  roll  {worth['roll']:.10g}\n" in result.output

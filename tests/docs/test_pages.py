@@ -32,7 +32,7 @@ OUTPUT = ("{testoutput}", "{doctest}", "console")
 BLOCKS = {
     "after_solving": 5,
     "certificate": 4,
-    "command_line": 3,
+    "command_line": 9,
     "counters": 6,
     "crosscheck": 2,
     "errors": 7,

@@ -138,9 +138,8 @@ def test_small_and_large_components_one_after_the_other(monkeypatch):
     monkeypatch.setattr(linear, "COMPILED", 2)
     targets, start = [[]], 1
     for size in (2, 7, 3, 9, 2, 8, 4):
-        for at in range(size):
-            # Back to several nodes, so that larger circles have more knots.
-            targets.append([start + (at + 1) % size, start + at // 2, max(0, start - 1)])
+        # Back to several nodes, so that larger circles have more knots.
+        targets += [[start + (at + 1) % size, start + at // 2, max(0, start - 1)] for at in range(size)]
         start += size
     degree = [len(row) for row in targets]
     chain = Network(
