@@ -175,9 +175,6 @@ class _Place:
     ``offset + gain * value`` is what the player at `parent` makes of it.
     """
 
-    __slots__ = ("children", "depth", "first", "gain", "label", "leaf", "node", "offset", "parent")
-    __slots__ += ("probability", "side", "state", "value")
-
     def __init__(self, parent: _Place | None, label: Any, probability: Fraction | None) -> None:
         self.parent = parent
         self.label = label

@@ -123,20 +123,18 @@ class Knucklebones(Game[State, int]):
 
     total: ClassVar[int] = 0
 
-    columns: int = attrs.field(
-        default=3, converter=int, metadata={"help": "columns of a board; beyond 2 x 3 look ahead only"}
-    )
+    columns: int = attrs.field(default=3, converter=int, metadata={"help": "columns of a board"})
     rows: int = attrs.field(default=3, converter=int, metadata={"help": "dice that a column has room for"})
     scoring: Scoring = attrs.field(
         default="matching",
-        metadata={"help": "equal dice in a column multiply each other, the whole column, or nothing"},
+        metadata={"help": "what equal dice in a column multiply: each other, the column, nothing"},
     )
     payoff: Literal["win", "points"] = attrs.field(
         default="win", metadata={"help": "P(win) - P(loss), or the difference of the scores"}
     )
     heuristic: Literal["moves-left", "public-solver"] = attrs.field(
         default="moves-left",
-        metadata={"help": "how an estimate counts empty squares: those still filled, or all"},
+        metadata={"help": "which empty squares count in an estimate: those still filled, or all"},
     )
 
     def __attrs_post_init__(self) -> None:
