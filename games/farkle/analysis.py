@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from mdpdice import Edge, Game, Node, decide, go, solve
+from mdpdice import At, Counter, Edge, Game, Node, decide, go, solve
 from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.menus import DiceLeft
 from mdpdice.games.farkle.states import Action, Ready, State
@@ -18,7 +18,7 @@ _Start: TypeAlias = str
 
 
 @attrs.frozen
-class EveryPosition(Game[State | _Start, Action | Ready]):
+class EveryPosition(Game[State | _Start, Action | At[Ready]]):
     """A turn that may start in any position: with any set of dice and any points at risk.
 
     Play reaches only some of them (two dice of six are never left with 50
@@ -32,10 +32,12 @@ class EveryPosition(Game[State | _Start, Action | Ready]):
 
     game: KcdFarkle
 
-    def positions(self) -> list[Ready]:
+    points = Counter(lambda every: every.game.points_at_risk())
+
+    def positions(self) -> list[At[Ready]]:
         """All positions before a roll, up to the points at which the turn ends."""
         return [
-            Ready(dice, points)
+            At(Ready(dice), points=points)
             for dice in self.game.book.subsets()
             # At least the start, even where no roll ever scores.
             for points in range(0, max(self.game.limit, 1), self.game.rules.grid)
@@ -45,10 +47,12 @@ class EveryPosition(Game[State | _Start, Action | Ready]):
         """The choice of a position."""
         return _START
 
-    def node(self, state: State | _Start, /) -> Node[State | _Start, Action | Ready]:
+    def node(self, state: State | _Start, /) -> Node[State | _Start, Action | At[Ready]]:
         """Choose a position, then play on from there."""
         if isinstance(state, str):
-            options: list[tuple[Ready, Edge[State]]] = [(ready, go(ready)) for ready in self.positions()]
+            options: list[tuple[At[Ready], Edge[State]]] = [
+                (at, go(at.state, self.points.set(at.counters["points"]))) for at in self.positions()
+            ]
             return decide(options)
         return self.game.node(state)
 
@@ -80,9 +84,10 @@ def thresholds(game: KcdFarkle) -> dict[DiceLeft, int | None]:
     solution = solve(EveryPosition(game))
     solution.value()  # raises unless proved, and then the intervals below are meant
     found: dict[DiceLeft, int | None] = {}
-    for dice, points in EveryPosition(game).positions():
+    for at in EveryPosition(game).positions():
+        dice, points = at.state.dice, at.counters["points"]
         # A tie counts: rolling is as good as banking there.
-        if solution.upper(Ready(dice, points)) >= points:
+        if solution.upper(at) >= points:
             found[dice] = points
         else:
             found.setdefault(dice, None)

@@ -6,7 +6,7 @@ points or roll the dice that are left; when all dice have been set aside, all of
 them are rolled again (hot dice).
 
 States are `Ready` (some dice are about to be rolled) and `Choose` (a roll lies
-on the table, as its menu).  The optimality equations are, with `p` the points
+on the table, as its menu); the points at risk are a counter.  The optimality equations are, with `p` the points
 at risk, `D` the dice to roll and `m` a menu,
 
 .. math::
@@ -44,11 +44,26 @@ from typing import Any, Literal, cast
 
 import attrs
 
-from mdpdice import Edge, Game, Node, Solution, Table, Thresholds, decide, end, go, roll
+from mdpdice import (
+    At,
+    Counter,
+    Game,
+    Node,
+    Option,
+    Solution,
+    Table,
+    Thresholds,
+    decide,
+    end,
+    go,
+    least,
+    roll,
+    when,
+)
 from mdpdice.errors import GameError
 from mdpdice.games.farkle.banking import BankingBound, banking_bound
 from mdpdice.games.farkle.dice_table import ORDINARY, Die, read_die
-from mdpdice.games.farkle.menus import DiceLeft, MenuBook, menu_book
+from mdpdice.games.farkle.menus import DiceLeft, Keep, MenuBook, menu_book
 from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, RULES, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.farkle.text import read_state, show_state
@@ -294,7 +309,7 @@ class KcdFarkle(Game[State, Action]):
         numbers = ",".join(f"T{dice}" for dice in range(1, len(self.dice) + 1))
         return {f"threshold:{numbers}": "with d dice left bank from Td points on, else roll"}
 
-    def named_policy(self, name: str) -> Callable[[State], Action] | None:
+    def named_policy(self, name: str) -> Callable[[Any], Action] | None:
         """The rule of ``threshold:250,200,...`` (see `mdpdice.games.farkle.thresholds`)."""
         key, _, listed = name.partition(":")
         if key != "threshold":
@@ -337,58 +352,83 @@ class KcdFarkle(Game[State, Action]):
 
     # --- the game -------------------------------------------------------------
 
+    def points_at_risk(self) -> range:
+        """The numbers of points that a turn can have at risk."""
+        step = self.rules.grid or 1
+        if self.defective:
+            return range(0, self.limit, math.gcd(step, self._top))
+        return range(0, max(self._top + 1 if self._goes_beyond else self.limit, 1), step)
+
+    points = Counter(points_at_risk)
+
     def start(self) -> State:
         """All dice are about to be rolled, with no points at risk."""
-        return Ready(self.all_dice, 0)
+        return Ready(self.all_dice)
 
     def node(self, state: State, /) -> Node[State, Action]:
         """A roll in `Ready`, a decision in `Choose` (see the module's text)."""
         if isinstance(state, Ready):
-            dice, points = state
-            rolls = self.book.rolls(dice)
+            rolls = self.book.rolls(state.dice)
             if self.defective:
-                return roll(rolls.menus, lambda menu: go(Choose(menu, points)), reward=-points * rolls.bust)
-            return roll(rolls.menus, lambda menu: go(Choose(menu, points)) if menu.best else end())
-        menu, points = state
-        limit = self.limit
-        bank = points + menu.best
-        if self.at_cap == "clip" and self.cap is not None:
-            bank = min(bank, self.cap)
-        options: dict[Action, Edge[State]] = {_bank(menu.best): end(bank)}
-        for keep in menu.keeps:
-            total = points + keep[0]
-            if total < limit:
-                options[keep] = _go_on(keep[1], total)
-            elif (beyond := self._beyond(keep[1], total)) is not None:
-                options[keep] = beyond
+                return roll(rolls.menus, lambda menu: go(Choose(menu)), reward=self.points * -rolls.bust)
+            return roll(rolls.menus, lambda menu: go(Choose(menu)) if menu.best else end())
+        best = state.menu.best
+        options: dict[Action, Option[State]] = {_bank(best): self._ways[best]}
+        for keep in state.menu.keeps:
+            options[keep] = self._ways[keep]
         return decide(options)
 
-    def _beyond(self, dice: DiceLeft, total: int) -> Edge[State] | None:
-        """What rolling on leads to at or above the limit; None where it ends the turn or is not optimal."""
-        if self.defective:
-            # The table's index is clamped: the solver looks up the gain of its last row.
-            top = self.limit - _GRID
-            return go(Ready(dice, top), reward=total - top)
-        if self.cap is None and dice in self.banking_bound.sure:
-            # These dice cannot bust, so the points are out of danger: what goes over the limit is paid now.
-            return go(Ready(dice, self.limit), reward=total - self.limit)
-        return None
+    @functools.cached_property
+    def _ways(self) -> _Ways:
+        """Where banking some points, or keeping some dice, leads to."""
+        return _Ways(self._way)
+
+    def _way(self, chosen: int | Keep) -> Option[State]:
+        if isinstance(chosen, int):
+            banked = self.points + chosen
+            return end(least(banked, self.cap) if self.at_cap == "clip" and self.cap is not None else banked)
+        total = self.points + chosen.points
+        on = go(Ready(chosen.dice), self.points.add(chosen.points))
+        if self.defective or (self._goes_beyond and chosen.dice in self.banking_bound.sure):
+            # Defective: the table's index is clamped, so the solver looks up the gain of its last row.
+            # Dice that cannot bust: the points are out of danger, so what goes over the top is paid now.
+            beyond = go(Ready(chosen.dice), self.points.set(self._top), reward=total - self._top)
+            return when(total < self.limit, on, beyond)
+        return when(total < self.limit, on)
+
+    @property
+    def _goes_beyond(self) -> bool:
+        """Whether dice that cannot bust are rolled beyond the limit, too."""
+        return self.cap is None and bool(self.banking_bound.sure)
+
+    @property
+    def _top(self) -> int:
+        """The points of a turn that goes on at or above the limit."""
+        step = self.rules.grid or 1
+        return self.limit - _GRID if self.defective else -(-self.limit // step) * step
 
     # --- states as text ---------------------------------------------------------
 
-    def show_state(self, state: State) -> str:
+    def show_state(self, state: Any) -> str:
         """Text of a state: ``roll=1,1,5 points=300`` or ``dice=3 points=300``."""
-        return show_state(self.book, state)
+        return show_state(self.book, state.state, state.counters["points"])
 
-    def read_state(self, text: str) -> State:
+    def read_state(self, text: str) -> Any:
         """State of a text (see `mdpdice.games.farkle.text`)."""
-        return read_state(self.book, text)
+        state, points = read_state(self.book, text)
+        return At(state, points=points)
 
 
 _bank = functools.cache(Bank)
 
 
-@functools.cache
-def _go_on(dice: DiceLeft, points: int) -> Edge[State]:
-    """Roll on.  Many menus lead to one state, and finding its edge is faster than making it."""
-    return go(Ready(dice, points))
+class _Ways(dict[Any, "Option[State]"]):
+    """Options by what is chosen, each made once: many menus offer the same, and finding is faster than making."""
+
+    def __init__(self, make: Callable[[Any], Option[State]]) -> None:
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, chosen: Any) -> Option[State]:
+        found = self[chosen] = self.make(chosen)
+        return found

@@ -24,7 +24,7 @@ from __future__ import annotations
 import functools
 import re
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
+from typing import Any, ClassVar, cast
 
 import attrs
 
@@ -32,41 +32,13 @@ from mdpdice import At, Counter, Edge, Game, Node, Option, decide, end, go, pass
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.farkle.dice_table import Die
 from mdpdice.games.farkle.game import DICE_HELP, KcdFarkle, read_dice, read_rules
-from mdpdice.games.farkle.menus import DiceLeft, Menu
 from mdpdice.games.farkle.rules import KCD, MAX_DICE, Rules
-from mdpdice.games.farkle.states import Action, Bank, Choose, Ready
+from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.farkle.text import read_state, show_state
 
-__all__ = ["FarkleRace", "Pick", "Throw"]
+__all__ = ["FarkleRace"]
 
 _SCORE = re.compile(r"\b(mine|theirs)\s*=\s*(\d+)(?!\S)")
-
-
-class Throw(NamedTuple):
-    """Some dice are about to be rolled.
-
-    Attributes
-    ----------
-    dice : int or tuple of int
-        As in `mdpdice.games.farkle.Ready`.
-    """
-
-    dice: DiceLeft
-
-
-class Pick(NamedTuple):
-    """A roll that scores lies on the table.
-
-    Attributes
-    ----------
-    menu : Menu
-        What it offers.
-    """
-
-    menu: Menu
-
-
-Core: TypeAlias = Throw | Pick
 
 
 def _target(target: int | str) -> int:
@@ -78,7 +50,7 @@ def _target(target: int | str) -> int:
 
 
 @attrs.frozen
-class FarkleRace(Game[Core, Action]):
+class FarkleRace(Game[State, Action]):
     """Two-player Farkle, each playing for the chance to win; the value is that of the starter.
 
     Parameters
@@ -135,21 +107,21 @@ class FarkleRace(Game[Core, Action]):
         """The sum of the scores."""
         return self.mine + self.theirs
 
-    def start(self) -> Core:
+    def start(self) -> State:
         """The starter is about to roll all dice."""
-        return Throw(self.one_turn.all_dice)
+        return Ready(self.one_turn.all_dice)
 
-    def node(self, state: Core, /) -> Node[Core, Action]:
+    def node(self, state: State, /) -> Node[State, Action]:
         """A roll, or what to do with it (see the module's text)."""
         swap = (self.mine.set(self.theirs), self.turn.set(0))
         start = self.start()
-        if isinstance(state, Throw):
-            lost: Edge[Core] = pass_to(start, *swap, self.theirs.set(self.mine))
+        if isinstance(state, Ready):
+            lost: Edge[State] = pass_to(start, *swap, self.theirs.set(self.mine))
             rolls = self.one_turn.book.rolls(state.dice)
-            return roll(rolls.menus, lambda menu: go(Pick(menu)) if menu.best else lost)
+            return roll(rolls.menus, lambda menu: go(Choose(menu)) if menu.best else lost)
         best = self.mine + self.turn + state.menu.best
-        banked: Edge[Core] = pass_to(start, *swap, self.theirs.set(best))
-        bank: tuple[Action, Option[Core]] = (
+        banked: Edge[State] = pass_to(start, *swap, self.theirs.set(best))
+        bank: tuple[Action, Option[State]] = (
             Bank(state.menu.best),
             when(best >= self.target, end(1), banked),
         )
@@ -158,7 +130,7 @@ class FarkleRace(Game[Core, Action]):
                 keep,
                 when(
                     self.mine + self.turn + keep.points < self.target,
-                    go(Throw(keep.dice), self.turn.add(keep.points)),
+                    go(Ready(keep.dice), self.turn.add(keep.points)),
                 ),
             )
             for keep in state.menu.keeps
@@ -170,9 +142,8 @@ class FarkleRace(Game[Core, Action]):
     def show_state(self, state: Any) -> str:
         """Text of a state: ``mine=1200 theirs=800 roll=1,1,5 points=300``, or ``dice=3`` before a roll."""
         core, turn = state.state, state.counters["turn"]
-        lone = Ready(core.dice, turn) if isinstance(core, Throw) else Choose(core.menu, turn)
         scores = " ".join(f"{name}={state.counters[name]}" for name in ("mine", "theirs"))
-        return f"{scores} {show_state(self.one_turn.book, lone)}"
+        return f"{scores} {show_state(self.one_turn.book, core, turn)}"
 
     def read_state(self, text: str) -> Any:
         """State of a text; scores that are not named are 0, and so are the points of the turn."""
@@ -181,9 +152,8 @@ class FarkleRace(Game[Core, Action]):
         if len(dict(fields)) < len(fields):
             msg = f"{text!r} names a score twice"
             raise UnknownStateError(msg, value=text)
-        lone = read_state(self.one_turn.book, _SCORE.sub("", text).strip())
-        if scores["mine"] + lone.points >= self.target or scores["theirs"] >= self.target:
+        core, turn = read_state(self.one_turn.book, _SCORE.sub("", text).strip())
+        if scores["mine"] + turn >= self.target or scores["theirs"] >= self.target:
             msg = f"{text}: a player has the {self.target} points that win"
             raise UnknownStateError(msg, value=text, limit=self.target)
-        core = Throw(lone.dice) if isinstance(lone, Ready) else Pick(lone.menu)
-        return At(core, **scores, turn=lone.points)
+        return At(core, **scores, turn=turn)

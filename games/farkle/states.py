@@ -1,4 +1,8 @@
-"""States and actions of a turn of Farkle."""
+"""States and actions of a turn of Farkle.
+
+The points at risk are no part of these states: they are a counter of the game, so a full
+state is ``At(Choose(menu), points=300)``.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from mdpdice.games.farkle.menus import DiceLeft, Keep, Menu
 __all__ = ["Action", "Bank", "Choose", "Keep", "Ready", "State"]
 
 # Named tuples are made and hashed several times faster than attrs classes, which decides how fast
-# a game is explored.  These are never equal by accident: they differ in length or in their first field.
+# a game is explored.  These are never equal by accident: they differ in their field.
 
 
 class Ready(NamedTuple):
@@ -20,12 +24,9 @@ class Ready(NamedTuple):
     dice : int or tuple of int
         The number of dice, or where they are of several kinds the number of
         each, in the order of `KcdFarkle.kinds`.
-    points : int
-        Points at risk.
     """
 
     dice: DiceLeft
-    points: int
 
 
 class Choose(NamedTuple):
@@ -35,12 +36,9 @@ class Choose(NamedTuple):
     ----------
     menu : Menu
         What the roll offers.
-    points : int
-        Points at risk, without this roll.
     """
 
     menu: Menu
-    points: int
 
 
 class Bank(NamedTuple):

@@ -33,26 +33,26 @@ _FORM = "roll=1,1,5 points=300 (with several kinds of dice: roll=1@Odd die,5@Luc
 _FIELD = re.compile(r"(roll|dice|points)\s*=\s*(.*?)\s*(?=(?:roll|dice|points)\s*=|$)")
 
 
-def show_state(book: MenuBook, state: State) -> str:
-    """Return the text of a state."""
+def show_state(book: MenuBook, state: State, points: int) -> str:
+    """Return the text of a state with some points at risk."""
     if isinstance(state, Ready):
         counts = book.counts(state.dice)
         if len(counts) == 1:
-            return f"dice={counts[0]} points={state.points}"
+            return f"dice={counts[0]} points={points}"
         names = [
             _name(book, kind) for kind, count in zip(book.kinds, counts, strict=True) for _ in range(count)
         ]
-        return f"dice={','.join(names)} points={state.points}"
+        return f"dice={','.join(names)} points={points}"
     shown = []
     for kind, symbols in zip(book.kinds, book.example(state.menu), strict=True):
         for symbol in symbols:
             face = 1 if symbol == JOKER else symbol
             shown.append(str(face) if len(book.kinds) == 1 else f"{face}@{_name(book, kind)}")
-    return f"roll={','.join(shown)} points={state.points}"
+    return f"roll={','.join(shown)} points={points}"
 
 
-def read_state(book: MenuBook, text: str) -> State:
-    """Return the state of a text.
+def read_state(book: MenuBook, text: str) -> tuple[State, int]:
+    """Return the state of a text, and the points at risk.
 
     Raises
     ------
@@ -68,14 +68,14 @@ def read_state(book: MenuBook, text: str) -> State:
     if not points.isdecimal():
         raise _error(f"points={points}: write a whole number of points", text)
     if "dice" in values:
-        return Ready(book.left(_read_dice(book, values["dice"], text)), int(points))
+        return Ready(book.left(_read_dice(book, values["dice"], text))), int(points)
     roll = _read_roll(book, values["roll"], text)
     menu = book.menu(roll)
     if not menu.best and book.misread is None:
         raise _error(
             f"the roll {values['roll']} scores nothing, so the turn is over and there is no choice", text
         )
-    return Choose(menu, int(points))
+    return Choose(menu), int(points)
 
 
 def _read_dice(book: MenuBook, listed: str, text: str) -> tuple[int, ...]:

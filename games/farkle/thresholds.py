@@ -33,7 +33,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from mdpdice import Network, Policy, Thresholds, explore, solve
+from mdpdice import At, Network, Policy, Thresholds, explore, solve
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.games.farkle.analysis import thresholds as roll_limits
 from mdpdice.games.farkle.game import KcdFarkle
@@ -218,14 +218,14 @@ class ThresholdTurn:
         """
         return Policy.of(explore(self.game) if network is None else network, self.rule(vector))
 
-    def rule(self, vector: Sequence[int]) -> Callable[[State], Action]:
+    def rule(self, vector: Sequence[int]) -> Callable[[At[State]], Action]:
         """What is done with a roll on the table, as a function of the state."""
         checked = self._checked(vector)
         rolling = self._rolling(np.array(checked))
 
-        def choose(state: State) -> Action:
-            assert isinstance(state, Choose)
-            return self._choose(state.menu, state.points, checked, rolling)
+        def choose(at: At[State]) -> Action:
+            assert isinstance(at.state, Choose)
+            return self._choose(at.state.menu, at.counters["points"], checked, rolling)
 
         return choose
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from mdpdice import Game, explore, solve
+from mdpdice import At, Game, explore, solve
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.games.farkle import Choose, KcdFarkle, Keep, Ready
 from mdpdice.games.farkle.dominance import PRUNINGS, check_pruning
@@ -51,8 +51,8 @@ def confirm(game, found):
     """Check a counterexample with the solver, on a turn that starts in its position."""
     worst = found.counterexample
     menu = game.book.menu((worst.roll,))
-    start = Choose(menu, worst.points)
-    turn = Game.of(start=start, node=game.node)
+    start = At(Choose(menu), points=worst.points)
+    turn = Game.of(start=start, node=game.unrolled().node)
     solution = solve(turn)
     values = solution.q()
     assert values[worst.selection] == pytest.approx(float(worst.value), rel=1e-12)
@@ -75,7 +75,7 @@ def test_the_value_of_the_pruned_turn_is_that_of_a_game_with_fewer_options():
                 return super().node(state)
             # The selections of most points, the first of equals.
             menu = state.menu
-            return super().node(Choose(type(menu).of(menu.best, menu.keeps[:1]), state.points))
+            return super().node(Choose(type(menu).of(menu.best, menu.keeps[:1])))
 
     assert solve(Pruned(cap=1000)).value() == pytest.approx(float(found.pruned), rel=1e-12)
     assert solve(game).value() == pytest.approx(float(found.value), rel=1e-12)

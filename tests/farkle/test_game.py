@@ -5,7 +5,7 @@ from fractions import Fraction
 import attrs
 import pytest
 
-from mdpdice import explore
+from mdpdice import At, explore
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.farkle import JOKER, PATCH, Bank, Choose, Die, KcdFarkle, Keep, Ready, UnknownDieError
 from mdpdice.games.farkle.menus import Menu
@@ -14,8 +14,10 @@ SAINT = "kcd2/A/Saint Antiochus' die"
 
 
 def options(game, state):
-    node = game.node(state)
-    return dict(zip(node.actions, map(repr, node.options), strict=True))
+    # Unrolled: what the node means at the state's points.
+    node = game.unrolled().node(state)
+    found = zip(node.actions, node.options, strict=True)
+    return {action: repr(option) for action, option in found if option is not None}
 
 
 # --- parameters ---------------------------------------------------------------
@@ -67,9 +69,9 @@ def test_unknown_die():
 def test_dice_by_name():
     game = KcdFarkle(dice="Odd die, kcd1/A/Lu die,Odd die,mine=1:1:1:1:1:5")
     assert [die.short_name for die in game.kinds] == ["Odd die", "Lu die", "mine"]
-    assert game.start() == Ready((2, 1, 1), 0)
+    assert game.start() == Ready((2, 1, 1))
     assert game.notes() == ["sets of dice are counted in this order: 2 x Odd die, 1 x Lu die, 1 x mine"]
-    assert KcdFarkle(dice=Die("mine", (1,) * 6)).start() == Ready(1, 0)
+    assert KcdFarkle(dice=Die("mine", (1,) * 6)).start() == Ready(1)
 
 
 # --- nodes ----------------------------------------------------------------------
@@ -77,40 +79,40 @@ def test_dice_by_name():
 
 def test_choices():
     game = KcdFarkle()
-    menu = game.read_state("roll=1,5,2 points=0").menu
+    menu = game.read_state("roll=1,5,2 points=0").state.menu
     assert menu == Menu.of(150, [(150, 1), (100, 2), (50, 2)])
-    assert options(game, Choose(menu, 300)) == {
+    assert options(game, At(Choose(menu), points=300)) == {
         Bank(150): "end(450)",
-        Keep(150, 1): "go(Ready(dice=1, points=450))",
-        Keep(100, 2): "go(Ready(dice=2, points=400))",
-        Keep(50, 2): "go(Ready(dice=2, points=350))",
+        Keep(150, 1): "go(At(Ready(dice=1), points=450))",
+        Keep(100, 2): "go(At(Ready(dice=2), points=400))",
+        Keep(50, 2): "go(At(Ready(dice=2), points=350))",
     }
 
 
 def test_cap():
-    menu = KcdFarkle().read_state("roll=1,5").menu
-    assert options(KcdFarkle(), Choose(menu, 5900)) == {
+    menu = KcdFarkle().read_state("roll=1,5").state.menu
+    assert options(KcdFarkle(), At(Choose(menu), points=5900)) == {
         Bank(150): "end(6050)",
-        Keep(50, 1): "go(Ready(dice=1, points=5950))",
+        Keep(50, 1): "go(At(Ready(dice=1), points=5950))",
     }
-    assert options(KcdFarkle(at_cap="clip"), Choose(menu, 5950)) == {Bank(150): "end(6000)"}
+    assert options(KcdFarkle(at_cap="clip"), At(Choose(menu), points=5950)) == {Bank(150): "end(6000)"}
 
 
 def test_hot_dice():
     hot, cold = KcdFarkle(), KcdFarkle(hot_dice=False)
     assert options(hot, hot.read_state("roll=1")) == {
         Bank(100): "end(100)",
-        Keep(100, 6): "go(Ready(dice=6, points=100))",
+        Keep(100, 6): "go(At(Ready(dice=6), points=100))",
     }
     assert options(cold, cold.read_state("roll=1")) == {Bank(100): "end(100)"}
 
 
 def test_a_roll_is_merged_into_menus_and_a_bust_ends_the_turn():
-    node = KcdFarkle().node(Ready(1, 250))
+    node = KcdFarkle().unrolled().node(At(Ready(1), points=250))
     assert dict(zip(map(repr, node.edges), node.dist.items(), strict=True)) == {
-        "go(Choose(menu=Menu.of(100, [(100, 6)]), points=250))": (Menu.of(100, [(100, 6)]), 1),
+        "go(At(Choose(menu=Menu.of(100, [(100, 6)])), points=250))": (Menu.of(100, [(100, 6)]), 1),
         "end(0)": (Menu.of(0, []), 4),
-        "go(Choose(menu=Menu.of(50, [(50, 6)]), points=250))": (Menu.of(50, [(50, 6)]), 1),
+        "go(At(Choose(menu=Menu.of(50, [(50, 6)])), points=250))": (Menu.of(50, [(50, 6)]), 1),
     }
 
 
@@ -118,8 +120,9 @@ def test_banking_the_best_score_is_all_the_banking_there_is():
     # Banking less is never better: the menu's best is at least every selection's score.
     network = explore(KcdFarkle(dice=3, cap=1000))
     for state in network.states:
-        if isinstance(state, Choose):
-            assert all(keep.points <= state.menu.best for keep in state.menu.keeps)
+        if isinstance(state.state, Choose):
+            menu = state.state.menu
+            assert all(keep.points <= menu.best for keep in menu.keeps)
 
 
 # --- the banking bound ------------------------------------------------------------
@@ -173,19 +176,12 @@ def test_a_set_that_never_busts_need_not_be_worth_infinitely_much():
     assert game.infinite_reason() is None
     assert len(game.banking_bound.sure) == 4
     assert "only sets of dice that never bust are rolled, 4 of them" in game.notes()[1]
-    limit = game.limit
-    over = options(
-        game,
-        Choose(
-            game.read_state(
-                "roll="
-                + ",".join([f"3@{SAINT}"] * 3 + ["1@Ordinary die", "2@Ordinary die", "2@Ordinary die"])
-            ).menu,
-            limit,
-        ),
-    )
+    # The first points on the grid that are not below the bound.
+    top = -(-game.limit // 50) * 50
+    dice = [f"3@{SAINT}"] * 3 + ["1@Ordinary die", "2@Ordinary die", "2@Ordinary die"]
+    over = options(game, game.read_state(f"roll={','.join(dice)} points={top}"))
     # Rolling the saints again is free, so what goes over the limit is paid at once.
-    assert over[Keep(100, (3, 2))] == f"go(Ready(dice=(3, 2), points={limit}), reward=100)"
+    assert over[Keep(100, (3, 2))] == f"go(At(Ready(dice=(3, 2)), points={top}), reward=100)"
     assert Keep(300, (0, 3)) not in over
 
 
@@ -212,14 +208,14 @@ def test_text_of_every_state_is_read_back(game):
 
 def test_texts():
     game = KcdFarkle(dice="Odd die,Lucky die,Devil's head die")
-    assert game.show_state(Ready((1, 0, 1), 250)) == "dice=Odd die,Devil's head die points=250"
+    assert game.show_state(At(Ready((1, 0, 1)), points=250)) == "dice=Odd die,Devil's head die points=250"
     state = game.read_state("roll=1@devil's  head die,3@Odd die,3@kcd2/A/Lucky die points=250")
-    assert state == Choose(game.book.menu(((3,), (3,), (JOKER,))), 250)
+    assert state == At(Choose(game.book.menu(((3,), (3,), (JOKER,)))), points=250)
     assert state == game.read_state("points=250 roll=J@Devil's head die,3@Odd die,3@Lucky die")
-    assert state.menu.best == 300
+    assert state.state.menu.best == 300
     assert KcdFarkle().read_state("roll = 1 1 5") == KcdFarkle().read_state("roll=1,1,5 points=0")
-    assert KcdFarkle().read_state("dice=3 points=300") == Ready(3, 300)
-    assert KcdFarkle().read_state("dice=Ordinary die,Ordinary die") == Ready(2, 0)
+    assert KcdFarkle().read_state("dice=3 points=300") == At(Ready(3), points=300)
+    assert KcdFarkle().read_state("dice=Ordinary die,Ordinary die") == At(Ready(2), points=0)
 
 
 @pytest.mark.parametrize(

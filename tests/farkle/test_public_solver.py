@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mdpdice import explore, solve
+from mdpdice import At, explore, solve
 from mdpdice.games.farkle import Bank, Choose, KcdFarkle, Keep, Ready
 from mdpdice.games.farkle.menus import Menu
 
@@ -36,18 +36,18 @@ def test_it_says_that_it_is_defective():
 
 def test_a_roll_costs_the_risk_and_cannot_bust():
     game = KcdFarkle(defects="public-solver")
-    node = game.node(Ready(1, 300))
+    node = game.unrolled().node(At(Ready(1), points=300))
     assert node.reward == -200
     # True faces are banked, misread ones are kept; one die left is all of them, so it is not kept.
     assert set(map(repr, node.edges)) == {
-        f"go(Choose(menu=Menu.of({best}, []), points=300))" for best in (0, 50, 100)
+        f"go(At(Choose(menu=Menu.of({best}, [])), points=300))" for best in (0, 50, 100)
     }
-    menu = game.read_state("roll=4,4").menu
+    menu = game.read_state("roll=4,4").state.menu
     assert menu == Menu.of(0, [(50, 1)])
-    node = game.node(Choose(menu, 5950))
+    node = game.unrolled().node(At(Choose(menu), points=5950))
     assert node.actions == [Bank(0), Keep(50, 1)]
     # The index of the solver's table ends at 5950.
-    assert repr(node.options[1]) == "go(Ready(dice=1, points=5950), reward=50)"
+    assert repr(node.options[1]) == "go(At(Ready(dice=1), points=5950), reward=50)"
 
 
 def test_replay_in_32_bit_floats(example):

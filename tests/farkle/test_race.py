@@ -8,9 +8,8 @@ import pytest
 
 from mdpdice import At, cross_check, explore, solve
 from mdpdice.errors import GameError, UnknownStateError
-from mdpdice.games.farkle import Bank, FarkleRace, Keep
+from mdpdice.games.farkle import Bank, Choose, FarkleRace, Keep, Ready
 from mdpdice.games.farkle.menus import Menu
-from mdpdice.games.farkle.race import Pick, Throw
 
 
 def plain_race(offers, dice, target):
@@ -55,7 +54,7 @@ def test_every_throw_against_plain_sweeps(dice, target, oracle):
     }
     expected = plain_race(plain, dice, target)
     solution = solve(explore(FarkleRace(target=target, dice=dice)), epsilon=1e-11)
-    throws = [state for state in solution.network.states if isinstance(state.state, Throw)]
+    throws = [state for state in solution.network.states if isinstance(state.state, Ready)]
     assert len(throws) > 20
     for state in throws:
         at = state.counters
@@ -86,18 +85,18 @@ def test_both_ways_to_explore():
 def test_moves():
     game = FarkleRace(target=1000).unrolled()
     menu = Menu.of(250, [(100, 5), (200, 4), (250, 3)])
-    near = options(game, At(Pick(menu), mine=600, theirs=300, turn=200))
+    near = options(game, At(Choose(menu), mine=600, theirs=300, turn=200))
     # 200 more would win, so they are banked and not played on with.
     assert list(near) == [Bank(250), Keep(100, 5)]
     assert repr(near[Bank(250)]) == "end(1)"
-    assert near[Keep(100, 5)].state == At(Throw(5), mine=600, theirs=300, turn=300)
-    far = options(game, At(Pick(menu), mine=100, theirs=300, turn=200))
+    assert near[Keep(100, 5)].state == At(Ready(5), mine=600, theirs=300, turn=300)
+    far = options(game, At(Choose(menu), mine=100, theirs=300, turn=200))
     assert list(far) == [Bank(250), Keep(250, 3), Keep(200, 4), Keep(100, 5)]
     assert type(far[Bank(250)]).__name__ == "PassTo"
-    assert far[Bank(250)].state == At(Throw(6), mine=300, theirs=550, turn=0)
-    lost = game.node(At(Throw(1), mine=100, theirs=300, turn=200))
+    assert far[Bank(250)].state == At(Ready(6), mine=300, theirs=550, turn=0)
+    lost = game.node(At(Ready(1), mine=100, theirs=300, turn=200))
     passed = [edge.state for edge in lost.edges if type(edge).__name__ == "PassTo"]
-    assert passed == [At(Throw(6), mine=300, theirs=100, turn=0)]
+    assert passed == [At(Ready(6), mine=300, theirs=100, turn=0)]
 
 
 def options(game, state):
@@ -139,10 +138,10 @@ def test_text_of_every_state_is_read_back(dice):
 def test_texts():
     game = FarkleRace()
     assert (
-        game.show_state(At(Throw(3), mine=1200, theirs=800, turn=350))
+        game.show_state(At(Ready(3), mine=1200, theirs=800, turn=350))
         == "mine=1200 theirs=800 dice=3 points=350"
     )
-    assert game.read_state("dice=6") == At(Throw(6), mine=0, theirs=0, turn=0)
+    assert game.read_state("dice=6") == At(Ready(6), mine=0, theirs=0, turn=0)
     for text, message in [
         ("mine=3900 theirs=0 dice=3 points=100", "has the 4000 points that win"),
         ("theirs=4000 dice=3", "has the 4000 points that win"),

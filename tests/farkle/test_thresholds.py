@@ -102,16 +102,15 @@ def test_the_policy_on_the_network_has_the_same_value(vector):
     assert found.value() == pytest.approx(turn.value(vector), rel=1e-12)
     table = turn.table(vector)
     for state in network.states:
-        if isinstance(state, Ready) and state.points < vector[state.dice - 1]:
-            assert found.value(state) == pytest.approx(table[state.dice][state.points // 50], rel=1e-12)
-        elif isinstance(state, Choose):
+        core, points = state.state, state.counters["points"]
+        if isinstance(core, Ready) and points < vector[core.dice - 1]:
+            assert found.value(state) == pytest.approx(table[core.dice][points // 50], rel=1e-12)
+        elif isinstance(core, Choose):
             # It banks only where some selection reaches its threshold, and never rolls above one.
             action = policy.action(state)
-            reached = [
-                state.points + keep.points >= min(vector[keep.dice - 1], CAP) for keep in state.menu.keeps
-            ]
+            reached = [points + keep.points >= min(vector[keep.dice - 1], CAP) for keep in core.menu.keeps]
             if isinstance(action, Keep):
-                assert not reached[state.menu.keeps.index(action)]
+                assert not reached[core.menu.keeps.index(action)]
             else:
                 assert isinstance(action, Bank)
                 assert any(reached)

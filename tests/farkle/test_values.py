@@ -68,10 +68,10 @@ def test_patch_rules(oracle):
 def test_every_position_below_a_cap(cap, at_cap, oracle):
     solution = solve(KcdFarkle(cap=cap, at_cap=at_cap))
     expected = oracle.turn("kcd", cap=cap, clip=at_cap == "clip")
-    positions = [state for state in solution.network.states if isinstance(state, Ready)]
+    positions = [state for state in solution.network.states if isinstance(state.state, Ready)]
     assert len(positions) > 30
-    for dice, points in positions:
-        assert solution.value(Ready(dice, points)) == close(expected[(dice,), points])
+    for at in positions:
+        assert solution.value(at) == close(expected[(at.state.dice,), at.counters["points"]])
 
 
 @pytest.mark.parametrize("rules", ["kcd", "patch"])
@@ -82,8 +82,8 @@ def test_jokers_and_weighted_dice(rules, oracle):
     expected = oracle.turn(rules, kinds, (2, 1, 1), cap=2000, clip=True)
     solution = solve(game)
     for state in solution.network.states:
-        if isinstance(state, Ready):
-            assert solution.value(state) == close(expected[state.dice, state.points])
+        if isinstance(state.state, Ready):
+            assert solution.value(state) == close(expected[state.state.dice, state.counters["points"]])
 
 
 def test_six_dice_of_different_names_have_the_value_of_six_equal_dice():
@@ -126,7 +126,7 @@ PUBLISHED = {
 def test_position_of_another_public_solver():
     game = KcdFarkle(dice=["Ordinary die"] * 3 + [WIKI] * 2 + ["kcd1/Odd die"], cap=4000, at_cap="clip")
     state = game.read_state("roll=1@Ordinary die,1@hk,1@hk,5@Ordinary die,5@Ordinary die,5@Odd die")
-    assert isinstance(state, Choose)
+    assert isinstance(state.state, Choose)
     solution = solve(game)
     values = solution.q(state)
     for action, value in PUBLISHED.items():
