@@ -5,13 +5,14 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 TESTS  ?= tests
+PEERS  ?= $(VENV)-peers
 
 # For test-slow: where to look for a newer Python, and the second type checker (it brings its own node).
 PYTHON313 ?= $(shell for p in python3.13 $(HOME)/.pyenv/versions/3.13*/bin/python; do \
                  if "$$p" -c "import venv" >/dev/null 2>&1; then echo "$$p"; break; fi; done)
 PYRIGHT   := pyright[nodejs]>=1.1.400
 
-.PHONY: demo test test-slow lint types layers unit coverage docs format bench clean help
+.PHONY: demo test test-slow peers lint types layers unit coverage docs format bench clean help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -19,6 +20,7 @@ help:
 	@echo 'make demo       solve and cross-check a dice game, after installing into $(VENV)'
 	@echo 'make test       style, types, architecture, documentation, tests: what a change must pass'
 	@echo 'make test-slow  coverage, the slow tests, pyright, and the tests against an installed wheel'
+	@echo 'make peers      other solvers (Storm, QuantEcon, ...) answer for exported models'
 	@echo 'make coverage   the tests, and how much of the code they run'
 	@echo 'make docs       the documentation, in docs/_build/html'
 	@echo 'make format     let ruff lay out the code'
@@ -96,7 +98,14 @@ define test_wheel
 	cd "$$scratch" && venv/bin/python -P -m pytest -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))
 endef
 
-test-slow: coverage
+# Other people's solvers answer for exported models, in an environment of their own.  They are not made for
+# every platform; where they are not, this step fails and says which one is missing.
+peers: $(VENV)/.installed-dev
+	$(BIN)/python -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install -qq --editable '.[peers]'
+	cd $(PEERS) && MDPDICE_PEERS=1 bin/python -P -m pytest -p no:cacheprovider $(CURDIR)/tests/formats/peers
+
+test-slow: coverage peers
 	$(BIN)/pytest -m slow $(TESTS)
 	$(BIN)/python -m pip install -qq '$(PYRIGHT)'
 	$(BIN)/python .ci/link_tree.py
