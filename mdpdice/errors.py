@@ -26,6 +26,7 @@ __all__ = [
     "LPInfeasibleError",
     "LPUnboundedError",
     "MdpDiceError",
+    "MissingPackageError",
     "NonDeterministicGameError",
     "NotCertifiedError",
     "NotConvergedError",
@@ -263,6 +264,22 @@ class UnsupportedError(MdpDiceError):
     """A solver lacks a feature that the problem needs; the message names both, and who has it."""
 
     code = "Unsupported"
+
+
+class MissingPackageError(UnsupportedError):
+    """What was asked for needs a package that is not installed; the message says how to install it.
+
+    Attributes
+    ----------
+    package : str
+        The package, as it is imported.
+    """
+
+    code = "MissingPackage"
+
+    def __init__(self, message: str, *, package: str, **fields: Any) -> None:
+        super().__init__(message, **fields)
+        self.package = package
 
 
 class SolveInterrupted(MdpDiceError):  # noqa: N818 - the name of the design page
