@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mdpdice.errors import UnsupportedError
+from mdpdice.errors import MissingPackageError
 from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.network import Network
@@ -31,8 +31,10 @@ def to_gymnasium(game: Game[Any, Any] | Network) -> NetworkEnv:
 
     Raises
     ------
+    MissingPackageError
+        Gymnasium is not installed.
     UnsupportedError
-        Gymnasium is not installed, or the game has two players.
+        The game has two players.
     """
     try:
         from mdpdice.formats.environments import NetworkEnv
@@ -40,5 +42,5 @@ def to_gymnasium(game: Game[Any, Any] | Network) -> NetworkEnv:
         if error.name != "gymnasium":
             raise
         msg = "an environment needs Gymnasium: pip install gymnasium"
-        raise UnsupportedError(msg) from error
+        raise MissingPackageError(msg, package="gymnasium") from error
     return NetworkEnv(game if isinstance(game, Network) else explore(game))

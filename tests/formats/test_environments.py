@@ -14,7 +14,7 @@ from strategies import acyclic_games
 
 import mdpdice
 from mdpdice import Game, Network, d6, decide, end, explore, go, roll, solve
-from mdpdice.errors import UnsupportedError
+from mdpdice.errors import MissingPackageError, UnsupportedError
 from mdpdice.formats import from_gymnasium
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.games.pig import Piglet, PigTurn
@@ -134,3 +134,12 @@ def test_two_players_and_steps_into_chance_are_refused() -> None:
     )  # fmt: skip
     with pytest.raises(UnsupportedError, match="step into chance"):
         mdpdice.to_gymnasium(network)
+
+
+def test_without_gymnasium_it_is_told_how_to_get_it(monkeypatch) -> None:
+    import sys
+
+    monkeypatch.delitem(sys.modules, "mdpdice.formats.environments", raising=False)
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(MissingPackageError, match="pip install gymnasium"):
+        mdpdice.to_gymnasium(PigTurn(cap=4))
