@@ -1,6 +1,7 @@
 """A program that solves something long; the tests interrupt it.
 
-``victim.py BACKEND`` prints ``ready`` when the back-end is at work, and one line of JSON when the solve is over.
+``victim.py BACKEND`` prints ``ready`` when the back-end has something to hand over, and one line of JSON when
+the solve is over.
 """
 
 import json
@@ -9,8 +10,8 @@ import time
 
 import numpy as np
 
-from mdpdice import solve, solving
-from mdpdice.backend import load_solver
+from mdpdice import solve
+from mdpdice.backend import Run, load_solver
 from mdpdice.errors import SolveInterrupted
 from mdpdice.network import Kind, Network
 
@@ -63,13 +64,14 @@ def main(name):
         truth = solve(network, solver="value-iteration").value()
     # The kernels are loaded: what is measured is the solve.
     solve(gambler(3), solver="value-iteration")
-    propose = solving.propose
+    offer = Run.offer
 
-    def announced(*args, **kwargs):
+    def announced(self, make):
+        offer(self, make)
+        Run.offer = offer
         print("ready", flush=True)
-        return propose(*args, **kwargs)
 
-    solving.propose = announced
+    Run.offer = announced
     try:
         solution = solve(network, solver=backend, horizon=horizon)
     except SolveInterrupted as stop:

@@ -296,10 +296,10 @@ def test_a_long_solve_stops_soon():
     rows = [[1 + rng.random() for _ in range(12)] for _ in range(n)]
     nodes = [(CHANCE, [(rng.randrange(n + 2), 0, w / sum(row)) for w in row]) for row in rows]
     net = network([*nodes, (END, 1), (END, 0)])
-    began = time.monotonic()
+    began = time.process_time()  # time of this process alone, however busy the machine is
     with pytest.raises(SolveInterrupted):
-        exact(net, deadline=began + 0.5)
-    assert time.monotonic() - began < 8
+        exact(net, deadline=time.monotonic() + 0.5)
+    assert time.process_time() - began < 8
 
 
 def test_protocol():
