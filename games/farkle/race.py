@@ -78,7 +78,7 @@ class FarkleRace(Game[State, Action]):
     """
 
     total: ClassVar[int] = 1  # one player wins, so values are chances to win
-    payoff_range: ClassVar[tuple[int, int]] = (0, 1)
+    payoff_range = (0, 1)
 
     target: int = attrs.field(
         default=4000, converter=_target, metadata={"help": "points that win when they are banked"}

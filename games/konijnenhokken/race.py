@@ -110,7 +110,7 @@ class KonijnenhokkenRace(Game[Core, Action]):
     """
 
     total: ClassVar[int] = 1  # one player wins, so values are chances to win
-    payoff_range: ClassVar[tuple[int, int]] = (0, 1)
+    payoff_range = (0, 1)
 
     target: int = attrs.field(
         default=100, converter=_positive, metadata={"help": "points that win when they are collected"}

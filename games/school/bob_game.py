@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple, Never, TypeAlias
+from typing import Any, NamedTuple, Never, TypeAlias, cast
 
 import attrs
 import numpy as np
@@ -76,7 +76,7 @@ class BobGame(Rules, Game[State, Never]):
     127.733620282
     """
 
-    open: Open = attrs.field(default="all", converter=opened, metadata={"help": OPEN_HELP})
+    open: Open = attrs.field(default=cast("Any", "all"), converter=opened, metadata={"help": OPEN_HELP})
 
     def start(self) -> State:
         return self.open
