@@ -1,0 +1,48 @@
+"""Pictures of games, solutions and policies, drawn with matplotlib (``pip install mdpdice[plot]``).
+
+Every function draws into the `ax` that it is given, or into a figure of its own, and returns the
+``matplotlib.axes.Axes``; ``ax.figure`` is the figure, and `save_picture` writes it to a file.  pyplot is not used:
+figures belong to whoever holds them, and no window or display is needed.
+
+A *coordinate* says where a state is drawn.  It is a name (of a counter, or of a field of the state; ``"state"``
+for a state that is a number), or a function from states to numbers.  `where` leaves states out: a function from
+states to bool, or a mapping from names to the values that they must have.
+
+Colours are those of M. Okabe and K. Ito (*Color universal design*, 2008), which people with
+colour-vision deficiencies can tell apart, and the maps cividis and PuOr for numbers; nothing is told by colour alone
+where shapes, hatches or numbers can tell it too.
+"""
+
+try:
+    import matplotlib as mpl  # noqa: F401 - whether it is there
+except ModuleNotFoundError as error:
+    if error.name != "matplotlib":
+        raise
+    from mdpdice.errors import MissingPackageError
+
+    raise MissingPackageError(
+        "pictures need matplotlib: pip install mdpdice[plot]", package="matplotlib"
+    ) from error
+
+from mdpdice.plots.canvas import save_picture
+from mdpdice.plots.convergence import bound_chart, capped_solutions
+from mdpdice.plots.curves import stage_curve, value_curve
+from mdpdice.plots.drawings import draw_network
+from mdpdice.plots.maps import policy_difference, policy_map, region_map, threshold_map, value_map
+from mdpdice.plots.totals import outcome_chart, threshold_bars
+
+__all__ = [
+    "bound_chart",
+    "capped_solutions",
+    "draw_network",
+    "outcome_chart",
+    "policy_difference",
+    "policy_map",
+    "region_map",
+    "save_picture",
+    "stage_curve",
+    "threshold_bars",
+    "threshold_map",
+    "value_curve",
+    "value_map",
+]

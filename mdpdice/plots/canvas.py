@@ -1,0 +1,89 @@
+"""What all pictures share: figures without global state, colours, words, and files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from mdpdice.archives import replaced
+from mdpdice.errors import UnsupportedError
+from mdpdice.network import Kind, Network
+
+__all__ = ["BLANK", "INK", "LINES", "PALETTE", "SUFFIXES", "new_axes", "save_picture", "unit_of", "words"]
+
+# Okabe and Ito, in an order in which neighbours also differ in lightness.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+"""Colours of categories and lines."""
+LINES = ("-", "--", "-.", ":")
+"""Styles of lines, so that colour is not the only difference."""
+BLANK = "#EBEBEB"
+"""What stands for no answer."""
+INK = "#333333"
+"""Lines and text that are not data."""
+
+SUFFIXES = (".png", ".svg", ".pdf")
+"""Endings of the files that pictures are written to."""
+
+
+def new_axes(ax: Axes | None, width: float = 6.4, height: float = 4.4) -> Axes:
+    """The axes that are given, or those of a new figure.
+
+    Parameters
+    ----------
+    ax : Axes or None
+        What was given.
+    width, height : float
+        Size of a new figure, in inches.
+    """
+    if ax is not None:
+        return ax
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
+def save_picture(picture: Axes | Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> None:
+    """Write a picture to a file, which is replaced at once or not at all.
+
+    Equal pictures give equal files: dates and random names are left out.
+
+    Parameters
+    ----------
+    picture : Axes or Figure
+        What the functions of `mdpdice.plots` return.
+    path : path
+        Its ending tells the format: ``.png``, ``.svg`` or ``.pdf``.
+    dpi : float
+        Pixels per inch of a PNG.
+
+    Raises
+    ------
+    UnsupportedError
+        The ending is another one.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        msg = f"{os.fspath(path)}: pictures are written to files that end in {', '.join(SUFFIXES)}"
+        raise UnsupportedError(msg, value=suffix)
+    figure = picture.get_figure(root=True) if isinstance(picture, Axes) else picture
+    assert figure is not None
+    undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})
+    with mpl.rc_context({"svg.hashsalt": "mdpdice"}), replaced(Path(path)) as file:
+        figure.savefig(file, format=suffix[1:], dpi=dpi, metadata=undated)
+
+
+def unit_of(network: Network) -> str:
+    """What values are measured in, as far as the network tells."""
+    ends = network.payoff[network.kind == Kind.END]
+    if network.total == 1 and len(ends) and ((ends == 0) | (ends == 1)).all() and not network.reward.any():
+        return "chance to win"
+    return "payoff units"
+
+
+def words(thing: Hashable) -> str:
+    """An action, state or category for people."""
+    return thing if isinstance(thing, str) else repr(thing)

@@ -1,0 +1,63 @@
+"""What a policy does in a node, whether it comes as a `Policy` or as a `Solution`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from mdpdice.errors import HorizonRangeError
+from mdpdice.network import Ints
+from mdpdice.policies import Policy
+from mdpdice.solution import Solution
+
+__all__ = ["AT_RANDOM", "choice_of", "stage_of", "taken"]
+
+AT_RANDOM = "at random"
+"""What is drawn where the policy leaves the action to chance."""
+
+
+def stage_of(policy: Policy | Solution, steps_left: int | None, least: int = 0) -> int | None:
+    """Row of an array with one row per number of decisions left; None where it has no rows.
+
+    Raises
+    ------
+    HorizonRangeError
+        There is no horizon, or no such number of decisions left.
+    """
+    horizon = policy.network.horizon
+    if horizon is None:
+        if steps_left is not None:
+            msg = f"steps_left={steps_left!r} needs a horizon"
+            raise HorizonRangeError(msg, value=steps_left)
+        return None
+    steps = horizon if steps_left is None else steps_left
+    if type(steps) is not int or not least <= steps <= horizon:
+        msg = f"steps_left={steps!r} is not a number from {least} to the horizon {horizon}"
+        raise HorizonRangeError(msg, value=steps, limit=horizon)
+    return steps
+
+
+def choice_of(policy: Policy | Solution, steps_left: int | None) -> Ints:
+    """Chosen edge of every decision node, shape (N,)."""
+    row = stage_of(policy, steps_left, 1)
+    choice = policy.policy if isinstance(policy, Solution) else policy.choice
+    return choice if row is None or choice.ndim == 1 else choice[row]
+
+
+def taken(
+    policy: Policy | Solution,
+    choice: Ints,
+    node: int,
+    group: Callable[[Any], Hashable] | None,
+    steps_left: int | None,
+) -> Hashable:
+    """Action, or what `group` makes of it, in a decision node."""
+    network = policy.network
+    if isinstance(policy, Policy) and policy.weight is not None:
+        row = stage_of(policy, steps_left, 1)
+        weight = policy.weight if row is None or policy.weight.ndim == 1 else policy.weight[row]
+        edges = network.edges(node)
+        if (weight[edges.start : edges.stop] > 0).sum() > 1:
+            return AT_RANDOM
+    action = network.action_of(int(choice[node]))
+    return action if group is None else group(action)

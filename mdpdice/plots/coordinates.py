@@ -1,0 +1,170 @@
+"""Where states are drawn: coordinates by name or by function, and which states are drawn at all."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import attrs
+
+from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.grid import At
+from mdpdice.network import Network
+
+__all__ = [
+    "ITSELF",
+    "Coordinate",
+    "Where",
+    "axis_label",
+    "coordinate_names",
+    "fields_of",
+    "filter_of",
+    "reader_of",
+    "states_of",
+]
+
+Coordinate: TypeAlias = "str | Callable[[Any], Any]"
+"""A name, or a function from states to numbers; None of a function leaves a state out."""
+Where: TypeAlias = "Callable[[Any], bool] | Mapping[str, Any] | None"
+"""Which states are drawn."""
+
+ITSELF = "state"
+
+
+def fields_of(state: Hashable) -> dict[str, Any]:
+    """What a state holds, by name: its counters, and its fields or those of its core state."""
+    core = state.state if isinstance(state, At) else state
+    found: dict[str, Any] = {}
+    kind: Any = type(core)
+    if attrs.has(kind):
+        found = {field.name: getattr(core, field.name) for field in attrs.fields(kind)}
+    elif dataclasses.is_dataclass(core):
+        found = {field.name: getattr(core, field.name) for field in dataclasses.fields(core)}
+    elif isinstance(core, tuple) and hasattr(core, "_fields"):
+        found = dict(zip(core._fields, core, strict=True))
+    elif isinstance(core, tuple):
+        found = {str(at): value for at, value in enumerate(core)}
+    if isinstance(state, At):
+        found |= state.counters
+    return found or {ITSELF: state}
+
+
+def coordinate_names(network: Network, where: Where = None) -> list[str]:
+    """Names of the numbers that the states hold, those of most states first.
+
+    Parameters
+    ----------
+    network : Network
+        Its first few thousand states are looked at.
+    where : callable or mapping, optional
+        Which of them.
+    """
+    chosen = filter_of(where)
+    count: dict[str, int] = {}
+    for at, state in enumerate(network.states):
+        if at == 5000:
+            break
+        if chosen(state):
+            for name, value in fields_of(state).items():
+                if _is_number(value):
+                    count[name] = count.get(name, 0) + 1
+    return sorted(count, key=lambda name: -count[name])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Fraction)
+
+
+def axis_label(coordinate: str | Callable[..., Any]) -> str:
+    """A name for an axis, as far as the coordinate has one."""
+    if isinstance(coordinate, str):
+        return coordinate
+    name = getattr(coordinate, "__name__", "")
+    return "" if name.startswith("<") else name.replace("_", " ")
+
+
+def reader_of(coordinate: Coordinate) -> Callable[[Hashable], Any]:
+    """A function from states to numbers, or None where a state has no such number.
+
+    Raises
+    ------
+    GameError
+        It is asked of a state where the coordinate raises, or is no number.
+    """
+
+    def read(state: Hashable) -> Any:
+        if isinstance(coordinate, str):
+            value = fields_of(state).get(coordinate)
+        else:
+            value = _call(coordinate, state, "a coordinate")
+        if value is None or _is_number(value):
+            return value
+        msg = f"{axis_label(coordinate) or 'a coordinate'} is {value!r} here, which is no number"
+        raise GameError(msg, state=state, value=value)
+
+    return read
+
+
+def filter_of(where: Where) -> Callable[[Hashable], bool]:
+    """Whether a state is drawn."""
+    if where is None:
+        return lambda _: True
+    if isinstance(where, Mapping):
+        wanted = dict(where)
+
+        def holds(state: Hashable) -> bool:
+            fields = fields_of(state)
+            return all(name in fields and fields[name] == value for name, value in wanted.items())
+
+        return holds
+    function = where
+    return lambda state: bool(_call(function, state, "where"))
+
+
+def _call(function: Callable[[Any], Any], state: Hashable, what: str) -> Any:
+    try:
+        return function(state)
+    except MdpDiceError as error:
+        raise error.at(state) from error.__cause__
+    except Exception as error:
+        msg = f"the function of {what} raised {type(error).__name__}: {error}"
+        raise GameError(msg, state=state) from error
+
+
+def states_of(
+    network: Network, x: Coordinate, y: Coordinate | None, where: Where, *, deciding: bool = False
+) -> Iterator[tuple[int, Hashable, Any, Any]]:
+    """Node, state and coordinates of the states that are drawn; y is 0 without a second coordinate.
+
+    Parameters
+    ----------
+    network : Network
+        It has the states.
+    x, y, where
+        Coordinates, and which states are drawn.
+    deciding : bool
+        Whether only states are drawn in which somebody decides.
+
+    Raises
+    ------
+    GameError
+        No state has these coordinates; the message says which names there are.
+    """
+    chosen, at_x = filter_of(where), reader_of(x)
+    at_y = (lambda _: 0) if y is None else reader_of(y)
+    found = False
+    decides = network.decides
+    for state, node in zip(network.states, network.state_node.tolist(), strict=True):
+        if deciding and not decides[node]:
+            continue
+        if chosen(state) and (left := at_x(state)) is not None and (up := at_y(state)) is not None:
+            found = True
+            yield node, state, left, up
+    if not found:
+        asked = " and ".join(axis_label(one) or "the function" for one in (x, y) if one is not None)
+        names = ", ".join(coordinate_names(network)) or "none: use functions"
+        who = "in which somebody decides " if deciding else ""
+        msg = f"no state {who}that is to be drawn has {asked}; names of numbers in states are: {names}"
+        raise GameError(msg, value=asked)

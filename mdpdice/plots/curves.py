@@ -1,0 +1,183 @@
+"""Values as curves: over a dimension of the state, and over the decisions that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from mdpdice.errors import GameError, HorizonRangeError
+from mdpdice.plots.canvas import LINES, PALETTE, new_axes, unit_of, words
+from mdpdice.plots.choices import stage_of
+from mdpdice.plots.coordinates import Coordinate, Where, axis_label, states_of
+from mdpdice.solution import Solution
+
+__all__ = ["stage_curve", "value_curve"]
+
+
+def value_curve(
+    solution: Solution,
+    x: Coordinate,
+    *,
+    by: Coordinate | None = None,
+    actions: bool = False,
+    where: Where = None,
+    steps_left: int | None = None,
+    unit: str | None = None,
+    xlabel: str | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw values over one dimension of the state, with the intervals that hold them.
+
+    Parameters
+    ----------
+    solution : Solution
+        Its values are drawn, proved or not.
+    x : str or callable
+        The dimension, see `mdpdice.plots`.
+    by : str or callable, optional
+        One curve is drawn for every number that it takes.
+    actions : bool
+        Draw the value of every action instead, best play afterwards: where the curves cross, the best
+        action changes.  Of the states that are drawn the decisions are.
+    where : callable or mapping, optional
+        Which states are drawn.
+    steps_left : int, optional
+        Decisions left, for a solution with a horizon; by default the whole horizon.
+    unit : str, optional
+        What values are measured in.
+    xlabel, title : str, optional
+        Texts.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+        Its lines hold the values, its collections the intervals, unless `actions` are drawn.
+
+    Raises
+    ------
+    GameError
+        No state has the coordinates, or several states are at one point: narrow them by `where`, or
+        tell them apart by `by`.
+
+    Examples
+    --------
+    >>> from mdpdice import solve
+    >>> from mdpdice.games.pig import PigTurn
+    >>> from mdpdice.plots import value_curve
+    >>> ax = value_curve(solve(PigTurn(cap=30)), "state", actions=True, unit="points")
+    >>> [line.get_label() for line in ax.lines]
+    ['hold', 'roll']
+    """
+    if actions and by is not None:
+        msg = "the curves are told apart by actions or by a dimension of the state; leave out one of the two"
+        raise GameError(msg)
+    network = solution.network
+    stage = stage_of(solution, steps_left)
+    values, lowers, uppers = (
+        array if stage is None else array[stage]
+        for array in (solution.values, solution.lowers, solution.uppers)
+    )
+    curves: dict[Any, dict[Any, tuple[float, float, float]]] = {}
+    for node, state, at, number in states_of(network, x, by, where, deciding=actions):
+        points: Mapping[Any, tuple[float, float, float]]
+        if actions:
+            q = solution.q(state, steps_left=steps_left)
+            points = {words(action): (value, value, value) for action, value in q.items()}
+        else:
+            points = {number: (float(values[node]), float(lowers[node]), float(uppers[node]))}
+        for key, point in points.items():
+            if curves.setdefault(key, {}).setdefault(at, point) is not point:
+                msg = f"several states are at {at}; narrow them by where=, or tell them apart by by="
+                raise GameError(msg, state=state)
+    ax = new_axes(ax)
+    name = "" if by is None else axis_label(by)
+    for number, key in enumerate(curves if actions else sorted(curves)):
+        along = sorted(curves[key])
+        rows = np.array([curves[key][at] for at in along])
+        colour = PALETTE[number % len(PALETTE)]
+        label = key if actions else f"{name} {key:g}".strip()
+        style = LINES[number // len(PALETTE) % len(LINES)] if not actions else LINES[number % len(LINES)]
+        few = "o" if len(along) <= 40 else None
+        ax.plot(
+            [float(at) for at in along],
+            rows[:, 0],
+            style,
+            color=colour,
+            marker=few,
+            markersize=3.5,
+            label=label,
+        )
+        if not actions:
+            ax.fill_between(
+                [float(at) for at in along], rows[:, 1], rows[:, 2], color=colour, alpha=0.25, lw=0
+            )
+    if len(curves) > 1:
+        ax.legend(frameon=False)
+    _finish(ax, axis_label(x) if xlabel is None else xlabel, unit or unit_of(network), title)
+    return ax
+
+
+def stage_curve(
+    solution: Solution,
+    *,
+    states: Mapping[str, Hashable] | None = None,
+    unit: str | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw values over the number of decisions left, for a solution with a horizon.
+
+    Parameters
+    ----------
+    solution : Solution
+        With a horizon: it holds the values of all stages.
+    states : mapping of str to hashable, optional
+        States by what the legend calls them; by default the start.
+    unit, title, ax
+        As for `value_curve`.
+
+    Raises
+    ------
+    HorizonRangeError
+        The solution has no horizon.
+    UnknownStateError
+        A state cannot be reached.
+    """
+    network = solution.network
+    if network.horizon is None:
+        msg = "values change with the decisions left only where there is a horizon: solve(game, horizon=n)"
+        raise HorizonRangeError(msg)
+    ax = new_axes(ax)
+    nodes = {"start": network.start} if states is None else {k: network.node_of(s) for k, s in states.items()}
+    steps = np.arange(network.horizon + 1)
+    for number, (label, node) in enumerate(nodes.items()):
+        colour = PALETTE[number % len(PALETTE)]
+        few = "o" if len(steps) <= 40 else None
+        ax.plot(
+            steps, solution.values[:, node], LINES[number % len(LINES)],
+            color=colour, marker=few, markersize=3.5, label=label,
+        )  # fmt: skip
+        ax.fill_between(
+            steps, solution.lowers[:, node], solution.uppers[:, node], color=colour, alpha=0.25, lw=0
+        )
+    if states is not None:
+        ax.legend(frameon=False)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _finish(ax, "decisions left", unit or unit_of(network), title)
+    return ax
+
+
+def _finish(ax: Axes, xlabel: str, unit: str, title: str | None) -> None:
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(f"value ({unit})")
+    ax.grid(alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+    if title is not None:
+        ax.set_title(title)

@@ -1,0 +1,500 @@
+"""Maps over two dimensions of the state: what a policy does, where two differ, thresholds and values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, Normalize, TwoSlopeNorm
+from matplotlib.patches import Patch, Rectangle
+
+from mdpdice.errors import GameError, UnsupportedError
+from mdpdice.network import Network
+from mdpdice.plots.canvas import BLANK, INK, PALETTE, new_axes, unit_of, words
+from mdpdice.plots.choices import choice_of, stage_of, taken
+from mdpdice.plots.coordinates import Coordinate, Where, axis_label, reader_of, states_of
+from mdpdice.policies import Policy
+from mdpdice.solution import Solution
+
+__all__ = ["policy_difference", "policy_map", "region_map", "threshold_map", "value_map"]
+
+Group: TypeAlias = Callable[[Any], Hashable]
+
+VARIES = "depends on more"
+"""Category of a point that stands for several states with different answers."""
+NOWHERE = "no such state"
+OTHER = "other"
+WRITTEN = 400
+"""Most cells whose numbers are written into them."""
+DRAWN = 2500
+"""Most cells that are drawn one by one in an SVG; more become an image."""
+
+
+class _Grid(NamedTuple):
+    """Cells of a map: their borders, and the cell of every point."""
+
+    x: Any
+    y: Any
+    column: Any
+    row: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.y) - 1, len(self.x) - 1
+
+
+def _grid(xs: Sequence[Any], ys: Sequence[Any]) -> _Grid:
+    borders_x, column = _cells(xs)
+    borders_y, row = _cells(ys)
+    return _Grid(borders_x, borders_y, column, row)
+
+
+def _cells(values: Sequence[Any]) -> tuple[Any, Any]:
+    """Borders of equal cells on an axis, or of cells that meet halfway where there would be too many."""
+    numbers = np.array([float(value) for value in values])
+    known, place = np.unique(numbers, return_inverse=True)
+    if len(known) == 1:
+        return np.array([known[0] - 0.5, known[0] + 0.5]), place
+    step = float(np.diff(known).min())
+    if (known == np.round(known)).all():
+        step = float(math.gcd(*(int(gap) for gap in np.diff(known))))
+    count = round((known[-1] - known[0]) / step) + 1
+    offset = (known - known[0]) / step
+    if count <= 4 * len(known) + 100 and np.allclose(offset, np.round(offset), atol=1e-6):
+        borders = known[0] + step * (np.arange(count + 1) - 0.5)
+        return borders, np.round(offset).astype(np.int64)[place]
+    middle = (known[1:] + known[:-1]) / 2
+    return np.concatenate(([2 * known[0] - middle[0]], middle, [2 * known[-1] - middle[-1]])), place
+
+
+def _labelled(
+    ax: Axes, x: Coordinate, y: Coordinate | None, labels: tuple[str | None, str | None], title: str | None
+) -> None:
+    ax.set_xlabel(axis_label(x) if labels[0] is None else labels[0])
+    if y is None:
+        ax.set_yticks([])
+        ax.set_ylabel("" if labels[1] is None else labels[1])
+    else:
+        ax.set_ylabel(axis_label(y) if labels[1] is None else labels[1])
+    if title is not None:
+        ax.set_title(title)
+
+
+# --- categories -------------------------------------------------------------------
+
+
+def region_map(
+    network: Network,
+    of: Callable[[Any], Hashable],
+    x: Coordinate,
+    y: Coordinate | None = None,
+    *,
+    where: Where = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw which of a few categories the states belong to, over one or two dimensions of the state.
+
+    Parameters
+    ----------
+    network : Network
+        Its states are drawn.
+    of : callable
+        From states to categories; None leaves a state out.
+    x, y : str or callable
+        Coordinates, see `mdpdice.plots`; without y a strip is drawn.
+    where : callable or mapping, optional
+        Which states are drawn.
+    xlabel, ylabel, title : str, optional
+        Texts; axes are labelled with their coordinates by default.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+        The mesh is ``ax.collections[0]``; its array holds the number of the category in the legend, masked
+        where there is no state.  States of different categories at one point make a point of the
+        category "depends on more".
+
+    Raises
+    ------
+    GameError
+        No state has the coordinates, or a function raised.
+    """
+    points = [
+        (left, up, category)
+        for _, state, left, up in states_of(network, x, y, where)
+        if (category := of(state)) is not None
+    ]
+    return _regions(points, x, y, (xlabel, ylabel), title, ax)
+
+
+def policy_map(
+    policy: Policy | Solution,
+    x: Coordinate,
+    y: Coordinate | None = None,
+    *,
+    where: Where = None,
+    group: Group | None = None,
+    steps_left: int | None = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw what a policy does, over one or two dimensions of the state.
+
+    Parameters
+    ----------
+    policy : Policy or Solution
+        What is drawn.
+    x, y : str or callable
+        Coordinates, see `mdpdice.plots`; without y a strip is drawn.
+    where : callable or mapping, optional
+        Which states are drawn; of those the decisions are.
+    group : callable, optional
+        From actions to what is drawn of them, such as ``lambda action: type(action).__name__``.  By default
+        every action has a colour, and the rare ones share one where there are more than seven.
+    steps_left : int, optional
+        Decisions left, for a policy that depends on them; by default the whole horizon.
+    xlabel, ylabel, title, ax
+        As for `region_map`.
+
+    Returns
+    -------
+    Axes
+        As for `region_map`.
+
+    Examples
+    --------
+    >>> from mdpdice import solve
+    >>> from mdpdice.games.pig import PigRace
+    >>> from mdpdice.plots import policy_map
+    >>> ax = policy_map(solve(PigRace(goal=20)), "turn", "mine", where={"theirs": 10})
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['hold', 'roll', 'no such state']
+    """
+    choice, network = choice_of(policy, steps_left), policy.network
+    points = []
+    for node, _, left, up in states_of(network, x, y, where, deciding=True):
+        points.append((left, up, taken(policy, choice, node, group, steps_left)))
+    order = list(dict.fromkeys(map(_grouped(group), network.actions))) if len(network.actions) < 1e6 else []
+    return _regions(points, x, y, (xlabel, ylabel), title, ax, order)
+
+
+def policy_difference(
+    first: Policy | Solution,
+    second: Policy | Solution,
+    x: Coordinate,
+    y: Coordinate | None = None,
+    *,
+    names: tuple[str, str] = ("first", "second"),
+    where: Where = None,
+    group: Group | None = None,
+    steps_left: int | None = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw where two policies of one game do the same, and where they differ.
+
+    Parameters
+    ----------
+    first, second : Policy or Solution
+        The policies; the second one is taken over to the network of the first by the names of states and
+        actions.
+    names : tuple of two str
+        What the legend calls them.
+    x, y, where, group, steps_left, xlabel, ylabel, title, ax
+        As for `policy_map`.
+
+    Returns
+    -------
+    Axes
+        As for `region_map`: categories "both roll" in pale colours, "first hold, second roll" in strong ones.
+    """
+    network = first.network
+    other = (Policy.from_solution(second) if isinstance(second, Solution) else second).on(network)
+    mine, theirs = choice_of(first, steps_left), choice_of(other, steps_left)
+    points = []
+    for node, _, left, up in states_of(network, x, y, where, deciding=True):
+        one = taken(first, mine, node, group, steps_left)
+        two = taken(other, theirs, node, group, steps_left)
+        same = one == two
+        text = f"both {words(one)}" if same else f"{names[0]} {words(one)}, {names[1]} {words(two)}"
+        points.append((left, up, (not same, text)))
+    order = sorted({category for _, _, category in points})
+    pale = {text: _pale(PALETTE[at % len(PALETTE)]) for at, (_, text) in enumerate(order)}
+    return _regions(
+        [(left, up, text) for left, up, (_, text) in points],
+        x, y, (xlabel, ylabel), title, ax,
+        [text for _, text in order],
+        {text: pale[text] for differs, text in order if not differs},
+    )  # fmt: skip
+
+
+def _pale(colour: str) -> str:
+    parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(part + (255 - part) * 0.72):02X}" for part in parts)
+
+
+def _grouped(group: Group | None) -> Group:
+    return (lambda action: action) if group is None else group
+
+
+def _regions(
+    points: Sequence[tuple[Any, Any, Hashable]],
+    x: Coordinate,
+    y: Coordinate | None,
+    labels: tuple[str | None, str | None],
+    title: str | None,
+    ax: Axes | None,
+    order: Iterable[Hashable] = (),
+    colours: Mapping[Hashable, str] | None = None,
+) -> Axes:
+    if not points:
+        msg = "nobody decides in the states that are to be drawn; region_map draws any states"
+        raise GameError(msg)
+    ax = new_axes(ax, height=4.4 if y is not None else 1.6)
+    grid = _grid([point[0] for point in points], [point[1] for point in points])
+    names = _merge_rare([category for _, _, category in points])
+    present = set(names)
+    # Colours go by the whole order, so that an action has the same one in two maps of a game.
+    rank = {category: at for at, category in enumerate(order)}
+    known = sorted(present, key=lambda category: (rank.get(category, len(rank)), names.index(category)))
+    number = {category: at for at, category in enumerate(known)}
+    cells = np.full(grid.shape, -1)
+    for row, column, category in zip(grid.row.tolist(), grid.column.tolist(), names, strict=True):
+        before = cells[row, column]
+        cells[row, column] = number[category] if before in (-1, number[category]) else len(known)
+    varies = bool((cells == len(known)).any())
+    fits = len(rank) <= len(PALETTE)
+    shades = [
+        (colours or {}).get(category, PALETTE[(rank.get(category, at) if fits else at) % len(PALETTE)])
+        for at, category in enumerate(known)
+    ]
+    if OTHER in number and OTHER not in order:
+        shades[number[OTHER]] = "#999999"
+    shades.append("#555555")
+    mesh = ax.pcolormesh(
+        grid.x, grid.y, np.ma.masked_equal(cells, -1),
+        cmap=ListedColormap(shades), vmin=-0.5, vmax=len(shades) - 0.5,
+    )  # fmt: skip
+    mesh.set_rasterized(cells.size > DRAWN)
+    ax.set_facecolor(BLANK)
+    handles = [Patch(facecolor=shades[at], label=words(category)) for at, category in enumerate(known)]
+    if varies:
+        handles.append(Patch(facecolor=shades[-1], label=VARIES))
+    if (cells == -1).any():
+        handles.append(Patch(facecolor=BLANK, edgecolor="#BBBBBB", label=NOWHERE))
+    ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0)
+    _labelled(ax, x, y, labels, title)
+    return ax
+
+
+def _merge_rare(categories: list[Hashable]) -> list[Hashable]:
+    """The categories with the rare ones as one, where there are more than colours."""
+    count: dict[Hashable, int] = {}
+    for category in categories:
+        count[category] = count.get(category, 0) + 1
+    if len(count) <= len(PALETTE):
+        return categories
+    kept = set(sorted(count, key=lambda category: -count[category])[: len(PALETTE) - 1])
+    return [category if category in kept else OTHER for category in categories]
+
+
+# --- numbers ----------------------------------------------------------------------
+
+
+def threshold_map(
+    policy: Policy | Solution,
+    x: Coordinate,
+    y: Coordinate,
+    over: Coordinate,
+    action: Hashable,
+    *,
+    largest: bool = False,
+    where: Where = None,
+    group: Group | None = None,
+    steps_left: int | None = None,
+    never: str = "never",
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    label: str | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw from where on (or up to where) a policy takes an action: one number for every point of two dimensions.
+
+    Parameters
+    ----------
+    policy : Policy or Solution
+        What is drawn.
+    x, y : str or callable
+        Coordinates of the map, see `mdpdice.plots`.
+    over : str or callable
+        The third dimension, whose number is drawn.
+    action : hashable
+        The action, or what `group` makes of it.
+    largest : bool
+        Draw the largest number with which the action is taken instead of the smallest.
+    where, group, steps_left, xlabel, ylabel, title, ax
+        As for `policy_map`.
+    never : str
+        What the legend says of points where the action is never taken.
+    label : str, optional
+        What the numbers are.
+
+    Returns
+    -------
+    Axes
+        The mesh is ``ax.collections[0]``, masked where there is no number; up to 400 numbers are written into
+        their cells.
+
+    Raises
+    ------
+    GameError
+        As for `policy_map`; or the action is taken nowhere.
+    """
+    choice, network, third = choice_of(policy, steps_left), policy.network, reader_of(over)
+    found: dict[tuple[Any, Any], Any] = {}
+    for node, state, left, up in states_of(network, x, y, where, deciding=True):
+        if (number := third(state)) is None:
+            continue
+        before = found.setdefault((left, up), None)
+        if taken(policy, choice, node, group, steps_left) == action and (
+            before is None or (number > before if largest else number < before)
+        ):
+            found[left, up] = number
+    if all(number is None for number in found.values()):
+        msg = f"the policy takes {words(action)} in none of the states that are to be drawn"
+        raise GameError(msg, action=action)
+    which = "largest" if largest else "smallest"
+    text = label or f"{which} {axis_label(over) or 'number'} with which to {words(action)}"
+    rows = [(*point, number) for point, number in found.items()]
+    ax = _numbers(rows, text, None, new_axes(ax))
+    if any(number is None for number in found.values()):
+        handle = Patch(facecolor="white", edgecolor="#999999", hatch="///", label=never)
+        ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+    _labelled(ax, x, y, (xlabel, ylabel), title)
+    return ax
+
+
+def value_map(
+    solution: Solution,
+    x: Coordinate,
+    y: Coordinate,
+    *,
+    of: Callable[[Any, float], float | None] | None = None,
+    centre: float | None = None,
+    where: Where = None,
+    steps_left: int | None = None,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    label: str | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw values, or a number made of them, over two dimensions of the state.
+
+    Parameters
+    ----------
+    solution : Solution
+        Its values are drawn, proved or not.
+    x, y : str or callable
+        Coordinates, see `mdpdice.plots`.
+    of : callable, optional
+        From a state and its value to the number that is drawn, such as ``lambda state, value: value - state.points``;
+        None leaves a state out.
+    centre : float, optional
+        Two colours are used, for numbers above and below it.
+    steps_left : int, optional
+        Decisions left, for a solution with a horizon; by default the whole horizon.
+    where, xlabel, ylabel, title, ax
+        As for `region_map`.
+    label : str, optional
+        What the numbers are; by default ``value`` with its unit.
+
+    Returns
+    -------
+    Axes
+        As for `threshold_map`.
+
+    Raises
+    ------
+    GameError
+        Several states have the same coordinates: narrow them by `where`.
+    """
+    network = solution.network
+    stage = stage_of(solution, steps_left)
+    values = solution.values if stage is None else solution.values[stage]
+    points: dict[tuple[Any, Any], float | None] = {}
+    for node, state, left, up in states_of(network, x, y, where):
+        number: float | None = float(values[node])
+        if of is not None:
+            number = of(state, float(values[node]))
+        if (left, up) in points:
+            msg = f"several states are at the point ({left}, {up}); narrow them by where="
+            raise GameError(msg, state=state)
+        points[left, up] = number
+    rows = [(*point, number) for point, number in points.items() if number is not None]
+    text = label or (f"value ({unit_of(network)})" if of is None else axis_label(of))
+    ax = _numbers(rows, text, centre, new_axes(ax))
+    _labelled(ax, x, y, (xlabel, ylabel), title)
+    return ax
+
+
+def _numbers(rows: Sequence[tuple[Any, Any, Any]], label: str, centre: float | None, ax: Axes) -> Axes:
+    """Numbers as colours, and written into the cells where there are few; None is hatched."""
+    grid = _grid([row[0] for row in rows], [row[1] for row in rows])
+    cells = np.full(grid.shape, np.nan)
+    empty = np.zeros(grid.shape, dtype=bool)
+    for row, column, (_, _, number) in zip(grid.row.tolist(), grid.column.tolist(), rows, strict=True):
+        empty[row, column] = number is None
+        if number is not None:
+            cells[row, column] = float(number)
+    finite = cells[np.isfinite(cells)]
+    if not len(finite):
+        msg = "no number that is to be drawn is finite"
+        raise UnsupportedError(msg)
+    low, high = float(finite.min()), float(finite.max())
+    norm: Normalize = Normalize(low, high)
+    if centre is not None:
+        reach = max(high - centre, centre - low) or 1.0
+        norm = TwoSlopeNorm(centre, centre - reach, centre + reach)
+    colours = colormaps["cividis" if centre is None else "PuOr"]
+    mesh = ax.pcolormesh(grid.x, grid.y, np.ma.masked_invalid(cells), cmap=colours, norm=norm)
+    mesh.set_rasterized(cells.size > DRAWN)
+    ax.set_facecolor(BLANK)
+    for row, column in np.argwhere(empty).tolist():
+        left, bottom = grid.x[column], grid.y[row]
+        size = grid.x[column + 1] - left, grid.y[row + 1] - bottom
+        ax.add_patch(_hatched((left, bottom), *size))
+    figure = ax.get_figure()
+    assert figure is not None
+    figure.colorbar(mesh, ax=ax, label=label)
+    if np.isfinite(cells).sum() <= WRITTEN and cells.shape[0] <= 24 and cells.shape[1] <= 24:
+        whole = bool((finite == np.round(finite)).all())
+        for row, column in np.argwhere(np.isfinite(cells)).tolist():
+            number = cells[row, column]
+            red, green, blue, _ = colours(norm(number))
+            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+            ax.text(
+                (grid.x[column] + grid.x[column + 1]) / 2,
+                (grid.y[row] + grid.y[row + 1]) / 2,
+                f"{number:.0f}" if whole else f"{number:.3g}",
+                ha="center", va="center", fontsize="small", color="white" if dark else INK,
+            )  # fmt: skip
+    return ax
+
+
+def _hatched(corner: tuple[float, float], width: float, height: float) -> Rectangle:
+    return Rectangle(corner, width, height, facecolor="white", edgecolor="#999999", hatch="///", linewidth=0)

@@ -1,0 +1,170 @@
+"""What plays come to: distributions of totals, and thresholds side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from mdpdice.errors import GameError
+from mdpdice.plots.canvas import LINES, PALETTE, new_axes
+from mdpdice.tables import Thresholds
+from mdpdice.totals import Outcomes
+
+__all__ = ["outcome_chart", "threshold_bars"]
+
+HATCHES = ("", "//", "..", "\\\\", "xx")
+
+
+def outcome_chart(
+    outcomes: Outcomes | Mapping[str, Outcomes],
+    *,
+    at_least: bool = False,
+    unit: str = "payoff units",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw distributions of the total of a play, with their means.
+
+    Parameters
+    ----------
+    outcomes : Outcomes or mapping of str to Outcomes
+        One distribution, or several by what the legend calls them; see `mdpdice.outcomes`.
+    at_least : bool
+        Draw the chance of at least so much instead of exactly so much.
+    unit : str
+        What totals are measured in.
+    title : str, optional
+        A title.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+        Bars (``ax.containers``), or with `at_least` a line of steps per distribution; the vertical lines are the means.
+
+    Raises
+    ------
+    GameError
+        There is no finite total to be drawn.
+    """
+    several = outcomes if isinstance(outcomes, Mapping) else {"": outcomes}
+    finite = {name: np.isfinite(one.totals) for name, one in several.items()}
+    if not several or not all(mask.any() for mask in finite.values()):
+        msg = "a distribution has no finite total, so there is nothing to draw"
+        raise GameError(msg)
+    ax = new_axes(ax)
+    known = np.unique(np.concatenate([one.totals[finite[name]] for name, one in several.items()]))
+    gap = float(np.diff(known).min()) if len(known) > 1 else 1.0
+    width = gap * (0.8 if len(known) <= 60 else 1.0) / len(several)
+    for number, (name, one) in enumerate(several.items()):
+        colour = PALETTE[number % len(PALETTE)]
+        totals, chances = one.totals[finite[name]], one.chances[finite[name]]
+        label = f"{name} (mean {one.mean:.4g})" if name else None
+        if at_least:
+            above = float(one.chances[one.totals == np.inf].sum())
+            left = above + np.cumsum(chances[::-1])[::-1]
+            # A step lies before its total: the chance of at least so much falls behind it.
+            ax.step(
+                np.append(totals, totals[-1]), np.append(left, above), where="pre", color=colour, label=label,
+                linewidth=1.6, linestyle=LINES[number % len(LINES)],
+            )  # fmt: skip
+        else:
+            places = totals + width * (number - (len(several) - 1) / 2)
+            ax.bar(
+                places, chances, width, color=colour, label=label,
+                hatch=HATCHES[number % len(HATCHES)], edgecolor="white" if len(several) > 1 else colour, linewidth=0,
+            )  # fmt: skip
+        if math.isfinite(one.mean):
+            line = ax.axvline(one.mean, color=colour, linestyle=":" if name else "--", linewidth=1.2)
+            if not name:
+                line.set_label(f"mean {one.mean:.4g}")
+    ax.legend(frameon=False)
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel(f"total of a play ({unit})")
+    ax.set_ylabel("chance of at least this total" if at_least else "chance of this total")
+    ax.grid(axis="y", alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+    notes = [note for name, one in several.items() if (note := _left_out(one, name))]
+    if notes:
+        ax.text(
+            0.99, 0.01, "\n".join(notes), transform=ax.transAxes, ha="right", va="bottom", fontsize="small"
+        )
+    if title is not None:
+        ax.set_title(title)
+    return ax
+
+
+def _left_out(one: Outcomes, name: str) -> str:
+    infinite = float(one.chances[np.isinf(one.totals)].sum())
+    parts = [f"{infinite:.3g} infinite"] if infinite else []
+    if one.missing > 1e-6:
+        parts.append(f"{one.missing:.2g} not followed to the end")
+    return f"{name + ': ' if name else ''}not drawn: {', '.join(parts)}" if parts else ""
+
+
+def threshold_bars(
+    thresholds: Thresholds | Sequence[Thresholds],
+    *,
+    labels: Sequence[str] | None = None,
+    xlabel: str = "number of the threshold",
+    ylabel: str = "stop from here on",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw vectors of thresholds as bars side by side.
+
+    Parameters
+    ----------
+    thresholds : Thresholds or sequence of Thresholds
+        What `mdpdice.Game.thresholds` gives.
+    labels : sequence of str, optional
+        What the entries of a vector are for; by default they are numbered from 1.
+    xlabel, ylabel, title : str, optional
+        Texts.
+    ax : Axes, optional
+        Where to draw.
+
+    Raises
+    ------
+    GameError
+        There are none, or they do not have as many entries as each other or as `labels`.
+
+    Examples
+    --------
+    >>> from mdpdice.games.farkle import KcdFarkle
+    >>> from mdpdice.plots import threshold_bars
+    >>> ax = threshold_bars(KcdFarkle(dice=3, cap=1000).thresholds(), xlabel="dice left", ylabel="points")
+    >>> [round(bar.get_height()) for bar in ax.containers[0]]
+    [100, 150, 350]
+    """
+    several = [thresholds] if isinstance(thresholds, Thresholds) else list(thresholds)
+    sizes = {len(one.vector) for one in several} | ({len(labels)} if labels is not None else set())
+    if not several or len(sizes) != 1:
+        msg = f"thresholds side by side have the same number of entries, at least one; these have {sorted(sizes)}"
+        raise GameError(msg, value=sorted(sizes))
+    ax = new_axes(ax)
+    (size,) = sizes
+    names = [str(at + 1) for at in range(size)] if labels is None else labels
+    width = 0.8 / len(several)
+    for number, one in enumerate(several):
+        places = np.arange(size) + width * (number - (len(several) - 1) / 2)
+        bars = ax.bar(
+            places, one.vector, width, color=PALETTE[number % len(PALETTE)],
+            hatch=HATCHES[number % len(HATCHES)], edgecolor="white", label=f"{one.rule} (value {one.value:.6g})",
+        )  # fmt: skip
+        if size * len(several) <= 24:
+            ax.bar_label(bars, fmt="{:.0f}", fontsize="small", padding=1)
+    ax.set_xticks(range(size), names)
+    ax.legend(frameon=False)
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    ax.grid(axis="y", alpha=0.3)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    if title is not None:
+        ax.set_title(title)
+    return ax
