@@ -159,7 +159,7 @@ def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
                 confirmed = checking_infinite.check_lost(network, claimed)
             else:
                 by_all = lowering.because == "missed by all"
-                confirmed = checking_infinite.check_missed(network, claimed, by_all=by_all)
+                confirmed = checking_infinite.check_missed(network, claimed, lowering.infinite, by_all=by_all)
             if not confirmed:
                 return False
         network = lowering.network
@@ -321,18 +321,19 @@ class _Groups:
         old, source, indptr, dst, chance = self._quotient(replies)
         lives = np.zeros(self.count, dtype=bool)
         lives[self.number] = live
-        rank = self._rank(source, dst, indptr, chance, lives, np.ones(len(old), dtype=bool))
+        rank = self._rank(source, dst, chance, lives, np.ones(len(old), dtype=bool))
         label = np.zeros(self.count, dtype=np.int64)
         if (rank < 0).any():
-            # Not every play ends; then those that do not must lose.
-            rank = self._rank(source, dst, indptr, chance, lives, replies.reward[old] >= 0)
+            # Not every play ends; then those must lose that stay in a component.
             label = graph.strong_components(indptr, dst)
+            within = label[source] == label[dst]
+            rank = self._rank(source, dst, chance, lives, within)
+            losing = self._rank(source, dst, chance, lives, within & (replies.reward[old] >= 0))
+            rank = np.where(np.isin(label, label[rank < 0]), losing, rank)
         rank = np.maximum(rank, 0)
         return checking.Witness(self.member, rank[self.number], label[self.number])
 
-    def _rank(
-        self, source: Ints, dst: Ints, indptr: Ints, chance: Bools, lives: Bools, counts: Bools
-    ) -> Ints:
+    def _rank(self, source: Ints, dst: Ints, chance: Bools, lives: Bools, counts: Bools) -> Ints:
         from mdpdice.numerics import kernels
 
         wait = np.bincount(source[counts], minlength=self.count)

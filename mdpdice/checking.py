@@ -20,28 +20,27 @@ every option ``a`` of the network of best replies (``g`` the discount on steps).
 * every play ends: there is a rank that falls along every edge of a decision and
   along some edge of every chance node; or
 * endless plays lose without end: there is such a rank for the edges without
-  negative rewards, and a label that never rises along an edge, and falls along every edge
-  with a positive reward, or along some edge of a chance node at one of its ends.
+  negative rewards, and a label that never rises along an edge (where it falls ranks need
+  not) and falls along edges with a positive reward, or along another edge of a chance
+  node at one of their ends, or ranks as before show that plays leave their label.
 
 In the last two cases nodes may be grouped: edges inside a group are left out, and
 ``u`` must be the same and at least 0 on a group, edges inside must pay nothing, and
 chance nodes of a group must have no other edges.  (To stay there is worth 0.)
 
-Proof.  Under these conditions some stationary choice of options is optimal (Puterman
-1994, theorem 7.1.9), so let one be fixed.  Where its plays end almost surely, their
-length has a geometric tail, and adding up ``u >= r + g P u`` along them gives ``u`` at least
-the expected total.  Elsewhere a play comes, with positive probability, to a set that
-it never leaves: a group, where staying is worth ``0 <= u``, or one where by the ranks it
-pays for ever and by the labels gains finitely often in the mean: minus infinity.
+Proof.  Some stationary choice of options is optimal then (Puterman 1994, theorem 7.1.9).
+Where its plays end almost surely, their length has a geometric tail, and ``u >= r + g P u``
+added up along them gives ``u`` at least the expected total.  Elsewhere a play may come to
+a set that it never leaves: a group, where staying is worth ``0 <= u``, or one where by the
+ranks it pays for ever and by the labels gains finitely often in the mean: minus infinity.
 
 So ``V* <= u`` on side 1 and ``V* >= V_s >= -u`` on side 0.
 
 Rounding.  With ``m = sum p (|r| + g |u|)`` over the ``k`` edges of a chance node and ``s`` the
 float sum of their probabilities, ``(2 k + 8) 2^-52 m + |1 - s| m`` is added to the right-hand
-side: the first term covers the sums, and numbers that were rounded once or twice
-themselves; the second covers float rows that mean the rationals ``p / s``.  An option of
-a decision needs ``4 2^-52 m``, and nothing where it pays and discounts nothing, since
-then it compares two floats.  Everything is written so that NaN fails.
+side: the first term covers the sums, and numbers that were rounded once or twice themselves;
+the second covers float rows that mean the rationals ``p / s``.  An option of a decision needs
+``4 2^-52 m``, and nothing where it pays and discounts nothing: then two floats are compared.
 """
 
 from __future__ import annotations
@@ -187,7 +186,7 @@ def _rows(replies: Replies, edges: Floats) -> tuple[Ints, Floats]:
 
 
 def _above(replies: Replies, here: Floats, before: Floats, group: Ints) -> bool:
-    """Whether ``here`` is at least one backup; decisions look at the stage `before`."""
+    """Whether ``here`` is at least one backup; decisions look at the stage `before`.  NaN is not."""
     source, dst = replies.source, replies.dst
     ahead = np.where(replies.chance[source], here[dst], before[dst])
     value = replies.reward + replies.factor * ahead
@@ -222,9 +221,8 @@ def endless_plays_lose(replies: Replies, live: Bools, u: Floats, witness: Witnes
         lead = first[group[grouped]]
         same = all((array[grouped] == array[lead]).all() for array in (u, rank, label))
         pays_nothing = not reward[inside].any() and (replies.factor[inside] == 1).all()
-        if not (same and pays_nothing and (u[grouped] >= 0).all()):
-            return False
-        if (replies.chance[source] & grouped[source] & ~inside).any():
+        alone = not (replies.chance[source] & grouped[source] & ~inside).any()
+        if not (same and pays_nothing and (u[grouped] >= 0).all() and alone):
             return False
     falls = ~live[dst] | (rank[dst] < rank[source])
     chance = live & replies.chance & ~grouped
@@ -233,7 +231,11 @@ def endless_plays_lose(replies: Replies, live: Bools, u: Floats, witness: Witnes
         return True
     lower = ~live[dst] | (label[dst] < label[source])
     never_rises = (lower | (label[dst] == label[source]))[among].all()
-    left = np.zeros(len(live), dtype=bool)
+    falls = lower | (rank[dst] < rank[source])
+    stays = chance.copy()
+    stays[source[falls]] = False
+    stays[source[options & ~falls]] = True
+    left = ~np.isin(label, label[stays])
     left[source[lower & replies.chance[source]]] = True
     falls_on_gain = (lower | left[source] | left[dst])[among & (reward > 0)].all()
     pays = reward < 0

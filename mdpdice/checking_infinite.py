@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
@@ -39,9 +38,7 @@ def check_infinite(network: Network, infinite: Bools, policy: Ints, trap: Bools,
         At least 0 on marked nodes; falls along some edge of each that does not collect itself.
     """
     source, dst = network.source, network.dst
-    taken = ~network.decides[source]
-    taken[policy[network.decides & (policy >= 0)]] = True
-    taken &= infinite[source]
+    taken = _taken(network, infinite, policy)
     inner = taken & trap[source]
     comes = np.zeros(network.n_nodes, dtype=bool)
     comes[source[inner & (network.reward > 0)]] = True
@@ -59,20 +56,15 @@ def check_lost(network: Network, lost: Bools) -> bool:
     nodes from which it need never pay again; for if plays pay finitely often only, then from
     some move on they stay at such nodes.
     """
-    after, before, chance = _lists(network)
+    after, before, chance = _lists(network, np.ones(network.n_edges, dtype=bool))
+    free, _, _ = _lists(network, network.reward >= 0)
     decides = {i for i, targets in enumerate(after) if targets} - chance
-    source, dst = network.source, network.dst
-    free: list[list[int]] = [[] for _ in after]
-    for node, target in zip(
-        source[network.reward >= 0].tolist(), dst[network.reward >= 0].tolist(), strict=True
-    ):
-        free[node].append(target)
     pays = {node for node in chance if len(free[node]) < len(after[node])}
     pays |= {node for node in decides if not free[node]}
     pays = _closure(pays, before, lambda node, found: node in chance or found.issuperset(free[node]))
     missed = _missed_by_all(set(range(len(after))) - pays, after, before, chance)
     gains = network.reward > 0
-    gain_edges = list(zip(source[gains].tolist(), dst[gains].tolist(), strict=True))
+    gain_edges = list(zip(network.source[gains].tolist(), network.dst[gains].tolist(), strict=True))
     collects = _collecting(gain_edges, after, before, chance)
     return all(node in missed and node not in collects for node in np.flatnonzero(lost).tolist())
 
@@ -91,7 +83,7 @@ def _collecting(
         out = set(range(len(after))) - again
 
 
-def check_missed(network: Network, infinite: Bools, *, by_all: bool) -> bool:
+def check_missed(network: Network, infinite: Bools, policy: Ints, *, by_all: bool) -> bool:
     """Verify that the goals (ends of payoff 0) may be missed from every node marked in `infinite`.
 
     Parameters
@@ -100,27 +92,39 @@ def check_missed(network: Network, infinite: Bools, *, by_all: bool) -> bool:
         One player.
     infinite : ndarray of bool, shape (N,)
         The claim.
+    policy : ndarray of int64, shape (N,)
+        What he plays there.
     by_all : bool
-        Whether every policy misses them with positive probability, or only some policy.
+        Whether every policy misses them with positive probability, or only this one.
     """
     goal = set(np.flatnonzero((network.kind == Kind.END) & (network.payoff == 0)).tolist())
-    after, before, chance = _lists(network)
-    missed = (
-        _missed_by_all(goal, after, before, chance)
-        if by_all
-        else _missed_by_some(goal, after, before, chance)
+    claimed = set(np.flatnonzero(infinite).tolist())
+    if by_all:
+        return claimed <= _missed_by_all(goal, *_lists(network, np.ones(network.n_edges, dtype=bool)))
+    taken = _taken(network, infinite, policy)
+    moves = np.bincount(network.source[taken], minlength=network.n_nodes) > 0
+    # What comes after a node that is not claimed is as good as the goal.
+    goal |= set(range(network.n_nodes)) - claimed
+    return bool(moves[infinite & network.decides].all()) and claimed <= _missed_by_some(
+        goal, *_lists(network, taken)
     )
-    return all(node in missed for node in np.flatnonzero(infinite).tolist())
 
 
-def _lists(network: Network) -> tuple[list[list[int]], list[list[int]], set[int]]:
-    """Successors and predecessors of every node, and the chance nodes."""
-    indptr, dst = network.indptr.tolist(), network.dst.tolist()
-    after = [dst[first:last] for first, last in pairwise(indptr)]
-    before: list[list[int]] = [[] for _ in after]
-    for node, targets in enumerate(after):
-        for target in targets:
-            before[target].append(node)
+def _taken(network: Network, nodes: Bools, policy: Ints) -> Bools:
+    """Edges that leave marked nodes when the player follows a policy there."""
+    taken = ~network.decides[network.source]
+    decided = np.flatnonzero(network.decides & (policy >= 0))
+    taken[policy[decided][network.source[policy[decided]] == decided]] = True
+    return np.asarray(taken & nodes[network.source])
+
+
+def _lists(network: Network, edges: Bools) -> tuple[list[list[int]], list[list[int]], set[int]]:
+    """Successors and predecessors of every node along the marked edges, and the chance nodes."""
+    after: list[list[int]] = [[] for _ in range(network.n_nodes)]
+    before: list[list[int]] = [[] for _ in range(network.n_nodes)]
+    for node, target in zip(network.source[edges].tolist(), network.dst[edges].tolist(), strict=True):
+        after[node].append(target)
+        before[target].append(node)
     return after, before, set(np.flatnonzero(network.kind == Kind.CHANCE).tolist())
 
 

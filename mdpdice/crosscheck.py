@@ -1,26 +1,35 @@
 """Cross-checking: run every back-end that can, certify each, and compare them at every state.
 
 Agreement of two programs proves little when they share a mistake, so every
-answer is certified by itself first; then intervals, infinities and chosen actions
-are compared state by state.  Nothing passes by being skipped: a report is good
-only if at least two independent back-ends ran, every one that ran was certified,
-and all of them agree.
+answer is certified by itself first; then intervals, infinities, the actions that
+are chosen or must be chosen, and what the policies are worth are compared state by
+state.  Nothing passes by being skipped: a report is good only if at least two
+independent back-ends ran, every one that ran was certified, all of them agree, and as
+much was compared as was asked for.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import attrs
 import numpy as np
 
 from mdpdice.backend import Feature, Progress, Run, Solver, available_solvers, load_solver
-from mdpdice.errors import MdpDiceError, UnsupportedError
+from mdpdice.comparisons import (
+    compare_actions,
+    compare_policies,
+    compare_values,
+    edge_intervals,
+    may,
+    must,
+)
+from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.game import Game
-from mdpdice.network import Bools, Floats, Kind, Network
+from mdpdice.network import Bools, Network
 from mdpdice.objectives import Objective
 from mdpdice.solution import Solution
 from mdpdice.solving import Problem, prepare, solve_problem, unsupported
@@ -52,6 +61,15 @@ class Entry:
     message: str = ""
     solution: Solution | None = None
 
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Other back-ends that it asked while it worked, in alphabetical order."""
+        return () if self.solution is None else tuple(sorted(self.solution.details.get("called", ())))
+
+
+COUNTERS = ("independent", "states", "infinities", "decisions", "ties", "actions", "policies")
+"""What a report counts, and `cross_check` can ask for `at_least` some of."""
+
 
 @attrs.frozen(eq=False, repr=False)
 class Report:
@@ -73,6 +91,13 @@ class Report:
         Decisions where more than one action may be optimal.
     independent : int
         Back-ends that ran and did not ask each other.
+    actions : int
+        Chosen actions that were judged by the bounds of another back-end.
+    policies : int
+        Policies, with two players pairs of them, whose values were computed anew and
+        compared with the bounds at all nodes.
+    at_least : mapping of str to int
+        The floors of these numbers that were asked for.
     """
 
     entries: tuple[Entry, ...]
@@ -82,10 +107,13 @@ class Report:
     decisions: int = 0
     ties: int = 0
     independent: int = 0
+    actions: int = 0
+    policies: int = 0
+    at_least: Mapping[str, int] = attrs.field(factory=dict)
 
     @property
     def ok(self) -> bool:
-        """Whether at least two independent back-ends ran, all were certified, and all agree."""
+        """Whether all that ran were certified, all agree, and as much was compared as was asked for."""
         return not self.problems
 
     @property
@@ -119,12 +147,15 @@ class Report:
             for row in rows
         ]
         lines.insert(1, "  ".join("-" * width for width in widths))
+        judged = f"judged {self.actions:,} choices and {self.policies:,} polic{'y' if self.policies == 1 else 'ies'}"
         compared = (
             f"compared {self.states:,} values ({self.infinities:,} infinite) and {self.decisions:,} decisions "
             f"({self.ties:,} with ties) of {self.independent} independent back-ends"
         )
         verdict = "agree and certified" if self.ok else "NOT OK"
-        return "\n".join([*lines, *notes, compared, *(f"! {text}" for text in self.problems), verdict])
+        return "\n".join(
+            [*lines, *notes, judged, compared, *(f"! {text}" for text in self.problems), verdict]
+        )
 
     def to_json(self) -> str:
         """The report as a JSON object."""
@@ -134,11 +165,13 @@ class Report:
                 "solver": entry.solver,
                 "outcome": entry.outcome,
                 "message": entry.message,
+                "asked": list(entry.asked),
             }
             found = entry.solution
             if found is not None:
                 data |= {
                     "status": found.status.value,
+                    "reason": found.reason,
                     "value": _json_number(found.estimate()),
                     "lower": _json_number(found.lower()),
                     "upper": _json_number(found.upper()),
@@ -157,6 +190,9 @@ class Report:
                 "decisions": self.decisions,
                 "ties": self.ties,
                 "independent": self.independent,
+                "actions": self.actions,
+                "policies": self.policies,
+                "at_least": dict(self.at_least),
             }
         )
 
@@ -182,6 +218,7 @@ def cross_check(
     epsilon: float = 1e-6,
     progress: Progress | None = None,
     max_states: int = 10_000_000,
+    at_least: Mapping[str, int] | None = None,
 ) -> Report:
     """Solve a game by several back-ends, certify each answer and compare them at every state.
 
@@ -193,12 +230,22 @@ def cross_check(
         As for `mdpdice.solve`.
     solvers : sequence of str or Solver, optional
         Back-ends by name or with their parameters; by default all that are installed.
+    at_least : mapping of str to int, optional
+        Numbers of the report that must be reached, or it is not good: for instance
+        ``{"independent": 3, "states": 1000, "ties": 1}``.  Two independent back-ends are
+        asked for in any case.
 
     Returns
     -------
     Report
         ``report.ok`` says whether the answer can be relied on; ``print(report)`` shows why.
+
+    Raises
+    ------
+    GameError
+        `at_least` asks for something that is not counted.
     """
+    floors = _floors(at_least)
     problem = prepare(game, objective, horizon=horizon, progress=progress, max_states=max_states)
     chosen: Sequence[str | Solver] = list(available_solvers()) if solvers is None else solvers
     entries = tuple(_enter(problem, solver, epsilon, progress) for solver in chosen)
@@ -209,37 +256,68 @@ def cross_check(
         for entry in ran
         if entry.solution is not None and not entry.solution.proved
     ]
-    independent = _independent(ran)
-    if independent < 2:
-        problems.append(
-            f"{independent} independent back-end{'s' * (independent != 1)} ran; agreement needs two"
-        )
     solutions = [entry.solution for entry in ran if entry.solution is not None]
-    edges = [_edge_intervals(solution) for solution in solutions]
+    edges = [edge_intervals(solution) for solution in solutions]
+    possible = [may(solution, pair) for solution, pair in zip(solutions, edges, strict=True)]
+    only = [must(solution, pair) for solution, pair in zip(solutions, edges, strict=True)]
+    choices = 0
     for i, first in enumerate(solutions):
         for j, second in enumerate(solutions):
             if i < j:
-                problems += _compare_values(first, second)
-            if first.proved and second.proved:
-                problems += _compare_actions(first, second, edges[j])
-    if not solutions:
-        return Report(entries, tuple(problems), independent=independent)
-    best = min(range(len(solutions)), key=lambda i: solutions[i].width)
-    may = _may(solutions[best], edges[best])
-    choices = (
-        np.add.reduceat(np.append(may, 0), problem.network.indptr[:-1], axis=-1) if may.size else np.zeros(1)
-    )
-    decides = problem.network.decides
-    rows = max(1, (problem.network.horizon or 0)) if problem.network.horizon != 0 else 0
-    return Report(
-        entries,
-        tuple(problems),
-        states=int(solutions[0].values.size),
-        infinities=int(np.isinf(solutions[0].values).sum()),
-        decisions=int(decides.sum()) * rows,
-        ties=int((choices[..., decides] > 1).sum()),
-        independent=independent,
-    )
+                problems += compare_values(first, second)
+            if i != j and first.proved and second.proved:
+                judged, wrong = compare_actions(first, only[i], second, possible[j])
+                choices += judged
+                problems += wrong
+    values, wrong = compare_policies(problem, [solution for solution in solutions if solution.proved])
+    counts = dict.fromkeys(COUNTERS, 0) | {
+        "independent": _independent(ran),
+        "actions": choices,
+        "policies": values,
+    }
+    if solutions:
+        best = min(range(len(solutions)), key=lambda i: solutions[i].width)
+        counts |= _counted(solutions[best], possible[best])
+    problems += [*wrong, *_missing(counts, floors)]
+    return Report(entries, tuple(problems), **counts, at_least=floors)
+
+
+def _floors(at_least: Mapping[str, int] | None) -> dict[str, int]:
+    floors = {"independent": 2} | dict(at_least or {})
+    unknown = sorted(set(floors) - set(COUNTERS))
+    if unknown:
+        msg = f"at_least[{unknown[0]!r}] is not counted; what is: {', '.join(COUNTERS)}"
+        raise GameError(msg, value=unknown[0])
+    # Agreement needs two, whatever is asked for.
+    return floors | {"independent": max(2, floors["independent"])}
+
+
+def _missing(counts: Mapping[str, int], floors: Mapping[str, int]) -> Iterator[str]:
+    """What was asked for and not reached."""
+    for name, floor in floors.items():
+        count = counts[name]
+        if count >= floor:
+            continue
+        if name == "independent" and floor == 2:
+            yield f"{count} independent back-end{'s' * (count != 1)} ran; agreement needs two"
+        elif name == "independent":
+            yield f"{count} independent back-end{'s' * (count != 1)} ran, fewer than {floor:,}"
+        else:
+            yield f"{count:,} {name} were compared, fewer than {floor:,}"
+
+
+def _counted(solution: Solution, possible: Bools) -> dict[str, int]:
+    """How much there was to compare."""
+    net = solution.network
+    padded = np.concatenate((possible, np.zeros((*possible.shape[:-1], 1), dtype=bool)), axis=-1)
+    choices = np.add.reduceat(padded, net.indptr[:-1], axis=-1, dtype=np.int64)
+    rows = max(1, (net.horizon or 0)) if net.horizon != 0 else 0
+    return {
+        "states": int(solution.values.size),
+        "infinities": int(np.isinf(solution.values).sum()),
+        "decisions": int(net.decides.sum()) * rows,
+        "ties": int((choices[..., net.decides] > 1).sum()),
+    }
 
 
 def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Progress | None) -> Entry:
@@ -269,68 +347,3 @@ def _independent(ran: Sequence[Entry]) -> int:
             old, new = group[entry.solver], group.get(other, other)
             group = {name: new if root == old else root for name, root in group.items()} | {other: new}
     return len({group[entry.solver] for entry in ran})
-
-
-def _compare_values(first: Solution, second: Solution) -> list[str]:
-    finite = np.isfinite(first.values) & np.isfinite(second.values)
-    same = np.where(finite, True, first.values == second.values)
-    # Written so that NaN disagrees.
-    meet = (first.lowers <= second.uppers) & (second.lowers <= first.uppers)
-    wrong = ~np.where(finite, meet, same)
-    if not wrong.any():
-        return []
-    at = tuple(int(i) for i in np.argwhere(wrong)[0])
-    state = first.network.describe(at[-1])
-    text = (
-        f"{first.solver} and {second.solver} disagree on {int(wrong.sum()):,} values, first on {state!r}: "
-        f"{first.values[at]!r} and {second.values[at]!r}"
-    )
-    return [text]
-
-
-def _edge_intervals(solution: Solution) -> tuple[Floats, Floats]:
-    """Interval of every edge's value, with a horizon for each stage from 1 on."""
-    net = solution.network
-    low, high = solution.lowers, solution.uppers
-    if net.horizon is not None:
-        low, high = low[:-1], high[:-1]
-    factor = np.where(net.step, float(net.discount), 1.0)
-    ends = [
-        net.reward
-        + factor * np.where(net.sign > 0, ahead[..., net.dst], float(net.total) - other[..., net.dst])
-        for ahead, other in ((low, high), (high, low))
-    ]
-    return ends[0], ends[1]
-
-
-def _may(solution: Solution, intervals: tuple[Floats, Floats]) -> Bools:
-    """Edges of decisions that may be optimal: none is proved to be better."""
-    net = solution.network
-    low, high = intervals
-    minimises = (net.kind == Kind.MIN) != (solution.sense == "min")
-    flip = np.where(minimises, -1.0, 1.0)[net.source]
-    worst, best = np.where(flip > 0, low, -high), np.where(flip > 0, high, -low)
-    pad = np.full((*worst.shape[:-1], 1), -np.inf)
-    top = np.maximum.reduceat(np.concatenate((worst, pad), axis=-1), net.indptr[:-1], axis=-1)
-    may: Bools = (best >= top[..., net.source]) & net.decides[net.source]
-    return may
-
-
-def _compare_actions(judged: Solution, judge: Solution, intervals: tuple[Floats, Floats]) -> list[str]:
-    """Every action that `judged` chooses may be optimal in the eyes of `judge`."""
-    net = judged.network
-    policy = judged.policy if net.horizon is None else judged.policy[1:]
-    if policy.size == 0 or net.n_edges == 0:
-        return []
-    may = _may(judge, intervals)
-    chosen = np.take_along_axis(may, np.maximum(policy, 0), axis=-1)
-    wrong = net.decides & (policy >= 0) & ~chosen
-    if not wrong.any():
-        return []
-    at = tuple(int(i) for i in np.argwhere(wrong)[0])
-    action, state = net.action_of(int(policy[at])), net.describe(at[-1])
-    text = (
-        f"{judged.solver} chooses {action!r} in {state!r}, which is not optimal by the bounds of {judge.solver} "
-        f"({int(wrong.sum()):,} such decisions)"
-    )
-    return [text]

@@ -13,7 +13,7 @@ from mdpdice.network import Bools, Ints, Kind, Network
 from mdpdice.numerics.graph import end_components, is_acyclic
 from mdpdice.regions import can_reach, reached_by_some
 
-__all__ = ["collapse_idle", "drop_infinite", "drop_lost"]
+__all__ = ["collapse_idle", "drop_infinite", "drop_lost", "missing_policy"]
 
 
 def _plays_may_not_end(network: Network) -> bool:
@@ -127,6 +127,23 @@ def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: B
     into = np.flatnonzero(infinite[network.source] & infinite[network.dst] & ~rich[network.source])
     policy = towards(network, into, np.flatnonzero(rich).tolist(), policy)
     policy[rich] = seen
+    policy[~network.decides] = -1
+    return policy
+
+
+def missing_policy(network: Network, goal: Bools) -> Ints:
+    """A policy that misses the goal with positive probability wherever some policy does; -1 elsewhere.
+
+    It goes to an end that is no goal, or to a place where play can stay, and stays there.
+    """
+    source, dst = network.source, network.dst
+    before = ~goal[source]
+    component = end_components(network.indptr, dst, network.kind == Kind.CHANCE, before)
+    inside = np.flatnonzero(before & (component[source] >= 0) & (component[source] == component[dst]))
+    trap = (component >= 0) | ((network.kind == Kind.END) & ~goal)
+    policy = np.full(network.n_nodes, -1, dtype=np.int64)
+    policy = towards(network, np.flatnonzero(before & ~trap[source]), np.flatnonzero(trap).tolist(), policy)
+    policy[source[inside[::-1]]] = inside[::-1]
     policy[~network.decides] = -1
     return policy
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import attrs
 import numpy as np
 
-from mdpdice.endless import collapse_idle, drop_infinite, drop_lost
+from mdpdice.endless import collapse_idle, drop_infinite, drop_lost, missing_policy
 from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, UnsupportedError
 from mdpdice.lowerings import (
     Because,
@@ -242,7 +242,11 @@ def _leave_out_unreached(network: Network, *, minimises: bool) -> Lowering | Non
     goal = (network.kind == Kind.END) & (network.payoff == 0)
     region = (reached_by_some if minimises else reached_by_all)(network, goal)
     why: Because = "missed by all" if minimises else "missed by some"
-    return None if region.all() else without(network, region, because=why)
+    if region.all():
+        return None
+    # Where all miss the goal one policy is as good as another.
+    policy = None if minimises else missing_policy(network, goal)
+    return without(network, region, policy, because=why)
 
 
 @attrs.frozen

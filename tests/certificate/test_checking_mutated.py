@@ -69,6 +69,16 @@ ENDLESS = network([(MAX, [(1,), (2,)]), (CHANCE, [(1, 1.0)]), (END, [])], payoff
 SEESAW = network([(MAX, [(1, 1, 1.0)]), (MAX, [(0, 1, -1.0), (2,)]), (END, [])], payoff=[0, 0, -5])
 # What is gained round the loop is gained twice in the mean, since chance ends it.
 LEAKING = network([(MAX, [(1,), (0, 1, -1.0)]), (CHANCE, [(0, 0.5, 1.0), (2, 0.5, -1.0)]), (END, [])])
+# Gains between decisions, round a loop that chance leaves; behind it a loop that pays.
+GATE = network(
+    [
+        (MAX, [(1, 1, 1.0)]),
+        (MAX, [(2,)]),
+        (CHANCE, [(0, 0.5), (3, 0.5)]),
+        (MAX, [(3, 1, -1.0), (4,)]),
+        (END, []),
+    ]
+)
 STEPS = network([(MAX, [(0, 1, 1.0, 1, True), (1,)]), (END, [])], payoff=[0, 0], discount=0.5)
 CUT = network([(MAX, [(0, 1, 1.0, 1, True), (1,)]), (END, [])], payoff=[0, 0.5], horizon=1)
 
@@ -118,6 +128,17 @@ CASES: dict[str, tuple[tuple, bool]] = {
     "gains until chance ends it": (
         claim(
             LEAKING, [0, -1, -1], [-1e-9, -1e-9, 0], [1e-9] * 2 + [0], rank=[2, 1, 0] * 2, label=[1, 1, 0] * 2
+        ),
+        True,
+    ),
+    "gains until it leaves": (
+        claim(
+            GATE,
+            [0, 1, -1, 5, -1],
+            [2 - 4e-9, 1 - 3e-9, 1 - 3e-9, 0, 0],
+            [2 + 4e-9, 1 + 3e-9, 1 + 3e-9, 0, 0],
+            rank=[2, 1, 0, 0, 0] * 2,
+            label=[2, 2, 2, 1, 0] * 2,
         ),
         True,
     ),
@@ -214,6 +235,11 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
         "(lower | left[source] | left[dst])[among",
         "lower[among",
         "gains until chance ends it",
+    ),
+    "no label is left": (
+        "left = ~np.isin(label, label[stays])",
+        "left = np.zeros_like(live)",
+        "gains until it leaves",
     ),
     "groups below 0": (" and (u[grouped] >= 0).all()", "", "idle group below 0"),
     "groups may pay": ("same and pays_nothing and", "same and", "paying loop in a group"),
