@@ -2,12 +2,50 @@
 
 from __future__ import annotations
 
-import numpy as np
-from counter_strategies import counter_games
-from hypothesis import HealthCheck, given, settings
+from fractions import Fraction
 
-from mdpdice import Kind, explore
-from mdpdice.errors import MdpDiceError
+import numpy as np
+import pytest
+from counter_strategies import counter_games
+from hypothesis import HealthCheck, assume, given, settings
+
+from mdpdice import (
+    At,
+    Counter,
+    Dist,
+    Game,
+    Kind,
+    Network,
+    Policy,
+    Solution,
+    Status,
+    certainly,
+    cross_check,
+    decide,
+    end,
+    evaluate,
+    explore,
+    go,
+    outcomes,
+    replication,
+    roll,
+    simulate,
+    solve,
+    table,
+    uniform,
+    when,
+)
+from mdpdice.errors import (
+    CounterRangeError,
+    DeadEndError,
+    GameError,
+    MdpDiceError,
+    StateLimitError,
+    UnknownStateError,
+)
+from mdpdice.games.farkle import KcdFarkle
+from mdpdice.games.pig import PigRace
+from mdpdice.point_states import PointStates
 
 
 def rows(network):
@@ -80,3 +118,265 @@ def assert_equal(game, **options):
 @given(counter_games())
 def test_random_games_are_the_same_on_both_routes(game):
     assert_equal(game)
+
+
+@pytest.mark.parametrize("name", ["_BUDGET", "_SHARED"])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(game=counter_games())
+def test_pauses_and_threads_change_nothing(name, game):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replication, name, 1)
+        assert_equal(game)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(counter_games(ahead=True))
+def test_values_are_the_same_exactly_and_in_floats(game):
+    both = assert_equal(game)
+    assume(both is not None)
+    fast, plain = (solve(network, solver="exact") for network in both)
+    for state in both[0].states:
+        assert fast.exact(state) == plain.exact(state)
+    for solver in ("backward-induction", "value-iteration"):
+        floats = solve(both[0], solver=solver)
+        assert floats.status is Status.CERTIFIED
+        assert floats.lower() <= fast.exact() <= floats.upper()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(counter_games(ahead=True))
+def test_horizons_count_the_same_steps(game):
+    both = assert_equal(game)
+    assume(both is not None and both[0].total == 0)
+    fast, plain = (solve(network, horizon=3, solver="backward-induction") for network in both)
+    for steps in range(4):
+        for state in both[0].states:
+            assert fast.value(state, steps_left=steps) == pytest.approx(plain.value(state, steps_left=steps))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(counter_games())
+def test_edges_that_are_kept_apart(game):
+    assert_equal(game, merge=False)
+
+
+# --- small games by hand -------------------------------------------------------------------------
+
+
+def make(node, start="s", **members):
+    """A game of a function of the game and the core state, with counters as members."""
+    return type("Made", (Game,), {"start": lambda self: start, "node": node, **members})()
+
+
+def test_weights_beyond_64_bits():
+    big = Dist({"a": 3**50, "b": 1, "c": 2**70})
+
+    def node(game, core):
+        on = roll(big, lambda k: go("s", game.n.add(1)) if k != "b" else end(game.n))
+        return when(game.n < 2, on, end(7))
+
+    fast, _ = assert_equal(make(node, n=Counter(range(3))))
+    assert fast.numerator.dtype == object
+    assert sum(fast.row(fast.start)) == 1
+
+
+def test_rewards_and_payoffs_that_no_float_equals():
+    def node(game, core):
+        stop = end(game.n * Fraction(1, 3))
+        on = roll(
+            uniform("ht"), lambda k: go("s", game.n.add(1), reward=game.n * Fraction(1, 7) + (k == "h"))
+        )
+        return decide({"stop": stop, "on": when(game.n < 4, on)})
+
+    fast, _ = assert_equal(make(node, n=Counter(range(5))))
+    assert Fraction(4, 3) in fast.exact_payoffs.values()
+    assert Fraction(3, 7) in fast.exact_rewards.values()
+    exact = solve(fast, solver="exact")
+    # Four rolls pay (0 + 1 + 2 + 3) / 7 and half a point each.
+    assert exact.exact() == Fraction(6, 7) + 2 + Fraction(4, 3)
+
+
+def test_ends_of_equal_payoff_are_one():
+    def node(game, core):
+        options = {k: when(game.n >= 0, end(game.n + k)) for k in range(3)}
+        return decide(options | {"on": when(game.n < 3, go("s", game.n.add(1)))})
+
+    network = explore(make(node, n=Counter(range(4))))
+    ends = network.payoff[network.kind == Kind.END].tolist()
+    assert ends == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_counter_that_leaves_its_values_where_play_comes():
+    def node(game, core):
+        return decide({"stop": end(), "on": when(game.n < game.bound, go("s", game.n.add(2)))})
+
+    with pytest.raises(CounterRangeError) as caught:
+        explore(make(node, n=Counter(range(6)), bound=6))
+    assert (caught.value.state, caught.value.value) == (At("s", n=4), 6)
+    # Odd numbers are never reached, and from 4 play does not go on.
+    explore(make(node, n=Counter(range(5)), bound=4))
+
+
+def test_the_error_names_state_action_and_value():
+    def node(game, core):
+        thrown = roll(uniform([1, 2]), lambda k: go("s", game.n.add(k)))
+        return decide({"stop": end(), "roll": thrown})
+
+    with pytest.raises(CounterRangeError, match="would become 4") as caught:
+        explore(make(node, n=Counter(range(4))))
+    error = caught.value
+    assert (error.state, error.action, error.value) == (At("s", n=2), "roll", 4)
+
+
+def test_a_dead_end_names_state_and_counters():
+    def node(game, core):
+        return decide({"a": when(game.n < 2, go("s", game.n.add(1))), "b": when(game.n > 5, end())})
+
+    with pytest.raises(DeadEndError) as caught:
+        explore(make(node, n=Counter(range(9))))
+    assert caught.value.state == At("s", n=2)
+
+
+def test_forbidden_takes_options_away_and_is_an_error_inside_chance():
+    def node(game, core):
+        return decide({"stop": end(game.n), "on": go("s", game.n.add(1))})
+
+    network = explore(make(node, n=Counter(range(3), outside="forbid")))
+    assert [len(network.edges(node)) for node in range(3)] == [2, 2, 1]
+
+    def rolled(game, core):
+        return decide({"stop": end(game.n), "on": roll(certainly(1), lambda k: go("s", game.n.add(k)))})
+
+    with pytest.raises(CounterRangeError) as caught:
+        explore(make(rolled, n=Counter(range(3), outside="forbid")))
+    assert (caught.value.state, caught.value.action) == (At("s", n=2), "on")
+
+
+@pytest.mark.parametrize("where", ["guard", "reward", "payoff", "update", "state"])
+def test_a_table_without_an_entry_where_play_comes(where):
+    def node(game, core):
+        asked = table([1, 2], game.n)
+        options = {
+            "guard": when(asked > 0, end()),
+            "reward": go("over", reward=asked),
+            "payoff": end(asked),
+            "update": go("over", game.n.set(asked)),
+            "state": go("over"),
+        }
+        if core == "over":
+            return end(asked if where == "state" else 0)
+        return decide({"on": when(game.n < game.most, go("s", game.n.add(1))), "ask": options[where]})
+
+    explore(make(node, n=Counter(range(4)), most=1))
+    with pytest.raises(GameError, match="has entries 0 to 1") as caught:
+        explore(make(node, n=Counter(range(4)), most=3))
+    assert caught.value.state == At("over" if where == "state" else "s", n=2)
+    assert caught.value.action == (None if where == "state" else "ask")
+
+
+def test_a_state_that_is_in_the_prefix_and_reached_later():
+    def node(game, core):
+        if core == "throw":
+            return roll(uniform("ht"), lambda k: go("throw", game.n.add(1)) if k == "h" else go("choose"))
+        return decide({"again": when(game.n < 3, go("throw", game.n.add(1))), "stop": end(game.n)})
+
+    game = make(node, start="throw", n=Counter(range(9), outside="clip"))
+    fast, _ = assert_equal(game)
+    assert (fast.node_state == fast.node_state[fast.start]).sum() == 1
+    assert np.count_nonzero(np.bincount(fast.node_state[fast.node_state >= 0]) > 1) > 0
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+
+def counting(values):
+    def node(game, core):
+        return decide({"stop": end(game.n), "on": when(game.n < values[-1], go("s", game.n.add(1)))})
+
+    return make(node, n=Counter(values))
+
+
+def test_limits_are_named_with_their_numbers():
+    with pytest.raises(StateLimitError, match="max_states=100") as caught:
+        explore(counting(range(1000)), max_states=100)
+    assert caught.value.limit == 100
+    assert explore(counting(range(100)), max_states=100).n_states == 100
+    with pytest.raises(StateLimitError, match="max_bytes=100,000 with"):
+        explore(counting(range(1000)), max_bytes=100_000)
+
+
+def test_a_grid_that_does_not_fit_is_refused_before_memory_is_taken():
+    with pytest.raises(StateLimitError, match="the grid has 1,000,000,000,000 points"):
+        explore(counting(range(10**12)))
+
+
+def test_progress_is_told():
+    told = []
+    network = explore(counting(range(50)), progress=lambda stage, numbers: told.append((stage, numbers)))
+    assert told[-1] == ("explore", {"states": 50, "explored": 50, "edges": network.n_edges})
+
+
+# --- names that are made when they are asked for ----------------------------------------------------
+
+
+def test_states_and_actions_are_sequences():
+    network = explore(counting(range(10)))
+    states, actions = network.states, network.actions
+    assert isinstance(states, PointStates)
+    assert list(states) == [states[at] for at in range(10)] == [At("s", n=n) for n in range(10)]
+    assert states[2:8:3] == [At("s", n=2), At("s", n=5)]
+    assert states[-1] == At("s", n=9)
+    assert [states.index(state) for state in states] == list(range(10))
+    assert states.index(At("s", n=4), 2) == 4
+    assert At("s", n=3) in states
+    for other in (At("s", n=10), At("t", n=1), At("s", m=1), At("s"), At([], n=1), "s", 3):
+        assert other not in states
+    with pytest.raises(ValueError, match="no state here"):
+        states.index(At("s", n=4), 5)
+    with pytest.raises(IndexError):
+        states[10]
+    with pytest.raises(UnknownStateError, match="n=0"):
+        network.node_of(At("s", n=10))
+    assert list(actions) == [actions[at] for at in range(len(actions))] == ["stop", "on"] * 9 + ["stop"]
+    assert actions[1:4] == ["on", "stop", "on"]
+    assert list(reversed(actions))[:2] == ["stop", "on"]
+
+
+def test_a_state_that_is_equal_in_python_only_is_not_here():
+    def node(game, core):
+        return decide({"stop": end(game.n), "on": when(game.n < 2, go(1, game.n.add(1)))})
+
+    network = explore(make(node, start=1, n=Counter(range(3))))
+    assert network.node_of(At(1, n=1)) == 1
+    with pytest.raises(UnknownStateError):
+        network.node_of(At(True, n=1))
+
+
+def test_saved_and_loaded(tmp_path):
+    game = KcdFarkle(dice=2, cap=500)
+    network = explore(game)
+    network.save(tmp_path / "turn.npz", game)
+    loaded = Network.load(tmp_path / "turn.npz", game)
+    assert loaded.digest == network.digest
+    assert list(loaded.states) == list(network.states)
+    assert list(loaded.actions) == list(network.actions)
+    race = explore(PigRace(goal=8))
+    race.save(tmp_path / "race.npz")
+    assert list(Network.load(tmp_path / "race.npz", PigRace(goal=8)).states) == list(race.states)
+    solution = solve(network)
+    solution.save(tmp_path / "solution.npz")
+    assert Solution.load(tmp_path / "solution.npz", network).value() == solution.value()
+
+
+def test_solved_compared_simulated_and_evaluated():
+    network = explore(KcdFarkle(dice=2, cap=500))
+    report = cross_check(network)
+    assert report.ok, report.table()
+    solution = solve(network)
+    policy = Policy.from_solution(solution)
+    assert evaluate(network, policy).value() == pytest.approx(solution.value(), abs=1e-9)
+    found = simulate(network, policy, 20_000, seed=3)
+    assert abs(found.mean - solution.value()) < 4 * found.standard_error
+    assert outcomes(network, policy).mean == pytest.approx(solution.value(), abs=1e-9)
+    graph = explore(counting(range(4))).to_networkx()
+    assert graph.nodes[0]["state"] == At("s", n=0)
