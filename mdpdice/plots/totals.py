@@ -82,7 +82,8 @@ def outcome_chart(
             line = ax.axvline(one.mean, color=colour, linestyle=":" if name else "--", linewidth=1.2)
             if not name:
                 line.set_label(f"mean {one.mean:.4g}")
-    ax.legend(frameon=False)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False)
     ax.set_ylim(bottom=0)
     ax.set_xlabel(f"total of a play ({unit})")
     ax.set_ylabel("chance of at least this total" if at_least else "chance of this total")
