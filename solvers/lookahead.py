@@ -14,8 +14,8 @@ decisions only: for another position ask for ``solve(game.at(position), solver=L
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, ClassVar, TypeAlias, TypeVar, cast
 
 import attrs
 import numpy as np
@@ -100,6 +100,28 @@ class Lookahead:
             The time was up; `partial` is the answer of the last round that was finished.
         """
         return _Rounds(self, game.unrolled() if axes(game) else game, run).play()
+
+    def options(self, game: Game[S, A], states: Iterable[S]) -> Iterator[dict[A, float]]:
+        """Look from many decisions of a game, with one table for all.
+
+        Parameters
+        ----------
+        game : Game
+            The game.
+        states : iterable
+            Decisions; of a game with counters, `At` values.
+
+        Yields
+        ------
+        dict
+            Estimate of every action, in the order of the options.  The policy takes the best of them.
+        """
+        plain = game.unrolled() if axes(game) else game
+        positions = Expansions(plain, self.table_size)
+        engine = Expectimax(positions, self.pruning, self.table_size, lambda: None)
+        for state in states:
+            values = engine.rows(state, self.depth)
+            yield dict(zip(cast("Any", positions[state].actions), (value for value, _ in values), strict=True))
 
 
 class _Rounds:

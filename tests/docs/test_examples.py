@@ -51,6 +51,11 @@ EXPECTED: dict[str, list[str]] = {
         r"! timid is uncertified",
         r"NOT OK",
     ],
+    "lookahead_against_exact": [
+        r"2 x 1 +6 +100\.0% \(0\.0000\) +100\.0% \(0\.0000\) +100\.0% \(0\.0000\)",
+        r"3 x 1 +40 .* +100\.0% \(0\.0000\) +100\.0% \(0\.0000\)\n",
+        r"2 x 2 +40 .* +100\.0% \(0\.0000\)\n",
+    ],
     "own_solver": [
         r"-45\.037037037 in \[.*certified by howard> after 4 rounds",
         r"replace from wear 2",
