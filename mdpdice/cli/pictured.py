@@ -1,0 +1,259 @@
+"""What ``mdpdice plot`` draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import click
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from mdpdice import plots
+from mdpdice.cli.answers import Case, solver_of
+from mdpdice.cli.chosen import policy_on
+from mdpdice.cli.parameters import show
+from mdpdice.cli.progress import ProgressLine
+from mdpdice.cli.text import action_data, phrase
+from mdpdice.distributions import outcomes
+from mdpdice.exploration import explore
+from mdpdice.network import Network
+from mdpdice.objectives import Horizon
+from mdpdice.plots.canvas import PALETTE
+from mdpdice.plots.coordinates import coordinate_names
+from mdpdice.policies import Policy
+from mdpdice.solution import Solution
+from mdpdice.solving import solve
+
+__all__ = ["Wishes", "drawn"]
+
+
+class Wishes(NamedTuple):
+    """Options of the command; see its help."""
+
+    x: str | None
+    y: str | None
+    by: str | None
+    over: str | None
+    action: str | None
+    largest: bool
+    conditions: tuple[str, ...]
+    chosen: str
+    against: str | None
+    actions: bool
+    at_least: bool
+    steps_left: int | None
+    title: str | None
+
+
+def drawn(case: Case, kind: str, solver: str, wishes: Wishes) -> Axes | Figure:
+    """The picture that is asked for."""
+    if reason := case.infinite():
+        raise click.ClickException(f"{reason}: there is no network that could be drawn")
+    if wishes.steps_left is not None and case.horizon is None:
+        raise click.UsageError("--steps-left goes with --horizon")
+    with ProgressLine() as progress:
+        desk = _Desk(case, solver, wishes, progress)
+        return _KINDS[kind](desk)
+
+
+class _Desk:
+    """What the kinds of pictures have in common: the network, its solution, and options that are checked."""
+
+    def __init__(self, case: Case, solver: str, wishes: Wishes, progress: ProgressLine) -> None:
+        self.case, self.solver, self.wishes, self.progress = case, solver, wishes, progress
+        # A solver that takes the game itself has no network to draw.
+        solver_of(solver)
+        network = explore(case.game, progress=progress)
+        self.network: Network = network if case.horizon is None else Horizon(case.horizon).apply(network)
+        self._solution: Solution | None = None
+
+    def solution(self) -> Solution:
+        """The solved game, once."""
+        if self._solution is None:
+            self._solution = solve(
+                self.network, solver=solver_of(self.solver), epsilon=self.case.epsilon, progress=self.progress
+            )
+        return self._solution
+
+    def policy(self, name: str) -> Policy:
+        return policy_on(self.case, name, self.network, self.solution)
+
+    @property
+    def title(self) -> str:
+        if self.wishes.title is not None:
+            return self.wishes.title
+        given = " ".join(f"{key}={show(value)}" for key, value in self.case.given.items())
+        return f"{self.case.name} {given}".strip()
+
+    # --- options ------------------------------------------------------------
+
+    def where(self) -> dict[str, Any]:
+        conditions = {}
+        for text in self.wishes.conditions:
+            name, equals, value = (part.strip() for part in text.partition("="))
+            if not equals:
+                raise click.UsageError(f"--where {text}: write NAME=VALUE")
+            conditions[name] = _value(value)
+        return conditions
+
+    def names(self, *, at_most: int) -> list[str]:
+        """The dimensions x and y: those that are given, or those that there are."""
+        known = coordinate_names(self.network)
+        for option in ("x", "y", "by", "over"):
+            name = getattr(self.wishes, option)
+            if name is not None and name not in known:
+                raise click.UsageError(f"--{option} {name}: {self._which(known)}")
+        for name in self.where():
+            if name not in known and not self._has(name):
+                raise click.UsageError(f"--where {name}=...: {self._which(known)}")
+        given = [name for name in (self.wishes.x, self.wishes.y) if name is not None]
+        if given:
+            return given
+        # What is fixed is no dimension.
+        free = [name for name in known if name not in self.where()]
+        if 0 < len(free) <= at_most:
+            return free
+        wanted = "--x and --y" if at_most == 2 else "--x"
+        raise click.UsageError(f"say with {wanted} what to draw it over; {self._which(known)}")
+
+    def _which(self, known: list[str]) -> str:
+        if not known:
+            return f"states of {self.case.name} hold no numbers; draw it from Python, where functions are coordinates"
+        return f"numbers in states of {self.case.name} are: {', '.join(known)}"
+
+    def _has(self, name: str) -> bool:
+        from mdpdice.plots.coordinates import fields_of
+
+        return any(name in fields_of(state) for state in self.network.states[:5000])
+
+    def group(self) -> Callable[[Any], Hashable]:
+        """Texts of actions, or of their classes where there are more actions than colours."""
+        texts = dict.fromkeys(self.network.actions) if self.network.n_edges < 1_000_000 else {}
+        classes = {type(action) for action in texts}
+        if len(texts) > len(PALETTE) and str not in classes and 1 < len(classes) <= len(PALETTE):
+            return lambda action: type(action).__name__
+        return lambda action: phrase(action_data(action))
+
+
+def _value(text: str) -> Any:
+    """A number, a truth value or a text."""
+    if text.casefold() in ("true", "false"):
+        return text.casefold() == "true"
+    try:
+        number = Fraction(text)
+    except ValueError:
+        return text
+    return int(number) if number.denominator == 1 else number
+
+
+# --- kinds ---------------------------------------------------------------------------
+
+
+def _policy(desk: _Desk) -> Axes:
+    names = desk.names(at_most=2)
+    return plots.policy_map(
+        desk.policy(desk.wishes.chosen), *names, where=desk.where(), group=desk.group(),
+        steps_left=desk.wishes.steps_left, title=desk.title,
+    )  # fmt: skip
+
+
+def _difference(desk: _Desk) -> Axes:
+    if desk.wishes.against is None:
+        raise click.UsageError("--kind difference needs --against POLICY")
+    names = desk.names(at_most=2)
+    pair = desk.wishes.chosen, desk.wishes.against
+    first, second = (desk.policy(name) for name in pair)
+    return plots.policy_difference(
+        first, second, *names, names=pair, where=desk.where(), group=desk.group(),
+        steps_left=desk.wishes.steps_left, title=desk.title,
+    )  # fmt: skip
+
+
+def _thresholds(desk: _Desk) -> Axes:
+    wishes = desk.wishes
+    if wishes.over is None and wishes.action is None:
+        found = desk.case.game.thresholds() if desk.case.horizon is None else []
+        if not found:
+            raise click.UsageError(
+                f"{desk.case.name} knows no thresholds of its own; say --x, --y, --over and --action"
+            )
+        return plots.threshold_bars(found, title=desk.title)
+    if wishes.x is None or wishes.y is None or wishes.over is None or wishes.action is None:
+        raise click.UsageError("thresholds on a map need --x, --y, --over and --action")
+    names = desk.names(at_most=2)
+    return plots.threshold_map(
+        desk.policy(wishes.chosen), names[0], names[1], wishes.over, wishes.action, largest=wishes.largest,
+        where=desk.where(), group=desk.group(), steps_left=wishes.steps_left, title=desk.title,
+    )  # fmt: skip
+
+
+def _values(desk: _Desk) -> Axes:
+    wishes = desk.wishes
+    if wishes.y is not None:
+        if wishes.x is None:
+            raise click.UsageError("--y goes with --x")
+        x, y = desk.names(at_most=2)
+        return plots.value_map(
+            desk.solution(), x, y, where=desk.where(), steps_left=wishes.steps_left, title=desk.title
+        )
+    if wishes.by is not None and wishes.actions:
+        raise click.UsageError("choose one of --by and --actions")
+    (x,) = desk.names(at_most=1)
+    return plots.value_curve(
+        desk.solution(), x, by=wishes.by, actions=wishes.actions, where=desk.where(),
+        steps_left=wishes.steps_left, title=desk.title,
+    )  # fmt: skip
+
+
+def _stages(desk: _Desk) -> Axes:
+    if desk.case.horizon is None:
+        raise click.UsageError("--kind stages needs --horizon N")
+    return plots.stage_curve(desk.solution(), title=desk.title)
+
+
+def _outcomes(desk: _Desk) -> Axes:
+    if desk.network.averaged:
+        # Rewards that differ stay apart, so that the distribution of totals is right.
+        network = explore(desk.case.game, merge=False, progress=desk.progress)
+        horizon = desk.case.horizon
+        desk.network = network if horizon is None else Horizon(horizon).apply(network)
+    names = [desk.wishes.chosen] + ([] if desk.wishes.against is None else [desk.wishes.against])
+    found = {name: outcomes(desk.network, desk.policy(name)) for name in names}
+    return plots.outcome_chart(
+        found[names[0]] if len(found) == 1 else found, at_least=desk.wishes.at_least, title=desk.title
+    )
+
+
+def _convergence(desk: _Desk) -> Figure:
+    name = "value-iteration" if desk.solver == "auto" else desk.solver
+    found = plots.capped_solutions(desk.network, solver=name)
+    figure = Figure(figsize=(6.4, 6.4), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    plots.bound_chart(found, title=desk.title, ax=above)
+    plots.bound_chart(found, width=True, ax=below)
+    above.set_xlabel("")
+    return figure
+
+
+def _network(desk: _Desk) -> Axes:
+    if desk.network.n_nodes > plots.drawings.MAX_NODES:
+        # Before it is solved.
+        return plots.draw_network(desk.network)
+    policy: Solution | Policy = (
+        desk.solution() if desk.wishes.chosen == "optimal" else desk.policy(desk.wishes.chosen)
+    )
+    return plots.draw_network(desk.network, policy, steps_left=desk.wishes.steps_left, title=desk.title)
+
+
+_KINDS: dict[str, Callable[[_Desk], Axes | Figure]] = {
+    "policy": _policy,
+    "difference": _difference,
+    "thresholds": _thresholds,
+    "values": _values,
+    "stages": _stages,
+    "outcomes": _outcomes,
+    "convergence": _convergence,
+    "network": _network,
+}
