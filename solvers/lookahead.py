@@ -121,7 +121,9 @@ class Lookahead:
         engine = Expectimax(positions, self.pruning, self.table_size, lambda: None)
         for state in states:
             values = engine.rows(state, self.depth)
-            yield dict(zip(cast("Any", positions[state].actions), (value for value, _ in values), strict=True))
+            yield dict(
+                zip(cast("Any", positions[state].actions), (value for value, _ in values), strict=True)
+            )
 
 
 class _Rounds:

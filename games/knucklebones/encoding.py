@@ -82,7 +82,7 @@ class Encoding:
             Numbers of the pairs, in any order.
         """
         ordered = np.sort(numbers, axis=-1)
-        total = self.choose[0][ordered[..., 0]]
+        total: NDArray[np.int64] = self.choose[0][ordered[..., 0]]
         for at in range(1, self.game.columns):
             total = total + self.choose[at][ordered[..., at]]
         return total
