@@ -347,7 +347,7 @@ class _Parse:
         self.actions.append("" if name == _UNNAMED else name)
         width = max(len(own), len(self.state_reward))
         both = zip(_padded(self.state_reward, width), _padded(own, width), strict=True)
-        self.rewards.append([a + b for a, b in both])
+        self.rewards.append([a + b if a else b for a, b in both])
 
     def read_branch(self, text: str) -> None:
         reader = self.reader
@@ -357,10 +357,14 @@ class _Parse:
         if not self.branch_ptr or len(self.branch_ptr) == self.choice_ptr[-1]:
             raise reader.corrupt("branch", "it comes before the first action of its state")
         self.target.append(reader.natural(to.strip(), "target", self.header.states))
-        p = self.value(value.strip(), "probability")
-        if not 0 <= p <= 1 + 1e-9:
-            raise reader.corrupt("probability", f"{value.strip()} is outside [0, 1]")
-        self.probability.append(p)
+        value = value.strip()
+        if value.startswith(("$", "[")):
+            p = self.value(value, "probability")
+            if not 0 <= p <= 1 + 1e-9:
+                raise reader.corrupt("probability", f"{value} is outside [0, 1]")
+            self.probability.append(p)
+        else:
+            self.probability.append(reader.probability(value))
 
     def bracket(self, text: str) -> tuple[list[Number], str]:
         """Rewards in front of a text, and the rest of it."""

@@ -327,6 +327,8 @@ def _model(network: Network, *, both: bool) -> Model:
         branch_ptr.append(len(target))
         rewards.append(reward)
 
+    one, zero = Fraction(1), Fraction(0)
+    exact_rewards, float_rewards = network.exact_rewards, network.reward.tolist()
     for node in range(done):
         edges = network.edges(node)
         if kinds[node] == Kind.END:
@@ -339,7 +341,14 @@ def _model(network: Network, *, both: bool) -> Model:
             choose(sum((p * network.exact_reward(edge) for edge, p in row), Fraction(0)), row)
         else:
             for edge in edges:
-                choose(network.exact_reward(edge), [(edge, Fraction(1))])
+                reward = network.exact_reward(edge) if float_rewards[edge] or edge in exact_rewards else zero
+                if step[edge] and discount < 1:
+                    choose(reward, [(edge, one)])
+                else:
+                    target.append(dst[edge])
+                    probability.append(one)
+                    branch_ptr.append(len(target))
+                    rewards.append(reward)
         choice_ptr.append(len(rewards))
     target.append(done)
     probability.append(Fraction(1))

@@ -51,6 +51,9 @@ class Table:
         Number of stages.
     node : ndarray of int64, shape (n,)
         Node of the network that a state is, -1 for the absorbing one.
+    start : int or None
+        State that the play starts in.  None where it starts with chance: the value of the start is then an entry of
+        `values`, and of no single state.
     lift : csr_array of float64, shape (N, n)
     base : ndarray of float64, shape (N,)
     sign : float
@@ -63,6 +66,7 @@ class Table:
     discount: float
     horizon: int | None
     node: Ints
+    start: int | None
     lift: Matrix
     base: Floats
     sign: float
@@ -193,6 +197,7 @@ class _Maker:
             discount=float(network.discount),
             horizon=network.horizon,
             node=states,
+            start=int(self.number[network.start]) if self.kept[network.start] else None,
             lift=csr_array(identity + lift),
             base=base + np.where(self.end, self.sign * network.payoff, 0.0),
             sign=self.sign,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -25,6 +26,7 @@ _NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?P<digits>\d{1,4000}(?:\.\d{0,4000})?|\.\d{1,4000})(?:[eE](?P<exponent>[+-]?\d{1,4}))?(?:/(?P<under>\d{1,4000}))?"
 )
 _EXPONENT = 400
+_REMEMBERED = 100_000
 
 
 class Reader:
@@ -50,6 +52,9 @@ class Reader:
         self.exact = exact
         self.comment = comment
         self.line = 0
+        # Few numbers occur often, and fractions are slow to make and to compare.
+        self._numbers: dict[str, Number] = {}
+        self._probabilities: dict[str, Number] = {}
         self.size = Path(path).stat().st_size
         if self.size > MAX_BYTES:
             raise self.corrupt("size", f"it has {self.size:,} bytes, more than {MAX_BYTES:,}", line=None)
@@ -94,6 +99,14 @@ class Reader:
 
     def number(self, text: str, field: str) -> Number:
         """A decimal or a fraction ``p/q``, which is always exact."""
+        found = self._numbers.get(text)
+        if found is None:
+            found = self._parsed(text, field)
+            if len(self._numbers) < _REMEMBERED:
+                self._numbers[text] = found
+        return found
+
+    def _parsed(self, text: str, field: str) -> Number:
         match = _NUMBER.fullmatch(text)
         if match is None:
             raise self.corrupt(field, f"{text[:40]!r} is not a finite number")
@@ -112,12 +125,17 @@ class Reader:
 
     def probability(self, text: str, field: str = "probability") -> Number:
         """A number from 0 to 1."""
-        value = self.number(text, field)
-        if not 0 <= value <= 1 + 1e-9:
-            raise self.corrupt(field, f"{text} is outside [0, 1]")
-        return value
+        found = self._probabilities.get(text)
+        if found is None:
+            found = self.number(text, field)
+            if not 0 <= found <= 1 + 1e-9:
+                raise self.corrupt(field, f"{text} is outside [0, 1]")
+            if len(self._probabilities) < _REMEMBERED:
+                self._probabilities[text] = found
+        return found
 
 
+@functools.lru_cache(maxsize=_REMEMBERED)
 def number_text(value: Number, *, exact: bool) -> str:
     """A number as a file holds it.
 

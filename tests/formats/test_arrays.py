@@ -141,6 +141,19 @@ def test_all_forms_are_the_same_table(game) -> None:
     assert np.asarray(pairs.Q.sum(axis=1)) == pytest.approx(1, abs=1e-15)
 
 
+def test_the_start_is_a_state_unless_chance_moves_first(tools) -> None:
+    pig = explore(PigTurn(cap=20))
+    assert tabulate(pig, "a test").start == 0
+    first = explore(
+        Game.of(
+            start="roll", node=lambda s: roll(d6, go) if s == "roll" else decide({"a": end(s)})
+        )
+    )
+    table = tabulate(first, "a test")
+    assert table.start is None
+    assert table.values(by_hand(table, sweeps=3))[first.start] == 3.5
+
+
 def test_costs_are_negated_and_turned_back(tools) -> None:
     game = Game.of(start=0, node=lambda s: end(3 * s) if s else decide({"a": go(1), "b": go(2)}, player=1))
     network = explore(game)
