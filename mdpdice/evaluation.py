@@ -151,7 +151,7 @@ class Evaluation:
 
     def _at(self, state: Hashable, steps_left: int | None) -> tuple[int, ...]:
         net = self.network
-        node = net.start if state is None else net.node_of(state)
+        node = net.start if state is None else net.value_node_of(state)
         if net.horizon is None:
             if steps_left is not None:
                 msg = f"steps_left={steps_left!r} needs a network with a horizon"

@@ -21,7 +21,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -152,6 +152,9 @@ class Network:
     averaged : bool
         Whether parallel edges with different rewards were merged into one with
         their mean.  Values are the same; distributions of totals are lost.
+    canonical : callable, optional
+        `Game.canonical` of a game with symmetries, whose states here are representatives.
+        It is no part of the problem: not of its `digest`, nor of its files.
     """
 
     kind: NDArray[np.uint8] = attrs.field(converter=_bytes)
@@ -187,6 +190,7 @@ class Network:
     exact_payoffs: Mapping[int, Fraction] = attrs.field(factory=dict)
     warnings: tuple[str, ...] = ()
     averaged: bool = False
+    canonical: Callable[[Any], Hashable] | None = attrs.field(default=None, repr=False)
 
     def __attrs_post_init__(self) -> None:
         _check_shapes(self)
@@ -263,6 +267,29 @@ class Network:
             msg = f"state {state!r} is not in this network; states like it: {near}"
             raise UnknownStateError(msg, value=state)
         return int(self.state_node[index])
+
+    def value_node_of(self, state: Hashable) -> int:
+        """Node that has the value of a state: its own, or that of the representative of equal states.
+
+        Actions are those of the representative, so decisions are looked up by `node_of`.
+
+        Raises
+        ------
+        UnknownStateError
+            If neither can be reached.
+        """
+        try:
+            return self.node_of(state)
+        except UnknownStateError:
+            if self.canonical is None:
+                raise
+            try:
+                found = self.canonical(state)
+            except Exception:  # noqa: BLE001 - what is no state of the game may break its function
+                found = state
+            if found == state:
+                raise
+            return self.node_of(found)
 
     def nearest(self, state: Hashable, count: int = 3) -> list[Hashable]:
         """States whose text is most like that of `state`, for messages."""

@@ -105,7 +105,7 @@ class Solution:
         Parameters
         ----------
         state : hashable, optional
-            A state of the game.
+            A state of the game; any of those that `Game.canonical` makes equal.
         steps_left : int, optional
             Decisions left, for a solution with a horizon; by default the whole horizon.
 
@@ -249,10 +249,11 @@ class Solution:
     # --- look-ups -----------------------------------------------------------
 
     def _node(self, state: Hashable) -> int:
-        return self.network.start if state is None else self.network.node_of(state)
+        return self.network.start if state is None else self.network.value_node_of(state)
 
     def _decision(self, state: Hashable, steps_left: int | None) -> int:
-        node = self._node(state)
+        # Equal states have equal values; their actions differ.
+        node = self.network.start if state is None else self.network.node_of(state)
         if not self.network.decides[node]:
             msg = "nobody decides in this state; ask value() instead"
             raise GameError(msg, state=self.network.describe(node))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import textwrap
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise, permutations, product
 
 import attrs
 import numpy as np
@@ -16,16 +16,20 @@ from hypothesis import strategies as st
 from strategies import Table, acyclic_games, tables, value, written_as_nodes
 
 from mdpdice import (
+    At,
     ClassicMDP,
+    Counter,
     Dist,
     Game,
     Kind,
+    Policy,
     certainly,
     chance,
     d6,
     decide,
     die,
     end,
+    evaluate,
     explore,
     go,
     pass_to,
@@ -34,7 +38,7 @@ from mdpdice import (
     uniform,
     when,
 )
-from mdpdice.errors import MdpDiceError, StateLimitError
+from mdpdice.errors import MdpDiceError, StateLimitError, UnknownStateError
 
 COIN = uniform("ht")
 
@@ -106,7 +110,9 @@ def test_every_state_is_asked_once():
         return decide([(k, go(min(state + k, 5))) for k in (1, 2)]) if state < 5 else end()
 
     explore(Game.of(start=0, node=node))
-    assert asked == [0, 1, 2, 3, 4, 5]
+    # Afterwards a sample of them is asked again, twice, to see whether the game repeats itself.
+    assert asked[:6] == [0, 1, 2, 3, 4, 5]
+    assert asked[6:] == [k for k in range(6) for _ in range(2)]
 
 
 def test_ends_are_shared_by_payoff():
@@ -407,6 +413,51 @@ def test_canonical_makes_fewer_states_of_equal_value():
     assert small.n_states == 10
     assert large.n_states == 27
     assert solve(small).value() == solve(large).value() == 1
+
+
+def test_values_of_equal_states_are_found_and_actions_are_not():
+    solution = solve(Piles((3, 1, 2)))
+    network = solution.network
+    policy = evaluate(network, Policy.from_solution(solution))
+    for piles in product(range(4), range(2), range(3)):
+        for order in permutations(piles):
+            value = solution.value(tuple(sorted(piles)))
+            assert solution.value(order) == solution.estimate(order) == policy.value(order) == value
+            assert solution.lower(order) <= value <= solution.upper(order)
+            if list(order) != sorted(order):
+                # (0, 1) takes one of the second pile; which pile that is depends on the order.
+                for look_up in (solution.action, solution.q, solution.ties):
+                    with pytest.raises(UnknownStateError):
+                        look_up(order)
+    for nowhere in ((9, 9, 9), 7, "piles", None):
+        with pytest.raises(UnknownStateError):
+            network.value_node_of(nowhere)
+    with pytest.raises(UnknownStateError):
+        solve(Piles((2, 1), sort=False)).value((1, 2))
+
+
+def test_symmetry_beside_counters():
+    class Walk(Game[int, str]):
+        left = Counter(range(4), start=3)
+
+        def start(self):
+            return 2
+
+        def node(self, place):
+            return when(
+                self.left == 0,
+                end(place),
+                decide(
+                    {"away": go(min(place + 1, 6), self.left.add(-1)), "stay": go(-place, self.left.add(-1))}
+                ),
+            )
+
+        def canonical(self, place):
+            return abs(place)
+
+    solution = solve(Walk())
+    assert solution.value() == 5
+    assert solution.value(At(-3, left=2)) == solution.value(At(3, left=2)) == 5
 
 
 # --- the chance prefix ---------------------------------------------------------------------------
