@@ -27,41 +27,7 @@ from mdpdice import (
 )
 from mdpdice.errors import GameError, NotConvergedError, TotalRewardUndefinedError
 from mdpdice.games.farkle import KcdFarkle
-
-
-@attrs.frozen
-class Pig(Game[int, str]):
-    def start(self):
-        return 0
-
-    def node(self, points):
-        if points >= 100:
-            return end(points)
-        return decide({"hold": end(points), "roll": roll(d6, lambda k: end() if k == 1 else go(points + k))})
-
-
-@attrs.frozen
-class Race(Game[tuple[int, int, int], str]):
-    goal: int = 20
-    total = 1
-
-    def start(self):
-        return (0, 0, 0)
-
-    def node(self, state):
-        mine, his, turn = state
-        if mine + turn >= self.goal:
-            return end(1)
-        return decide(
-            {
-                "hold": pass_to((his, mine + turn, 0)),
-                "roll": roll(d6, lambda k: pass_to((his, mine, 0)) if k == 1 else go((mine, his, turn + k))),
-            }
-        )
-
-
-def hold_at(n):
-    return lambda points: "hold" if points >= n else "roll"
+from mdpdice.games.pig import PigRace, PigTurn, hold_at
 
 
 def agrees(found, value):
@@ -69,7 +35,7 @@ def agrees(found, value):
 
 
 def test_hold_at_20():
-    network = explore(Pig())
+    network = explore(PigTurn())
     policy = Policy.of(network, hold_at(20))
     found = simulate(network, policy, 200_000, seed=1)
     assert agrees(found, 8.141794893727)
@@ -88,7 +54,7 @@ def test_hold_at_20():
 
 
 def test_equal_seeds_give_equal_plays():
-    network = explore(Pig())
+    network = explore(PigTurn())
     policy = Policy.uniform(network)
     one, two = (simulate(network, policy, 40_000, seed=5) for _ in range(2))
     assert np.array_equal(one.totals, two.totals)
@@ -105,9 +71,9 @@ def test_equal_seeds_give_equal_plays():
 
 
 def test_a_game_and_another_start():
-    network = explore(Pig())
+    network = explore(PigTurn())
     policy = Policy.of(network, hold_at(20))
-    found = simulate(Pig(), policy, 50_000, seed=2, state=18)
+    found = simulate(PigTurn(), policy, 50_000, seed=2, state=18)
     assert agrees(found, evaluate(network, policy).value(18))
 
 
@@ -130,8 +96,8 @@ def test_farkle_with_at_most_three_rolls():
 
 
 def test_two_players_with_policies_of_their_own():
-    network = explore(Race())
-    bold, meek = (Policy.of(network, lambda s, n=n: "hold" if s[2] >= n else "roll") for n in (12, 3))
+    network = explore(PigRace(goal=20))
+    bold, meek = (Policy.of(network, hold_at(n)) for n in (12, 3))
     for pair in ((bold, meek), (meek, bold), (bold, bold), bold):
         found = simulate(network, pair, 60_000, seed=5)
         assert agrees(found, evaluate(network, pair).value())
@@ -198,7 +164,7 @@ def test_a_play_that_takes_too_long():
         simulate(slow, Policy.uniform(slow), 10, seed=0, max_moves=20)
     assert caught.value.iterations == 20
     # Exactly as many moves as are needed are enough.
-    pig = explore(Pig())
+    pig = explore(PigTurn())
     assert simulate(pig, Policy.of(pig, hold_at(0)), 10, seed=0, max_moves=1).moves == 10
 
 
@@ -227,13 +193,13 @@ def test_edges_of_chance_zero_are_never_taken():
 
 
 def test_questions_that_have_no_answer():
-    network = explore(Pig())
+    network = explore(PigTurn())
     policy = Policy.uniform(network)
     for wrong in (0, -1, 1.5, True):
         with pytest.raises(GameError, match="number of plays"):
             simulate(network, policy, wrong)
     with pytest.raises(GameError, match="needs to be called"):
-        simulate(Pig, policy, 10)
+        simulate(PigTurn, policy, 10)
     found = simulate(network, policy, 1, seed=0)
     assert math.isnan(found.standard_error)
     for level in (0, 1, -1, math.nan):
@@ -242,7 +208,7 @@ def test_questions_that_have_no_answer():
 
 
 def test_a_horizon_that_is_over_at_once():
-    network = Horizon(0).apply(explore(Pig()))
+    network = Horizon(0).apply(explore(PigTurn()))
     found = simulate(network, Policy.uniform(network), 100, seed=0)
     assert found.mean == 0
     assert found.moves == 0
