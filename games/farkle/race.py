@@ -81,7 +81,7 @@ class FarkleRace(Game[State, Action]):
     payoff_range = (0, 1)
 
     target: int = attrs.field(
-        default=4000, converter=_target, metadata={"help": "points that win when they are banked"}
+        default=4000, converter=_target, metadata={"help": "points that win when banked"}
     )
     dice: tuple[Die, ...] = attrs.field(
         default=cast("Any", MAX_DICE), converter=read_dice, metadata={"help": DICE_HELP}

@@ -112,9 +112,7 @@ class KonijnenhokkenRace(Game[Core, Action]):
     total: ClassVar[int] = 1  # one player wins, so values are chances to win
     payoff_range = (0, 1)
 
-    target: int = attrs.field(
-        default=100, converter=_positive, metadata={"help": "points that win when they are collected"}
-    )
+    target: int = attrs.field(default=100, converter=_positive, metadata={"help": "points that win"})
     dice: int = attrs.field(
         default=DICE, converter=int, metadata={"help": "dice of a run, 1 to 7; the game has seven"}
     )

@@ -113,11 +113,11 @@ def opened(names: str | Iterable[str]) -> tuple[str, ...]:
     GameError
         A name is no combination, or is there twice.
     """
-    if not isinstance(names, str):
-        return combinations_named(names)
-    if names.strip().casefold() == "all":
+    given = names.split(",") if isinstance(names, str) else list(names)
+    listed = [name.strip() if isinstance(name, str) else name for name in given]
+    if [_plain(name) for name in listed if isinstance(name, str)] == ["all"]:
         return COMBINATIONS
-    return combinations_named(name for name in re.split(r"\s*,\s*", names.strip()) if name not in ("", "-"))
+    return combinations_named(name for name in listed if name not in ("", "-"))
 
 
 OPEN_HELP: Final = "combinations that are open at the start, with commas, or all"

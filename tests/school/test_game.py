@@ -140,7 +140,10 @@ def test_bob_on_the_network_and_as_a_chain():
 
 def test_parameters():
     assert School().open == School(open="all").open == COMBINATIONS
+    assert School(open=("all",)).open == COMBINATIONS  # as the command line splits it
     assert School(open="Trash, Grade 1").open == ("grade-1", "trash")
+    with pytest.raises(GameError, match="no combination"):
+        School(open=(1, 2))
     for wrong in ("", "-", ()):
         with pytest.raises(GameError, match="one turn at least"):
             School(open=wrong)
