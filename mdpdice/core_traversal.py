@@ -65,7 +65,7 @@ class CoreTraversal(Traversal[dict[str, Any]]):
         self.pending: list[tuple[int, Any]] = []
         # Games hand over one object for options that are alike; the object is kept, and so its id.
         self.known: dict[int, tuple[Any, list[_Edge]]] = {}
-        self.sides: dict[Hashable, tuple[int, int]] = {}
+        self.sides: dict[Hashable, int] = {}
         self.guards: _Pool[Expr] = _Pool()
         self.updates: _Pool[tuple[Update, ...]] = _Pool()
         self.numbers: _Pool[Expr] = _Pool()
@@ -148,7 +148,7 @@ class CoreTraversal(Traversal[dict[str, Any]]):
         inside = len(self.pending)
         found = [
             self._option(branch, guard)
-            for branch, guard in self._cases(option)
+            for branch, guard in self._option_cases(option)
             if branch is not None and type(branch) is not Unavailable
         ]
         if len(self.pending) == inside:
@@ -207,31 +207,41 @@ class CoreTraversal(Traversal[dict[str, Any]]):
     # --- what depends on the counters ---------------------------------------
 
     def _cases(self, node: Any, guard: int = -1) -> Iterator[tuple[Any, int]]:
-        """Branches of conditions inside conditions, each with the guard under which it counts."""
+        """Branches of conditions inside conditions, each with the guard under which it counts.
+
+        A condition without an alternative is a branch itself, which only an option may be.
+        """
         stack = [(node, guard)]
         while stack:
             branch, guard = stack.pop()
-            if type(branch) is not Conditional:
+            if type(branch) is not Conditional or branch.otherwise is None:
                 yield branch, guard
                 continue
-            holds, fails = self._both(guard, branch.cond)
-            if fails is not None:
-                stack.append((branch.otherwise, fails))
-            if holds is not None:
-                stack.append((branch.then, holds))
+            sides = ((branch.then, branch.cond), (branch.otherwise, ~branch.cond))
+            both = [(side, self._under(guard, cond)) for side, cond in sides]
+            stack.extend((side, under) for side, under in reversed(both) if under is not None)
 
-    def _both(self, guard: int, cond: Expr) -> tuple[int | None, int | None]:
-        """Guards of the two sides of a condition; None for a side that never counts."""
+    def _option_cases(self, option: Any) -> Iterator[tuple[Any, int]]:
+        """The same for an option, which a condition may take away."""
+        stack = [(option, -1)]
+        while stack:
+            for branch, guard in self._cases(*stack.pop()):
+                if type(branch) is not Conditional:
+                    yield branch, guard
+                elif (under := self._under(guard, branch.cond)) is not None:
+                    stack.append((branch.then, under))
+
+    def _under(self, guard: int, cond: Expr) -> int | None:
+        """Guard under which a condition holds as well; None if it never does."""
         if cond.value is not None:
-            return (guard, None) if cond.value else (None, guard)
-        sides = self.sides.get((guard, cond.key))
-        if sides is None:
+            return guard if cond.value else None
+        key = guard, cond.key
+        found = self.sides.get(key)
+        if found is None:
             # What came before stands first: expressions may ask a table only where that holds.
-            before = None if guard < 0 else self.guards.items[guard]
-            both = [side if before is None else before & side for side in (cond, ~cond)]
-            first, second = (self.guards.add(side.key, side) for side in both)
-            sides = self.sides[guard, cond.key] = first, second
-        return sides
+            whole = cond if guard < 0 else self.guards.items[guard] & cond
+            found = self.sides[key] = self.guards.add(whole.key, whole)
+        return found
 
     def _update(self, updates: tuple[Update, ...]) -> int:
         if not updates:

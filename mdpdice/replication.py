@@ -92,7 +92,7 @@ class _Replication:
         entered = (node_state >= 0) | self.ends_here
         self.slot = np.where(entered, np.cumsum(entered) - 1, -1).astype(np.int32)
         self.slot_node = np.flatnonzero(entered)
-        varies = np.array([bool(number.names) for number in lattice.rewards], dtype=bool)
+        varies = np.array([number.value is None for number in lattice.rewards], dtype=bool)
         self.single = self.ends_here & ~np.append(varies, False)[lattice.payoff]
         # Rewards and payoffs that depend on the point get a row of a table.
         self.tabled = np.flatnonzero(varies)
@@ -366,7 +366,7 @@ class _Replication:
         decides = (node_kind == Kind.MAX) | (node_kind == Kind.MIN)
         place = self.slot[self.queue_node].astype(np.int64) * size + self.queue_point
         self.ids[place] = 1 + 2 * self.row_start + decides
-        constants = [0.0 if number.names else float(number.evaluate({})) for number in lattice.rewards]
+        constants = [float(number.value or 0) for number in lattice.rewards]
         inexact = np.array([not number.integral for number in lattice.rewards], dtype=bool)
         is_exact_reward = inexact[lattice.reward[lattice.reward >= 0]].any()
         wide = lattice.numerator.dtype == object

@@ -246,7 +246,7 @@ class Traversal(abc.ABC, Generic[R]):
         stack: list[tuple[Any, Fraction, Any, int]] = [(node, Fraction(1), 0, guard)]
         while stack:
             edge, weight, reward, guard = stack.pop()
-            if type(edge) is Conditional:
+            if type(edge) is Conditional and edge.otherwise is not None:
                 stack.extend(reversed([(case, weight, reward, g) for case, g in self._cases(edge, guard)]))
                 continue
             if type(edge) is not Chance:
