@@ -91,7 +91,7 @@ def test_discounted_models_have_their_reference_values(name: str, tools) -> None
     assert values == pytest.approx([float(x) for x in case.exact], rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(game=acyclic_games(discounts=(1, Fraction(9, 10))))
 def test_random_games_keep_their_values(game, tools) -> None:
     network = explore(game)
@@ -99,7 +99,7 @@ def test_random_games_keep_their_values(game, tools) -> None:
     assert table.values(by_hand(table, sweeps=10)) == pytest.approx(tools.float_values(network), abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(table=tables())
 def test_random_processes_keep_their_values(table, tools) -> None:
     network = explore(Table(table, discount=Fraction(1, 2)))
@@ -110,7 +110,7 @@ def test_random_processes_keep_their_values(table, tools) -> None:
     assert found.values(by_hand(found)) == pytest.approx(tools.float_values(flat), abs=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(game=acyclic_games(discounts=(1, Fraction(9, 10))))
 def test_all_forms_are_the_same_table(game) -> None:
     network = explore(game)
@@ -145,9 +145,7 @@ def test_the_start_is_a_state_unless_chance_moves_first(tools) -> None:
     pig = explore(PigTurn(cap=20))
     assert tabulate(pig, "a test").start == 0
     first = explore(
-        Game.of(
-            start="roll", node=lambda s: roll(d6, go) if s == "roll" else decide({"a": end(s)})
-        )
+        Game.of(start="roll", node=lambda s: roll(d6, go) if s == "roll" else decide({"a": end(s)}))
     )
     table = tabulate(first, "a test")
     assert table.start is None

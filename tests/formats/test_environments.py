@@ -64,7 +64,7 @@ def test_plays_earn_the_discounted_value() -> None:
     assert abs(returns.mean() - solution.value()) < 4 * returns.std() / np.sqrt(len(returns))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(game=acyclic_games(discounts=(1, Fraction(9, 10))))
 def test_the_table_of_the_environment_has_the_values_of_the_game(game) -> None:
     network = explore(game)

@@ -55,7 +55,7 @@ def test_a_random_walk_reaches_the_officer_of_the_karate_club(tools) -> None:
     assert tools.float_values(network)[inner] == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(game=acyclic_games(pass_on=True, totals=(0, 1)))
 def test_what_a_network_hands_over_is_taken_back(game, tools) -> None:
     network = explore(game)

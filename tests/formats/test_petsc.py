@@ -18,7 +18,7 @@ from mdpdice.formats import read_petsc, write_petsc
 from mdpdice.formats.arrays import from_pymdptoolbox
 from mdpdice.games.pig import Piglet, PigTurn
 
-RARELY = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+RARELY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 # mdptoolbox.example.forest() as its rows state by state; values in the docstring of PolicyIteration.
 FOREST = [

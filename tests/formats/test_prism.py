@@ -17,7 +17,7 @@ from mdpdice.formats import write_prism
 from mdpdice.games.pig import Piglet, PigTurn
 
 GAMES = [name for name in models.names() if name.startswith("game_")]
-RARELY = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+RARELY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
 def parsed(path: Path) -> Network:

@@ -19,7 +19,7 @@ from mdpdice.formats import write_lp, write_mps
 from mdpdice.games.pig import Piglet, PigTurn
 
 WRITERS = [write_lp, write_mps]
-RARELY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+RARELY = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
 def solved(path: Path) -> dict[str, float]:
