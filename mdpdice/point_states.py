@@ -63,6 +63,10 @@ class PointStates(NamedStates):
             for core, row in zip(self._core[part].tolist(), rows, strict=True):
                 yield At(lattice.states[core], **dict(zip(values, row, strict=True)))
 
+    def counters(self) -> dict[str, Ints]:
+        """Values of the counters by name, each int64 of shape (number of states,)."""
+        return self._lattice.values(self._point)
+
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         """Place of a state, found by its core state and its point."""
         if isinstance(value, At):

@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from mdpdice import plots
 from mdpdice.cli.answers import Case, solver_of
 from mdpdice.cli.chosen import policy_on
-from mdpdice.cli.parameters import show
 from mdpdice.cli.progress import ProgressLine
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.distributions import outcomes
@@ -44,7 +43,7 @@ class Wishes(NamedTuple):
     actions: bool
     at_least: bool
     steps_left: int | None
-    title: str | None
+    title: str
 
 
 def drawn(case: Case, kind: str, solver: str, wishes: Wishes) -> Axes | Figure:
@@ -79,13 +78,6 @@ class _Desk:
 
     def policy(self, name: str) -> Policy:
         return policy_on(self.case, name, self.network, self.solution)
-
-    @property
-    def title(self) -> str:
-        if self.wishes.title is not None:
-            return self.wishes.title
-        given = " ".join(f"{key}={show(value)}" for key, value in self.case.given.items())
-        return f"{self.case.name} {given}".strip()
 
     # --- options ------------------------------------------------------------
 
@@ -155,7 +147,7 @@ def _policy(desk: _Desk) -> Axes:
     names = desk.names(at_most=2)
     return plots.policy_map(
         desk.policy(desk.wishes.chosen), *names, where=desk.where(), group=desk.group(),
-        steps_left=desk.wishes.steps_left, title=desk.title,
+        steps_left=desk.wishes.steps_left, title=desk.wishes.title,
     )  # fmt: skip
 
 
@@ -167,7 +159,7 @@ def _difference(desk: _Desk) -> Axes:
     first, second = (desk.policy(name) for name in pair)
     return plots.policy_difference(
         first, second, *names, names=pair, where=desk.where(), group=desk.group(),
-        steps_left=desk.wishes.steps_left, title=desk.title,
+        steps_left=desk.wishes.steps_left, title=desk.wishes.title,
     )  # fmt: skip
 
 
@@ -179,13 +171,13 @@ def _thresholds(desk: _Desk) -> Axes:
             raise click.UsageError(
                 f"{desk.case.name} knows no thresholds of its own; say --x, --y, --over and --action"
             )
-        return plots.threshold_bars(found, title=desk.title)
+        return plots.threshold_bars(found, title=desk.wishes.title)
     if wishes.x is None or wishes.y is None or wishes.over is None or wishes.action is None:
         raise click.UsageError("thresholds on a map need --x, --y, --over and --action")
     names = desk.names(at_most=2)
     return plots.threshold_map(
         desk.policy(wishes.chosen), names[0], names[1], wishes.over, wishes.action, largest=wishes.largest,
-        where=desk.where(), group=desk.group(), steps_left=wishes.steps_left, title=desk.title,
+        where=desk.where(), group=desk.group(), steps_left=wishes.steps_left, title=desk.wishes.title,
     )  # fmt: skip
 
 
@@ -196,21 +188,21 @@ def _values(desk: _Desk) -> Axes:
             raise click.UsageError("--y goes with --x")
         x, y = desk.names(at_most=2)
         return plots.value_map(
-            desk.solution(), x, y, where=desk.where(), steps_left=wishes.steps_left, title=desk.title
+            desk.solution(), x, y, where=desk.where(), steps_left=wishes.steps_left, title=desk.wishes.title
         )
     if wishes.by is not None and wishes.actions:
         raise click.UsageError("choose one of --by and --actions")
     (x,) = desk.names(at_most=1)
     return plots.value_curve(
         desk.solution(), x, by=wishes.by, actions=wishes.actions, where=desk.where(),
-        steps_left=wishes.steps_left, title=desk.title,
+        steps_left=wishes.steps_left, title=desk.wishes.title,
     )  # fmt: skip
 
 
 def _stages(desk: _Desk) -> Axes:
     if desk.case.horizon is None:
         raise click.UsageError("--kind stages needs --horizon N")
-    return plots.stage_curve(desk.solution(), title=desk.title)
+    return plots.stage_curve(desk.solution(), title=desk.wishes.title)
 
 
 def _outcomes(desk: _Desk) -> Axes:
@@ -222,7 +214,7 @@ def _outcomes(desk: _Desk) -> Axes:
     names = [desk.wishes.chosen] + ([] if desk.wishes.against is None else [desk.wishes.against])
     found = {name: outcomes(desk.network, desk.policy(name)) for name in names}
     return plots.outcome_chart(
-        found[names[0]] if len(found) == 1 else found, at_least=desk.wishes.at_least, title=desk.title
+        found[names[0]] if len(found) == 1 else found, at_least=desk.wishes.at_least, title=desk.wishes.title
     )
 
 
@@ -231,7 +223,7 @@ def _convergence(desk: _Desk) -> Figure:
     found = plots.capped_solutions(desk.network, solver=name)
     figure = Figure(figsize=(6.4, 6.4), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
-    plots.bound_chart(found, title=desk.title, ax=above)
+    plots.bound_chart(found, title=desk.wishes.title, ax=above)
     plots.bound_chart(found, width=True, ax=below)
     above.set_xlabel("")
     return figure
@@ -244,7 +236,9 @@ def _network(desk: _Desk) -> Axes:
     policy: Solution | Policy = (
         desk.solution() if desk.wishes.chosen == "optimal" else desk.policy(desk.wishes.chosen)
     )
-    return plots.draw_network(desk.network, policy, steps_left=desk.wishes.steps_left, title=desk.title)
+    return plots.draw_network(
+        desk.network, policy, steps_left=desk.wishes.steps_left, title=desk.wishes.title
+    )
 
 
 _KINDS: dict[str, Callable[[_Desk], Axes | Figure]] = {

@@ -60,7 +60,9 @@ KINDS = {
 @click.option(
     "--steps-left", type=click.IntRange(min=0), metavar="N", help="With a horizon: the decisions left."
 )
-@click.option("--title", metavar="TEXT", help="A title; by default the game with its parameters.")
+@click.option(
+    "--title", metavar="TEXT", help="A title; by default the game with the parameters that are given."
+)
 @solver_option
 def plot(
     name: str,
@@ -90,6 +92,8 @@ def plot(
         from mdpdice.cli.pictured import Wishes, drawn
 
         case = open_case(name, pairs, horizon, epsilon)
+        if wishes["title"] is None:
+            wishes["title"] = " ".join([name, *pairs])
         ax = drawn(case, kind, solver, Wishes(**wishes))
         save_picture(ax, path)
         data = {**case.data(), "kind": kind, "file": path}

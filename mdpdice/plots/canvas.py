@@ -9,13 +9,26 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from mdpdice.archives import replaced
 from mdpdice.errors import UnsupportedError
 from mdpdice.network import Kind, Network
 
-__all__ = ["BLANK", "INK", "LINES", "PALETTE", "SUFFIXES", "new_axes", "save_picture", "unit_of", "words"]
+__all__ = [
+    "BLANK",
+    "INK",
+    "LINES",
+    "PALETTE",
+    "SUFFIXES",
+    "new_axes",
+    "save_picture",
+    "unit_of",
+    "whole_ticks",
+    "words",
+]
 
 # Okabe and Ito, in an order in which neighbours also differ in lightness.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
@@ -82,6 +95,13 @@ def unit_of(network: Network) -> str:
     if network.total == 1 and len(ends) and ((ends == 0) | (ends == 1)).all() and not network.reward.any():
         return "chance to win"
     return "payoff units"
+
+
+def whole_ticks(axis: Axis) -> None:
+    """No ticks between whole numbers, unless the axis is shorter than a few of them."""
+    low, high = axis.get_view_interval()
+    if high - low > 2:
+        axis.set_major_locator(MaxNLocator(integer=True))
 
 
 def words(thing: Hashable) -> str:

@@ -47,17 +47,28 @@ def choice_of(policy: Policy | Solution, steps_left: int | None) -> Ints:
 def taken(
     policy: Policy | Solution,
     choice: Ints,
-    node: int,
+    nodes: Ints,
     group: Callable[[Any], Hashable] | None,
     steps_left: int | None,
-) -> Hashable:
-    """Action, or what `group` makes of it, in a decision node."""
+) -> list[Hashable]:
+    """Actions, or what `group` makes of them, in decision nodes."""
     network = policy.network
+    known: dict[Hashable, Hashable] = {}
+    found: list[Hashable] = []
+    first = network._action_start  # noqa: SLF001 - at once for all nodes: action_of looks for each of them
+    for at in (first[nodes] + choice[nodes] - network.indptr[nodes]).tolist():
+        action = network.actions[at]
+        if group is None:
+            found.append(action)
+        else:
+            if action not in known:
+                known[action] = group(action)
+            found.append(known[action])
     if isinstance(policy, Policy) and policy.weight is not None:
         row = stage_of(policy, steps_left, 1)
         weight = policy.weight if row is None or policy.weight.ndim == 1 else policy.weight[row]
-        edges = network.edges(node)
-        if (weight[edges.start : edges.stop] > 0).sum() > 1:
-            return AT_RANDOM
-    action = network.action_of(int(choice[node]))
-    return action if group is None else group(action)
+        for at, node in enumerate(nodes.tolist()):
+            edges = network.edges(node)
+            if (weight[edges.start : edges.stop] > 0).sum() > 1:
+                found[at] = AT_RANDOM
+    return found

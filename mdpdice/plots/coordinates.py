@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import attrs
+import numpy as np
 
 from mdpdice.errors import GameError, MdpDiceError
 from mdpdice.grid import At
-from mdpdice.network import Network
+from mdpdice.network import Ints, Network
+from mdpdice.point_states import PointStates
 
 __all__ = [
     "ITSELF",
@@ -21,8 +23,8 @@ __all__ = [
     "coordinate_names",
     "fields_of",
     "filter_of",
+    "points_of",
     "reader_of",
-    "states_of",
 ]
 
 Coordinate: TypeAlias = "str | Callable[[Any], Any]"
@@ -133,38 +135,66 @@ def _call(function: Callable[[Any], Any], state: Hashable, what: str) -> Any:
         raise GameError(msg, state=state) from error
 
 
-def states_of(
-    network: Network, x: Coordinate, y: Coordinate | None, where: Where, *, deciding: bool = False
-) -> Iterator[tuple[int, Hashable, Any, Any]]:
-    """Node, state and coordinates of the states that are drawn; y is 0 without a second coordinate.
+def points_of(
+    network: Network, coordinates: Sequence[Coordinate | None], where: Where, *, deciding: bool = False
+) -> tuple[Ints, list[Sequence[Any]]]:
+    """States that are drawn, and their coordinates.
 
     Parameters
     ----------
     network : Network
         It has the states.
-    x, y, where
-        Coordinates, and which states are drawn.
+    coordinates : sequence of str, callable or None
+        Coordinates; None is 0 everywhere.
+    where : callable or mapping, optional
+        Which states are drawn.
     deciding : bool
         Whether only states are drawn in which somebody decides.
+
+    Returns
+    -------
+    index : ndarray of int64, shape (n,)
+        The states, as indices into `Network.states`.
+    columns : list of sequences of n numbers
+        One per coordinate.
 
     Raises
     ------
     GameError
         No state has these coordinates; the message says which names there are.
     """
-    chosen, at_x = filter_of(where), reader_of(x)
-    at_y = (lambda _: 0) if y is None else reader_of(y)
-    found = False
-    decides = network.decides
-    for state, node in zip(network.states, network.state_node.tolist(), strict=True):
-        if deciding and not decides[node]:
-            continue
-        if chosen(state) and (left := at_x(state)) is not None and (up := at_y(state)) is not None:
-            found = True
-            yield node, state, left, up
-    if not found:
-        asked = " and ".join(axis_label(one) or "the function" for one in (x, y) if one is not None)
+    index = np.flatnonzero(network.decides[network.state_node]) if deciding else np.arange(network.n_states)
+    states = network.states
+    known: Mapping[str, Ints] = states.counters() if isinstance(states, PointStates) else {}
+    if isinstance(where, Mapping):
+        # Counters are columns already: no state needs to be made to compare them.
+        for name in where:
+            if name in known:
+                index = index[known[name][index] == where[name]]
+        where = {name: value for name, value in where.items() if name not in known} or None
+    columns: list[Sequence[Any]]
+    if where is None and all(one is None or one in known for one in coordinates):
+        zeros = [0] * len(index)
+        columns = [zeros if one is None else known[cast("str", one)][index].tolist() for one in coordinates]
+    else:
+        chosen = filter_of(where)
+        readers = [(lambda _: 0) if one is None else reader_of(one) for one in coordinates]
+        rows = []
+        kept = []
+        for at in index.tolist():
+            state = states[at]
+            if not chosen(state):
+                continue
+            row = [read(state) for read in readers]
+            if None not in row:
+                kept.append(at)
+                rows.append(row)
+        index = np.array(kept, dtype=np.int64)
+        columns = [list(column) for column in zip(*rows, strict=True)]
+    if not len(index):
+        asked = " and ".join(axis_label(one) or "the function" for one in coordinates if one is not None)
         names = ", ".join(coordinate_names(network)) or "none: use functions"
         who = "in which somebody decides " if deciding else ""
         msg = f"no state {who}that is to be drawn has {asked}; names of numbers in states are: {names}"
         raise GameError(msg, value=asked)
+    return index, columns

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from mdpdice.errors import GameError, HorizonRangeError
-from mdpdice.plots.canvas import LINES, PALETTE, new_axes, unit_of, words
+from mdpdice.plots.canvas import LINES, PALETTE, new_axes, unit_of, whole_ticks, words
 from mdpdice.plots.choices import stage_of
-from mdpdice.plots.coordinates import Coordinate, Where, axis_label, states_of
+from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 from mdpdice.solution import Solution
 
 __all__ = ["stage_curve", "value_curve"]
@@ -85,17 +84,20 @@ def value_curve(
         for array in (solution.values, solution.lowers, solution.uppers)
     )
     curves: dict[Any, dict[Any, tuple[float, float, float]]] = {}
-    for node, state, at, number in states_of(network, x, by, where, deciding=actions):
+    index, (xs, keys) = points_of(network, (x, by), where, deciding=actions)
+    for which, node, at, number in zip(
+        index.tolist(), network.state_node[index].tolist(), xs, keys, strict=True
+    ):
         points: Mapping[Any, tuple[float, float, float]]
         if actions:
-            q = solution.q(state, steps_left=steps_left)
+            q = solution.q(network.states[which], steps_left=steps_left)
             points = {words(action): (value, value, value) for action, value in q.items()}
         else:
             points = {number: (float(values[node]), float(lowers[node]), float(uppers[node]))}
         for key, point in points.items():
             if curves.setdefault(key, {}).setdefault(at, point) is not point:
                 msg = f"several states are at {at}; narrow them by where=, or tell them apart by by="
-                raise GameError(msg, state=state)
+                raise GameError(msg, state=network.states[which])
     ax = new_axes(ax)
     name = "" if by is None else axis_label(by)
     for number, key in enumerate(curves if actions else sorted(curves)):
@@ -120,6 +122,7 @@ def value_curve(
             )
     if len(curves) > 1:
         ax.legend(frameon=False)
+    whole_ticks(ax.xaxis)
     _finish(ax, axis_label(x) if xlabel is None else xlabel, unit or unit_of(network), title)
     return ax
 
@@ -169,7 +172,7 @@ def stage_curve(
         )
     if states is not None:
         ax.legend(frameon=False)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    whole_ticks(ax.xaxis)
     _finish(ax, "decisions left", unit or unit_of(network), title)
     return ax
 

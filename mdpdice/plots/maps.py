@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from textwrap import fill
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,12 +12,13 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, Normalize, TwoSlopeNorm
 from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import MaxNLocator
 
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.network import Network
-from mdpdice.plots.canvas import BLANK, INK, PALETTE, new_axes, unit_of, words
+from mdpdice.plots.canvas import BLANK, INK, PALETTE, new_axes, unit_of, whole_ticks, words
 from mdpdice.plots.choices import choice_of, stage_of, taken
-from mdpdice.plots.coordinates import Coordinate, Where, axis_label, reader_of, states_of
+from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 
@@ -28,6 +30,8 @@ VARIES = "depends on more"
 """Category of a point that stands for several states with different answers."""
 NOWHERE = "no such state"
 OTHER = "other"
+LEGEND = 28
+"""Longest line of a legend."""
 WRITTEN = 400
 """Most cells whose numbers are written into them."""
 DRAWN = 2500
@@ -74,11 +78,13 @@ def _cells(values: Sequence[Any]) -> tuple[Any, Any]:
 def _labelled(
     ax: Axes, x: Coordinate, y: Coordinate | None, labels: tuple[str | None, str | None], title: str | None
 ) -> None:
+    whole_ticks(ax.xaxis)
     ax.set_xlabel(axis_label(x) if labels[0] is None else labels[0])
     if y is None:
         ax.set_yticks([])
         ax.set_ylabel("" if labels[1] is None else labels[1])
     else:
+        whole_ticks(ax.yaxis)
         ax.set_ylabel(axis_label(y) if labels[1] is None else labels[1])
     if title is not None:
         ax.set_title(title)
@@ -94,6 +100,7 @@ def region_map(
     y: Coordinate | None = None,
     *,
     where: Where = None,
+    order: Sequence[Hashable] = (),
     xlabel: str | None = None,
     ylabel: str | None = None,
     title: str | None = None,
@@ -111,6 +118,8 @@ def region_map(
         Coordinates, see `mdpdice.plots`; without y a strip is drawn.
     where : callable or mapping, optional
         Which states are drawn.
+    order : sequence, optional
+        Categories in the order of the colours; others come after them.
     xlabel, ylabel, title : str, optional
         Texts; axes are labelled with their coordinates by default.
     ax : Axes, optional
@@ -128,12 +137,13 @@ def region_map(
     GameError
         No state has the coordinates, or a function raised.
     """
+    index, (xs, ys) = points_of(network, (x, y), where)
     points = [
         (left, up, category)
-        for _, state, left, up in states_of(network, x, y, where)
-        if (category := of(state)) is not None
+        for at, left, up in zip(index.tolist(), xs, ys, strict=True)
+        if (category := of(network.states[at])) is not None
     ]
-    return _regions(points, x, y, (xlabel, ylabel), title, ax)
+    return _regions(points, x, y, (xlabel, ylabel), title, ax, order)
 
 
 def policy_map(
@@ -182,9 +192,9 @@ def policy_map(
     ['hold', 'roll', 'no such state']
     """
     choice, network = choice_of(policy, steps_left), policy.network
-    points = []
-    for node, _, left, up in states_of(network, x, y, where, deciding=True):
-        points.append((left, up, taken(policy, choice, node, group, steps_left)))
+    index, (xs, ys) = points_of(network, (x, y), where, deciding=True)
+    done = taken(policy, choice, network.state_node[index], group, steps_left)
+    points = list(zip(xs, ys, done, strict=True))
     order = list(dict.fromkeys(map(_grouped(group), network.actions))) if len(network.actions) < 1e6 else []
     return _regions(points, x, y, (xlabel, ylabel), title, ax, order)
 
@@ -224,10 +234,11 @@ def policy_difference(
     network = first.network
     other = (Policy.from_solution(second) if isinstance(second, Solution) else second).on(network)
     mine, theirs = choice_of(first, steps_left), choice_of(other, steps_left)
+    index, (xs, ys) = points_of(network, (x, y), where, deciding=True)
+    nodes = network.state_node[index]
+    done = (taken(first, mine, nodes, group, steps_left), taken(other, theirs, nodes, group, steps_left))
     points = []
-    for node, _, left, up in states_of(network, x, y, where, deciding=True):
-        one = taken(first, mine, node, group, steps_left)
-        two = taken(other, theirs, node, group, steps_left)
+    for left, up, one, two in zip(xs, ys, *done, strict=True):
         same = one == two
         text = f"both {words(one)}" if same else f"{names[0]} {words(one)}, {names[1]} {words(two)}"
         points.append((left, up, (not same, text)))
@@ -290,7 +301,9 @@ def _regions(
     )  # fmt: skip
     mesh.set_rasterized(cells.size > DRAWN)
     ax.set_facecolor(BLANK)
-    handles = [Patch(facecolor=shades[at], label=words(category)) for at, category in enumerate(known)]
+    handles = [
+        Patch(facecolor=shades[at], label=fill(words(category), LEGEND)) for at, category in enumerate(known)
+    ]
     if varies:
         handles.append(Patch(facecolor=shades[-1], label=VARIES))
     if (cells == -1).any():
@@ -326,6 +339,7 @@ def threshold_map(
     group: Group | None = None,
     steps_left: int | None = None,
     never: str = "never",
+    limits: tuple[float, float] | None = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
     label: str | None = None,
@@ -350,6 +364,8 @@ def threshold_map(
         As for `policy_map`.
     never : str
         What the legend says of points where the action is never taken.
+    limits : tuple of two numbers, optional
+        Numbers of the first and the last colour, so that maps can be compared.
     label : str, optional
         What the numbers are.
 
@@ -364,15 +380,13 @@ def threshold_map(
     GameError
         As for `policy_map`; or the action is taken nowhere.
     """
-    choice, network, third = choice_of(policy, steps_left), policy.network, reader_of(over)
+    choice, network = choice_of(policy, steps_left), policy.network
+    index, (xs, ys, numbers) = points_of(network, (x, y, over), where, deciding=True)
+    done = taken(policy, choice, network.state_node[index], group, steps_left)
     found: dict[tuple[Any, Any], Any] = {}
-    for node, state, left, up in states_of(network, x, y, where, deciding=True):
-        if (number := third(state)) is None:
-            continue
+    for left, up, number, one in zip(xs, ys, numbers, done, strict=True):
         before = found.setdefault((left, up), None)
-        if taken(policy, choice, node, group, steps_left) == action and (
-            before is None or (number > before if largest else number < before)
-        ):
+        if one == action and (before is None or (number > before if largest else number < before)):
             found[left, up] = number
     if all(number is None for number in found.values()):
         msg = f"the policy takes {words(action)} in none of the states that are to be drawn"
@@ -380,7 +394,7 @@ def threshold_map(
     which = "largest" if largest else "smallest"
     text = label or f"{which} {axis_label(over) or 'number'} with which to {words(action)}"
     rows = [(*point, number) for point, number in found.items()]
-    ax = _numbers(rows, text, None, new_axes(ax))
+    ax = _numbers(rows, text, None, limits, new_axes(ax))
     if any(number is None for number in found.values()):
         handle = Patch(facecolor="white", edgecolor="#999999", hatch="///", label=never)
         ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
@@ -395,6 +409,7 @@ def value_map(
     *,
     of: Callable[[Any, float], float | None] | None = None,
     centre: float | None = None,
+    limits: tuple[float, float] | None = None,
     where: Where = None,
     steps_left: int | None = None,
     xlabel: str | None = None,
@@ -416,6 +431,8 @@ def value_map(
         None leaves a state out.
     centre : float, optional
         Two colours are used, for numbers above and below it.
+    limits : tuple of two numbers, optional
+        As for `threshold_map`.
     steps_left : int, optional
         Decisions left, for a solution with a horizon; by default the whole horizon.
     where, xlabel, ylabel, title, ax
@@ -437,22 +454,27 @@ def value_map(
     stage = stage_of(solution, steps_left)
     values = solution.values if stage is None else solution.values[stage]
     points: dict[tuple[Any, Any], float | None] = {}
-    for node, state, left, up in states_of(network, x, y, where):
-        number: float | None = float(values[node])
-        if of is not None:
-            number = of(state, float(values[node]))
+    index, (xs, ys) = points_of(network, (x, y), where)
+    for at, left, up in zip(index.tolist(), xs, ys, strict=True):
+        value = float(values[network.state_node[at]])
         if (left, up) in points:
             msg = f"several states are at the point ({left}, {up}); narrow them by where="
-            raise GameError(msg, state=state)
-        points[left, up] = number
+            raise GameError(msg, state=network.states[at])
+        points[left, up] = value if of is None else of(network.states[at], value)
     rows = [(*point, number) for point, number in points.items() if number is not None]
     text = label or (f"value ({unit_of(network)})" if of is None else axis_label(of))
-    ax = _numbers(rows, text, centre, new_axes(ax))
+    ax = _numbers(rows, text, centre, limits, new_axes(ax))
     _labelled(ax, x, y, (xlabel, ylabel), title)
     return ax
 
 
-def _numbers(rows: Sequence[tuple[Any, Any, Any]], label: str, centre: float | None, ax: Axes) -> Axes:
+def _numbers(
+    rows: Sequence[tuple[Any, Any, Any]],
+    label: str,
+    centre: float | None,
+    limits: tuple[float, float] | None,
+    ax: Axes,
+) -> Axes:
     """Numbers as colours, and written into the cells where there are few; None is hatched."""
     grid = _grid([row[0] for row in rows], [row[1] for row in rows])
     cells = np.full(grid.shape, np.nan)
@@ -465,7 +487,8 @@ def _numbers(rows: Sequence[tuple[Any, Any, Any]], label: str, centre: float | N
     if not len(finite):
         msg = "no number that is to be drawn is finite"
         raise UnsupportedError(msg)
-    low, high = float(finite.min()), float(finite.max())
+    low, high = limits or (float(finite.min()), float(finite.max()))
+    whole = bool((finite == np.round(finite)).all())
     norm: Normalize = Normalize(low, high)
     if centre is not None:
         reach = max(high - centre, centre - low) or 1.0
@@ -474,15 +497,16 @@ def _numbers(rows: Sequence[tuple[Any, Any, Any]], label: str, centre: float | N
     mesh = ax.pcolormesh(grid.x, grid.y, np.ma.masked_invalid(cells), cmap=colours, norm=norm)
     mesh.set_rasterized(cells.size > DRAWN)
     ax.set_facecolor(BLANK)
-    for row, column in np.argwhere(empty).tolist():
-        left, bottom = grid.x[column], grid.y[row]
-        size = grid.x[column + 1] - left, grid.y[row + 1] - bottom
-        ax.add_patch(_hatched((left, bottom), *size))
+    for row, first, last in _runs(empty):
+        left, bottom = grid.x[first], grid.y[row]
+        ax.add_patch(_hatched((left, bottom), grid.x[last + 1] - left, grid.y[row + 1] - bottom))
     figure = ax.get_figure()
     assert figure is not None
-    figure.colorbar(mesh, ax=ax, label=label)
+    bar = figure.colorbar(mesh, ax=ax, label=label)
+    if whole:
+        bar.locator = MaxNLocator(integer=True)
+        bar.update_ticks()
     if np.isfinite(cells).sum() <= WRITTEN and cells.shape[0] <= 24 and cells.shape[1] <= 24:
-        whole = bool((finite == np.round(finite)).all())
         for row, column in np.argwhere(np.isfinite(cells)).tolist():
             number = cells[row, column]
             red, green, blue, _ = colours(norm(number))
@@ -494,6 +518,16 @@ def _numbers(rows: Sequence[tuple[Any, Any, Any]], label: str, centre: float | N
                 ha="center", va="center", fontsize="small", color="white" if dark else INK,
             )  # fmt: skip
     return ax
+
+
+def _runs(cells: Any) -> Iterator[tuple[int, int, int]]:
+    """Row, first and last column of every run of cells that are true."""
+    for row, line in enumerate(cells):
+        change = np.flatnonzero(np.diff(np.concatenate(([False], line, [False]))))
+        yield from (
+            (row, first, past - 1)
+            for first, past in zip(change[::2].tolist(), change[1::2].tolist(), strict=True)
+        )
 
 
 def _hatched(corner: tuple[float, float], width: float, height: float) -> Rectangle:

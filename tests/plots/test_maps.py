@@ -142,7 +142,8 @@ def test_thresholds(cautious):
     # Small maps have their numbers written in.
     assert sorted(int(text.get_text()) for text in ax.texts) == sorted(expected.values())
     never = {(s.counters["theirs"], s.counters["mine"]) for s in cautious.network.states} - set(expected)
-    assert len([patch for patch in ax.patches if patch.get_hatch()]) == len(never)
+    hatched = [patch for patch in ax.patches if patch.get_hatch()]
+    assert sum(patch.get_width() * patch.get_height() for patch in hatched) == pytest.approx(len(never))
     largest = threshold_map(cautious, "theirs", "mine", "turn", "roll", largest=True, where={"theirs": 4})
     assert cells(largest)[4, 0] == max(
         s.counters["turn"] for s in cautious.network.states
