@@ -14,6 +14,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
     from sphinx.writers.html5 import HTML5Translator
 
+sys.path.insert(0, str(Path(__file__).parent))  # pictures.py is an extension
+
 project = "mdpdice"
 author = "mdpdice maintainers"
 project_copyright = f"2026, {author}"
@@ -42,6 +45,7 @@ version = release = installed_version("mdpdice")
 extensions = [
     "myst_parser",
     "numpydoc",
+    "pictures",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
@@ -76,7 +80,7 @@ trim_doctest_flags = True
 # The -n of the build finds cross-references that lead nowhere.  Types in signatures that belong to
 # other projects cannot lead anywhere without a network, and type variables have no page.
 nitpick_ignore_regex = [
-    (r"py:.*", r"(attrs?|click|collections|decimal|enum|fractions|networkx|nx|np|numpy|scipy)\..*"),
+    (r"py:.*", r"(attrs?|click|collections|decimal|enum|fractions|matplotlib|networkx|nx|np|numpy|scipy)\..*"),
     (r"py:.*", r"(highspy|os|pathlib|pulp|threading|types|typing|t)\..*"),
     (r"py:class", r"[A-Z]\w*"),  # an alias in a signature; pages write mdpdice.Name
     (r"py:.*", r"(ArrayLike|Callable|Fraction|Iterable|Iterator|Mapping|NDArray|Path|Sequence|csr_array)"),
