@@ -38,6 +38,7 @@ BLOCKS = {
     "errors": 7,
     "examples": 2,
     "farkle": 12,
+    "gallery": 2,
     "formats": 8,
     "index": 2,
     "merging": 9,
