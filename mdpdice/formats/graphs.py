@@ -227,7 +227,7 @@ def _weights(
 
 def _actions(edges: list[Any], state: Any) -> list[Hashable]:
     targets = [b for _, b, _ in edges]
-    names = [
+    names: list[Hashable] = [
         data["action"] if "action" in data else b if targets.count(b) == 1 else k
         for k, (_, b, data) in enumerate(edges)
     ]
