@@ -375,9 +375,10 @@ class _Replication:
         indptr = np.zeros(n_nodes + 1, dtype=np.int64)
         node_state = np.full(n_nodes, -1, dtype=np.int64)
         dst = np.empty(n_edges, dtype=np.int64)
-        weight, reward = np.empty(n_edges), np.empty(n_edges)
+        weight, reward = np.empty(n_edges), np.zeros(n_edges)
         numerator = np.empty(n_edges, dtype=np.int64)
-        sign, step = np.empty(n_edges, dtype=np.int8), np.empty(n_edges, dtype=bool)
+        sign, step = np.ones(n_edges, dtype=np.int8), np.empty(n_edges, dtype=bool)
+        pays, signs = (lattice.reward >= 0).any(), (lattice.sign < 0).any()
         action = np.empty(self.n_options, dtype=np.int32)
         origin, origin_point = np.empty(n_traced, dtype=np.int32), np.empty(n_traced, dtype=np.int64)
 
@@ -419,8 +420,8 @@ class _Replication:
                 dst,
                 weight,
                 numerator,
-                reward,
-                sign,
+                reward if pays else reward[:0],
+                sign if signs else sign[:0],
                 step,
                 action,
                 origin,

@@ -256,9 +256,10 @@ def fill(
 ) -> None:
     """Write the rows of the pairs from `first_pair` up to, but not with, `last_pair`.
 
-    `out_origin` and `out_point` get the core edge and the point of every edge, unless they are empty.
+    `out_origin` and `out_point` get the core edge and the point of every edge.  They may be empty, and
+    so may `out_reward` and `out_sign` where there is nothing to tell.
     """
-    trace = len(out_origin) > 0
+    trace, pays, signs = len(out_origin) > 0, len(out_reward) > 0, len(out_sign) > 0
     for pair in range(first_pair, last_pair):
         point = queue_point[pair]
         row = row_start[pair]
@@ -299,14 +300,13 @@ def fill(
                         step = ((known - 1) & 1) == 1
                 out_weight[edge] = weight[e]
                 out_numerator[edge] = numerator[e]
-                out_sign[edge] = sign[e]
                 out_step[edge] = step
-                r = reward[e]
-                if r >= 0:
+                if signs:
+                    out_sign[edge] = sign[e]
+                if pays and reward[e] >= 0:
+                    r = reward[e]
                     at = reward_row[r]
                     out_reward[edge] = reward_constant[r] if at < 0 else reward_table[at, point]
-                else:
-                    out_reward[edge] = 0.0
                 if decides:
                     out_action[option] = action[e]
                     option += 1
