@@ -24,6 +24,7 @@ from mdpdice.plots.coordinates import coordinate_names
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 from mdpdice.solving import solve
+from mdpdice.views import fields_of
 
 __all__ = ["Wishes", "drawn"]
 
@@ -116,8 +117,6 @@ class _Desk:
         return f"numbers in states of {self.case.name} are: {', '.join(known)}"
 
     def _has(self, name: str) -> bool:
-        from mdpdice.plots.coordinates import fields_of
-
         return any(name in fields_of(state) for state in self.network.states[:5000])
 
     def group(self) -> Callable[[Any], Hashable]:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
 
-import attrs
 import numpy as np
 
 from mdpdice.errors import GameError, MdpDiceError
-from mdpdice.grid import At
 from mdpdice.network import Ints, Network
 from mdpdice.point_states import PointStates
+from mdpdice.views import fields_of
 
 __all__ = [
-    "ITSELF",
     "Coordinate",
     "Where",
     "axis_label",
     "coordinate_names",
-    "fields_of",
     "filter_of",
     "points_of",
     "reader_of",
@@ -31,26 +27,6 @@ Coordinate: TypeAlias = "str | Callable[[Any], Any]"
 """A name, or a function from states to numbers; None of a function leaves a state out."""
 Where: TypeAlias = "Callable[[Any], bool] | Mapping[str, Any] | None"
 """Which states are drawn."""
-
-ITSELF = "state"
-
-
-def fields_of(state: Hashable) -> dict[str, Any]:
-    """What a state holds, by name: its counters, and its fields or those of its core state."""
-    core = state.state if isinstance(state, At) else state
-    found: dict[str, Any] = {}
-    kind: Any = type(core)
-    if attrs.has(kind):
-        found = {field.name: getattr(core, field.name) for field in attrs.fields(kind)}
-    elif dataclasses.is_dataclass(core):
-        found = {field.name: getattr(core, field.name) for field in dataclasses.fields(core)}
-    elif isinstance(core, tuple) and hasattr(core, "_fields"):
-        found = dict(zip(core._fields, core, strict=True))
-    elif isinstance(core, tuple):
-        found = {str(at): value for at, value in enumerate(core)}
-    if isinstance(state, At):
-        found |= state.counters
-    return found or {ITSELF: state}
 
 
 def coordinate_names(network: Network, where: Where = None) -> list[str]:

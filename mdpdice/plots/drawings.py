@@ -17,9 +17,9 @@ from mdpdice.formats.models import action_text
 from mdpdice.network import Kind, Network
 from mdpdice.plots.canvas import INK, PALETTE, new_axes, words
 from mdpdice.plots.choices import choice_of, stage_of
-from mdpdice.plots.coordinates import ITSELF, fields_of
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
+from mdpdice.views import ITSELF, fields_of
 
 __all__ = ["draw_network"]
 

@@ -1,0 +1,72 @@
+"""Networks, solutions and reports in notebooks: small HTML tables, in which everything is escaped.
+
+Also what a state holds, by name, which tables and pictures show in columns and along axes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterable, Sequence
+from html import escape
+from typing import Any
+
+import attrs
+
+from mdpdice.grid import At
+
+__all__ = ["ITSELF", "card", "fields_of", "grid", "remarks"]
+
+ITSELF = "state"
+"""Name of a state that has no parts."""
+
+
+def fields_of(state: Hashable) -> dict[str, Any]:
+    """What a state holds, by name: its counters, and its fields or those of its core state."""
+    core = state.state if isinstance(state, At) else state
+    kind: Any = type(core)
+    found: dict[str, Any] = {}
+    if attrs.has(kind):
+        found = {field.name: getattr(core, field.name) for field in attrs.fields(kind)}
+    elif dataclasses.is_dataclass(core):
+        found = {field.name: getattr(core, field.name) for field in dataclasses.fields(core)}
+    elif isinstance(core, tuple) and hasattr(core, "_fields"):
+        found = dict(zip(core._fields, core, strict=True))
+    elif isinstance(core, tuple):
+        found = {str(at): value for at, value in enumerate(core)}
+    if isinstance(state, At):
+        found |= state.counters
+    return found or {ITSELF: state}
+
+
+def card(title: str, rows: Iterable[tuple[str, object]]) -> str:
+    """A table of labels and texts, with a caption; rows whose text is empty or None are left out."""
+    body = "".join(
+        f'<tr><th scope="row" style="text-align:left">{escape(label)}</th>'
+        f'<td style="text-align:left">{escape(str(text))}</td></tr>'
+        for label, text in rows
+        if text not in ("", None)
+    )
+    return f"<table>{_caption(title)}<tbody>{body}</tbody></table>"
+
+
+def grid(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table with named columns; numbers stand to the right."""
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f"<table>{_caption(title)}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def remarks(lines: Iterable[str]) -> str:
+    """A list of remarks; nothing if there are none."""
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def _caption(title: str) -> str:
+    return f'<caption style="text-align:left">{escape(title)}</caption>'
+
+
+def _cell(value: object) -> str:
+    number = isinstance(value, int | float)
+    text = f"{value:.12g}" if isinstance(value, float) else str(value)
+    return f'<td style="text-align:{"right" if number else "left"}">{escape(text)}</td>'
