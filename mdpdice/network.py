@@ -41,6 +41,8 @@ from mdpdice.errors import (
     UnknownStateError,
 )
 
+from mdpdice.views import card, remarks
+
 if TYPE_CHECKING:
     import networkx as nx
 
@@ -411,6 +413,21 @@ class Network:
         more = "" if self.discount == 1 else f", discount {self.discount}"
         more += "" if self.horizon is None else f", horizon {self.horizon}"
         return f"<Network: {self.n_states:,} states, {', '.join(parts)}, {self.n_edges:,} edges{more}>"
+
+    def _repr_html_(self) -> str:
+        count = np.bincount(self.kind, minlength=4)
+        nodes = ", ".join(f"{count[k]:,} {k.name}" for k in Kind if count[k])
+        rows = [
+            ("states", f"{self.n_states:,}"),
+            ("nodes", f"{self.n_nodes:,}: {nodes}"),
+            ("edges", f"{self.n_edges:,}"),
+            ("players", 2 if self.two_player else 1),
+            ("start", self.describe(self.start)),
+            ("discount", None if self.discount == 1 else self.discount),
+            ("horizon", self.horizon),
+            ("payoffs sum to", self.total or None),
+        ]
+        return card("Network", rows) + remarks(self.warnings)
 
     # --- other forms --------------------------------------------------------
 
