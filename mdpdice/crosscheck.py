@@ -199,6 +199,20 @@ class Report:
     def __str__(self) -> str:
         return self.table()
 
+    def _repr_html_(self) -> str:
+        columns = ("solver", "status", "value", "lower", "upper", "width", "note")
+        rows: list[tuple[object, ...]] = []
+        for entry in self.entries:
+            found = entry.solution
+            if found is None:
+                rows.append((entry.solver, entry.outcome, *[""] * 4, entry.message))
+            else:
+                numbers = (found.estimate(), found.lower(), found.upper(), found.width)
+                rows.append((entry.solver, found.status.value, *map(float, numbers), found.reason))
+        verdict = "agree and certified" if self.ok else "NOT OK"
+        compared = [(name, f"{getattr(self, name):,}") for name in COUNTERS]
+        return grid(f"Cross-check: {verdict}", columns, rows) + card("compared", compared) + remarks(self.problems)
+
     def __repr__(self) -> str:
         ran = ", ".join(entry.solver for entry in self.entries if entry.outcome == "ran")
         return f"<Report: {'ok' if self.ok else 'not ok'}; ran {ran or 'nothing'}>"
