@@ -14,11 +14,20 @@ import numpy as np
 from mdpdice.errors import GameError, HorizonRangeError, NotCertifiedError
 from mdpdice.network import Floats, Ints, Kind, Network
 
+from mdpdice.views import card, grid
+
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mdpdice.game import Game
     from mdpdice.objectives import Objective
 
 __all__ = ["Solution", "Status"]
+
+LISTED = 10
+"""Decisions that a notebook shows."""
+SCANNED = 1000
+"""States among which they are looked for."""
 
 
 class Status(enum.Enum):
@@ -293,3 +302,57 @@ class Solution:
         )
         why = f", {self.reason}" if self.reason else ""
         return f"<Solution: {shown}, {self.status.value} by {self.solver}{why}>"
+
+    def _repr_html_(self) -> str:
+        net = self.network
+        rows = [
+            ("value" if self.proved else "estimate", f"{self.estimate():.12g}"),
+            ("interval", f"[{self.lower():.12g}, {self.upper():.12g}]"),
+            ("status", self.status.value),
+            ("reason", self.reason),
+            ("solver", self.solver),
+            ("width", f"{self.width:.2g}"),
+            ("time", f"{self.seconds:.2f} s to solve and certify"),
+            ("size", f"{net.n_states:,} states, {net.n_edges:,} edges"),
+            ("horizon", net.horizon),
+        ]
+        # The first decisions that were found: those near the start.
+        first = np.flatnonzero(net.decides[net.state_node[:SCANNED]])[:LISTED] if net.horizon != 0 else []
+        decisions = []
+        for at in first:
+            node = int(net.state_node[at])
+            edge = int(self._row(self.policy, None)[node])
+            action = "" if edge < 0 else net.action_of(edge)
+            decisions.append((net.states[int(at)], action, float(self._row(self.values, None)[node])))
+        listed = grid("the first decisions", ("state", "action", "value"), decisions) if decisions else ""
+        return card("Solution", rows) + listed
+
+    # --- other forms ----------------------------------------------------------
+
+    def to_dataframe(self, *, decisions: bool = False, steps_left: int | None = None) -> pd.DataFrame:
+        """The solution as a data frame of pandas, one row per state.
+
+        Parameters
+        ----------
+        decisions : bool
+            Leave out states in which nobody decides.
+        steps_left : int, optional
+            Decisions left, for a solution with a horizon; by default the whole horizon.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``state``, ``kind``, ``value``, ``lower``, ``upper`` (in payoff units), ``action`` (None
+            where nobody decides), and one for every counter and every field of the states.
+
+        Raises
+        ------
+        MissingPackageError
+            pandas is not installed.
+        HorizonRangeError
+            There is no such number of decisions left.
+        """
+        from mdpdice.frames import data_frame
+
+        rows = (self._row(array, steps_left) for array in (self.values, self.lowers, self.uppers, self.policy))
+        return data_frame(self.network, *rows, decisions=decisions)
