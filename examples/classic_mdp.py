@@ -1,14 +1,9 @@
-"""Two textbook models in the textbook form: actions, transitions, rewards.
+"""A textbook model in the textbook form: actions, transitions, rewards; and the same as arrays.
 
 *The toymaker* (R. A. Howard, *Dynamic Programming and Markov Processes*, MIT Press 1960): a toy is in
 favour or not; the maker may advertise, or do research for a new toy.  Howard's table 3.1 lists what
 n weeks are worth, 6 and -3 for one week up to 12.222 and 2.223 for four; with a discount of 0.9 per
 week the toymaker should advertise and do research, and the values are 22.2 and 12.3.
-
-*The gambler* (R. S. Sutton and A. G. Barto, *Reinforcement Learning*, 2nd ed., MIT Press 2018, example
-4.3): stake any part of your money on a coin that shows heads with probability 0.4, until you have 100
-or nothing.  Bold play is optimal (L. E. Dubins and L. J. Savage, *How to Gamble If You Must*, McGraw-Hill
-1965), so 25, 50 and 75 are worth 0.4^2, 0.4 and 0.4 + 0.6 * 0.4.
 """
 
 from collections.abc import Iterable
@@ -16,21 +11,7 @@ from fractions import Fraction
 
 import attrs
 
-from mdpdice import (
-    ClassicMDP,
-    Discounted,
-    Dist,
-    Edge,
-    Game,
-    Network,
-    Node,
-    cross_check,
-    decide,
-    end,
-    go,
-    roll,
-    solve,
-)
+from mdpdice import ClassicMDP, Discounted, Dist, Network, cross_check, solve
 
 
 @attrs.frozen
@@ -57,27 +38,6 @@ class Toymaker(ClassicMDP[str, str]):
             ("out of favour", "spend"): (1, -19),
         }
         return rewards[state, action][target == "out of favour"]
-
-
-@attrs.frozen
-class Gambler(Game[int, int]):
-    """The gambler's problem: the state is the money, the action the stake."""
-
-    heads: Fraction = Fraction(4, 10)
-    goal: int = 100
-
-    def start(self) -> int:
-        return self.goal // 2
-
-    def node(self, money: int) -> Node[int, int]:
-        if money in {0, self.goal}:
-            return end(int(money == self.goal))
-        coin = Dist({1: self.heads, -1: 1 - self.heads})
-
-        def bet(stake: int) -> Edge[int]:
-            return roll(coin, lambda side: go(money + side * stake))
-
-        return decide((stake, bet(stake)) for stake in range(1, min(money, self.goal - money) + 1))
 
 
 def arrays() -> Network:
@@ -111,12 +71,6 @@ def main() -> None:
     same = solve(arrays(), Discounted(Fraction(9, 10)))
     print(f"the same from arrays: {same.value():.6f}")
     print(cross_check(toymaker, Discounted(Fraction(9, 10))))
-    print()
-    print("The gambler: chance to reach the goal")
-    gambler = solve(Gambler())
-    for money, known in ((25, "0.16"), (50, "0.40"), (75, "0.64")):
-        print(f"{money:>3}  {gambler.value(money):.9f} (bold play: {known}), stakes {gambler.ties(money)}")
-    print(cross_check(Gambler()))
 
 
 if __name__ == "__main__":

@@ -29,9 +29,40 @@ EXPECTED: dict[str, list[str]] = {
         r"out of favour +12\.307692  spend",
         r"the same from arrays: 22\.197802",
         r"agree and certified",
-        r"25  0\.160000000 \(bold play: 0\.16\), stakes \[25\]",
-        r"50  0\.400000000 \(bold play: 0\.40\), stakes \[50\]",
-        r"75  0\.640000000 \(bold play: 0\.64\), stakes \[25\]",
+    ],
+    "gambler": [
+        r"25  0\.1600000000  25\n",
+        r"49  0\.3762219782  1, 49\n",
+        r"50  0\.4000000000  50\n",
+        r"51  0\.4030984372  1, 49\n",
+        r"75  0\.6400000000  25\n",
+        r"25: 4/25, 50: 2/5, 75: 16/25",
+        r"compared 2,601 values .* and 99 decisions",
+        r"agree and certified",
+    ],
+    "frozen_lake": [
+        r"goal: 14/17",
+        r"0\.99: +0\.5420259320",
+        r"left +up +up +up *\nleft +H +left +H *\nup +down +left +H *\nH +right +down +G",
+        r"not slippery: 1\n",
+        r"agree and certified",
+        r"agree and certified",
+    ],
+    "inventory": [
+        r"3 +67, 3 +129, 0 +194, 0 +227, 0\n2 +32, 2 +100, 0 +160, 0 +168, 0\n1 +0, 0 +80, 0 +96, 0 +80, 0",
+        r"agree and certified",
+    ],
+    "machine_replacement": [
+        r"0 +14948\.55  leave .*\n +1 +16261\.64  leave .*\n +2 +18635\.47  overhaul .*\n +3 +19453\.70  replace",
+        r"average cost of a week: 1666\.7",
+        r"agree and certified",
+    ],
+    "car_rental": [
+        r"1,323 states, 441 MAX, 882 CHANCE",
+        # The corners of figure 4.2 in the book.
+        r"\n20 +5 .* 0\n",
+        r"\n 0 +0 .* -4\n",
+        r"441 decisions \(0 with ties\)",
         r"agree and certified",
     ],
     "counters": [

@@ -44,6 +44,7 @@ BLOCKS = {
     "merging": 9,
     "objectives": 2,
     "solvers": 6,
+    "textbook": 5,
     "tutorial": 10,
     "writing_a_solver": 1,
 }
