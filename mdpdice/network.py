@@ -40,7 +40,6 @@ from mdpdice.errors import (
     RewardNotFiniteError,
     UnknownStateError,
 )
-
 from mdpdice.views import card, remarks
 
 if TYPE_CHECKING:
