@@ -13,7 +13,6 @@ import numpy as np
 
 from mdpdice.errors import GameError, HorizonRangeError, NotCertifiedError
 from mdpdice.network import Floats, Ints, Kind, Network
-
 from mdpdice.views import card, grid
 
 if TYPE_CHECKING:
