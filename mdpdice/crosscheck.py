@@ -33,6 +33,7 @@ from mdpdice.network import Bools, Network
 from mdpdice.objectives import Objective
 from mdpdice.solution import Solution
 from mdpdice.solving import Problem, prepare, solve_problem, unsupported
+from mdpdice.views import card, grid, remarks
 
 __all__ = ["Entry", "Report", "cross_check"]
 
