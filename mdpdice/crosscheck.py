@@ -212,7 +212,11 @@ class Report:
                 rows.append((entry.solver, found.status.value, *map(float, numbers), found.reason))
         verdict = "agree and certified" if self.ok else "NOT OK"
         compared = [(name, f"{getattr(self, name):,}") for name in COUNTERS]
-        return grid(f"Cross-check: {verdict}", columns, rows) + card("compared", compared) + remarks(self.problems)
+        return (
+            grid(f"Cross-check: {verdict}", columns, rows)
+            + card("compared", compared)
+            + remarks(self.problems)
+        )
 
     def __repr__(self) -> str:
         ran = ", ".join(entry.solver for entry in self.entries if entry.outcome == "ran")
