@@ -353,5 +353,6 @@ class Solution:
         """
         from mdpdice.frames import data_frame
 
-        rows = (self._row(array, steps_left) for array in (self.values, self.lowers, self.uppers, self.policy))
+        arrays = (self.values, self.lowers, self.uppers, self.policy)
+        rows = (self._row(array, steps_left) for array in arrays)
         return data_frame(self.network, *rows, decisions=decisions)
