@@ -216,6 +216,7 @@ def _stages(
         witness = groups.witness(replies, replies.chance) if witness is None else witness
         before = max(k - 1, 0)
         costs = _Costs.of(replies, both[k], both[before])
+        excess[k] = costs.end
         if k > 0:
             groups.add_up(replies, costs, excess[before], excess[k], check, decisions=True, chance=False)
         groups.add_up(replies, costs, excess[k], excess[k], check, decisions=False)
@@ -227,13 +228,14 @@ def _stages(
 class _Costs:
     """What one backup is off by, with room for rounding.
 
-    `option` is per edge of a decision, `chance` per chance node.  Neither is negative
+    `option` is per edge of a decision, `chance` and `end` per node.  Neither is negative
     on the best option, so sums along plays are not either.  `scale` is the size of
     the numbers at a node, `off` its plain residual.
     """
 
     option: Floats
     chance: Floats
+    end: Floats
     scale: Floats
     off: Floats
 
@@ -259,7 +261,8 @@ class _Costs:
             top = np.maximum.reduceat(np.append(np.where(is_best, size, 0.0), 0.0), starts)
             scale = np.where(replies.chance, spread, np.where(decides, top, scale))
         chance = np.where(replies.chance, off + 1.5 * slack, 0.0)
-        return _Costs(cost + 7 * checking.ULP * size, chance, scale, off)
+        end = np.where(replies.end, np.maximum(replies.payoff - here, 0.0), 0.0)
+        return _Costs(cost + 7 * checking.ULP * size, chance, end, scale, off)
 
 
 @attrs.frozen(eq=False)
@@ -374,7 +377,7 @@ class _Groups:
             np.maximum.at(top, label, room + 0.02 * off)
             room = np.where(cyclic[label], top[label], room)
         base = np.zeros(self.count)
-        base[self.number] = np.where(replies.chance, costs.chance, 0.0)
+        base[self.number] = np.where(replies.chance, costs.chance, costs.end)
         kind = np.where(is_chance, Kind.CHANCE, np.where(degree > 0, Kind.MAX, Kind.END))
         growth = 1.0 + np.where(is_chance, 2 * degree + 12, 8) * checking.ULP
         gain = costs.option[old] + room[source]
@@ -391,7 +394,7 @@ class _Groups:
             unsigned(dst),
             gain,
             coef,
-            np.where(is_chance, base + room, 0.0),
+            np.where(is_chance, base + room, base),
         )
         if before is not excess and not chance:
             _sweep(operator, np.flatnonzero(~is_chance & (degree > 0)), before, excess)

@@ -68,7 +68,7 @@ class Replies:
     weight, reward, factor : ndarray of float64
         Probability (1 for options), reward and discount of every edge.
     payoff : ndarray of float64, shape (2 N,)
-        Payoff of ends.
+        Payoff of ends; where it was rounded, the next float.
     """
 
     chance: Bools
@@ -130,7 +130,7 @@ def best_replies(network: Network, policy: Ints, *, last: bool = False) -> Repli
         weight=network.weight[both],
         reward=side_of_edge * network.reward[both],
         factor=factor[both],
-        payoff=np.concatenate((-payoff, payoff)),
+        payoff=np.concatenate((-payoff, payoff)) + np.tile(network.payoff_room, 2),
     )
 
 

@@ -366,7 +366,7 @@ def _errors(chain: Network, value: Floats) -> Floats:
     moves = chain.kind == Kind.CHANCE
     # The excess itself rounds, even where the value is 0; this is invisible next to the largest value.
     room = 2.0**-54 * float(np.abs(value).max(initial=0.0)) + 0.02 * float(off[moves].max(initial=0.0))
-    return np.where(moves, off + 1.5 * slack + room, 0.0)
+    return np.where(moves, off + 1.5 * slack + room, chain.payoff_room)
 
 
 def _distance_to_end(chain: Network) -> Ints:

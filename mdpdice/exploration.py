@@ -34,6 +34,7 @@ from mdpdice.lattice import compile_lattice
 from mdpdice.memory import available_bytes
 from mdpdice.network import Kind, Network
 from mdpdice.prefix import separate_prefix
+from mdpdice.repeatability import check_repeatable
 from mdpdice.replication import replicate
 from mdpdice.state_checks import (
     exact_discount,
@@ -86,6 +87,8 @@ def explore(
         A limit was passed; the message names it and shows states of the frontier.
     GameError
         The game raised, or returned something that is not a node.
+    NonDeterministicGameError
+        It gave options from a set, or another node when it was asked again; a few states are.
     StateCollisionError
         Two different states are equal in Python.
     DeadEndError, DuplicateActionError, RewardNotFiniteError
@@ -94,11 +97,14 @@ def explore(
     if isinstance(game, Game) and axes(game):
         limits: dict[str, Any] = {"max_states": max_states, "max_bytes": max_bytes, "progress": progress}
         lattice = compile_lattice(game, merge=merge, **limits)
+        check_repeatable(game, lattice.states)
         network = replicate(lattice, **limits)
         symmetric = type(game).canonical is not Game.canonical
         return attrs.evolve(network, canonical=game.unrolled().canonical) if symmetric else network
     limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
-    return _FlatTraversal(game, merge, max_states, limit, progress).run()
+    network = _FlatTraversal(game, merge, max_states, limit, progress).run()
+    check_repeatable(game, network.states)
+    return network
 
 
 def _nothing(state: Any) -> None:

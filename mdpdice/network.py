@@ -373,6 +373,14 @@ class Network:
         """Exact reward of an edge."""
         return self.exact_rewards.get(edge, Fraction(float(self.reward[edge])))
 
+    @property
+    def payoff_room(self) -> Floats:
+        """How far the float payoff of every node may be from the exact one: 0 where it was not rounded; shape (N,)."""
+        room = np.zeros(self.n_nodes)
+        rounded = np.fromiter(self.exact_payoffs, dtype=np.int64, count=len(self.exact_payoffs))
+        room[rounded] = np.spacing(np.abs(self.payoff[rounded]))
+        return room
+
     def exact_payoff(self, node: int) -> Fraction:
         """Exact payoff of an END node."""
         return self.exact_payoffs.get(node, Fraction(float(self.payoff[node])))

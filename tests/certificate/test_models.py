@@ -10,7 +10,20 @@ import attrs
 import models
 import pytest
 
-from mdpdice import Candidate, Network, Run, Status, load_solver
+from mdpdice import (
+    Candidate,
+    Game,
+    Network,
+    Policy,
+    Run,
+    Status,
+    Total,
+    end,
+    evaluate,
+    explore,
+    load_solver,
+    solve,
+)
 from mdpdice.errors import NotConvergedError, UnsupportedError
 from mdpdice.solving import choose, prepare, solve_problem
 
@@ -167,3 +180,17 @@ def test_the_liars_of_haddad_and_monmege_are_not_believed() -> None:
     solution = solve_problem(problem, Plain(), Run(), EPSILON)
     assert solution.status is Status.UNCERTIFIED
     assert abs(case.row(solution.values)[0] - 0.5) > 0.4 or not solution.proved
+
+
+@pytest.mark.parametrize("payoff", [Fraction(1, 3), Fraction(2, 3), Fraction(-1, 7), Fraction(10**17 + 1, 3)])
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_a_payoff_that_no_float_is_lies_in_its_interval(payoff: Fraction, sense: str) -> None:
+    """Even where a play ends at once, and nothing is added up that would need room."""
+    game = Game.of(start="over", node=lambda state: end(payoff))
+    for objective, horizon in ((Total(sense=sense), None), (Total(sense=sense), 2)):
+        found = solve(game, objective, horizon=horizon)
+        assert found.status is Status.CERTIFIED
+        assert Fraction(found.lower()) <= payoff <= Fraction(found.upper())
+    value = evaluate(game, Policy.uniform(explore(game)))
+    assert value.proved
+    assert Fraction(value.lower()) <= payoff <= Fraction(value.upper())
