@@ -4,6 +4,11 @@ The minimiser's policy is fixed, the best reply of the maximiser is found as a p
 the minimiser switches where another option is strictly better against the values found; repeat until
 nothing is.  Values fall from round to round, so no policy comes back.
 
+Where plays may be endless that is not the end of it: the minimiser may keep a play for ever, at no loss by
+the values found, among nodes that the maximiser can leave only at a loss.  Such a play is worth what it
+collected, which is less than the values say where these are positive; so there the minimiser stays, and the
+iteration goes on.
+
 A network with `pass_to` edges is first written out with a node for either side: node ``N + i`` is node ``i``
 as the player to move sees it, node ``i`` the same seen by his opponent, who minimises the negated value there.
 
@@ -66,6 +71,8 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
         best = _smallest(game, worth)
         gap = BETTER * np.maximum(1.0, np.abs(value))
         switch = np.flatnonzero(minimises & (worth[np.maximum(best, 0)] < worth[np.maximum(chosen, 0)] - gap))
+        if len(switch) == 0:
+            switch, best = _keeps(game, value, worth, gap)
         if len(switch) == 0:
             return _seen_by_mover(problem, value, policy, iterations, done + 1)
         chosen[switch] = best[switch]
@@ -151,9 +158,34 @@ def _towards_ends(game: Network) -> Ints:
     return chosen
 
 
+def _keeps(game: Network, value: Floats, worth: Floats, gap: Floats) -> tuple[Ints, Ints]:
+    """Decisions of the minimiser in the largest set where he can keep a play, and an edge that stays, of every node.
+
+    By edges that lose nothing he stays in the set, and the maximiser has no such edge that leaves it.
+    """
+    none = np.zeros(0, dtype=np.int64)
+    if game.discount < 1:
+        return none, none
+    source, minimises = game.source, game.kind == Kind.MIN
+    used = np.where(game.decides[source], np.abs(worth - value[source]) <= gap[source], game.weight > 0)
+    inside = value > gap
+    while True:
+        stays = used & inside[game.dst]
+        some = np.bincount(source[stays], minlength=game.n_nodes) > 0
+        leaves = np.bincount(source[used & ~inside[game.dst]], minlength=game.n_nodes) > 0
+        rest = inside & some & (minimises | ~leaves)
+        if (rest == inside).all():
+            break
+        inside = rest
+    staying = np.flatnonzero(used & inside[game.dst])[::-1]
+    edge = np.full(game.n_nodes, -1)
+    edge[source[staying]] = staying
+    return np.flatnonzero(inside & minimises), edge
+
+
 def _smallest(game: Network, worth: Floats) -> Ints:
     """Edge of the smallest worth of every decision, the first of them."""
-    low = np.minimum.reduceat(np.append(worth, 0.0), game.indptr[:-1])
+    low = np.minimum.reduceat(np.append(worth, np.inf), game.indptr[:-1])
     best = np.full(game.n_nodes, -1)
     found = np.flatnonzero(game.decides[game.source] & (worth == low[game.source]))[::-1]
     best[game.source[found]] = found

@@ -119,3 +119,28 @@ def test_the_number_of_rounds_is_told() -> None:
     )
     assert answer.value.tolist() == [2.0, 2.0, 2.0, 1.0]
     assert answer.details["rounds"] >= 1
+
+
+def test_the_minimiser_may_wait_for_ever() -> None:
+    """Any number from 1/4 to 3/4 satisfies the equations; endless play is worth 0, so it is 1/4."""
+    circle = {
+        "s": lambda: decide({"on": go("t"), "out": end(Fraction(1, 4))}),
+        "t": lambda: decide({"back": go("s"), "out": end(Fraction(3, 4))}, player=1),
+    }
+    found = solve(Game.of(start="s", node=lambda state: circle[state]()), solver="linear-programming")
+    assert found.status is Status.CERTIFIED
+    assert found.value("s") == found.value("t") == 0.25
+
+
+def test_the_last_node_may_be_a_decision_of_the_minimiser() -> None:
+    """Without any end, at a discount of 1/2: s = 2 + t / 2 and t = s / 2."""
+    interest = {
+        "s": lambda: decide({"b": go("s", reward=1), "a": go("t", reward=2)}),
+        "t": lambda: decide({"y": go("t", reward=Fraction(3, 2)), "x": go("s")}, player=1),
+    }
+    network = explore(Game.of(start="s", node=lambda state: interest[state](), discount=Fraction(1, 2)))
+    assert network.kind[-1] == Kind.MIN
+    found = solve(network, solver="linear-programming")
+    assert found.status is Status.CERTIFIED
+    assert found.lower("t") <= Fraction(4, 3) <= found.upper("t")
+    assert found.action("t") == "x"
