@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import attrs
@@ -114,16 +114,21 @@ def hold_table(solution: Solution) -> list[HoldRow]:
         The solution was not proved.
     """
     solution.value()  # raises unless it was proved
-    rows = []
     states = sorted(cast("list[Position]", solution.network.states), key=_points)
+    rows = []
     for (mine, theirs), group in itertools.groupby(states, key=lambda state: _points(state)[:2]):
-        ranges: list[tuple[int | None, int | None]] = []
-        for action, same in itertools.groupby(group, key=solution.action):
-            if action == "hold":
-                turns = [state.counters["turn"] for state in same]
-                ranges.append((turns[0], turns[-1]))
-        rows += [HoldRow(mine, theirs, *held) for held in ranges or [(None, None)]]
+        rows += _rows(mine, theirs, ((state.counters["turn"], solution.action(state)) for state in group))
     return rows
+
+
+def _rows(mine: int, theirs: int, actions: Iterable[tuple[int, Action]]) -> list[HoldRow]:
+    """Ranges in which to hold, from the actions for the points of a turn, in their order."""
+    rows = []
+    for action, same in itertools.groupby(actions, key=lambda pair: pair[1]):
+        if action == "hold":
+            turns = [turn for turn, _ in same]
+            rows.append(HoldRow(mine, theirs, turns[0], turns[-1]))
+    return rows or [HoldRow(mine, theirs, None, None)]
 
 
 class _Race(Game[str, Action]):
@@ -162,9 +167,13 @@ class _Race(Game[str, Action]):
 
     def summary(self, solution: Solution) -> list[str]:
         """From how many points of a turn on to hold, for some scores."""
-        # The first range of each.
-        rows = {row[:2]: row.hold_from for row in reversed(hold_table(solution))}
         some = range(0, self.goal, max(1, self.goal // 10))
+        # The first range of each, of the scores that can come about.
+        rows = {
+            (mine, theirs): _rows(mine, theirs, actions)[0].hold_from
+            for mine, theirs in itertools.product(some, some)
+            if (actions := list(self._actions(solution, mine, theirs)))
+        }
         lines = [
             "hold when the turn has this many points or a few more (-: roll until the goal is reached):",
             "mine, down; theirs, across" + "".join(f"{theirs:>5}" for theirs in some),
@@ -174,6 +183,13 @@ class _Race(Game[str, Action]):
             shown = "".join(f"{'-' if cell is None else cell:>5}" for cell in cells)
             lines.append(f"{mine:>26}{shown}".rstrip())
         return lines
+
+    def _actions(self, solution: Solution, mine: int, theirs: int) -> Iterator[tuple[int, Action]]:
+        states = solution.network.states
+        for turn in range(self.goal - mine):
+            # Nobody comes to every number of points.
+            if (where := position(mine, theirs, turn)) in states:
+                yield turn, solution.action(where)
 
     def tables(self, solution: Solution) -> list[Table]:
         """Points of a turn with which to hold, for all scores."""
