@@ -382,8 +382,8 @@ class PluginError(MdpDiceError):
         self.phase = phase
 
 
-class CertificateError(MdpDiceError):
-    """A claimed value lies outside its certified interval.
+class CertificateError(NotCertifiedError):
+    """A value that was handed out lies outside its own interval, which no sound answer does.
 
     Attributes
     ----------
