@@ -14,6 +14,7 @@ __all__ = [
     "CertificateError",
     "CheckpointLockedError",
     "CheckpointMismatchError",
+    "ConformanceError",
     "CorruptFileError",
     "CounterRangeError",
     "CycleError",
@@ -398,3 +399,24 @@ class CertificateError(NotCertifiedError):
         self.claimed = claimed
         self.lower = lower
         self.upper = upper
+
+
+class ConformanceError(MdpDiceError, AssertionError):
+    """A game or a back-end fails a check of `mdpdice.testing`.
+
+    It is an `AssertionError` too, so a test suite reports a failure and not an error.
+
+    Attributes
+    ----------
+    check : str
+        The check that failed.
+    model : str or None
+        The network of the kit on which a back-end failed.
+    """
+
+    code = "Conformance"
+
+    def __init__(self, message: str, *, check: str, model: str | None = None, **fields: Any) -> None:
+        super().__init__(message, **fields)
+        self.check = check
+        self.model = model

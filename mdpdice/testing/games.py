@@ -1,0 +1,421 @@
+"""`check_game`: what the rest of the library relies on, and cannot see from a single answer of the game.
+
+The game is explored, explored again, solved, and asked about its states; a game with counters is
+compared with its unrolled form, one with symmetries with the game without them.  Everything is decided by the
+arrays of the network and by certified intervals, so no tolerance has to be guessed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from mdpdice.counters import axes
+from mdpdice.equality import same_kind
+from mdpdice.errors import (
+    CounterRangeError,
+    DiscountRangeError,
+    DuplicateActionError,
+    EmptySupportError,
+    MdpDiceError,
+    NonDeterministicGameError,
+    ProbabilityRangeError,
+    ProbabilitySumError,
+    RewardNotFiniteError,
+    StateCollisionError,
+    StateLimitError,
+    UnknownStateError,
+)
+from mdpdice.exploration import explore
+from mdpdice.game import Game
+from mdpdice.lattice import compile_lattice
+from mdpdice.network import Bools, Kind, Network
+from mdpdice.numerics.graph import reachable
+from mdpdice.objectives import Objective
+from mdpdice.repeatability import SAMPLE, check_repeatable
+from mdpdice.solution import Solution
+from mdpdice.statetext import encode
+from mdpdice.testing.equivalents import asker, check_counters, check_symmetry
+from mdpdice.testing.reports import Conformance, Ledger
+
+__all__ = ["GAME_CHECKS", "check_game"]
+
+GAME_CHECKS = (
+    "declaration",
+    "nodes",
+    "probabilities",
+    "rewards",
+    "labels",
+    "determinism",
+    "reachability",
+    "termination",
+    "texts",
+    "counters",
+    "canonical",
+    "symmetry",
+    "solution",
+    "payoff_range",
+    "estimate",
+)
+"""Names of the checks of a game."""
+
+_BLAME: tuple[tuple[type[MdpDiceError], str], ...] = (
+    (ProbabilitySumError, "probabilities"),
+    (ProbabilityRangeError, "probabilities"),
+    (EmptySupportError, "probabilities"),
+    (DuplicateActionError, "labels"),
+    (StateCollisionError, "labels"),
+    (NonDeterministicGameError, "determinism"),
+    (StateLimitError, "reachability"),
+    (RewardNotFiniteError, "rewards"),
+    (CounterRangeError, "counters"),
+    (DiscountRangeError, "declaration"),
+)
+"""The check that an error of the exploration belongs to; all others are of ``"nodes"``."""
+
+
+def check_game(
+    game: Game[Any, Any],
+    objective: Objective | None = None,
+    *,
+    horizon: int | None = None,
+    endless: bool = False,
+    reaches: Sequence[Hashable] = (),
+    require: Sequence[str] = (),
+    max_states: int = 100_000,
+    sample: int = 1_000,
+) -> Conformance:
+    """Check what the library relies on in a game; choose parameters that make it small.
+
+    ==================  ===================================================================================
+    ``declaration``     it is a `Game`; discount, total and `payoff_range` are numbers that make sense
+    ``nodes``           every state that can be reached has a node, with at least one option
+    ``probabilities``   every distribution sums to one, and has no negative or unknown probability
+    ``rewards``         every reward and payoff is finite
+    ``labels``          different states are unequal; the actions of a decision differ, and so do their texts
+    ``determinism``     asked and explored again, the game gives the same answers in the same order
+    ``reachability``    the game has at most `max_states` states, and those in `reaches` are among them
+    ``termination``     an end can be reached from every state (unless `endless`, or there is a discount or a
+                        horizon), and the value is finite (or `Game.infinite_reason` says why it is not)
+    ``texts``           `Game.read_state` reads what `Game.show_state` writes, and no two states share a text
+    ``counters``        the counters keep their ranges; `Game.unrolled` has the same states, actions and values
+    ``canonical``       `Game.canonical` leaves the states alone that it gives
+    ``symmetry``        without `Game.canonical` every state has the value of its representative
+    ``solution``        the game can be solved, and the answer certified
+    ``payoff_range``    no payoff and no value lies outside `Game.payoff_range`
+    ``estimate``        `Game.estimate` is a finite number in the `Game.payoff_range`
+    ==================  ===================================================================================
+
+    Parameters
+    ----------
+    game : Game
+        The game, with its parameters.
+    objective, horizon
+        How the game is meant to be solved, as for `mdpdice.solve`.
+    endless : bool
+        Plays may go on for ever.
+    reaches : sequence of states
+        States that a play must be able to reach, such as one of every kind.
+    require : sequence of str
+        Checks that must not be skipped.
+    max_states : int
+        Largest number of states, with and without symmetries and counters.
+    sample : int
+        States whose texts and estimates are tried, and that are asked again, spread evenly; all if there are
+        no more.
+
+    Returns
+    -------
+    Conformance
+        What was checked, and what was not and why.
+
+    Raises
+    ------
+    ConformanceError
+        The first check that fails, with state and action where there are any.
+    """
+    ledger = Ledger(_name(game), GAME_CHECKS, require)
+    _check_declaration(ledger, game)
+    network = _explored(ledger, game, max_states)
+    some = _sample(network.n_states, sample)
+    _check_network(ledger, network)
+    _check_determinism(ledger, game, network, some, max_states)
+    _check_reachability(ledger, network, reaches)
+    lasting = endless or horizon is not None or network.discount < 1
+    trap = _trap(network)
+    if trap is not None and not lasting:
+        ledger.fail(
+            "termination",
+            "no play that gets there can end; give it an end, give the game a discount or a horizon, or pass "
+            "endless=True if this is meant",
+            state=network.describe(trap),
+        )
+    _check_texts(ledger, game, network, some)
+    ask = asker(ledger, objective, horizon)
+    solution = ask(network, "solution")
+    _check_termination(ledger, game, solution, objective, lasting=lasting)
+    check_counters(ledger, game, solution, ask, max_states)
+    check_symmetry(ledger, game, solution, ask, max_states)
+    ledger.passed("solution", 1, f"certified by {solution.solver}")
+    if objective is None and horizon is None:
+        _check_payoff_range(ledger, game, solution)
+    else:
+        ledger.skipped("payoff_range", "it is about the total reward, without a horizon")
+    _check_estimate(ledger, game, network, some)
+    return ledger.report()
+
+
+def _name(game: Any) -> str:
+    return type(game).__name__
+
+
+def _sample(count: int, size: int) -> list[int]:
+    """Numbers from 0 to `count` - 1, spread evenly, the first and the last among them."""
+    return [int(i) for i in np.unique(np.linspace(0, count - 1, min(count, max(1, size))).round())]
+
+
+# --- what the game says of itself ----------------------------------------------------------------
+
+
+def _check_declaration(ledger: Ledger, game: Any) -> None:
+    if not isinstance(game, Game):
+        what = (
+            "a class needs to be called: MyGame()"
+            if isinstance(game, type)
+            else "derive it from mdpdice.Game"
+        )
+        ledger.fail("declaration", f"{game!r} is no Game; {what}", value=game)
+    bounds: Any = game.payoff_range
+    if bounds is not None:
+        try:
+            low, high = (float(bound) for bound in bounds)
+        except (TypeError, ValueError) as error:
+            msg = f"payoff_range is {bounds!r}; it is two numbers, or None"
+            ledger.fail("declaration", msg, value=bounds, cause=error)
+        if not low <= high or math.isinf(low) or math.isinf(high):
+            ledger.fail(
+                "declaration", f"payoff_range is {bounds!r}; it is two finite numbers, the smaller first"
+            )
+    ledger.passed("declaration", 1)
+
+
+def _explored(ledger: Ledger, game: Game[Any, Any], max_states: int) -> Network:
+    try:
+        return explore(game, max_states=max_states)
+    except MdpDiceError as error:
+        _blame(ledger, error)
+
+
+def _blame(ledger: Ledger, error: MdpDiceError) -> NoReturn:
+    check = next((name for kind, name in _BLAME if isinstance(error, kind)), "nodes")
+    hint = "; choose smaller parameters, or a larger max_states" if check == "reachability" else ""
+    ledger.fail(
+        check,
+        error.message + hint,
+        cause=error,
+        state=error.state,
+        action=error.action,
+        value=error.value,
+        limit=error.limit,
+    )
+
+
+def _check_network(ledger: Ledger, network: Network) -> None:
+    """What the network holds was checked when it was made; the actions are looked at once more, as texts."""
+    ledger.passed("nodes", network.n_nodes, f"{network.n_states:,} states")
+    rows = int((network.kind == Kind.CHANCE).sum())
+    ledger.passed("probabilities", rows, "; ".join(("distributions", *network.warnings)))
+    ledger.passed("rewards", int((network.reward != 0).sum()) + int((network.kind == Kind.END).sum()))
+    decisions = np.flatnonzero(network.decides)
+    for node in decisions.tolist():
+        texts: dict[str, Hashable] = {}
+        for edge in network.edges(node):
+            action = network.action_of(edge)
+            text = _text(action)
+            if text in texts:
+                msg = f"its actions {texts[text]!r} and {action!r} have one text, {text!r}, so nobody could choose"
+                ledger.fail("labels", msg, state=network.describe(node), action=action)
+            texts[text] = action
+    ledger.passed("labels", network.n_states + len(network.actions), "states and actions")
+
+
+def _text(action: Hashable) -> str:
+    try:
+        return str(encode(action))
+    except UnknownStateError:  # of a type that has no text form
+        return repr(action)
+
+
+def _check_determinism(
+    ledger: Ledger, game: Game[Any, Any], network: Network, some: list[int], max_states: int
+) -> None:
+    again = _explored(ledger, game, max_states)
+    remedy = (
+        "node() must depend on the state and on nothing else, and give its options in an order of its own"
+    )
+    if again.n_states == network.n_states:
+        for old, new in zip(network.states, again.states, strict=True):
+            if old != new:
+                ledger.fail(
+                    "determinism",
+                    f"explored again, {new!r} is found in the place of {old!r}; {remedy}",
+                    state=old,
+                )
+        for node, (old, new) in enumerate(zip(network.actions, again.actions, strict=False)):
+            if old != new:
+                ledger.fail(
+                    "determinism", f"explored again, action {node} is {new!r} and not {old!r}; {remedy}"
+                )
+    if again.digest != network.digest:
+        ledger.fail("determinism", f"explored again, it gave another network; {remedy}")
+    cores: Sequence[Hashable] = [network.states[i] for i in some]
+    if axes(game):
+        lattice = compile_lattice(game, max_states=max_states)
+        cores = [lattice.states[i] for i in _sample(len(lattice.states), len(some))]
+    for first in range(0, len(cores), SAMPLE):
+        try:
+            check_repeatable(game, cores[first : first + SAMPLE])
+        except MdpDiceError as error:
+            _blame(ledger, error)
+    ledger.passed("determinism", len(cores), "states asked again, all explored again")
+
+
+# --- where plays go ------------------------------------------------------------------------------
+
+
+def _check_reachability(ledger: Ledger, network: Network, reaches: Sequence[Hashable]) -> None:
+    there = reachable(network.indptr, network.dst, [network.start], network.weight > 0)
+    if not there.all():
+        node = int(np.argmin(there))
+        ledger.fail("reachability", "no play gets there", state=network.describe(node))
+    for state in reaches:
+        try:
+            network.value_node_of(state)
+        except UnknownStateError as error:
+            ledger.fail("reachability", f"a play cannot reach it: {error.message}", state=state, cause=error)
+    note = f"states, {len(reaches)} of them asked for" if reaches else "states"
+    ledger.passed("reachability", network.n_states, note)
+
+
+def _trap(network: Network) -> int | None:
+    """A node from which no end can be reached, whatever the players do; a state, if one is among them."""
+    keep = network.weight > 0
+    order = np.argsort(network.dst[keep], kind="stable")
+    sources = network.source[keep][order]
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(network.dst[keep], minlength=network.n_nodes))))
+    ends: Bools = network.kind == Kind.END
+    free = reachable(indptr.astype(np.int64), sources, np.flatnonzero(ends)) if ends.any() else ends
+    lost = np.flatnonzero(~free)
+    if not len(lost):
+        return None
+    named = lost[network.node_state[lost] >= 0]
+    return int(named[0] if len(named) else lost[0])
+
+
+def _check_termination(
+    ledger: Ledger, game: Game[Any, Any], solution: Solution, objective: Objective | None, *, lasting: bool
+) -> None:
+    infinite = ~np.isfinite(solution.values)
+    if infinite.any() and objective is None and game.infinite_reason() is None:
+        node = int(np.argwhere(infinite)[0][-1])
+        ledger.fail(
+            "termination",
+            f"the value is infinite, since a play can collect without end ({solution.reason}); limit it, give the "
+            "game a discount, or let infinite_reason() tell why this is right",
+            state=solution.network.describe(node),
+        )
+    note = "nodes, plays may be endless" if lasting else "nodes"
+    ledger.passed("termination", solution.network.n_nodes, note)
+
+
+# --- texts ---------------------------------------------------------------------------------------
+
+
+def _check_texts(ledger: Ledger, game: Game[Any, Any], network: Network, some: list[int]) -> None:
+    remedy = (
+        "let states be numbers, strings, tuples, enums or frozen attrs classes, or override show_state and "
+        "read_state"
+    )
+    seen: dict[str, Hashable] = {}
+    for index in some:
+        state = network.states[index]
+        try:
+            text = game.show_state(state)
+        except Exception as error:  # noqa: BLE001 - a function of the user
+            msg = f"show_state raised {type(error).__name__}: {error}; {remedy}"
+            ledger.fail("texts", msg, state=state, cause=error)
+        if not isinstance(text, str):
+            ledger.fail("texts", f"show_state gives {text!r}, which is no text", state=state, value=text)
+        if text in seen:
+            msg = f"show_state writes {text!r} for it and for {seen[text]!r}; the text must tell them apart"
+            ledger.fail("texts", msg, state=state, value=text)
+        seen[text] = state
+        try:
+            back = game.read_state(text)
+        except Exception as error:  # noqa: BLE001 - a function of the user
+            msg = f"read_state cannot read {text!r}, which show_state wrote: {type(error).__name__}: {error}; {remedy}"
+            ledger.fail("texts", msg, state=state, value=text, cause=error)
+        if back != state or not same_kind(back, state):
+            msg = (
+                f"read_state reads {back!r} from {text!r}, which show_state wrote for another state; {remedy}"
+            )
+            ledger.fail("texts", msg, state=state, value=text)
+    ledger.passed("texts", len(some), "states")
+
+
+# --- bounds and guesses --------------------------------------------------------------------------
+
+
+def _check_payoff_range(ledger: Ledger, game: Game[Any, Any], solution: Solution) -> None:
+    if game.payoff_range is None:
+        ledger.skipped("payoff_range", "the game declares none")
+        return
+    network = solution.network
+    low, high = (float(bound) for bound in game.payoff_range)
+    # What is paid on the way into an end counts for the state before it.
+    asked = network.node_state >= 0 if network.reward.any() else np.ones(network.n_nodes, dtype=bool)
+    room = 1e-9 * max(1.0, abs(low), abs(high))
+    outside = asked & ((solution.lowers > high + room) | (solution.uppers < low - room))
+    if outside.any():
+        node = int(np.flatnonzero(outside)[0])
+        ledger.fail(
+            "payoff_range",
+            f"it is worth {solution.values[node]:.12g}, which is outside of payoff_range = {game.payoff_range!r}; "
+            "a search that trusts it leaves out what it must not",
+            state=network.describe(node),
+            value=float(solution.values[node]),
+            limit=game.payoff_range,
+        )
+    ledger.passed("payoff_range", int(asked.sum()), "values")
+
+
+def _check_estimate(ledger: Ledger, game: Game[Any, Any], network: Network, some: list[int]) -> None:
+    if type(game).estimate is Game.estimate:
+        ledger.skipped("estimate", "the game declares none")
+        return
+    low, high = (-math.inf, math.inf) if game.payoff_range is None else map(float, game.payoff_range)
+    asked = 0
+    for index in some:
+        if network.kind[network.state_node[index]] == Kind.END:
+            continue
+        state = network.states[index]
+        try:
+            guess = float(game.estimate(state))
+        except Exception as error:  # noqa: BLE001 - a function of the user
+            ledger.fail(
+                "estimate", f"estimate() raised {type(error).__name__}: {error}", state=state, cause=error
+            )
+        # Written so that NaN fails.
+        if not (low <= guess <= high and math.isfinite(guess)):
+            msg = f"estimate() is {guess!r}, and not a finite number in payoff_range = {game.payoff_range!r}"
+            ledger.fail("estimate", msg, state=state, value=guess, limit=game.payoff_range)
+        asked += 1
+    note = (
+        "states"
+        if game.payoff_range is not None
+        else "states; without a payoff_range any finite number will do"
+    )
+    ledger.passed("estimate", asked, note)

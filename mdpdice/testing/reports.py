@@ -1,0 +1,131 @@
+"""What a conformance kit found: checks that passed, and checks that did not apply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import attrs
+
+from mdpdice.errors import ConformanceError
+
+__all__ = ["Check", "Conformance", "Ledger"]
+
+
+@attrs.frozen
+class Check:
+    """What became of one check.
+
+    Parameters
+    ----------
+    name : str
+        The check.
+    outcome : {"passed", "skipped"}
+        A check that fails raises, so there is no third.
+    count : int
+        How many things it looked at.
+    note : str
+        What they were; why it was skipped.
+    """
+
+    name: str
+    outcome: str
+    count: int = 0
+    note: str = ""
+
+
+@attrs.frozen(repr=False)
+class Conformance:
+    """Report of a conformance kit: no check failed.
+
+    Parameters
+    ----------
+    subject : str
+        What was checked.
+    checks : tuple of Check
+        In the order in which they were made.
+    """
+
+    subject: str
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> Mapping[str, int]:
+        """Checks that were made, and how many things each looked at."""
+        return {check.name: check.count for check in self.checks if check.outcome == "passed"}
+
+    @property
+    def skipped(self) -> Mapping[str, str]:
+        """Checks that were not made, and why; these have not passed."""
+        return {check.name: check.note for check in self.checks if check.outcome == "skipped"}
+
+    def table(self) -> str:
+        """The report as lines of text."""
+        width = max(len(check.name) for check in self.checks)
+        lines = [self.subject]
+        for check in self.checks:
+            number = f"{check.count:>7,}" if check.outcome == "passed" else f"{'-':>7}"
+            lines.append(f"  {check.name.ljust(width)}  {check.outcome:<7}  {number}  {check.note}".rstrip())
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        return f"<Conformance: {self.subject}, {len(self.passed)} checks passed, {len(self.skipped)} skipped>"
+
+
+class Ledger:
+    """What a kit has found so far.
+
+    Parameters
+    ----------
+    subject : str
+        What is checked.
+    known : sequence of str
+        Names of all checks.
+    require : sequence of str
+        Those that must not be skipped.
+
+    Raises
+    ------
+    ValueError
+        There is no check of a name that is required.
+    """
+
+    def __init__(self, subject: str, known: Sequence[str], require: Sequence[str]) -> None:
+        strange = [name for name in require if name not in known]
+        if strange:
+            msg = f"no check is called {', '.join(map(repr, strange))}; there are: {', '.join(known)}"
+            raise ValueError(msg)
+        self.subject = subject
+        self.require = tuple(require)
+        self.checks: list[Check] = []
+
+    def passed(self, name: str, count: int, note: str = "") -> None:
+        """Note that a check was made."""
+        self.checks.append(Check(name, "passed", count, note))
+
+    def skipped(self, name: str, why: str) -> None:
+        """Note that a check was not made, which is a failure where it is required."""
+        if name in self.require:
+            self.fail(name, f"it is required and could not be made: {why}")
+        self.checks.append(Check(name, "skipped", 0, why))
+
+    def fail(
+        self,
+        check: str,
+        message: str,
+        *,
+        model: str | None = None,
+        cause: Exception | None = None,
+        **place: Any,
+    ) -> NoReturn:
+        """Raise the error of a check that failed."""
+        where = "" if model is None else f" on the model {model!r}"
+        text = f"{self.subject} fails the check {check!r}{where}: {message}"
+        raise ConformanceError(text, check=check, model=model, **place) from cause
+
+    def report(self) -> Conformance:
+        """The report, when all is done."""
+        return Conformance(self.subject, tuple(self.checks))

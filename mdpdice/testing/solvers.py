@@ -1,0 +1,378 @@
+"""`check_solver`: a battery of small models with exact answers, and what the protocol of a back-end asks for.
+
+Every model is solved twice, from the first to the last and then backwards, each time from a new copy.  The first
+answer is compared with the known values, its policy is evaluated by itself, and it is certified; the second must be
+the same to the last bit.  Whether a back-end can be stopped is found out without a clock: the cancel
+event that it looks at changes its mind after a number of looks.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import attrs
+import numpy as np
+
+from mdpdice.backend import Candidate, Feature, Run, Solver, calls_recorded, load_solver, solver_names
+from mdpdice.errors import MdpDiceError, PluginError
+from mdpdice.evaluation import evaluate
+from mdpdice.lowerings import unroll
+from mdpdice.network import Kind, Network
+from mdpdice.policies import Policy
+from mdpdice.proposals import check_candidate
+from mdpdice.solution import Solution, Status
+from mdpdice.solving import Problem, solve_problem
+from mdpdice.testing.models import MODELS, Model
+from mdpdice.testing.reports import Conformance, Ledger
+from mdpdice.testing.searching import check_searches
+from mdpdice.testing.stopping import check_checkpoint, check_stops
+
+__all__ = ["SOLVER_CHECKS", "check_solver"]
+
+FEATURES = tuple(feature.name.lower() for feature in Feature)
+
+SOLVER_CHECKS = (
+    "protocol",
+    "answer",
+    "inputs",
+    "values",
+    "policy",
+    "certificate",
+    "bounds",
+    "determinism",
+    "cancel",
+    "deadline",
+    "interrupt",
+    "traced",
+    *FEATURES,
+)
+"""Names of the checks of a back-end."""
+
+
+def check_solver(
+    solver: str | Solver | type[Solver],
+    *,
+    require: Sequence[str] = (),
+    epsilon: float = 1e-6,
+    patience: float = 10.0,
+) -> Conformance:
+    """Put a back-end through the battery, as far as its features go.
+
+    ===============  ======================================================================================
+    ``protocol``     it has a name, features, `available` and `solve`, and says that it can run here
+    ``answer``       it does not crash; it gives a `Candidate` of the right shapes and types, finite, with an edge
+                     of its own for every decision, -1 elsewhere, and the payoffs of ends as they are
+    ``inputs``       it leaves the problem as it was
+    ``values``       the values are the known ones, at every state and stage
+    ``policy``       the policy is worth that much
+    ``certificate``  value and policy can be certified
+    ``bounds``       for one that searches games (`GameSolver`): the bounds that it claims hold the value
+    ``determinism``  the same problem gets the same answer, to the last bit, whatever was solved before
+    ``cancel``       it stops when it is cancelled, before it starts and half way, with nothing or a whole candidate
+    ``deadline``     it stops when its time is over
+    ``interrupt``    it lets Ctrl-C through
+    ``traced``       its `solve` is decorated with `traced`, as a cross-check needs
+    ``cyclic`` ...   one per `Feature`: the models that need it; for ``exact`` the rational values, for
+                     ``checkpoint`` an interrupted solve that is resumed
+    ===============  ======================================================================================
+
+    Parameters
+    ----------
+    solver : str, Solver or class
+        A name, a back-end with its parameters, or a class whose parameters all have defaults.
+    require : sequence of str
+        Checks that must not be skipped, such as ``"two_player"`` or ``"traced"``.
+    epsilon : float
+        Accuracy to demand, relative to ``max(1, |value|)``.
+    patience : float
+        Longest time between two looks at ``run.check()``, in seconds.
+
+    Returns
+    -------
+    Conformance
+        What was checked, and what was not and why: features that it does not have, for instance.
+
+    Raises
+    ------
+    ConformanceError
+        The first check that fails; `model` names the model.
+    """
+    subject = _subject(solver)
+    ledger = Ledger(subject, SOLVER_CHECKS, require)
+    backend = _check_protocol(ledger, solver)
+    if hasattr(backend, "search"):
+        check_searches(ledger, backend)
+        for feature in Feature:
+            ledger.skipped(feature.name.lower(), "it searches games; its answers are estimates")
+        return ledger.report()
+    kit = _Battery(ledger, backend, epsilon)
+    kit.run()
+    check_stops(ledger, backend, patience)
+    kit.check_traced()
+    kit.check_features()
+    if Feature.CHECKPOINT in backend.features:
+        check_checkpoint(ledger, backend)
+    return ledger.report()
+
+
+def _subject(solver: Any) -> str:
+    if isinstance(solver, str):
+        return f"solver {solver!r}"
+    return f"solver {getattr(solver, 'name', None) or getattr(solver, '__name__', type(solver).__name__)!r}"
+
+
+def _check_protocol(ledger: Ledger, solver: Any) -> Solver:
+    try:
+        cls = load_solver(solver) if isinstance(solver, str) else solver
+        backend: Any = cls() if inspect.isclass(cls) else cls
+    except MdpDiceError as error:
+        ledger.fail("protocol", error.message, cause=error)
+    except Exception as error:  # noqa: BLE001 - the code of a plug-in
+        msg = f"it cannot be made without parameters, {error}; give every parameter a default"
+        ledger.fail("protocol", msg, cause=error)
+    missing = [part for part in ("name", "features", "available", "solve") if not hasattr(backend, part)]
+    if missing:
+        ledger.fail("protocol", f"it lacks {', '.join(missing)}; see mdpdice.Solver")
+    if not isinstance(backend.name, str) or not backend.name:
+        ledger.fail("protocol", f"its name is {backend.name!r}; it is what reports call it, a string")
+    features = backend.features
+    if not isinstance(features, frozenset) or not all(isinstance(feature, Feature) for feature in features):
+        msg = f"its features are {features!r}; declare a frozenset of mdpdice.Feature, empty if it has none"
+        ledger.fail("protocol", msg)
+    try:
+        there = backend.available()
+    except Exception as error:  # noqa: BLE001 - the code of a plug-in
+        ledger.fail(
+            "protocol", f"available() raised {type(error).__name__}: {error}; let it give False", cause=error
+        )
+    if there is not True:
+        ledger.fail("protocol", f"available() gives {there!r}, so nothing can be checked here")
+    ledger.passed("protocol", 1)
+    found: Solver = backend
+    return found
+
+
+@attrs.frozen
+class _Replay:
+    """Hands out an answer that is there already, for `solve_problem` to certify and to translate."""
+
+    name: str
+    features: frozenset[Feature]
+    candidate: Candidate
+
+    @classmethod
+    def available(cls) -> bool:
+        return True
+
+    def solve(self, problem: Network, run: Run) -> Candidate:
+        return self.candidate
+
+
+class _Battery:
+    """All models that a back-end has the features for."""
+
+    def __init__(self, ledger: Ledger, solver: Solver, epsilon: float) -> None:
+        self.ledger = ledger
+        self.solver = solver
+        self.epsilon = epsilon
+        self.needs: dict[str, frozenset[Feature]] = {}
+        self.left_out: dict[str, frozenset[Feature]] = {}
+        self.called: set[str] = set()
+        self.exact = 0
+
+    def run(self) -> None:
+        """Solve, compare, certify; then everything once more, backwards."""
+        ledger = self.ledger
+        answers: list[tuple[Model, Candidate]] = []
+        values = 0
+        for model in MODELS:
+            problem = model.problem()
+            need = problem.needs()
+            lacking = need - self.solver.features - {Feature.HORIZON}
+            if lacking:
+                self.left_out[model.name] = lacking
+                continue
+            self.needs[model.name] = need
+            answer = self._ask(model, problem)
+            answers.append((model, answer))
+            values += self._judge(model, problem, answer)
+        for model, answer in reversed(answers):
+            again = self._ask(model, model.problem())
+            if not (
+                np.array_equal(again.value, answer.value) and np.array_equal(again.policy, answer.policy)
+            ):
+                ledger.fail(
+                    "determinism",
+                    "asked a second time, after other problems, it gives another answer; let it depend on the problem "
+                    "and its parameters alone, and give random numbers a seed that is a parameter",
+                    model=model.name,
+                )
+        for check, count, note in (
+            ("answer", 2 * len(answers), "answers"),
+            ("inputs", 2 * len(answers), "problems"),
+            ("values", values, "values"),
+            ("policy", len(answers), "policies"),
+            ("certificate", len(answers), "answers"),
+            ("determinism", len(answers), "answers compared"),
+        ):
+            ledger.passed(check, count, note)
+        ledger.skipped("bounds", "it takes networks; its answers are certified")
+
+    # --- one answer -----------------------------------------------------------------------------
+
+    def _ask(self, model: Model, problem: Problem) -> Candidate:
+        """An answer that keeps the contract."""
+        network = self._network(problem)
+        digest = network.digest
+        remedy = "work on copies: value = problem.payoff.copy()"
+        try:
+            with calls_recorded() as called:
+                answer: Any = self.solver.solve(network, Run(tolerance=min(1e-9, self.epsilon / 4)))
+        except Exception as error:  # noqa: BLE001 - whatever the code of a back-end raises
+            text = f"it raised {type(error).__name__}: {error}"
+            if isinstance(error, ValueError) and "read-only" in str(error):
+                msg = f"it tried to write into the problem ({error}); {remedy}"
+                self.ledger.fail("inputs", msg, model=model.name, cause=error)
+            self.ledger.fail("answer", f"{text} ({model.hazard})", model=model.name, cause=error)
+        self.called |= called
+        network.__dict__.pop("digest", None)
+        if network.digest != digest:
+            self.ledger.fail(
+                "inputs", f"it changed the problem that it was given; {remedy}", model=model.name
+            )
+        arrays = (network.kind, network.indptr, network.dst, network.weight, network.reward, network.payoff)
+        if any(array.flags.writeable for array in arrays):
+            self.ledger.fail(
+                "inputs", f"it made an array of the problem writeable; {remedy}", model=model.name
+            )
+        self._check_contract(model, network, answer)
+        checked: Candidate = answer
+        return checked
+
+    def _network(self, problem: Problem) -> Network:
+        """What the back-end gets: the stages side by side, if it knows no horizons."""
+        canonical = problem.canonical
+        if canonical.horizon is None or Feature.HORIZON in self.solver.features:
+            return canonical
+        stages = unroll(canonical)
+        return canonical if stages is None else stages.network
+
+    def _check_contract(self, model: Model, network: Network, answer: Any) -> None:
+        if not isinstance(answer, Candidate):
+            self.ledger.fail("answer", f"it returned {answer!r} instead of a Candidate", model=model.name)
+        try:
+            check_candidate(network, answer.value, answer.policy, self.solver.name)
+        except PluginError as error:
+            self.ledger.fail("answer", error.message, model=model.name, cause=error)
+        rows = answer.policy if network.horizon is None else answer.policy[1:]
+        problem = ""
+        if (rows[..., ~network.decides] != -1).any() or (
+            network.horizon is not None and (answer.policy[0] != -1).any()
+        ):
+            problem = "its policy takes an edge where nobody decides; it is -1 there"
+        elif not isinstance(answer.details, Mapping) or isinstance(answer.iterations, bool):
+            problem = "details is a mapping, and iterations a number"
+        else:
+            ends = network.kind == Kind.END
+            # No stage is left out: an end pays with no decision left too.
+            if (answer.value[..., ends] != network.payoff[ends]).any():
+                problem = "the values of ends are not their payoffs"
+        if problem:
+            self.ledger.fail("answer", problem, model=model.name)
+
+    def _judge(self, model: Model, problem: Problem, answer: Candidate) -> int:
+        """Compare an answer with the known values; how many there were."""
+        known = model.rows(problem.network)
+        replay = cast("Solver", _Replay(self.solver.name, self.solver.features, answer))
+        try:
+            solution = solve_problem(problem, replay, Run(tolerance=self.epsilon), self.epsilon)
+        except MdpDiceError as error:
+            self.ledger.fail("answer", error.message, model=model.name, cause=error)
+        self._compare_values(model, known, solution)
+        self._compare_policy(model, known, solution)
+        if not solution.proved:
+            msg = f"the answer could not be certified: {solution.reason}"
+            self.ledger.fail("certificate", msg, model=model.name)
+        for steps, state, node, truth in known:
+            at = (node,) if steps is None else (steps, node)
+            if (
+                not solution.lowers[at] <= truth <= solution.uppers[at]
+            ):  # pragma: no cover - a fault of mdpdice
+                msg = f"the certified interval does not hold {truth}: a fault of mdpdice, please report it"
+                self.ledger.fail("certificate", msg, model=model.name, state=state)
+        if Feature.EXACT in self.solver.features and Feature.HORIZON not in problem.needs():
+            self._compare_exact(model, known, solution)
+        return len(known)
+
+    def _compare_values(self, model: Model, known: Any, solution: Solution) -> None:
+        for steps, state, node, truth in known:
+            value = float(solution.values[node] if steps is None else solution.values[steps, node])
+            # Written so that NaN fails.
+            if not abs(value - truth) <= self.epsilon * max(1, abs(truth)):
+                left = "" if steps is None else f" with {steps} decisions left"
+                msg = f"the value{left} is {truth} and not {value!r} ({model.hazard})"
+                self.ledger.fail("values", msg, model=model.name, state=state, value=value, limit=truth)
+
+    def _compare_policy(self, model: Model, known: Any, solution: Solution) -> None:
+        policy = Policy.from_solution(solution)
+        found = evaluate(solution.network, policy)
+        if not found.proved:
+            found = evaluate(solution.network, policy, exact=True)
+        for steps, state, node, truth in known:
+            at = (node,) if steps is None else (steps, node)
+            room = self.epsilon * max(1, abs(truth))
+            if not (found.lowers[at] - room <= truth <= found.uppers[at] + room):
+                left = "" if steps is None else f" with {steps} decisions left"
+                msg = f"the policy{left} is worth {float(found.values[at])!r} where {truth} can be had ({model.hazard})"
+                self.ledger.fail("policy", msg, model=model.name, state=state, limit=truth)
+
+    def _compare_exact(self, model: Model, known: Any, solution: Solution) -> None:
+        if solution.status is not Status.EXACT or solution.exact_values is None:
+            msg = "it declares Feature.EXACT, but its answer is not exact; put rational values into details['exact']"
+            self.ledger.fail("exact", msg, model=model.name)
+        for _, state, node, truth in known:
+            if solution.exact_values[0][node] != truth:
+                msg = f"the exact value is {truth} and not {solution.exact_values[0][node]}"
+                self.ledger.fail("exact", msg, model=model.name, state=state)
+        self.exact += 1
+
+    # --- all answers ----------------------------------------------------------------------------
+
+    def check_traced(self) -> None:
+        """A cross-check has to know who was asked."""
+        name = self.solver.name
+        if name in self.called:
+            self.ledger.passed("traced", len(self.needs))
+        elif name in solver_names():
+            msg = "it is registered, but its solve is not decorated with mdpdice.backend.traced; a cross-check could "
+            self.ledger.fail("traced", msg + "not tell when one back-end answers by asking another")
+        else:
+            self.ledger.skipped(
+                "traced",
+                "solve is not decorated with mdpdice.backend.traced, as one that is registered has to be",
+            )
+
+    def check_features(self) -> None:
+        """List what it can do, and what it was not asked."""
+        for feature in Feature:
+            name = feature.name.lower()
+            need = sum(feature in needs for needs in self.needs.values())
+            missing = sum(feature in lacking for lacking in self.left_out.values())
+            if feature is Feature.CHECKPOINT and feature in self.solver.features:
+                continue
+            if feature is Feature.LATTICE and feature in self.solver.features:
+                self.ledger.skipped(name, "the kit has no lattices")
+            elif feature is Feature.EXACT and feature in self.solver.features:
+                self.ledger.passed(name, self.exact, "models with exact answers")
+            elif feature in self.solver.features:
+                self.ledger.passed(name, need, "models")
+            elif feature is Feature.HORIZON:
+                self.ledger.skipped(
+                    name, f"not declared; the stages of {need} models were written side by side"
+                )
+            else:
+                self.ledger.skipped(
+                    name, f"not declared; {missing} models were left out" if missing else "not declared"
+                )
