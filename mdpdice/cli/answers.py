@@ -12,7 +12,7 @@ import click
 from mdpdice.backend import Solver, load_solver, solver_names
 from mdpdice.cli.catalogue import Found, find_game, game_names, load_game, summary
 from mdpdice.cli.parameters import build_game, show
-from mdpdice.cli.progress import ProgressLine
+from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, aligned, figure, json_number, phrase
 from mdpdice.crosscheck import cross_check
 from mdpdice.errors import MdpDiceError, PluginError, UnknownStateError, UnsupportedError
@@ -107,7 +107,7 @@ def solve_case(case: Case, solver: str, position: Hashable = None) -> Solution:
     """Solve it, from a position if there is one, with a line that tells how far it is."""
     chosen = solver_of(solver)
     game = case.game if position is None else case.game.at(position)
-    with ProgressLine() as progress:
+    with ProgressBars() as progress:
         return solve(game, solver=chosen, horizon=case.horizon, epsilon=case.epsilon, progress=progress)
 
 
@@ -243,7 +243,7 @@ def checked(case: Case, solvers: Sequence[str] | None) -> tuple[bool, dict[str, 
             )
     if reason := case.infinite():
         raise click.ClickException(f"{reason}: there is nothing that back-ends could compare")
-    with ProgressLine() as progress:
+    with ProgressBars() as progress:
         report = cross_check(
             case.game, solvers=solvers, horizon=case.horizon, epsilon=case.epsilon, progress=progress
         )

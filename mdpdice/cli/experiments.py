@@ -10,7 +10,7 @@ import click
 
 from mdpdice.cli.answers import Case, after, check_solver, notes_of, question, value_rows
 from mdpdice.cli.chosen import policy_on
-from mdpdice.cli.progress import ProgressLine
+from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import aligned, figure, json_number
 from mdpdice.distributions import outcomes
 from mdpdice.enclosures import Enclosure
@@ -46,7 +46,7 @@ class _Setting(NamedTuple):
     policies: list[Policy]
 
 
-def _set_up(case: Case, name: str, against: str | None, solver: str, progress: ProgressLine) -> _Setting:
+def _set_up(case: Case, name: str, against: str | None, solver: str, progress: ProgressBars) -> _Setting:
     # Rewards that differ stay apart, so that the distribution of totals is right.
     network = explore(case.game, progress=progress)
     if network.averaged:
@@ -88,7 +88,7 @@ def evaluated(case: Case, name: str, against: str | None, solver: str) -> dict[s
         known = case.game.policy_value(name)
         if known is not None:
             return _enclosed(case, name, known, time.perf_counter() - began)
-    with ProgressLine() as progress:
+    with ProgressBars() as progress:
         setting = _set_up(case, name, against, solver, progress)
         found = evaluate(setting.network, setting.policies, epsilon=case.epsilon, progress=progress)
         notes = notes_of(case)
@@ -200,7 +200,7 @@ def simulated(
 ) -> dict[str, Any]:
     """The answer of ``mdpdice simulate`` as JSON data, with the exact value beside the mean."""
     _refuse_infinite(case)
-    with ProgressLine() as progress:
+    with ProgressBars() as progress:
         setting = _set_up(case, name, against, solver, progress)
         found = simulate(setting.network, setting.policies, plays, seed, progress=progress)
         exact = evaluate(setting.network, setting.policies, epsilon=case.epsilon, progress=progress)
@@ -257,7 +257,7 @@ def thresholds_found(case: Case, *, monotone: bool, search: int, seed: int) -> d
         raise click.UsageError("thresholds are those of the game without --horizon")
     _refuse_infinite(case)
     began = time.perf_counter()
-    with ProgressLine() as progress:
+    with ProgressBars() as progress:
         progress("search", {"vectors drawn": search})
         found = case.game.thresholds(monotone=monotone, search=search, seed=seed)
     if not found:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from mdpdice import plots
 from mdpdice.cli.answers import Case, solver_of
 from mdpdice.cli.chosen import policy_on
-from mdpdice.cli.progress import ProgressLine
+from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.distributions import outcomes
 from mdpdice.exploration import explore
@@ -53,7 +53,7 @@ def drawn(case: Case, kind: str, solver: str, wishes: Wishes) -> Axes | Figure:
         raise click.ClickException(f"{reason}: there is no network that could be drawn")
     if wishes.steps_left is not None and case.horizon is None:
         raise click.UsageError("--steps-left goes with --horizon")
-    with ProgressLine() as progress:
+    with ProgressBars() as progress:
         desk = _Desk(case, solver, wishes, progress)
         return _KINDS[kind](desk)
 
@@ -61,7 +61,7 @@ def drawn(case: Case, kind: str, solver: str, wishes: Wishes) -> Axes | Figure:
 class _Desk:
     """What the kinds of pictures have in common: the network, its solution, and options that are checked."""
 
-    def __init__(self, case: Case, solver: str, wishes: Wishes, progress: ProgressLine) -> None:
+    def __init__(self, case: Case, solver: str, wishes: Wishes, progress: ProgressBars) -> None:
         self.case, self.solver, self.wishes, self.progress = case, solver, wishes, progress
         # A solver that takes the game itself has no network to draw.
         solver_of(solver)

@@ -1,21 +1,25 @@
-"""A line on the terminal that tells how far a long run is."""
+"""Bars on the terminal that tell how far a long run is, and how long it may still take."""
 
 from __future__ import annotations
 
-import shutil
+import math
 import sys
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Self, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
-__all__ = ["ProgressLine"]
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+__all__ = ["ProgressBars"]
 
 
-class ProgressLine:
-    """Progress callback that keeps one line of a terminal up to date; use it in a ``with`` block.
+class ProgressBars:
+    """Progress callback that draws one bar per phase of a run; use it in a ``with`` block.
 
-    It shows nothing unless the stream is a terminal, and nothing of a run that is over quickly.
+    It shows nothing unless the stream is a terminal, and nothing of a run that is over quickly; when
+    the block is left the bars are wiped.  rich is imported when the first bar is drawn.
 
     Parameters
     ----------
@@ -31,20 +35,45 @@ class ProgressLine:
         self._stream = sys.stderr if stream is None else stream
         self._every = every
         self._next = time.monotonic() + delay if self._stream.isatty() else float("inf")
-        self._width = 0
+        self._display: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+        self._phase = ""
+        self._widest = 0.0
 
     def __call__(self, phase: str, numbers: Mapping[str, float]) -> None:
         """Show the numbers of a phase."""
+        if phase == "bounds" and not self._widest:
+            self._widest = float(numbers["width"])
         now = time.monotonic()
         if now < self._next:
             return
         self._next = now + self._every
-        text = f"{phase}: {', '.join(f'{_figure(number)} {name}' for name, number in numbers.items())}"
-        # A line that wraps could not be written over.
-        text = text[: max(1, shutil.get_terminal_size().columns - 1)]
-        self._stream.write(f"\r{text.ljust(self._width)}")
-        self._stream.flush()
-        self._width = len(text)
+        share = _share(phase, numbers, self._widest)
+        shown: dict[str, Any] = {
+            "completed": share.done,
+            "total": share.total,
+            "figures": ", ".join(f"{_figure(number)} {name}" for name, number in share.figures.items()),
+            "steady": share.steady,
+        }
+        if phase != self._phase:
+            self._finish()
+            self._phase = phase
+        display = self._display or _display(self._stream)
+        if phase in self._tasks:
+            display.update(self._tasks[phase], **shown)
+        else:
+            self._tasks[phase] = display.add_task(phase, **shown)
+        if self._display is None:
+            self._display = display
+            display.start()
+        display.refresh()
+
+    def _finish(self) -> None:
+        """Stop the clock of the phase before."""
+        if self._display is not None and self._phase:
+            task = self._tasks[self._phase]
+            self._display.update(task, total=1, completed=1)
+            self._display.stop_task(task)
 
     def __enter__(self) -> Self:
         return self
@@ -52,11 +81,85 @@ class ProgressLine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wipe the line, so that what follows starts on an empty one."""
-        if self._width:
-            self._stream.write(f"\r{' ' * self._width}\r")
-            self._stream.flush()
+        """Wipe the bars, so that what follows starts on an empty line."""
+        if self._display is not None:
+            self._display.stop()
+
+
+class _Share(NamedTuple):
+    """How much of a phase is done.
+
+    Attributes
+    ----------
+    done : float
+        What is done, of `total`.
+    total : float or None
+        None: nobody knows.
+    steady : bool
+        Whether the total stays what it is, so that the time left can be told.
+    figures : mapping
+        What is told in numbers.
+    """
+
+    done: float
+    total: float | None
+    steady: bool
+    figures: Mapping[str, float]
+
+
+def _share(phase: str, numbers: Mapping[str, float], widest: float) -> _Share:
+    if phase == "explore" and numbers.get("states"):
+        # More states are found on the way.
+        return _Share(numbers["explored"], numbers["states"], False, _without(numbers, "explored"))
+    if phase == "bounds":
+        # Bounds close in by factors, so the way left is a matter of digits.
+        width, wanted = max(numbers["width"], 1e-300), max(numbers["wanted"], 1e-300)
+        digits = math.log10(max(widest, wanted) / wanted)
+        done = digits - math.log10(max(width, wanted) / wanted)
+        return _Share(done, digits or None, True, {"width": numbers["width"], "wanted": wanted})
+    total = numbers.get("of", numbers.get("total"))
+    if total:
+        first = next(iter(numbers))
+        return _Share(numbers[first], total, True, _without(numbers, "of", "total"))
+    return _Share(0.0, None, False, numbers)
+
+
+def _without(numbers: Mapping[str, float], *names: str) -> dict[str, float]:
+    return {name: number for name, number in numbers.items() if name not in names}
 
 
 def _figure(number: float) -> str:
     return f"{number:,}" if isinstance(number, int) or float(number).is_integer() else f"{number:.3g}"
+
+
+def _display(stream: TextIO) -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        Task,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class Left(TimeRemainingColumn):
+        """The time left, where that can be told."""
+
+        def render(self, task: Task) -> Text:
+            if not task.fields["steady"] or task.finished:
+                return Text("")
+            return Text.assemble(super().render(task), " left")
+
+    columns: list[Any] = [
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[figures]}", style="cyan"),
+        TimeElapsedColumn(),
+        Left(compact=True),
+    ]
+    # No thread of its own: solvers compute without giving way, and Ctrl-C belongs to them.
+    return Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=False)

@@ -15,7 +15,7 @@ import click
 from mdpdice.backend import load_solver
 from mdpdice.cli.answers import Case, check_solver
 from mdpdice.cli.chosen import known_names, policy_on, rule_of
-from mdpdice.cli.progress import ProgressLine
+from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, figure, phrase
 from mdpdice.dist import Dist
 from mdpdice.errors import MdpDiceError, StateLimitError
@@ -113,7 +113,7 @@ class _Looking:
         return self._look(turn).action(turn.state)
 
     def _look(self, turn: Turn) -> Solution:
-        with ProgressLine() as progress:
+        with ProgressBars() as progress:
             return solve(self.game.at(turn.state), solver=self.solver, progress=progress)
 
 
@@ -225,7 +225,7 @@ class Table:
             if reason := self.case.infinite():
                 raise click.ClickException(f"{reason}: every way to get there is as good as any other")
             case = self.case
-            with ProgressLine() as progress:
+            with ProgressBars() as progress:
                 solution = solve(
                     case.game,
                     solver=self.solver,
