@@ -303,6 +303,7 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         settled = blocks.settle(operator, value, policy, (blocks.aim, blocks.aim), partial, max_sweeps)
         candidate, rounding = propose()
         width = _width(candidate)
+        run.tell("bounds", width=width, wanted=run.tolerance)
         # Below 1e-17 only rounding moves the values.
         if width <= run.tolerance or rounding > 1 / 3 or not settled or blocks.aim < 1e-17:
             # No number of sweeps reaches a tolerance that is finer than the rounding alone.
