@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         when,
     )
     from mdpdice.isolation import isolate
+    from mdpdice.lattice import Lattice, compile_lattice
+    from mdpdice.lattice_solution import LatticeSolution
     from mdpdice.network import Kind, Network
     from mdpdice.objectives import (
         Discounted,
@@ -68,6 +70,8 @@ else:
         ),
         "mdpdice.formats.agents": ("to_gymnasium",),
         "mdpdice.isolation": ("isolate",),
+        "mdpdice.lattice": ("Lattice", "compile_lattice"),
+        "mdpdice.lattice_solution": ("LatticeSolution",),
         "mdpdice.network": ("Kind", "Network"),
         "mdpdice.objectives": (
             *("Discounted", "Horizon", "Objective", "PayoffAtLeast"),
@@ -123,6 +127,8 @@ __all__ = [
     "Game",
     "Horizon",
     "Kind",
+    "Lattice",
+    "LatticeSolution",
     "Network",
     "Node",
     "Objective",
@@ -144,6 +150,7 @@ __all__ = [
     "Utility",
     "certainly",
     "chance",
+    "compile_lattice",
     "cross_check",
     "d6",
     "decide",

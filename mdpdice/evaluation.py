@@ -27,6 +27,7 @@ import attrs
 import numpy as np
 
 from mdpdice import checking
+from mdpdice.answers import Answer, Status
 from mdpdice.backend import Progress
 from mdpdice.chains import Chain, induce, walk
 from mdpdice.errors import GameError, HorizonRangeError, NotCertifiedError, TotalRewardUndefinedError
@@ -37,7 +38,6 @@ from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import bellman
 from mdpdice.policies import Policy
-from mdpdice.solution import Status
 
 __all__ = ["Evaluation", "endless", "evaluate"]
 
@@ -46,7 +46,7 @@ A = TypeVar("A", bound=Hashable)
 
 
 @attrs.frozen(eq=False, repr=False)
-class Evaluation:
+class Evaluation(Answer):
     """The value of a policy, or of two against each other.
 
     Parameters
@@ -80,36 +80,6 @@ class Evaluation:
     def network(self) -> Network:
         """Where the policy was evaluated."""
         return self.chain.base
-
-    @property
-    def proved(self) -> bool:
-        """Whether the status is EXACT or CERTIFIED."""
-        return self.status in (Status.EXACT, Status.CERTIFIED)
-
-    def value(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
-        """Value of a state, of the start if none is given.
-
-        Parameters
-        ----------
-        state : hashable, optional
-            A state of the game.
-        steps_left : int, optional
-            Decisions left, on a network with a horizon; by default the whole horizon.
-
-        Raises
-        ------
-        NotCertifiedError
-            The value was not proved; `estimate` gives it all the same.
-        TotalRewardUndefinedError
-            Plays from here collect and pay without end.
-        UnknownStateError
-            The state cannot be reached.
-        """
-        number = self.estimate(state, steps_left=steps_left)
-        if not self.proved:
-            msg = f"the value {number!r} of the policy was not proved: {self.reason}; ask estimate() for the number"
-            raise NotCertifiedError(msg, state=state)
-        return number
 
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """The value of a state, whatever was proved about it."""
@@ -162,6 +132,11 @@ class Evaluation:
             msg = f"steps_left={steps!r} is not a number from 0 to the horizon {net.horizon}"
             raise HorizonRangeError(msg, value=steps, limit=net.horizon)
         return steps, node
+
+    def _unproved(self, number: float) -> str:
+        return (
+            f"the value {number!r} of the policy was not proved: {self.reason}; ask estimate() for the number"
+        )
 
     def __repr__(self) -> str:
         number = self.values[self._at(None, None)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from mdpdice.answers import Answer, Status
 from mdpdice.errors import GameError, HorizonRangeError, NotCertifiedError
 from mdpdice.network import Floats, Ints, Kind, Network
 from mdpdice.views import card, grid
@@ -29,23 +29,8 @@ SCANNED = 1000
 """States among which they are looked for."""
 
 
-class Status(enum.Enum):
-    """How far an answer can be trusted."""
-
-    EXACT = "exact"
-    """Value and policy are right, in rational arithmetic."""
-    CERTIFIED = "certified"
-    """Optimal value and the policy's value lie in intervals that are narrow at every state."""
-    UNCERTIFIED = "uncertified"
-    """A complete answer without such a proof."""
-    PARTIAL = "partial"
-    """The solver stopped before it was done."""
-    ESTIMATE = "estimate"
-    """A heuristic answer that never claimed to be optimal."""
-
-
 @attrs.frozen(eq=False, repr=False)
-class Solution:
+class Solution(Answer):
     """A value and a policy for every state, with the interval that they were proved to lie in.
 
     Parameters
@@ -100,38 +85,7 @@ class Solution:
         """Digest of the solved network."""
         return self.network.digest
 
-    @property
-    def proved(self) -> bool:
-        """Whether the status is EXACT or CERTIFIED."""
-        return self.status in (Status.EXACT, Status.CERTIFIED)
-
     # --- values -------------------------------------------------------------
-
-    def value(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
-        """Optimal value of a state, of the start if none is given.
-
-        Parameters
-        ----------
-        state : hashable, optional
-            A state of the game; any of those that `Game.canonical` makes equal.
-        steps_left : int, optional
-            Decisions left, for a solution with a horizon; by default the whole horizon.
-
-        Raises
-        ------
-        NotCertifiedError
-            The value was not proved; `estimate` gives it all the same.
-        UnknownStateError
-            The state cannot be reached.
-        """
-        if not self.proved:
-            number = self.estimate(state, steps_left=steps_left)
-            msg = (
-                f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
-                "ask estimate() for the number, or try another solver"
-            )
-            raise NotCertifiedError(msg, state=state)
-        return self.estimate(state, steps_left=steps_left)
 
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """The proposed value of a state, whatever was proved about it."""
@@ -253,6 +207,12 @@ class Solution:
         from mdpdice.solution_files import load_solution
 
         return load_solution(path, game, objective, horizon=horizon, epsilon=epsilon)
+
+    def _unproved(self, number: float) -> str:
+        return (
+            f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
+            "ask estimate() for the number, or try another solver"
+        )
 
     # --- look-ups -----------------------------------------------------------
 

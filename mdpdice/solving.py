@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Hashable, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import attrs
 import numpy as np
@@ -35,6 +35,9 @@ from mdpdice.errors import (
 from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.interruption import Interrupts
+from mdpdice.lattice import Lattice
+from mdpdice.lattice_solution import LatticeSolution
+from mdpdice.layers import Layers
 from mdpdice.lowerings import Lowering, unroll
 from mdpdice.network import Bools, Floats, Ints, Network
 from mdpdice.numerics.graph import find_cycle, is_acyclic
@@ -42,6 +45,7 @@ from mdpdice.objectives import Horizon, Objective, Sense, Total
 from mdpdice.proposals import check_candidate, cycle_error, propose
 from mdpdice.searches import game_solver, search_game
 from mdpdice.solution import Solution, Status
+from mdpdice.solving_lattice import large_lattice, solve_on_lattice
 
 __all__ = ["Problem", "choose", "prepare", "solve", "solve_problem", "unsupported"]
 
@@ -126,8 +130,9 @@ def prepare(
     return Problem(applied, tuple(chosen.lower(applied)), chosen.sense)
 
 
+@overload
 def solve(
-    game: Game[S, A] | Network,
+    game: Network,
     objective: Objective | None = None,
     *,
     solver: str | Solver = "auto",
@@ -140,13 +145,62 @@ def solve(
     max_states: int = 10_000_000,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 60.0,
-) -> Solution:
+) -> Solution: ...
+@overload
+def solve(
+    game: Lattice,
+    objective: Objective | None = None,
+    *,
+    solver: str | Solver = "auto",
+    horizon: int | None = None,
+    epsilon: float = 1e-6,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+    cancel: threading.Event | None = None,
+    on_limit: str = "raise",
+    max_states: int = 10_000_000,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_seconds: float = 60.0,
+) -> LatticeSolution: ...
+@overload
+def solve(
+    game: Game[S, A],
+    objective: Objective | None = None,
+    *,
+    solver: str | Solver = "auto",
+    horizon: int | None = None,
+    epsilon: float = 1e-6,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+    cancel: threading.Event | None = None,
+    on_limit: str = "raise",
+    max_states: int = 10_000_000,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_seconds: float = 60.0,
+) -> Solution | LatticeSolution: ...
+def solve(
+    game: Game[S, A] | Network | Lattice,
+    objective: Objective | None = None,
+    *,
+    solver: str | Solver = "auto",
+    horizon: int | None = None,
+    epsilon: float = 1e-6,
+    progress: Progress | None = None,
+    time_limit: float | None = None,
+    cancel: threading.Event | None = None,
+    on_limit: str = "raise",
+    max_states: int = 10_000_000,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_seconds: float = 60.0,
+) -> Solution | LatticeSolution:
     """Solve a game and prove how far the answer can be off.
 
     Parameters
     ----------
-    game : Game or Network
-        What to solve.
+    game : Game, Network or Lattice
+        What to solve.  A game with counters is written out as a network if that is not too large, and
+        solved on its lattice otherwise (`mdpdice.solving_lattice`); ``explore(game)`` and
+        ``compile_lattice(game)`` choose.
     objective : Objective, optional
         By default `Total`, with the discount of the game.
     solver : str or Solver
@@ -177,8 +231,9 @@ def solve(
 
     Returns
     -------
-    Solution
-        Its `status` says what was proved.
+    Solution or LatticeSolution
+        Its `status` says what was proved.  A game whose flat network has at most
+        `mdpdice.solving_lattice.FLAT_EDGES` edges, and any game without counters, gives a `Solution`.
 
     Raises
     ------
@@ -207,7 +262,16 @@ def solve(
             file = stack.enter_context(Checkpoint(checkpoint, checkpoint_seconds))
         searcher = game_solver(solver)
         problem = None
-        if searcher is None:
+        lattice: Lattice | Layers | None = game if isinstance(game, Lattice) else None
+        if isinstance(game, Game) and searcher is None and horizon is None and checkpoint is None:
+            lattice = large_lattice(game, objective, solver, Run(progress=watched, cancel=event))
+        if lattice is not None:
+            if horizon is not None or checkpoint is not None:
+                what = "a horizon" if horizon is not None else "checkpoints"
+                msg = f"lattices are solved without {what}; use the flat network: solve(explore(game), ...)"
+                raise UnsupportedError(msg, value=horizon)
+        elif searcher is None:
+            assert not isinstance(game, Lattice)
             problem = prepare(game, objective, horizon=horizon, progress=watched, max_states=max_states)
         run = Run(
             tolerance=min(1e-9, epsilon / 4),
@@ -217,6 +281,12 @@ def solve(
             on_limit=on_limit,
             checkpoint=file,
         )
+        if lattice is not None:
+            with interrupts.patience():
+                return solve_on_lattice(
+                    lattice, objective, solver=solver, run=run, epsilon=epsilon, version=_version()
+                )
+        assert not isinstance(game, Lattice)
         if problem is None:
             assert searcher is not None
             return search_game(game, objective, horizon, searcher, run, interrupts, _version())

@@ -28,6 +28,10 @@ decisions left: :math:`v_0 = 0` at decisions, where the play is cut off; for
 :math:`v_k`.  Cycles through decisions are then no obstacle, and one run stores
 every stage :math:`0, \dots, n` with its policy.
 
+Lattices
+--------
+A game with counters is swept layer by layer, see `mdpdice.lattice_solving`.
+
 Stopping rule and guarantee
 ---------------------------
 The sweep ends after the last node.  Apart from rounding, of the order of
@@ -50,6 +54,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Feature, Run, traced
+from mdpdice.errors import CycleError
+from mdpdice.lattice_solving import solve_layers
+from mdpdice.layers import Layers
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, unsigned
@@ -87,7 +94,7 @@ class BackwardInduction:
 
     name: ClassVar[str] = "backward-induction"
     features: ClassVar[frozenset[Feature]] = frozenset(
-        {Feature.DISCOUNT, Feature.TWO_PLAYER, Feature.HORIZON}
+        {Feature.DISCOUNT, Feature.TWO_PLAYER, Feature.HORIZON, Feature.LATTICE}
     )
 
     @classmethod
@@ -107,6 +114,18 @@ class BackwardInduction:
             _sweep(bellman(problem), order, value, value, policy, run)
             return Candidate(value, policy, iterations=1)
         return _stages(problem, possible, problem.horizon, run)
+
+    def solve_lattice(self, layers: Layers, run: Run) -> tuple[NDArray[np.float64], int]:
+        """Propose the stored values of a lattice whose layers do not lead to themselves."""
+        if layers.cyclic:
+            layer = next(layer for layer in layers.layers if layer.part is not None)
+            at = layers.lattice.counters(int(layer.points[0]))
+            msg = (
+                f"backward induction needs a lattice without cycles, but a play can come back from {at} to counters of "
+                "the same progress; use solver='value-iteration', or declare a progress() that tells them apart"
+            )
+            raise CycleError(msg, cycle=[at])
+        return solve_layers(layers, run)
 
 
 def _stages(problem: Network, possible: NDArray[np.bool_], horizon: int, run: Run) -> Candidate:

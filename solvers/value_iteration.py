@@ -74,6 +74,8 @@ from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import NotConvergedError, SolveInterrupted
+from mdpdice.lattice_solving import solve_layers
+from mdpdice.layers import Layers
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, unsigned
@@ -125,7 +127,14 @@ class ValueIteration:
 
     name: ClassVar[str] = "value-iteration"
     features: ClassVar[frozenset[Feature]] = frozenset(
-        {Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT, Feature.HORIZON, Feature.CHECKPOINT}
+        {
+            Feature.CYCLIC,
+            Feature.TWO_PLAYER,
+            Feature.DISCOUNT,
+            Feature.HORIZON,
+            Feature.LATTICE,
+            Feature.CHECKPOINT,
+        }
     )
 
     @classmethod
@@ -138,6 +147,10 @@ class ValueIteration:
         """Propose the value and the policy, with bounds where every play stops."""
         solve = _stationary if problem.horizon is None else _staged
         return solve(problem, run, self.max_sweeps)
+
+    def solve_lattice(self, layers: Layers, run: Run) -> tuple[Floats, int]:
+        """Propose the stored values of a lattice; layers that lead to themselves are swept until nothing changes."""
+        return solve_layers(layers, run, max_sweeps=self.max_sweeps)
 
 
 class _Blocks:

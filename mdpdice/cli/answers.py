@@ -17,6 +17,7 @@ from mdpdice.cli.text import action_data, aligned, figure, json_number, phrase
 from mdpdice.crosscheck import cross_check
 from mdpdice.errors import MdpDiceError, PluginError, UnknownStateError, UnsupportedError
 from mdpdice.game import Game
+from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Kind
 from mdpdice.searches import game_solver
 from mdpdice.solution import Solution, Status
@@ -94,17 +95,20 @@ def solved(case: Case, solver: str) -> dict[str, Any]:
     if reason := case.infinite():
         return {**case.data(), **_infinite(reason), "notes": notes_of(case, but=reason), "summary": []}
     solution = solve_case(case, solver)
-    summary_lines = case.game.summary(solution) if solution.proved else []
+    # What games sum up is read off a network.
+    summary_lines: list[str] = []
+    if isinstance(solution, Solution) and solution.proved:
+        summary_lines = case.game.summary(solution)
     return {
         **case.data(),
-        **figures(solution, solution.network.start),
+        **figures(solution),
         "notes": notes_of(case, solution),
         "summary": list(summary_lines),
     }
 
 
-def solve_case(case: Case, solver: str, position: Hashable = None) -> Solution:
-    """Solve it, from a position if there is one, with a line that tells how far it is."""
+def solve_case(case: Case, solver: str, position: Hashable = None) -> Solution | LatticeSolution:
+    """Solve it, from a position if there is one, with bars that tell how far it is."""
     chosen = solver_of(solver)
     game = case.game if position is None else case.game.at(position)
     with ProgressBars() as progress:
@@ -135,11 +139,14 @@ def check_solver(name: str) -> None:
         raise click.UsageError(error.message) from error
 
 
-def figures(solution: Solution, node: int) -> dict[str, Any]:
-    """Value of a node, and how it was found."""
-    rows = (solution.values, solution.lowers, solution.uppers)
-    estimate, lower, upper = (json_number(row[..., node].flat[-1]) for row in rows)
-    network = solution.network
+def figures(solution: Solution | LatticeSolution, state: Hashable = None) -> dict[str, Any]:
+    """Value of a state, by default of the start, and how it was found."""
+    asked = (solution.estimate, solution.lower, solution.upper)
+    estimate, lower, upper = (json_number(ask(state)) for ask in asked)
+    if isinstance(solution, Solution):
+        states, edges = solution.network.n_states, solution.network.n_edges
+    else:
+        states, edges = solution.layers.states, solution.layers.edges
     return {
         "value": estimate if solution.proved else None,
         "estimate": estimate,
@@ -150,8 +157,8 @@ def figures(solution: Solution, node: int) -> dict[str, Any]:
         "reason": solution.reason,
         "solver": solution.solver,
         "seconds": solution.seconds,
-        "states": network.n_states,
-        "edges": network.n_edges,
+        "states": states,
+        "edges": edges,
     }
 
 
@@ -169,9 +176,11 @@ def _infinite(reason: str) -> dict[str, Any]:
     }
 
 
-def notes_of(case: Case, solution: Solution | None = None, *, but: str = "") -> list[str]:
+def notes_of(case: Case, solution: Solution | LatticeSolution | None = None, *, but: str = "") -> list[str]:
     """Remarks of the game and of its network."""
-    warned = list(solution.network.warnings) if solution is not None else []
+    warned: tuple[str, ...] = ()
+    if solution is not None:
+        warned = (solution.network if isinstance(solution, Solution) else solution.lattice).warnings
     return [note for note in [*case.game.notes(), *warned] if note != but]
 
 
@@ -263,12 +272,7 @@ def advised(case: Case, text: str, solver: str) -> dict[str, Any]:
     searched = game_solver(solver_of(solver)) is not None
     position = asked if searched else case.game.canonical(asked)
     solution = solve_case(case, solver, asked if searched else None)
-    network = solution.network
-    try:
-        node = network.node_of(position)
-    except UnknownStateError as error:
-        near = "\n".join(f"  {case.game.show_state(state)}" for state in network.nearest(position))
-        raise click.UsageError(f"{text!r} cannot be reached in this game. States like it:\n{near}") from error
+    kind = _kind(case, solution, position, text)
     notes = notes_of(case, solution)
     if position != asked:
         notes.append(f"by symmetry this is {case.game.show_state(position)}, whose actions are shown")
@@ -276,18 +280,32 @@ def advised(case: Case, text: str, solver: str) -> dict[str, Any]:
         **case.data(),
         "state": case.game.show_state(position),
         "action": None,
-        **figures(solution, node),
+        **figures(solution, position),
         "actions": [],
         "ties": [],
         "notes": notes,
     }
-    if not network.decides[node]:
+    if kind not in (Kind.MAX, Kind.MIN):
         notes.append("nobody decides here: chance moves, or the play is over")
     elif case.horizon == 0:
         notes.append("no decision is left")
     else:
-        data |= _decision(solution, position, minimise=bool(network.kind[node] == Kind.MIN))
+        data |= _decision(solution, position, minimise=kind == Kind.MIN)
     return data
+
+
+def _kind(case: Case, solution: Solution | LatticeSolution, position: Hashable, text: str) -> int:
+    """What happens in a position."""
+    try:
+        if isinstance(solution, LatticeSolution):
+            return solution.kind(position)
+        return int(solution.network.kind[solution.network.node_of(position)])
+    except UnknownStateError as error:
+        like = (
+            [solution.start] if isinstance(solution, LatticeSolution) else solution.network.nearest(position)
+        )
+        near = "\n".join(f"  {case.game.show_state(state)}" for state in like)
+        raise click.UsageError(f"{text!r} cannot be reached in this game. States like it:\n{near}") from error
 
 
 def read_position(case: Case, text: str) -> Hashable:
@@ -304,7 +322,7 @@ def read_position(case: Case, text: str) -> Hashable:
     return state
 
 
-def _decision(solution: Solution, position: Hashable, *, minimise: bool) -> dict[str, Any]:
+def _decision(solution: Solution | LatticeSolution, position: Hashable, *, minimise: bool) -> dict[str, Any]:
     best = solution.action(position)
     values = solution.q(position)
     # The chosen action leads even where rounding puts a tied one above it.

@@ -21,6 +21,7 @@ from mdpdice.dist import Dist
 from mdpdice.errors import MdpDiceError, StateLimitError
 from mdpdice.exploration import explore
 from mdpdice.game import Chance, End, Game, Go, PassTo
+from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Kind
 from mdpdice.objectives import Horizon
 from mdpdice.playthroughs import Seat, Turn, plain
@@ -56,7 +57,7 @@ def split_seats(text: str) -> list[str]:
 class _Solved:
     """The optimal play."""
 
-    def __init__(self, game: Game[Any, Any], solution: Solution) -> None:
+    def __init__(self, game: Game[Any, Any], solution: Solution | LatticeSolution) -> None:
         self.game = game
         self.solution = solution
 
@@ -72,9 +73,11 @@ class _Solved:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.action(turn.state, steps_left=turn.steps_left)
         values = self.values(turn)
-        network = self.solution.network
-        node = network.node_of(self.game.canonical(turn.state))
-        minimises = network.kind[node] == Kind.MIN
+        representative, solution = self.game.canonical(turn.state), self.solution
+        if isinstance(solution, LatticeSolution):
+            minimises = solution.kind(representative) == Kind.MIN
+        else:
+            minimises = solution.network.kind[solution.network.node_of(representative)] == Kind.MIN
         return min(values, key=lambda action: values[action] if minimises else -values[action])
 
     def _worth(self, edge: Any, turn: Turn) -> float:
@@ -88,12 +91,14 @@ class _Solved:
                 weight / edge.dist.total * self._worth(to, turn) for weight, to in parts
             )
         assert isinstance(edge, Go | PassTo)
-        network = self.solution.network
         to = self.game.canonical(edge.state)
         left = None if turn.steps_left is None else turn.steps_left - 1
         ahead = self.solution.estimate(to, steps_left=left)
         if isinstance(edge, PassTo):
-            ahead = float(network.total) - ahead
+            ahead = float(self.game.total) - ahead
+        if isinstance(self.solution, LatticeSolution):  # which is not discounted
+            return reward + ahead
+        network = self.solution.network
         step = bool(network.decides[network.node_of(to)])
         return reward + (float(network.discount) if step else 1.0) * ahead
 
@@ -112,7 +117,7 @@ class _Looking:
     def best(self, turn: Turn) -> Any:
         return self._look(turn).action(turn.state)
 
-    def _look(self, turn: Turn) -> Solution:
+    def _look(self, turn: Turn) -> Solution | LatticeSolution:
         with ProgressBars() as progress:
             return solve(self.game.at(turn.state), solver=self.solver, progress=progress)
 
@@ -217,7 +222,11 @@ class Table:
 
     def optimum_solution(self) -> Solution:
         """The solution of the game, found when it is first asked for."""
-        return self.optimum().solution
+        solution = self.optimum().solution
+        if isinstance(solution, LatticeSolution):
+            msg = f"this game has {solution.layers.states:,} states, too many for a policy in a file"
+            raise click.UsageError(msg)
+        return solution
 
     def optimum(self, max_states: int = 10_000_000) -> _Solved:
         """The optimal play, found when it is first asked for."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from mdpdice.cli.answers import Case, after, figures, notes_of, question, solve_case, value_rows
 from mdpdice.cli.text import action_data, aligned, json_number, phrase
+from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 from mdpdice.tables import Table
@@ -27,12 +28,15 @@ def tabled(
     if reason := case.infinite():
         raise click.ClickException(f"{reason}: every way to get there is as good as any other")
     solution = solve_case(case, solver)
+    if isinstance(solution, LatticeSolution):
+        msg = f"this game has {solution.layers.states:,} states, too many for a table; ask advise about one of them"
+        raise click.UsageError(msg)
     tables = _tables(case, solution, name)
     if save is not None:
         Policy.from_solution(solution).save(save)
     data = {
         **case.data(),
-        **figures(solution, solution.network.start),
+        **figures(solution),
         "tables": [{"name": one.name, "title": one.title, "rows": one.data()} for one in tables],
         "notes": notes_of(case, solution),
     }

@@ -188,7 +188,7 @@ def _solved(network: Network, objective: Objective) -> dict[str, Any]:
     from mdpdice.solving import solve
 
     solution = solve(network, objective)
-    return figures(solution, solution.network.start)
+    return figures(solution)
 
 
 def _text(data: dict[str, Any], network: Network) -> str:

@@ -1,0 +1,123 @@
+"""Solitaire Yahtzee: 13 turns, each fills one box of the score sheet.
+
+A turn has a throw of five dice and up to two more throws of those that the player does not keep.  The
+six upper boxes count the dice of one face; 35 points are added if they come to 63 or more.
+
+Five equal dice are worth 50 in the Yahtzee box.  What they are worth later is where the rules differ:
+
+* ``bonus="verhoeff"``: 100 more, in whatever box, if the Yahtzee box holds 50.
+* ``joker``: five equal dice may fill full house and the straights with 25, 30 and 40 once the Yahtzee
+  box is filled, be it with 50 or with 0: ``"free"`` without a further condition;
+  ``"only-when-both-filled"`` if the upper box of their face is filled, too; ``"forced"``, the
+  printed rules, in which they must go into the upper box of their face, if that is filled into a lower box, and if
+  there is none into another upper one; ``"none"`` never.
+
+References
+----------
+T. Verhoeff, "Optimal solitaire Yahtzee strategies", Eindhoven 1999: 254.5896.
+P. Woodward, "Yahtzee: the solution", Chance 16:1 (2003) 18-22: 254.59, standard deviation 59.61.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Multiset
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Literal
+
+import attrs
+
+from mdpdice import Counter, Expr, Flags, Game, Node, Option, d6, decide, end, go, roll, when
+
+__all__ = ["BOXES", "Throw", "Yahtzee", "points"]
+
+UPPER = ("ones", "twos", "threes", "fours", "fives", "sixes")
+LOWER = (
+    "three of a kind",
+    "four of a kind",
+    "full house",
+    "small straight",
+    "large straight",
+    "chance",
+    "yahtzee",
+)
+BOXES = UPPER + LOWER
+JOKER = {"full house": 25, "small straight": 30, "large straight": 40}
+
+
+def points(box: str, dice: tuple[int, ...]) -> int:
+    """What dice are worth in a box, jokers aside."""
+    if box in UPPER:
+        face = UPPER.index(box) + 1
+        return face * dice.count(face)
+    most, faces = max(Multiset(dice).values()), "".join(map(str, sorted(set(dice))))
+    match box:
+        case "three of a kind" | "four of a kind":
+            return sum(dice) if most >= (3 if box == "three of a kind" else 4) else 0
+        case "full house":
+            return 25 if most == 3 and len(faces) == 2 else 0
+        case "small straight":
+            return 30 if any(run in faces for run in ("1234", "2345", "3456")) else 0
+        case "large straight":
+            return 40 if faces in ("12345", "23456") else 0
+        case "chance":
+            return sum(dice)
+        case _:
+            return 50 if most == 5 else 0
+
+
+@attrs.frozen
+class Throw:
+    """Dice on the table, and how often those that are not kept may be thrown again."""
+
+    dice: tuple[int, ...]
+    left: int
+
+
+@attrs.frozen
+class Yahtzee(Game[str | Throw, str | tuple[int, ...]]):
+    """The whole game; actions are the dice to keep, and in the end of a turn the box to fill."""
+
+    bonus: Literal["verhoeff", "none"] = "verhoeff"
+    joker: Literal["forced", "free", "only-when-both-filled", "none"] = "forced"
+
+    boxes = Flags(len(BOXES))
+    upper = Counter(range(64), outside="clip")
+    fifty = Counter(lambda game: range(2 if game.bonus == "verhoeff" else 1))
+
+    def start(self) -> str:
+        return "turn"
+
+    def node(self, state: str | Throw) -> Node[str | Throw, str | tuple[int, ...]]:
+        match state:
+            case Throw(dice, left) if len(dice) < 5:
+                return roll(d6, lambda face: go(Throw(tuple(sorted((*dice, face))), left)))
+            case Throw(dice, left) if left > 0:
+                keeps = {keep: None for n in range(5, -1, -1) for keep in combinations(dice, n)}
+                return decide((keep, go(Throw(keep, left - 1))) for keep in keeps)
+            case Throw(dice):
+                return decide(self._boxes(dice))
+            case _:
+                bonus = when(self.upper >= 63, end(35), end(0))
+                return when(self.boxes.count() == len(BOXES), bonus, go(Throw((), 2)))
+
+    def _boxes(self, dice: tuple[int, ...]) -> Iterator[tuple[str, Option[str]]]:
+        for at, box in enumerate(BOXES):
+            score: int | Expr = points(box, dice)
+            there: Expr = ~self.boxes[at]
+            updates = [self.boxes.add(at)]
+            if box in UPPER:
+                updates.append(self.upper.add(score))
+            if len(set(dice)) == 1:
+                yahtzee, own = BOXES.index("yahtzee"), dice[0] - 1
+                if self.joker != "none" and box in JOKER:
+                    both = self.joker != "free"
+                    score = JOKER[box] * self.boxes.has(yahtzee, *([own] if both else []))
+                if self.joker == "forced" and at != own:
+                    needed = [own] if box in LOWER else [own, *range(len(UPPER), len(BOXES))]
+                    there = there & (~self.boxes[yahtzee] | self.boxes.has(*needed))
+                if self.bonus == "verhoeff":
+                    score = score + 100 * self.fifty
+                    if at == yahtzee:
+                        updates.append(self.fifty.set(1))
+            yield box, when(there, go("turn", *updates, reward=score))

@@ -1,0 +1,325 @@
+"""The certificate of a lattice: how far stored values, and the policy that follows them, can be off.
+
+This module trusts nobody, and shares no code with what solves lattices. It takes a `Lattice`, which core
+nodes (*entries*) have stored values ``v(k, g)`` at which points ``g`` of the grid, and a number of
+witnesses: the layer of every point, its order within the layer, and a part of the layer that it belongs to.
+Any witness may be wrong; then it proves nothing.
+
+Let ``T v`` be what one pass through the core makes of the stored values: at every point the nodes are
+computed successors first, and an edge that changes counters (or that closes a cycle of the core) reads
+``v``. Let ``T_s`` be the same with the choices of the policy ``s``: the stored ones, or, if none are
+stored, those that are best by the stored values, however whoever evaluates them rounds.
+
+Theorem. Number the layers so that every read leads to an equal or later one. Let ``E`` bound the error of
+all later layers, and ``D >= |T v - v|, |T_s v - v|`` at all points of this one, with room for rounding.
+
+* If the layer does not read itself, ``|V* - v| <= E + D`` and ``|V_s - v| <= E + D`` there.
+* If it does, let one side be free in its choices and the other one play ``s``, and let ``w >= 1 + P w``
+  whatever the free side does, where ``P`` is one pass through the core followed by a read inside the layer.
+  Then both errors are at most ``E + D w``.
+
+Proof. Max, min and means are nonexpansive: whoever changes what they are applied to by at most ``x``
+changes the result by at most ``x``. An error ``E`` of the reads that leave the layer is such a change. In a
+layer that reads itself, let the free side play its best reply to ``s``, whose value is above ``V*`` for the
+one side and, for the other, below ``V_s <= V*``. Since ``w`` bounds the expected number of passes, plays
+leave the layer, and ``E + D w >= D + P (E + D w) + (1 - P) E`` adds up along them.
+
+To find ``w``, passes of the same kind compute ``w' = 1 + P w`` from any ``w``, with the maximum at nodes of
+the free side, and at nodes of the other one the maximum over the choices that ``s`` might make. Reads that
+lead forward in the order of the layer use ``w'`` already. If ``w' - w <= d < 1`` everywhere,
+``w' / (1 - d)`` will do.
+
+The bounds hold at all core nodes that play can come to, since their values are made of the stored ones in
+the same way: where the layer reads itself, with ``1 + max w`` in place of ``w``.
+
+Rounding is bounded per node and block of points: with ``m`` for the largest size of what a node adds up, a
+mean of ``k`` numbers is off by at most ``(2 k + 8) 2^-52 m + |1 - s| m``, where ``s`` is the float sum of
+the weights, next to what its arguments are off. A choice by such numbers may lose twice that. Everything is
+written so that NaN fails.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice import checking_lattice_kernels as kernels
+from mdpdice.grid_tables import GridTables
+from mdpdice.lattice import Lattice
+
+__all__ = ["Claim", "Widths", "verify_lattice"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+PIECE = 8192
+"""Points whose tables are made at once."""
+PASSES = 200
+"""Most passes that are made to find ``w``."""
+
+
+@attrs.frozen(eq=False)
+class Claim:
+    """What is claimed, and the witnesses.
+
+    Parameters
+    ----------
+    entries : ndarray of int64, shape (K,)
+        Core nodes with stored values.
+    values : ndarray of float64, shape (K, points of the grid)
+        The values; NaN where nothing is claimed.
+    layer, inner, part : ndarray of int32, shape (points of the grid,)
+        Layer of every point, its place in the order of the layer, and its part.
+    choices : ndarray of int16, shape (core nodes, points of the grid), optional
+        Which of its edges a decision takes, counted from 0.
+    """
+
+    entries: Ints
+    values: Floats
+    layer: NDArray[np.int32]
+    inner: NDArray[np.int32]
+    part: NDArray[np.int32]
+    choices: NDArray[np.int16] | None = None
+
+
+@attrs.frozen(eq=False)
+class Widths:
+    """What was proved.
+
+    Parameters
+    ----------
+    optimal, policy : ndarray of float64, shape (number of layers,)
+        How far the optimal value, and the value of the policy, are from the claimed values at
+        most, anywhere in the layer.
+    reason : str
+        Empty, or what could not be proved.
+    """
+
+    optimal: Floats
+    policy: Floats
+    reason: str = ""
+
+
+def verify_lattice(lattice: Lattice, claim: Claim, check: Callable[[], None] | None = None) -> Widths:
+    """Find out how far the claimed values can be off.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        The lattice, undiscounted.
+    claim : Claim
+        The claim.
+    check : callable, optional
+        Called now and then; it may raise to stop the work.
+    """
+    count = int(claim.layer.max(initial=0)) + 1
+    nothing = np.full(count, np.inf)
+    stored = ~np.isnan(claim.values)
+    shape = (len(claim.entries), lattice.size)
+    flat = (claim.layer, claim.inner, claim.part)
+    if claim.values.shape != shape or any(array.shape != shape[1:] for array in flat):
+        return Widths(nothing, nothing, "the claim does not fit the lattice")
+    start = np.flatnonzero(claim.entries == lattice.start)
+    if len(start) != 1 or not stored[start[0], lattice.start_point]:
+        return Widths(nothing, nothing, "nothing is claimed about the start")
+    core = _Core.of(lattice, claim)
+    if core is None:
+        return Widths(nothing, nothing, "a cycle of the core does not pass through a stored value")
+    points = np.flatnonzero(stored.any(axis=0))
+    points = points[np.lexsort((points, -claim.inner[points], claim.part[points], claim.layer[points]))]
+    ends = np.searchsorted(claim.layer[points], np.arange(count + 1))
+    optimal, policy = nothing.copy(), nothing.copy()
+    best = follow = 0.0
+    with ThreadPoolExecutor(_workers()) as pool:
+        for number in range(count - 1, -1, -1):
+            if check is not None:
+                check()
+            here = points[ends[number] : ends[number + 1]]
+            gained = core.layer(here, pool) if len(here) else (0.0, 0.0)
+            best, follow = best + gained[0], follow + gained[1]
+            optimal[number], policy[number] = best, follow
+            if not (best < np.inf and follow < np.inf):
+                what = f"the values of layer {number} are not what one pass makes of them, or its plays may not end"
+                return Widths(optimal, policy, what)
+    return Widths(optimal, policy)
+
+
+def _workers() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@attrs.frozen(eq=False)
+class _Core:
+    """The core with its nodes in an order with successors first, and which edges read the store.
+
+    An edge that reads the store has a port: a pair of an entry and an update.
+    """
+
+    lattice: Lattice
+    claim: Claim
+    tables: GridTables
+    order: Ints
+    port: Ints
+    port_entry: Ints
+    port_update: Ints
+    guess: list[float] = attrs.field(factory=lambda: [32.0])
+    scratch: list[Floats] = attrs.field(factory=list)
+
+    @classmethod
+    def of(cls, lattice: Lattice, claim: Claim) -> _Core | None:
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        n = lattice.n_nodes
+        number = np.full(n, -1)
+        number[claim.entries] = np.arange(len(claim.entries))
+        source = np.repeat(np.arange(n), np.diff(lattice.indptr))
+        possible = lattice.weight > 0
+        stays = possible & (lattice.update < 0)
+        if (number[lattice.dst[possible & ~stays]] < 0).any():
+            return None
+        graph = csr_array((np.ones(int(stays.sum())), (source[stays], lattice.dst[stays])), shape=(n, n))
+        _, label = connected_components(graph, connection="strong")
+        # An edge that stays at its point is read from the store only where it closes a cycle.
+        closes = stays & (label[source] == label[lattice.dst]) & (number[lattice.dst] >= 0)
+        reads = np.where(possible & (closes | ~stays), number[lattice.dst], -1)
+        order = _successors_first(n, source, lattice.dst, stays & ~closes)
+        if order is None:
+            return None
+        update = np.where(lattice.update < 0, len(lattice.updates), lattice.update)
+        pairs = np.stack((reads, update), axis=1)[reads >= 0]
+        unique, index = np.unique(pairs, axis=0, return_inverse=True)
+        port = np.full(lattice.n_edges, -1)
+        port[reads >= 0] = index.reshape(-1)
+        entry, change = np.ascontiguousarray(unique.reshape(-1, 2).T)
+        return cls(lattice, claim, GridTables(lattice), order, port, entry, change)
+
+    def layer(self, points: Ints, pool: ThreadPoolExecutor) -> tuple[float, float]:
+        """By how much the error of one layer exceeds that of the later ones: optimal value, policy."""
+        claim = self.claim
+        pieces = self._pieces(points)
+        found = np.array(list(pool.map(self._residuals, [(piece, False) for piece in pieces])))
+        off, room, slack, itself = found.max(axis=0).tolist()
+        # Nobody who decides by rounded numbers loses more than the slack; stored choices are looked at as they are.
+        best = follow = off + room + slack
+        if claim.choices is not None:
+            stored = np.array(list(pool.map(self._residuals, [(piece, True) for piece in pieces])))
+            follow, _, _, inside = stored.max(axis=0).tolist()
+            follow, itself = follow + room, max(itself, inside)
+        # One pass more reaches the nodes that are not stored, too.
+        longest = 1.0 + self._longest(points, pieces, pool) if itself else 1.0
+        widened = (1.0 + 1e-9) * longest
+        return best * widened, follow * widened
+
+    def _pieces(self, points: Ints) -> list[Ints]:
+        """Pieces of a layer: whole parts, where it has several."""
+        part = self.claim.part[points]
+        bounds = np.concatenate((np.flatnonzero(np.diff(part)) + 1, [len(points)]))
+        size = max(kernels.LANES, min(PIECE, -(-len(points) // _workers())))
+        if len(bounds) == 1:
+            return [points[first : first + size] for first in range(0, len(points), size)]
+        cuts = [0]
+        for bound in bounds.tolist():
+            if bound - cuts[-1] >= size or bound == len(points):
+                cuts.append(bound)
+        pieces = [points[first:last] for first, last in pairwise(cuts)]
+        return [piece[np.lexsort((piece, -self.claim.inner[piece]))] for piece in pieces]
+
+    def _longest(self, points: Ints, pieces: list[Ints], pool: ThreadPoolExecutor) -> float:
+        """Largest ``w`` of a layer that reads itself; inf if there is none."""
+        shape = (2, len(self.claim.entries), self.lattice.size)
+        # More than most plays need, or more than in the layer before: then a few passes show that it is enough.
+        if not self.scratch:
+            self.scratch.extend((np.zeros(shape), np.zeros(shape)))
+        before, after = self.scratch
+        before[:, :, points] = self.guess[0]
+        for _ in range(PASSES):
+            grown = longest = 0.0
+            for more, most in pool.map(self._pass, [(piece, before, after) for piece in pieces]):
+                grown, longest = max(grown, more), max(longest, most)
+            if not longest < 1e9:
+                return np.inf
+            if grown <= 0.5:
+                self.guess[0] = max(self.guess[0], 1.5 * longest)
+                return longest * (1.0 + 1e-9) / (1.0 - grown)
+            before, after = after, before
+            if grown > 2:
+                before[:, :, points] *= 2.0
+        return np.inf
+
+    def _residuals(self, job: tuple[Ints, bool]) -> tuple[float, float, float, float]:
+        points, following = job
+        result: tuple[float, float, float, float] = kernels.residuals(*self._arguments(points, following))
+        return result
+
+    def _pass(self, job: tuple[Ints, Floats, Floats]) -> tuple[float, float]:
+        points, before, after = job
+        claim = self.claim
+        stored = claim.choices is not None
+        arguments: tuple[Any, ...] = (
+            *self._arguments(points, stored),
+            claim.inner,
+            claim.part,
+            before,
+            after,
+        )
+        result: tuple[float, float] = kernels.passes(*arguments)
+        return result
+
+    def _arguments(self, points: Ints, following: bool) -> tuple[Any, ...]:
+        lattice, claim = self.lattice, self.claim
+        tables = self.tables.at(points)
+        starts = np.concatenate(([0], np.flatnonzero(np.diff(claim.inner[points])) + 1, [len(points)]))
+        blocks = [np.arange(a, b, kernels.LANES) for a, b in pairwise(starts)]
+        choices = np.full((1, 1), -1, dtype=np.int16) if claim.choices is None else claim.choices
+        return (
+            self.order,
+            lattice.kind,
+            lattice.indptr,
+            lattice.dst,
+            lattice.weight,
+            lattice.sign,
+            lattice.guard,
+            lattice.reward,
+            lattice.payoff,
+            self.port,
+            self.port_entry,
+            self.port_update,
+            claim.entries,
+            float(lattice.total),
+            points,
+            np.append(np.concatenate(blocks), len(points)),
+            tables.targets,
+            tables.guards,
+            tables.rewards,
+            claim.values,
+            claim.layer,
+            choices,
+            following,
+        )
+
+
+def _successors_first(n: int, source: Ints, dst: Ints, keep: NDArray[np.bool_]) -> Ints | None:
+    """Nodes in an order in which the kept edges lead to earlier ones; None if there is a cycle."""
+    waits = np.bincount(source[keep], minlength=n)
+    back = np.flatnonzero(keep)
+    back = back[np.argsort(dst[back], kind="stable")]
+    into = np.searchsorted(dst[back], np.arange(n + 1))
+    ready = np.flatnonzero(waits == 0)
+    order = []
+    while len(ready):
+        order.append(ready)
+        size = into[ready + 1] - into[ready]
+        edges = back[np.repeat(into[ready] - np.cumsum(size) + size, size) + np.arange(int(size.sum()))]
+        waits = waits - np.bincount(source[edges], minlength=n)
+        known = np.unique(source[edges])
+        ready = known[waits[known] == 0]
+    found = np.concatenate(order) if order else np.zeros(0, dtype=np.int64)
+    return found if len(found) == n else None

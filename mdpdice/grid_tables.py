@@ -1,0 +1,190 @@
+"""What the edges of a lattice do at many points: targets of updates, guards and rewards, as arrays.
+
+`Lattice.targets`, `guard_at` and `reward_at` evaluate an expression at every point that they are asked
+about.  Most expressions look at one or two counters only, so they are evaluated here once for all values of
+these, and looked up afterwards.  Both ways give the same numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.lattice import FORBIDDEN, OUTSIDE, Lattice
+
+__all__ = ["GridTables", "Tables"]
+
+LARGEST = 1 << 16
+"""Most combinations of values for which an expression is evaluated beforehand."""
+
+# What stands for no target: sums of these with points and each other stay apart.
+_FORBIDDEN, _OUTSIDE = -(1 << 40), -(1 << 50)
+
+
+@attrs.frozen(eq=False)
+class Tables:
+    """What the edges do at some points.
+
+    Parameters
+    ----------
+    points : ndarray of int64, shape (L,)
+        The points.
+    targets : ndarray of int32, shape (updates + 1, L)
+        Point after every update, `mdpdice.lattice.FORBIDDEN` or `OUTSIDE`; the last row is no update at all.
+    guards : ndarray of bool, shape (guards, L)
+        Whether every guard holds.
+    rewards : ndarray of float64, shape (rewards, L)
+        Rewards and payoffs; NaN where they are not defined.
+    """
+
+    points: NDArray[np.int64]
+    targets: NDArray[np.int32]
+    guards: NDArray[np.bool_]
+    rewards: NDArray[np.float64]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the tables take."""
+        return self.points.nbytes + self.targets.nbytes + self.guards.nbytes + self.rewards.nbytes
+
+    def take(self, columns: NDArray[np.int64]) -> Tables:
+        """The tables for some of the points, by their place in the list."""
+        return Tables(
+            self.points[columns], self.targets[:, columns], self.guards[:, columns], self.rewards[:, columns]
+        )
+
+
+@attrs.frozen(eq=False, slots=False)
+class GridTables:
+    """The tables of one lattice.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        With less than 2**31 points.
+    """
+
+    lattice: Lattice
+
+    def at(self, points: NDArray[np.int64]) -> Tables:
+        """Tables for some points, int64 of shape (L,)."""
+        lattice = self.lattice
+        places = _Places(lattice, points)
+        targets = np.empty((len(lattice.updates) + 1, len(points)), dtype=np.int32)
+        for update, (axes, parts) in enumerate(self._updates):
+            if parts is None:
+                targets[update] = lattice.targets(update, points)
+                continue
+            whole = places.without(axes)
+            for names, table in parts:
+                whole = whole + table[places.index(names)]
+            lost = whole < 0
+            if lost.any():
+                whole[lost] = np.where(whole[lost] < _OUTSIDE // 2, OUTSIDE, FORBIDDEN)
+            targets[update] = whole
+        targets[-1] = points
+        guards = np.empty((len(lattice.guards), len(points)), dtype=np.bool_)
+        for guard, (names, table) in enumerate(self._guards):
+            guards[guard] = lattice.guard_at(guard, points) if table is None else table[places.index(names)]
+        rewards = np.empty((len(lattice.rewards), len(points)))
+        for reward, (names, table) in enumerate(self._rewards):
+            rewards[reward] = (
+                lattice.reward_at(reward, points) if table is None else table[places.index(names)]
+            )
+        return Tables(points, targets, guards, rewards)
+
+    @cached_property
+    def _updates(self) -> list[tuple[tuple[int, ...], list[tuple[tuple[int, ...], Any]] | None]]:
+        """For every update the axes that it changes, and for each of them what is added to the point."""
+        lattice = self.lattice
+        found: list[tuple[tuple[int, ...], list[tuple[tuple[int, ...], Any]] | None]] = []
+        number = {axis.name: at for at, axis in enumerate(lattice.axes)}
+        for changes in lattice.updates:
+            axes = tuple(number[change.name] for change in changes)
+            parts: list[tuple[tuple[int, ...], Any]] = []
+            for change in changes:
+                names = self._names(change.value.names)
+                points = self._all(names)
+                if points is None:
+                    break
+                wanted, defined = change.value.evaluate_where_defined(lattice.values(points))
+                at = number[change.name]
+                position = lattice.axes[at].positions(wanted)
+                table = np.where(position == FORBIDDEN, _FORBIDDEN, position * lattice.strides[at])
+                parts.append((names, np.where(defined & (position != OUTSIDE), table, _OUTSIDE)))
+            found.append((axes, parts if len(parts) == len(changes) else None))
+        return found
+
+    @cached_property
+    def _guards(self) -> list[tuple[tuple[int, ...], Any]]:
+        found = []
+        for at, guard in enumerate(self.lattice.guards):
+            names = self._names(guard.names)
+            points = self._all(names)
+            found.append((names, None if points is None else self.lattice.guard_at(at, points)))
+        return found
+
+    @cached_property
+    def _rewards(self) -> list[tuple[tuple[int, ...], Any]]:
+        found = []
+        for at, reward in enumerate(self.lattice.rewards):
+            names = self._names(reward.names)
+            points = self._all(names)
+            found.append((names, None if points is None else self.lattice.reward_at(at, points)))
+        return found
+
+    def _names(self, names: frozenset[str]) -> tuple[int, ...]:
+        return tuple(at for at, axis in enumerate(self.lattice.axes) if axis.name in names)
+
+    def _all(self, names: tuple[int, ...]) -> NDArray[np.int64] | None:
+        """Points with every combination of the values of some counters; None if there are too many."""
+        lattice = self.lattice
+        if math.prod(lattice.shape[at] for at in names) > LARGEST:
+            return None
+        points = np.zeros(1, dtype=np.int64)
+        for at in names:
+            points = (points[:, None] + np.arange(lattice.shape[at]) * lattice.strides[at]).reshape(-1)
+        return points
+
+
+class _Places:
+    """Where some points lie on the axes."""
+
+    def __init__(self, lattice: Lattice, points: NDArray[np.int64]) -> None:
+        self.lattice = lattice
+        self.points = points
+        self._positions: dict[int, NDArray[np.int64]] = {}
+        self._found: dict[tuple[str, tuple[int, ...]], NDArray[np.int64]] = {}
+
+    def position(self, axis: int) -> NDArray[np.int64]:
+        """Positions on one axis."""
+        found = self._positions.get(axis)
+        if found is None:
+            found = self.points // self.lattice.strides[axis] % self.lattice.shape[axis]
+            self._positions[axis] = found
+        return found
+
+    def index(self, names: tuple[int, ...]) -> NDArray[np.int64]:
+        """Index of the combination of the values of some counters."""
+        found = self._found.get(("index", names))
+        if found is None:
+            found = np.zeros(len(self.points), dtype=np.int64)
+            for axis in names:
+                found = found * self.lattice.shape[axis] + self.position(axis)
+            self._found["index", names] = found
+        return found
+
+    def without(self, axes: tuple[int, ...]) -> NDArray[np.int64]:
+        """Points with some counters at the first of their values."""
+        found = self._found.get(("without", axes))
+        if found is None:
+            found = self.points
+            for axis in axes:
+                found = found - self.position(axis) * self.lattice.strides[axis]
+            self._found["without", axes] = found
+        return found

@@ -1,0 +1,421 @@
+"""Solutions of lattices: the stored values, and everything else computed anew where it is asked for.
+
+Only the values of some core nodes are stored (`mdpdice.lattice_program`), and no decision is.  The value of
+any other state, the value of every action and the best action follow from the stored values by one
+pass through the core at the point of the grid that is asked about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Hashable, Mapping
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mdpdice.answers import Answer, Status
+from mdpdice.archives import Archive, text_member, write_archive
+from mdpdice.backend import Run
+from mdpdice.checking_lattice import Claim, Widths, verify_lattice
+from mdpdice.counters import At
+from mdpdice.equality import same_kind
+from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
+from mdpdice.grid_tables import Tables
+from mdpdice.game import Game
+from mdpdice.lattice import Lattice, compile_lattice
+from mdpdice.lattice_solving import core_rows
+from mdpdice.layers import Layers, find_layers
+from mdpdice.network import Floats, Kind
+from mdpdice.objectives import Sense
+from mdpdice.policy_files import read_header
+
+__all__ = ["LatticeSolution", "certify_lattice", "digest", "for_sense"]
+
+
+@attrs.frozen(eq=False, repr=False)
+class LatticeSolution(Answer):
+    """A value and a policy for every state of a game with counters, on a grid too large for a network.
+
+    States are `mdpdice.At` values: a core state and the values of the counters.
+
+    Parameters
+    ----------
+    layers : Layers
+        What was solved.
+    status : Status
+        What was proved.
+    stored : ndarray of float64, shape (entries, points of the grid)
+        The stored values, NaN where play cannot come.
+    widths : Widths
+        How far optimal value and value of the policy may be from them, per layer.
+    solver : str
+        Back-end that proposed the answer.
+    iterations : int
+        Largest number of sweeps over a layer.
+    seconds : float
+        Wall-clock time of solving and certifying.
+    width : float
+        Largest ``(upper - lower) / max(1, |value|)`` over the stored values.
+    reason : str
+        Why the status is not CERTIFIED.
+    version : str
+        Version of mdpdice.
+    """
+
+    layers: Layers
+    status: Status
+    stored: Floats
+    widths: Widths
+    solver: str
+    sense: Sense = "max"
+    iterations: int = 0
+    seconds: float = 0.0
+    width: float = np.inf
+    reason: str = ""
+    version: str = ""
+    details: Mapping[str, Any] = attrs.field(factory=dict)
+    _last: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
+
+    @property
+    def lattice(self) -> Lattice:
+        """What was solved."""
+        return self.layers.lattice
+
+    @cached_property
+    def _numbers(self) -> dict[Hashable, int]:
+        return {state: at for at, state in enumerate(self.lattice.states)}
+
+    @property
+    def digest(self) -> str:
+        """Digest of the solved lattice."""
+        return digest(self.lattice)
+
+    # --- values -------------------------------------------------------------
+
+    def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
+        """The proposed value of a state, whatever was proved about it."""
+        _no_horizon(steps_left)
+        node, point = self._place(state)
+        return self._value(state, node, point)
+
+    def lower(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
+        """Lower end of the interval of a state; -inf where nothing was proved."""
+        return self.estimate(state, steps_left=steps_left) - self._width(state)
+
+    def upper(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
+        """Upper end of the interval of a state; inf where nothing was proved."""
+        return self.estimate(state, steps_left=steps_left) + self._width(state)
+
+    def _width(self, state: Hashable) -> float:
+        layer = int(self.layers.ranks.layer[self._place(state)[1]])
+        return float(max(self.widths.optimal[layer], self.widths.policy[layer]))
+
+    def _value(self, state: Hashable, node: int, point: int) -> float:
+        rows, _ = self._rows(point)
+        value = float(rows[self.layers.program.row[node]])
+        if not np.isfinite(value):
+            shown = self.start if state is None else state
+            msg = f"state {shown!r} cannot be reached in this game"
+            raise UnknownStateError(msg, value=shown)
+        return value
+
+    # --- decisions ----------------------------------------------------------
+
+    def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
+        """Action that the policy takes in a decision state: the first of the best ones.
+
+        Raises
+        ------
+        GameError
+            Nobody decides in this state.
+        UnknownStateError
+            The state cannot be reached.
+        """
+        _no_horizon(steps_left)
+        kind, found = self._options(state)
+        choose = min if kind == Kind.MIN else max
+        return choose(found, key=found.__getitem__)
+
+    def q(self, state: Hashable = None, *, steps_left: int | None = None) -> dict[Any, float]:
+        """Value of every action of a decision state that is available there, best play afterwards.
+
+        Returns
+        -------
+        dict
+            In the order of the options.
+        """
+        _no_horizon(steps_left)
+        return self._options(state)[1]
+
+    def ties(self, state: Hashable = None, *, steps_left: int | None = None) -> list[Any]:
+        """Actions that may be optimal: no other action is proved to be better.
+
+        For an answer that is not proved, the actions of the best estimate.
+        """
+        _no_horizon(steps_left)
+        kind, found = self._options(state)
+        turn = -1.0 if kind == Kind.MIN else 1.0
+        room = 2.0 * self._width(state) if self.proved else 0.0
+        best = max(turn * value for value in found.values())
+        return [action for action, value in found.items() if turn * value + room >= best]
+
+    def kind(self, state: Hashable = None) -> Kind:
+        """What happens in a state."""
+        node, point = self._place(state)
+        self._value(state, node, point)
+        return Kind(int(self.lattice.kind[self._resolved(node, self._rows(point)[1])]))
+
+    def _options(self, state: Hashable) -> tuple[int, dict[Any, float]]:
+        node, point = self._place(state)
+        self._value(state, node, point)
+        rows, tables = self._rows(point)
+        node = self._resolved(node, tables)
+        lattice, program = self.lattice, self.layers.program
+        if lattice.kind[node] not in (Kind.MAX, Kind.MIN):
+            msg = "nobody decides in this state; ask value() instead"
+            raise GameError(msg, state=self.start if state is None else state)
+        first = self._first_action(node)
+        found = {}
+        for at, edge in enumerate(range(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))):
+            update = int(lattice.update[edge])
+            open_ = lattice.guard[edge] < 0 or tables.guards[lattice.guard[edge], 0]
+            if open_ and (update < 0 or tables.targets[update, 0] >= 0):
+                found[lattice.actions[first + at]] = float(rows[program.edge_row[edge]])
+        return int(lattice.kind[node]), found
+
+    def _first_action(self, node: int) -> int:
+        lattice = self.lattice
+        decides = (lattice.kind[:node] == Kind.MAX) | (lattice.kind[:node] == Kind.MIN)
+        return int(np.diff(lattice.indptr)[:node][decides].sum())
+
+    def _resolved(self, node: int, tables: Tables) -> int:
+        """The node that a switch stands for at a point."""
+        lattice = self.lattice
+        while lattice.switch[node]:
+            live = [
+                edge
+                for edge in range(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
+                if lattice.guard[edge] < 0 or tables.guards[lattice.guard[edge], 0]
+            ]
+            if (
+                len(live) != 1
+                or lattice.update[live[0]] >= 0
+                or lattice.node_state[lattice.dst[live[0]]] >= 0
+            ):
+                break
+            node = int(lattice.dst[live[0]])
+        return node
+
+    # --- look-ups -----------------------------------------------------------
+
+    @property
+    def start(self) -> At[Any]:
+        """State where a play starts."""
+        lattice = self.lattice
+        return At(
+            lattice.states[int(lattice.node_state[lattice.start])], **lattice.counters(lattice.start_point)
+        )
+
+    def _place(self, state: Hashable) -> tuple[int, int]:
+        lattice = self.lattice
+        if state is None:
+            return lattice.start, lattice.start_point
+        if not isinstance(state, At):
+            msg = f"state {state!r} does not tell the counters; write At(state, {self._example()})"
+            raise UnknownStateError(msg, value=state)
+        index = self._numbers.get(state.state)
+        if index is None or not same_kind(lattice.states[index], state.state):
+            first = list(lattice.states[:3])
+            msg = f"state {state.state!r} is not in the core of this game; its first states are {first!r}"
+            raise UnknownStateError(msg, value=state)
+        return int(lattice.state_node[index]), state.point(lattice.axes)
+
+    def _example(self) -> str:
+        return ", ".join(f"{axis.name}={axis.start}" for axis in self.lattice.axes)
+
+    def _rows(self, point: int) -> tuple[Floats, Tables]:
+        # Whoever asks for the action asks for its value next.
+        found = self._last.get(point)
+        if found is None:
+            self._last.clear()
+            found = self._last[point] = core_rows(self.layers.program, point, self.stored)
+        return found
+
+    # --- files --------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the stored values to a file, which is replaced at once or not at all.
+
+        Parameters
+        ----------
+        path : path
+            By custom it ends in ``.npz``.
+        """
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "digest": self.digest,
+            "solver": self.solver,
+            "iterations": int(self.iterations),
+            "mdpdice": self.version,
+        }
+        write_archive(path, {"header": text_member(header), "stored": self.stored[self.layers.reached]})
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        game: Game[Any, Any] | Lattice,
+        *,
+        sense: Sense = "max",
+        epsilon: float = 1e-6,
+    ) -> LatticeSolution:
+        """Read stored values and certify them again, for the game that they answer.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        game : Game or Lattice
+            As it was given to `mdpdice.solve`.
+        sense : {"max", "min"}
+            That of the objective.
+        epsilon : float
+            As for `mdpdice.solve`.
+
+        Raises
+        ------
+        CorruptFileError
+            The file is damaged, or answers another problem.
+        """
+        started = time.perf_counter()
+        lattice = for_sense(game if isinstance(game, Lattice) else compile_lattice(game), sense)
+        file = Archive(os.fspath(path), _DTYPES, "write it again with LatticeSolution.save")
+        members = file.read()
+        header = read_header(file, members, FORMAT, VERSION, _HEADER)
+        if header["digest"] != digest(lattice):
+            raise file.corrupt("digest", "it answers another game or sense")
+        layers = find_layers(lattice)
+        if members["stored"].shape != (int(layers.reached.sum()),):
+            raise file.corrupt("stored", "it does not have a value for everything that is stored")
+        stored = np.full(layers.reached.shape, np.nan)
+        stored[layers.reached] = members["stored"]
+        return certify_lattice(
+            layers,
+            stored,
+            solver=header["solver"],
+            run=Run(),
+            epsilon=epsilon,
+            started=started,
+            iterations=header["iterations"],
+            sense=sense,
+            version=header["mdpdice"],
+        )
+
+    def __repr__(self) -> str:
+        start = self.estimate()
+        shown = (
+            f"{start:.12g} in [{self.lower():.12g}, {self.upper():.12g}]"
+            if self.proved
+            else f"about {start:.6g}"
+        )
+        why = f", {self.reason}" if self.reason else ""
+        return f"<LatticeSolution: {shown}, {self.status.value} by {self.solver}{why}>"
+
+    def _unproved(self, number: float) -> str:
+        return (
+            f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
+            "ask estimate() for the number, or solve the flat network, solve(explore(game))"
+        )
+
+
+FORMAT = "mdpdice-lattice-solution"
+VERSION = 1
+_DTYPES = {"header": ("|u1",), "stored": ("<f8",)}
+_HEADER = {"format": str, "version": int, "digest": str, "solver": str, "iterations": int, "mdpdice": str}
+
+
+def for_sense(lattice: Lattice, sense: Sense) -> Lattice:
+    """The lattice in which the player to move wants what `sense` says."""
+    if sense == "max":
+        return lattice
+    kind = lattice.kind.copy()
+    kind[lattice.kind == Kind.MAX], kind[lattice.kind == Kind.MIN] = Kind.MIN, Kind.MAX
+    return attrs.evolve(lattice, kind=kind)
+
+
+def _no_horizon(steps_left: int | None) -> None:
+    if steps_left is not None:
+        msg = f"steps_left={steps_left!r} needs a solution with a horizon, and lattices have none"
+        raise HorizonRangeError(msg, value=steps_left)
+
+
+def digest(lattice: Lattice) -> str:
+    """SHA-256 of a lattice: equal digests mean the same problem."""
+    hasher = hashlib.sha256()
+    exprs = [guard.key for guard in lattice.guards], [reward.key for reward in lattice.rewards]
+    changes = [[(one.name, one.value.key) for one in update] for update in lattice.updates]
+    head = (lattice.axes, exprs, changes, lattice.start, lattice.start_point, lattice.total, lattice.discount)
+    hasher.update(f"mdpdice-lattice-1 {head!r}".encode())
+    for array in (
+        lattice.kind,
+        lattice.indptr,
+        lattice.dst,
+        lattice.weight,
+        lattice.sign,
+        lattice.guard,
+        lattice.update,
+        lattice.reward,
+        lattice.payoff,
+    ):
+        hasher.update(f"{array.dtype.str}{array.shape}".encode())
+        hasher.update(np.ascontiguousarray(array).tobytes())
+    return hasher.hexdigest()
+
+
+def certify_lattice(
+    layers: Layers,
+    stored: Floats,
+    *,
+    solver: str,
+    run: Run,
+    epsilon: float,
+    started: float,
+    iterations: int = 0,
+    sense: Sense = "max",
+    version: str = "",
+) -> LatticeSolution:
+    """The solution that stored values make, after they were verified."""
+    part = np.full(layers.lattice.size, -1, dtype=np.int32)
+    for layer in layers.layers:
+        if layer.part is not None:
+            part[layer.points] = layer.part
+    ranks = layers.ranks
+    claim = Claim(layers.program.entries, stored, ranks.layer, ranks.inner, part)
+    widths = verify_lattice(layers.lattice, claim, run.check)
+    both = widths.optimal + widths.policy
+    width = 0.0
+    for layer in layers.layers:
+        # The smallest value decides; all but a few are larger than 1, or all are smaller.
+        here = np.abs(stored[:, layer.points][layers.reached[:, layer.points]])
+        width = max(width, float(both[layer.number]) / max(1.0, float(here.min(initial=np.inf))))
+    reason = widths.reason
+    if not reason and not width <= epsilon:
+        reason = f"the intervals have relative width {width:.3g}, more than {epsilon:.3g}"
+    return LatticeSolution(
+        layers,
+        Status.UNCERTIFIED if reason else Status.CERTIFIED,
+        stored,
+        widths,
+        solver,
+        sense,
+        iterations,
+        time.perf_counter() - started,
+        width,
+        reason,
+        version,
+    )

@@ -1,0 +1,201 @@
+"""The values of a lattice, layer by layer from the last to the first.
+
+For an entry ``k`` (a core node whose value is stored) and a point ``g`` the store holds
+``V(k, g)``.  At a point, all core nodes are computed from the store, successors first::
+
+    V(i, g) = max, min or mean over the edges e of i of  r_e(g) + q_e,
+    q_e = V(dst(e), g)              if e has no update, from the table of this point
+        = V(dst(e), u_e(g))         if it has one, from the store
+        = total - that              if the sides change
+
+A layer that does not lead to itself is done with one such pass.  The others are swept
+until nothing changes any more, part by part; within a sweep points are taken against the
+order in which they are played, so that a change travels through a part in one sweep.  What stopped
+iterating is no proof of anything: `mdpdice.checking_lattice` finds out how far off the result is.
+
+Blocks of points are independent, so they are shared out to all processors.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mdpdice.backend import Run
+from mdpdice.errors import NotConvergedError
+from mdpdice.grid_tables import GridTables, Tables
+from mdpdice.lattice_program import Program
+from mdpdice.layers import Layer, Layers, in_parallel, slabs, threads
+from mdpdice.network import Floats, Ints
+
+__all__ = ["core_rows", "solve_layers"]
+
+SWEEPS = 64
+"""Sweeps between two looks at the clock."""
+SMALLEST = 2.0**-47
+"""Change, relative to the largest value, that is not worth another sweep: rounding alone comes to some of it."""
+CHUNK_BYTES = 32 << 20
+"""Size of the tables for one group of parts."""
+
+
+def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tuple[Floats, int]:
+    """Values of all entries at all points that play can reach.
+
+    Parameters
+    ----------
+    layers : Layers
+        What to solve.
+    run : Run
+        Its deadline and cancel flag are looked at between pieces of a layer.
+    max_sweeps : int
+        Largest number of sweeps over one part of a layer that leads to itself.
+
+    Returns
+    -------
+    values : ndarray of float64, shape (entries, points of the grid)
+        NaN where nothing is stored.
+    sweeps : int
+        Largest number of sweeps that a layer took.
+
+    Raises
+    ------
+    NotConvergedError
+        The sweeps did not suffice.
+    SolveInterrupted
+        The solve was cancelled or is out of time.
+    """
+    lattice = layers.lattice
+    values = np.full(layers.reached.shape, np.nan)
+    most = 1
+    for done, layer in enumerate(reversed(layers.layers)):
+        if layer.part is None:
+            pieces = slabs(lattice, len(layer.points))
+            jobs = [(layers, layer, at, piece, values, run) for at, piece in enumerate(pieces)]
+            for _ in in_parallel(_settle, jobs):
+                run.check()
+        else:
+            groups = [(layers, columns, values, run, max_sweeps) for columns in _groups(layers, layer)]
+            for sweeps in in_parallel(_iterate, groups):
+                most = max(most, sweeps)
+        run.check()
+        run.tell("solve", layers=done + 1, of=len(layers.layers))
+    return values, most
+
+
+def _arguments(program: Program, tables: Tables, values: Floats) -> tuple[Any, ...]:
+    """Arguments of the kernels."""
+    lattice = program.lattice
+    update = np.where(program.update < 0, len(lattice.updates), program.update)
+    return (
+        program.kind,
+        program.indptr,
+        program.arg,
+        program.weight,
+        program.source,
+        program.entry,
+        update,
+        program.reward,
+        program.flip,
+        program.guard,
+        program.neutral,
+        float(lattice.total),
+        tables.targets,
+        tables.guards,
+        tables.rewards,
+        values,
+    )
+
+
+def _kernels() -> Any:
+    from mdpdice.numerics import lattice_kernels
+
+    return lattice_kernels
+
+
+def _settle(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Run]) -> None:
+    kernels = _kernels()
+    layers, layer, at, (first, last), values, run = job
+    run.check()
+    tables = layers.kept.get((layer.number, at))
+    if tables is None:
+        tables = layers.tables.at(layer.points[first:last])
+    length = len(tables.points)
+    blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
+    table = np.empty((layers.program.n_rows, kernels.WIDTH))
+    arguments = _arguments(layers.program, tables, values)
+    kernels.sweep(*arguments, layers.program.entry_row, tables.points, layers.reached, blocks, table)
+
+
+def _groups(layers: Layers, layer: Layer) -> list[Tables]:
+    """The tables of groups of parts, with the points in the order of a sweep."""
+    tables = layers.kept.get((layer.number, 0))
+    if tables is None:
+        tables = layers.tables.at(layer.points)
+    assert layer.part is not None
+    inner = layers.ranks.inner[layer.points]
+    _, part, size = np.unique(layer.part, return_inverse=True, return_counts=True)
+    pieces = max(-(-tables.nbytes // CHUNK_BYTES), min(threads(), len(size)))
+    # Parts are put together in their order until a group has its share of the points.
+    before = np.cumsum(size) - size
+    group = (before * pieces // len(layer.points))[part]
+    order = np.lexsort((layer.points, -inner.astype(np.int64), group))
+    cuts = np.flatnonzero(np.diff(group[order])) + 1
+    return [tables.take(columns) for columns in np.split(order, cuts)]
+
+
+def _iterate(job: tuple[Layers, Tables, Floats, Run, int]) -> int:
+    kernels = _kernels()
+    layers, tables, values, run, max_sweeps = job
+    reached = layers.reached[:, tables.points]
+    # An endless play is worth half of the total to both sides, and what it collected without pass_to.
+    values[:, tables.points] = np.where(reached, float(layers.lattice.total) / 2, np.nan)
+    inner = layers.ranks.inner[tables.points]
+    blocks = _blocks(inner, kernels.WIDTH)
+    table = np.empty((layers.program.n_rows, kernels.WIDTH))
+    arguments = _arguments(layers.program, tables, values)
+    kept, moves = np.empty((2, *reached.shape))
+    done, tolerance = 0, 0.0
+    while done < max_sweeps:
+        run.check()
+        change, sweeps = kernels.iterate(
+            *arguments,
+            layers.program.entry_row,
+            tables.points,
+            layers.reached,
+            blocks,
+            table,
+            kept,
+            moves,
+            tolerance,
+            1 if done == 0 else SWEEPS,
+        )
+        done += sweeps
+        if change <= tolerance and done > 1:
+            return int(done)
+        # After the first sweep the size of the values is known.
+        size = float(np.abs(values[:, tables.points]).max(initial=0.0, where=reached))
+        tolerance = SMALLEST * size if np.isfinite(size) else 0.0
+    msg = (
+        f"a layer of the lattice still changes by {change:.3g} after {max_sweeps:,} sweeps; solve the flat network, "
+        "solve(explore(game)), or declare a progress() that splits the layers"
+    )
+    raise NotConvergedError(msg, iterations=done, width=float(change))
+
+
+def _blocks(inner: Ints, width: int) -> Ints:
+    """Starts of blocks of at most `width` points of equal order."""
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(inner)) + 1, [len(inner)]))
+    return np.concatenate(
+        [np.arange(first, last, width) for first, last in pairwise(starts.tolist())] + [starts[-1:]]
+    )
+
+
+def core_rows(program: Program, point: int, values: Floats) -> tuple[Floats, Tables]:
+    """Value of every row of the program at one point, from the store, and the tables of the point."""
+    kernels = _kernels()
+    tables = GridTables(program.lattice).at(np.array([point]))
+    table = np.empty((program.n_rows, 1))
+    kernels.rows_at(*_arguments(program, tables, values), 0, 1, table)
+    return table[:, 0], tables

@@ -1,0 +1,330 @@
+"""The points of a lattice that play can reach, layer by layer.
+
+Play starts at one core node and one point.  Layers are taken from the first to the last; in each,
+everything that the marked entries lead to is marked (`numerics.lattice_kernels.spread`).
+This is where the whole game is looked at for the first time, so it is here that faults are
+found that depend on the counters: an option that is not there, a counter that leaves
+its range, a progress that decreases.
+
+A layer that leads to itself is cut into *parts* that do not lead to each other; where the two
+sides of a race swap their scores, the two orders of the same two scores are a part.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+
+from mdpdice.backend import Run
+from mdpdice.counters import At, range_error
+from mdpdice.errors import DeadEndError, GameError, StateLimitError
+from mdpdice.grid_tables import GridTables, Tables
+from mdpdice.lattice import Lattice
+from mdpdice.lattice_program import Program, compile_program
+from mdpdice.memory import available_bytes
+from mdpdice.network import Bools, Ints, Kind
+from mdpdice.progress import Ranks, rank_points
+
+__all__ = ["Layer", "Layers", "describe", "find_layers", "in_parallel", "slabs", "threads"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+SLAB_BYTES = 8 << 20
+"""Size of the tables for one piece of a layer."""
+KEPT_SHARE = 4
+"""One part in so many of the memory there is may hold tables that are needed again."""
+
+
+@attrs.frozen(eq=False)
+class Layer:
+    """One layer.
+
+    Parameters
+    ----------
+    number : int
+        Its number.
+    points : ndarray of int64
+        Those of its points that play can reach.
+    part : ndarray of int64 or None
+        For a layer that leads to itself: the part that every point belongs to.
+    """
+
+    number: int
+    points: Ints
+    part: Ints | None
+
+
+@attrs.frozen(eq=False)
+class Layers:
+    """The layers of a lattice, and what can be reached.
+
+    Parameters
+    ----------
+    program : Program
+        The core.
+    ranks : Ranks
+        Layer of every point of the grid.
+    layers : tuple of Layer
+        Those that play can reach, the first one first.
+    reached : ndarray of bool, shape (entries, points of the grid)
+        Which values have to be stored.
+    states, edges : int
+        Size of the flat network with the same plays.
+    tables : GridTables
+        Where edges lead.
+    kept : dict
+        Tables that are kept, by layer and place in it.
+    """
+
+    program: Program
+    ranks: Ranks
+    layers: tuple[Layer, ...]
+    reached: Bools
+    states: int
+    edges: int
+    tables: GridTables
+    kept: dict[tuple[int, int], Tables] = attrs.field(factory=dict)
+
+    @property
+    def lattice(self) -> Lattice:
+        """The lattice."""
+        return self.program.lattice
+
+    @cached_property
+    def cyclic(self) -> bool:
+        """Whether some layer leads to itself."""
+        return any(layer.part is not None for layer in self.layers)
+
+
+def threads() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_parallel(function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+    """Results in order; the compiled loops inside `function` run side by side."""
+    workers = min(threads(), len(items))
+    if workers < 2:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield from pool.map(function, items)
+
+
+def find_layers(lattice: Lattice, run: Run | None = None) -> Layers:
+    """Find the layers of a lattice and mark what play can reach.
+
+    Raises
+    ------
+    CounterRangeError, DeadEndError
+        At a point that play can reach, an update leaves the grid or a decision has no option.
+    GameError
+        The declared progress decreases along an edge.
+    StateLimitError
+        The marks and values would not fit the memory.
+    """
+    run = Run() if run is None else run
+    program = compile_program(lattice)
+    _check_memory(program)
+    ranks = rank_points(lattice)
+    found = _Spread(program, ranks, run).run()
+    if found is None:
+        # What was inferred from a sample does not hold everywhere, so nothing is inferred.
+        found = _Spread(program, rank_points(lattice, infer=False), run).run()
+        assert found is not None
+    return found
+
+
+def _check_memory(program: Program) -> None:
+    size, entries = program.lattice.size, len(program.entries)
+    # Layer, order in it and place of every point, with room to sort; a mark and a value per entry, twice for the check.
+    needed = size * (40 + entries * 19)
+    limit = available_bytes() * 4 // 5
+    if size >= 1 << 31 or needed > limit:
+        msg = (
+            f"the lattice has {size:,} points and {entries} core nodes whose values are stored: about "
+            f"{needed / 1e9:.1f} GB, and {limit / 1e9:.1f} GB may be used. Give the counters smaller ranges or larger "
+            "steps, or let fewer core states be entered by edges that change counters"
+        )
+        raise StateLimitError(msg, explored=0, frontier=[], value=needed, limit=limit)
+
+
+class _Spread:
+    """Marks what can be reached, layer by layer."""
+
+    def __init__(self, program: Program, ranks: Ranks, run: Run) -> None:
+        self.program = program
+        self.lattice = lattice = program.lattice
+        self.ranks = ranks
+        self.tables = GridTables(lattice)
+        self.progress = run
+        self.reached = np.zeros((len(program.entries), lattice.size), dtype=np.bool_)
+        self.reached[0, lattice.start_point] = True
+        self.place = np.full(lattice.size, -1, dtype=np.int32)
+        self.counts = np.zeros(2, dtype=np.int64)
+        pairs = np.stack((program.stored, lattice.update), axis=1)[program.stored >= 0]
+        unique, index = np.unique(pairs, axis=0, return_inverse=True)
+        self.port = np.full(lattice.n_edges, -1)
+        self.port[program.stored >= 0] = index.reshape(-1)
+        self.port_entry, self.port_update = np.ascontiguousarray(unique.reshape(-1, 2).T, dtype=np.int64)
+        # One row more than there are updates: no update at all.
+        self.update = np.where(lattice.update < 0, len(lattice.updates), lattice.update).astype(np.int64)
+        self.port_update = np.where(self.port_update < 0, len(lattice.updates), self.port_update)
+        # And one word more than there are guards: no guard at all.
+        self.guard = np.where(lattice.guard < 0, len(lattice.guards), lattice.guard).astype(np.int64)
+        self.spare = available_bytes() // KEPT_SHARE
+        self.kept: dict[tuple[int, int], Tables] = {}
+
+    def run(self) -> Layers | None:
+        """The layers; None if a progress that was inferred turns out to decrease."""
+        ranks = self.ranks
+        order = np.argsort(ranks.layer, kind="stable")
+        starts = np.searchsorted(ranks.layer[order], np.arange(int(ranks.layer.max()) + 2))
+        layers = []
+        for number in range(len(starts) - 1):
+            self.progress.check()
+            points = order[starts[number] : starts[number + 1]]
+            layer = self._layer(number, points)
+            if layer is None:
+                return None
+            if len(layer.points):
+                layers.append(layer)
+            self.progress.tell("explore", layers=number + 1, of=len(starts) - 1, states=int(self.counts[0]))
+        states, edges = self.counts.tolist()
+        return Layers(self.program, ranks, tuple(layers), self.reached, states, edges, self.tables, self.kept)
+
+    def _layer(self, number: int, points: Ints) -> Layer | None:
+        live = points[self.reached[:, points].any(axis=0)]
+        if len(live) == 0:
+            return Layer(number, live, None)
+        if self.ranks.strict:
+            before = self.counts.copy()
+            pieces = [live[first:last] for first, last in slabs(self.lattice, len(live))]
+            found = list(in_parallel(self._piece, pieces))
+            if any(result is None for _, result in found):
+                return None
+            if not any(result for _, result in found):
+                for at, (tables, _) in enumerate(found):
+                    self._keep(number, at, tables)
+                return Layer(number, live, None)
+            self.counts[:] = before
+        # Points are in the order in which the layer is played, so that few rounds are needed.
+        points = points[np.argsort(self.ranks.inner[points], kind="stable")]
+        self.place[points] = np.arange(len(points))
+        tables = self.tables.at(points)
+        parent = np.arange(len(points))
+        itself = self._spread(tables, parent)
+        if itself is None:
+            return None
+        live = np.flatnonzero(self.reached[:, points].any(axis=0))
+        part = None
+        if itself:
+            while (parent[parent] != parent).any():
+                parent = parent[parent]
+            part = parent[live]
+        self._keep(number, 0, tables.take(live))
+        return Layer(number, points[live], part)
+
+    def _piece(self, points: Ints) -> tuple[Tables, bool | None]:
+        tables = self.tables.at(points)
+        return tables, self._spread(tables, np.arange(len(points)))
+
+    def _keep(self, number: int, at: int, tables: Tables) -> None:
+        if tables.nbytes <= self.spare:
+            self.spare -= tables.nbytes
+            self.kept[number, at] = tables
+
+    def _spread(self, tables: Tables, parent: Ints) -> bool | None:
+        from mdpdice.numerics import lattice_kernels as kernels
+
+        lattice, program = self.lattice, self.program
+        fault, counts = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
+        itself: bool = kernels.spread(
+            lattice.kind,
+            lattice.node_state >= 0,
+            lattice.indptr,
+            program.order[::-1].copy(),
+            lattice.dst,
+            lattice.weight > 0,
+            self.guard,
+            self.update,
+            self.port,
+            self.port_entry,
+            self.port_update,
+            program.entries,
+            tables.points,
+            tables.targets,
+            tables.guards,
+            self.reached,
+            np.zeros((len(program.entries), len(tables.points)), dtype=np.bool_),
+            self.ranks.layer,
+            self.place,
+            parent,
+            fault,
+            counts,
+        )
+        self.counts += counts
+        if fault[0] == kernels.GOES_BACK and not self.ranks.declared:
+            return None
+        if fault[0]:
+            raise self._error(*fault.tolist())
+        return itself
+
+    def _error(self, what: int, at: int, point: int, to: int) -> Exception:
+        from mdpdice.numerics import lattice_kernels as kernels
+
+        lattice = self.lattice
+        if what == kernels.GOES_BACK:
+            edge = int(np.flatnonzero(self.port == at)[0])
+            node = int(np.searchsorted(lattice.indptr, edge, side="right")) - 1
+            msg = (
+                f"progress() decreases along an edge to {lattice.counters(to)}: the layers of a lattice are "
+                "solved from the last to the first, so no edge may lead back; declare what never decreases"
+            )
+            return GameError(msg, state=describe(lattice, node, point), value=lattice.counters(to))
+        if what == kernels.NO_OPTION:
+            state = describe(lattice, at, point)
+            if lattice.kind[at] == Kind.CHANCE:
+                msg = "no case of a condition holds here, or a table has no entry for its index"
+                return GameError(msg, state=state)
+            msg = "no option is available here; give it one, or end the play"
+            return DeadEndError(msg, state=state)
+        node = int(np.searchsorted(lattice.indptr, at, side="right")) - 1
+        state, counters = describe(lattice, node, point), lattice.counters(point)
+        axes = {axis.name: axis for axis in lattice.axes}
+        for change in lattice.updates[int(lattice.update[at])]:
+            wanted = change.value.evaluate(counters)
+            if int(axes[change.name].positions(np.array([wanted]))[0]) < 0:
+                return range_error(axes[change.name], wanted, state=state)
+        raise AssertionError(state)  # an update that leaves the grid takes a counter with it
+
+
+def describe(lattice: Lattice, node: int, point: int) -> Any:
+    """The state of a core node at a point; for an inline node, that of a node before it."""
+    seen = set()
+    while lattice.node_state[node] < 0 and node not in seen:
+        seen.add(node)
+        entering = np.flatnonzero(lattice.dst == node)
+        if len(entering) == 0:
+            break
+        node = int(np.searchsorted(lattice.indptr, entering[0], side="right")) - 1
+    state = lattice.states[int(lattice.node_state[node])] if lattice.node_state[node] >= 0 else f"node {node}"
+    return At(state, **lattice.counters(point))
+
+
+def slabs(lattice: Lattice, length: int) -> list[tuple[int, int]]:
+    """Pieces of a list of points whose tables have a handy size."""
+    column = 4 * (len(lattice.updates) + 1) + len(lattice.guards) + 8 * len(lattice.rewards) + 8
+    size = max(512, SLAB_BYTES // column // 64 * 64)
+    # As many pieces as there are processors, where the list is long enough.
+    size = min(size, max(512, -(-length // threads() // 64) * 64))
+    return [(first, min(first + size, length)) for first in range(0, length, size)]

@@ -1,0 +1,113 @@
+"""Which games are solved on their lattice, and how.
+
+A game with counters can be solved in two ways.  Written out as a flat network it can be given to any
+back-end and has all that a `Solution` offers, but every pair of core state and grid point takes
+memory, and every edge some more.  On the lattice only a few values per point are kept, and edges never.
+Both ways give the same values and are certified.
+
+`mdpdice.solve` writes out what is small, or what the lattice cannot do (a horizon, a discount, objectives other than
+the total).  To choose by oneself: ``solve(explore(game))`` and ``solve(compile_lattice(game))``.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, cast
+
+import numpy as np
+
+from mdpdice.backend import Feature, Run, Solver, available_solvers, load_solver
+from mdpdice.counters import axes
+from mdpdice.errors import PluginError, UnsupportedError
+from mdpdice.game import Game
+from mdpdice.lattice import Lattice, compile_lattice
+from mdpdice.lattice_solution import LatticeSolution, certify_lattice, for_sense
+from mdpdice.layers import Layers, find_layers
+from mdpdice.objectives import Objective, Total
+
+__all__ = ["FLAT_EDGES", "large_lattice", "solve_on_lattice"]
+
+FLAT_EDGES = 16_000_000
+"""Edges of the largest network that a game with counters is written out as."""
+
+
+def large_lattice(
+    game: Game[Any, Any], objective: Objective | None, solver: str | Solver, run: Run
+) -> Layers | None:
+    """The lattice of a game that is too large to be written out and that can be solved there, else None."""
+    if not axes(game) or game.discount != 1 or not isinstance(objective, Total | None):
+        return None
+    if solver != "auto":
+        chosen = load_solver(solver) if isinstance(solver, str) else type(solver)
+        if Feature.LATTICE not in chosen.features:
+            return None
+    lattice = compile_lattice(game)
+    if lattice.n_edges * lattice.size <= FLAT_EDGES:
+        return None
+    layers = find_layers(lattice, run)
+    return layers if layers.edges > FLAT_EDGES else None
+
+
+def solve_on_lattice(
+    problem: Lattice | Layers,
+    objective: Objective | None,
+    *,
+    solver: str | Solver,
+    run: Run,
+    epsilon: float,
+    version: str,
+) -> LatticeSolution:
+    """Solve a lattice and certify the answer.
+
+    Raises
+    ------
+    UnsupportedError
+        The lattice is discounted, the objective is not the total, or the solver cannot do lattices.
+    """
+    started = time.perf_counter()
+    lattice = problem if isinstance(problem, Lattice) else problem.lattice
+    objective = Total() if objective is None else objective
+    if not isinstance(objective, Total) or lattice.discount != 1:
+        what = "a discount" if isinstance(objective, Total) else f"the objective {objective!r}"
+        msg = f"lattices are solved for the undiscounted total, not for {what}; use solve(explore(game), ...)"
+        raise UnsupportedError(msg, value=objective)
+    if objective.sense == "min":
+        problem = for_sense(lattice, "min")
+    layers = find_layers(lattice, run) if isinstance(problem, Lattice) else problem
+    backend = _chosen(layers, solver)
+    values, sweeps = cast("Any", backend).solve_lattice(layers, run)
+    if (
+        not isinstance(values, np.ndarray)
+        or values.shape != layers.reached.shape
+        or values.dtype != np.float64
+    ):
+        msg = f"{backend.name} gave no float64 array of shape {layers.reached.shape}"
+        raise PluginError(msg, name=backend.name, phase="solve")
+    return certify_lattice(
+        layers,
+        np.where(layers.reached, values, np.nan),
+        solver=backend.name,
+        run=run,
+        epsilon=epsilon,
+        started=started,
+        iterations=int(sweeps),
+        sense=objective.sense,
+        version=version,
+    )
+
+
+def _chosen(layers: Layers, solver: str | Solver) -> Solver:
+    if not isinstance(solver, str):
+        chosen: Solver = solver
+    elif solver == "auto":
+        chosen = load_solver("value-iteration" if layers.cyclic else "backward-induction")()
+    else:
+        chosen = load_solver(solver)()
+    if Feature.LATTICE not in chosen.features or not hasattr(chosen, "solve_lattice"):
+        able = [name for name, cls in available_solvers().items() if Feature.LATTICE in cls.features]
+        msg = (
+            f"solver {chosen.name!r} cannot do lattices; use {' or '.join(able)}, "
+            "or the flat network: solve(explore(game), ...)"
+        )
+        raise UnsupportedError(msg, value=chosen.name)
+    return chosen
