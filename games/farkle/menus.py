@@ -26,7 +26,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias, final
 
@@ -103,8 +103,7 @@ class Menu:
         ordered = tuple(
             sorted((Keep(*keep) for keep in keeps), key=lambda keep: (-keep.points, str(keep.dice)))
         )
-        # setdefault is atomic: two threads get the same object.
-        return _INTERNED.setdefault((best, ordered), Menu(best, ordered))
+        return _interned(best, ordered)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Menu is immutable; {name!r} cannot be set")
@@ -124,6 +123,11 @@ class Menu:
 
 
 _INTERNED: dict[tuple[int, tuple[Keep, ...]], Menu] = {}
+
+
+def _interned(best: int, keeps: tuple[Keep, ...]) -> Menu:
+    # setdefault is atomic: two threads get the same object.
+    return _INTERNED.setdefault((best, keeps), Menu(best, keeps))
 
 
 @attrs.frozen(eq=False)
@@ -208,8 +212,9 @@ class MenuBook:
         roll : tuple of tuple of int
             What the dice of every kind show.
         """
-        offers = self._offers([roll], tuple(map(len, roll)))
-        return offers.menu(offers.keys[0])
+        symbols = np.array([list(itertools.chain.from_iterable(roll))], dtype=np.int64)
+        (menu,) = self._offers(symbols, tuple(map(len, roll))).menus(np.zeros(1, dtype=np.int64))
+        return menu
 
     def example(self, menu: Menu) -> Symbols:
         """Return a roll that offers a menu.
@@ -234,30 +239,31 @@ class MenuBook:
 
     def _all_rolls(self, counts: tuple[int, ...]) -> Rolls:
         thrown = [_throws(die, number) for die, number in zip(self.kinds, counts, strict=True)]
-        rolls = list(itertools.product(*(throw.outcomes for throw in thrown)))
-        weights = map(math.prod, itertools.product(*(throw.weights for throw in thrown)))
-        offers = self._offers(rolls, counts)
-        merged: dict[bytes, int] = {}
-        first: list[int] = []  # for every menu the first roll that offers it
-        sums: list[int] = []
-        for at, (key, weight) in enumerate(zip(offers.keys, weights, strict=True)):
-            place = merged.setdefault(key.tobytes(), len(sums))
-            if place == len(sums):
-                first.append(at)
-                sums.append(weight)
-            else:
-                sums[place] += weight
-        menus = [offers.menu(offers.keys[at]) for at in first]
-        return Rolls(
-            Dist(zip(menus, sums, strict=True)),
-            {menu: rolls[at] for menu, at in zip(menus, first, strict=True)},
-        )
+        # Outcome of every kind for every roll; the last kind runs fastest.
+        chosen = np.indices([len(throw.outcomes) for throw in thrown]).reshape(len(thrown), -1)
+        shown = [
+            np.array(throw.outcomes, dtype=np.int64).reshape(len(throw.outcomes), number)[at]
+            for throw, number, at in zip(thrown, counts, chosen, strict=True)
+        ]
+        offers = self._offers(np.hstack(shown), counts)
+        first, group = _alike(offers.keys)
+        # Python's integers where the weights of all rolls together may not fit 64 bits.
+        exact: Any = np.int64 if math.prod(throw.total for throw in thrown) < 1 << 63 else object
+        weights: Any = 1
+        for throw, at in zip(thrown, chosen, strict=True):
+            weights = weights * np.array(throw.weights, dtype=exact)[at]
+        sums = np.zeros(len(first), dtype=exact)
+        np.add.at(sums, group, weights)
+        menus = offers.menus(first)
+        examples = [
+            tuple(throw.outcomes[one] for throw, one in zip(thrown, roll, strict=True))
+            for roll in chosen[:, first].T.tolist()
+        ]
+        return Rolls(Dist(zip(menus, sums.tolist(), strict=True)), dict(zip(menus, examples, strict=True)))
 
-    def _offers(self, rolls: Sequence[Symbols], counts: tuple[int, ...]) -> _Offers:
-        """Find what the rolls offer, one row of numbers per roll (step 2 and 3 of the module's text)."""
+    def _offers(self, symbols: npt.NDArray[np.int64], counts: tuple[int, ...]) -> _Offers:
+        """Find what rolls offer, one row of numbers per roll (step 2 and 3 of the module's text)."""
         dice = sum(counts)
-        flat = itertools.chain.from_iterable(itertools.chain.from_iterable(rolls))
-        symbols = np.fromiter(flat, dtype=np.int64, count=len(rolls) * dice).reshape(len(rolls), dice)
         points = self._points[_subset_sums(_UNIT[symbols])]
         best = points.max(axis=1)
         if self.misread is not None:
@@ -274,7 +280,8 @@ class MenuBook:
             columns[self.left(self.full)] = [*columns.get(self.left(self.full), []), (1 << dice) - 1]
         keys = [best[:, None]]
         owners: list[DiceLeft] = []
-        for after, subsets in columns.items():
+        # In the order that the keeps of a menu have among those of equal points.
+        for after, subsets in sorted(columns.items(), key=lambda column: str(column[0])):
             keys.append(_distinct(points[:, subsets]))
             owners += [after] * len(subsets)
         return _Offers(np.ascontiguousarray(np.hstack(keys)), owners)
@@ -302,8 +309,27 @@ class _Offers:
     keys: Ints
     owners: list[DiceLeft]
 
-    def menu(self, key: Ints) -> Menu:
-        return Menu.of(int(key[0]), [(int(key[at + 1]), self.owners[at]) for at in np.flatnonzero(key[1:])])
+    def menus(self, rolls: npt.NDArray[np.int64]) -> list[Menu]:
+        """Menus of some of the rolls."""
+        points = self.keys[rolls, 1:]
+        row, column = np.nonzero(points)
+        worth = points[row, column]
+        # Best points first; of equal ones the order of the columns.
+        order = np.lexsort((-worth, row))
+        ends = np.searchsorted(row, np.arange(len(rolls)), side="right").tolist()
+        kept: dict[tuple[int, int], Keep] = {}
+        keeps = []
+        for pair in zip(worth[order].tolist(), column[order].tolist(), strict=True):
+            keep = kept.get(pair)
+            if keep is None:
+                keep = kept[pair] = Keep(pair[0], self.owners[pair[1]])
+            keeps.append(keep)
+        best = self.keys[rolls, 0].tolist()
+        starts = [0, *ends[:-1]]
+        return [
+            _interned(most, tuple(keeps[start:end]))
+            for most, start, end in zip(best, starts, ends, strict=True)
+        ]
 
 
 _UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER + 1)], dtype=np.int32)
@@ -316,6 +342,21 @@ def _throws(die: Die, number: int) -> Dist[tuple[int, ...]]:
 
 def _listed(counts: Counts) -> tuple[int, ...]:
     return tuple(symbol for symbol, count in enumerate(counts, start=1) for _ in range(count))
+
+
+def _alike(keys: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Group equal rows: the first row of every group, in order, and the group of every row."""
+    # Sorting numbers takes a fraction of the time of sorting rows; that they stand for the rows is checked.
+    factors = np.random.default_rng(0).integers(1, 1 << 63, keys.shape[1], dtype=np.uint64)
+    hashed = (keys.astype(np.uint64) * factors).sum(axis=1, dtype=np.uint64)
+    _, first, group = np.unique(hashed, return_index=True, return_inverse=True)
+    if not (keys == keys[first[group]]).all():
+        _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        group = group.reshape(-1)
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return first[order], place[group]
 
 
 def _subset_sums(units: Ints) -> Ints:
