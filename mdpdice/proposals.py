@@ -26,7 +26,8 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     try:
         with calls_recorded() as called:
             candidate = solver.solve(network, run)
-    except MdpDiceError:
+    except MdpDiceError as error:
+        _refuse_change(network, digest, solver.name, error)
         raise
     except Exception as error:
         msg = f"solver {solver.name!r} raised {type(error).__name__}: {error}"
@@ -34,10 +35,7 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     if not isinstance(candidate, Candidate):
         msg = f"solver {solver.name!r} returned {candidate!r} instead of a Candidate"
         raise PluginError(msg, name=solver.name, phase="answer")
-    network.__dict__.pop("digest", None)
-    if network.digest != digest:
-        msg = f"solver {solver.name!r} changed the problem that it was given"
-        raise PluginError(msg, name=solver.name, phase="solve")
+    _refuse_change(network, digest, solver.name)
     # A private copy: nobody may change an answer after it was certified.
     try:
         value, policy = np.array(candidate.value), np.array(candidate.policy)
@@ -48,6 +46,13 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     return attrs.evolve(
         candidate, value=value, policy=policy, details={**candidate.details, "called": others}
     )
+
+
+def _refuse_change(network: Network, digest: str, name: str, cause: Exception | None = None) -> None:
+    network.__dict__.pop("digest", None)
+    if network.digest != digest:
+        msg = f"solver {name!r} changed the problem that it was given; explore the game again, and do without this solver"
+        raise PluginError(msg, name=name, phase="solve") from cause
 
 
 def check_candidate(network: Network, value: Floats, policy: Ints, name: str) -> None:

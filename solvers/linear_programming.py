@@ -299,7 +299,8 @@ class _Solve:
 
     def optimum(self, block: Block, tangle: int) -> tuple[Ints, Floats]:
         """Rows of an optimal basis and the values of the variables."""
-        found = self.basis(block, block.gain, tangle)
+        # Without a row there are only loops that cost.
+        found = self.basis(block, block.gain, tangle) if len(block.gain) else None
         if found is None:
             raise self.failure(block)
         row, value = found
