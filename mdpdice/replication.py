@@ -81,6 +81,16 @@ def replicate(
     return _Replication(lattice, max_states, limit, progress).run()
 
 
+def size_bound(lattice: Lattice) -> tuple[int, int, int]:
+    """Nodes, edges and bytes that the whole grid would have; play may reach only a small part of it.
+
+    The bytes are those that are taken while the network is made.
+    """
+    size = lattice.size
+    nodes, edges, states = len(lattice.kind) * size, len(lattice.dst) * size, len(lattice.states) * size
+    return nodes, edges, _EDGE_BYTES * edges + _ROW_BYTES * nodes + _STATE_BYTES * states
+
+
 class _Replication:
     def __init__(self, lattice: Lattice, max_states: int, max_bytes: int, progress: Progress | None) -> None:
         self.lattice = lattice
