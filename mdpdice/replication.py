@@ -34,7 +34,7 @@ from mdpdice.point_states import PointStates, RepeatedActions
 from mdpdice.prefix import separate_prefix
 from mdpdice.traversal import dead_end_error
 
-__all__ = ["replicate"]
+__all__ = ["replicate", "size_bound"]
 
 _BUDGET = 1 << 22  # edges between two looks at the limits
 _SHARED = 1 << 18  # edges from which on two threads write
