@@ -6,11 +6,13 @@ import contextlib
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
-__all__ = ["GameCommand", "failures", "on_game", "solver_option"]
+__all__ = ["GameCommand", "failures", "game_argument", "on_game", "solver_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAME = "mdpdice.cli.name"
@@ -82,6 +84,25 @@ class GameCommand(click.Command):
                     formatter.write_text("none")
 
 
+def _registered(group: str, beginning: str) -> list[str]:
+    # Not by way of the catalogue, which imports more than a shell should wait for.
+    return sorted({point.name for point in entry_points(group=group) if point.name.startswith(beginning)})
+
+
+def _complete_game(_ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
+    """Games whose names begin so, or files."""
+    names = _registered("mdpdice.games", beginning)
+    return [CompletionItem(name) for name in names] or [CompletionItem(beginning, type="file")]
+
+
+def _complete_solver(_ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[str]:
+    names = _registered("mdpdice.solvers", beginning)
+    return ["auto", *names] if "auto".startswith(beginning) else names
+
+
+game_argument = click.argument("name", shell_complete=_complete_game)
+
+
 def _positive(_ctx: click.Context, _option: click.Parameter, value: float) -> float:
     if not (math.isfinite(value) and value > 0):
         raise click.BadParameter("write a positive number, such as 1e-9")
@@ -92,7 +113,7 @@ def on_game(command: F) -> F:
     """Add what all commands on a game take."""
     for decorate in reversed(
         (
-            click.argument("name"),
+            game_argument,
             click.option(
                 "-p",
                 "pairs",
@@ -127,6 +148,7 @@ solver_option = click.option(
     default="auto",
     metavar="NAME",
     show_default=True,
+    shell_complete=_complete_solver,
     help="The back-end that proposes the answer; 'mdpdice list' names them. lookahead:DEPTH looks that many "
     "decisions ahead, for an estimate.",
 )
