@@ -87,6 +87,15 @@ EXPECTED: dict[str, list[str]] = {
         r"3 x 1 +40 .* +100\.0% \(0\.0000\) +100\.0% \(0\.0000\)\n",
         r"2 x 2 +40 .* +100\.0% \(0\.0000\)\n",
     ],
+    "school_bob": [
+        # The best play is a published kind of number; Bob is evaluated in tests/school by five back-ends.
+        r"the best play 132\.339610477, Bob 127\.733620282",
+        r"he loses 4\.605990195 points a game",
+        r"turn  4  1\.0803",
+        r"turn 15  0\.0000",
+        r"reroll +reroll +3\.419  1\.1912",
+        r"two-pairs +16\.3793 +31\.4086 +15\.0293",
+    ],
     "own_solver": [
         r"-45\.037037037 in \[.*certified by howard> after 4 rounds",
         r"replace from wear 2",
