@@ -22,7 +22,7 @@ _INTERRUPTED = 130
 @contextlib.contextmanager
 def failures() -> Iterator[None]:
     """Turn errors of the library into messages with the right exit status, and warnings into lines."""
-    from mdpdice.errors import HorizonRangeError, MdpDiceError, SolveInterrupted
+    from mdpdice.errors import HorizonRangeError, MdpDiceError, MissingPackageError, SolveInterrupted
 
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_args, **_: click.echo(f"Warning: {message}", err=True)
@@ -33,6 +33,8 @@ def failures() -> Iterator[None]:
             raise SystemExit(_INTERRUPTED) from None
         except HorizonRangeError as error:
             raise click.UsageError(str(error)) from error
+        except MissingPackageError as error:  # nobody's code is to blame
+            raise click.ClickException(str(error)) from error
         except MdpDiceError as error:
             from mdpdice.cli.catalogue import blame
 
