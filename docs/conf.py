@@ -80,7 +80,7 @@ trim_doctest_flags = True
 # The -n of the build finds cross-references that lead nowhere.  Types in signatures that belong to
 # other projects cannot lead anywhere without a network, and type variables have no page.
 nitpick_ignore_regex = [
-    (r"py:.*", r"(attrs?|click|collections|decimal|enum|fractions|matplotlib|networkx|nx|np|numpy|scipy)\..*"),
+    (r"py:.*", r"(attrs?|click|collections|decimal|enum|fractions|matplotlib|networkx|nx|pandas|pd|np|numpy|scipy)\..*"),
     (r"py:.*", r"(highspy|os|pathlib|pulp|threading|types|typing|t)\..*"),
     (r"py:class", r"[A-Z]\w*"),  # an alias in a signature; pages write mdpdice.Name
     (r"py:.*", r"(ArrayLike|Callable|Fraction|Iterable|Iterator|Mapping|NDArray|Path|Sequence|csr_array)"),
