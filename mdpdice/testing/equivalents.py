@@ -1,6 +1,7 @@
 """Two forms of one game: with its counters and unrolled, with its symmetries and without.
 
-Both forms are solved, and certified intervals of each state compared, so the checks rest on no tolerance.
+The former are compared as networks, in rationals; the latter are solved, and the certified intervals of each
+state compared, since a symmetry changes the network.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ from typing import Any
 
 from mdpdice.counters import axes
 from mdpdice.equality import same_kind
-from mdpdice.errors import MdpDiceError, StateLimitError, TotalRewardUndefinedError, UnknownStateError
+from mdpdice.errors import (
+    ConformanceError,
+    MdpDiceError,
+    StateLimitError,
+    TotalRewardUndefinedError,
+    UnknownStateError,
+)
 from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.network import Network
@@ -19,6 +26,7 @@ from mdpdice.objectives import Objective
 from mdpdice.solution import Solution
 from mdpdice.solving import solve
 from mdpdice.testing.reports import Ledger
+from mdpdice.testing.sameness import compare_networks
 from mdpdice.unrolling import Unrolled
 
 __all__ = ["asker", "check_counters", "check_symmetry"]
@@ -54,45 +62,21 @@ def _apart(one: Solution, state: Hashable, two: Solution, other: Hashable) -> st
     return f"[{lowers[0]:.12g}, {uppers[0]:.12g}] and [{lowers[1]:.12g}, {uppers[1]:.12g}]"
 
 
-def check_counters(
-    ledger: Ledger, game: Game[Any, Any], solution: Solution, ask: _Ask, max_states: int
-) -> None:
-    """Check the counters: `Game.unrolled` has the same states, actions and values."""
+def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network, max_states: int) -> None:
+    """Check the counters: `Game.unrolled` is the same game, with the same states."""
     if not axes(game):
         ledger.skipped("counters", "the game has no counters")
         return
-    network = solution.network
     try:
         plain = explore(game.unrolled(), max_states=max_states)
     except MdpDiceError as error:
         msg = f"its unrolled form cannot be explored: {error.message}"
         ledger.fail("counters", msg, cause=error, state=error.state, action=error.action)
-    for one, two, what in (
-        (network, plain, "unrolled form does not reach it"),
-        (plain, network, "unrolled form alone reaches it"),
-    ):
-        for state in one.states:
-            try:
-                two.node_of(state)
-            except UnknownStateError as error:
-                ledger.fail(
-                    "counters", f"the {what}; both must have the same states", state=state, cause=error
-                )
-    unrolled = ask(plain, "counters")
-    for state in network.states:
-        here, there = network.node_of(state), plain.node_of(state)
-        both = [
-            [net.action_of(e) for e in net.edges(i)] if net.decides[i] else []
-            for net, i in ((network, here), (plain, there))
-        ]
-        if both[0] != both[1]:
-            ledger.fail(
-                "counters", f"its actions are {both[0]!r}, and {both[1]!r} in the unrolled form", state=state
-            )
-        if apart := _apart(solution, state, unrolled, state):
-            ledger.fail(
-                "counters", f"its values, by counters and in the unrolled form, are in {apart}", state=state
-            )
+    try:
+        compare_networks(ledger, "counters", network, plain, rename_state=lambda state: state)
+    except ConformanceError as error:
+        msg = f"compared with its unrolled form: {error.message.partition(': ')[2]}"
+        ledger.fail("counters", msg, state=error.state)
     ledger.passed("counters", network.n_states, "states equal to those of the unrolled form")
 
 

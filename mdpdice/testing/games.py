@@ -101,7 +101,7 @@ def check_game(
     ``termination``     an end can be reached from every state (unless `endless`, or there is a discount or a
                         horizon), and the value is finite (or `Game.infinite_reason` says why it is not)
     ``texts``           `Game.read_state` reads what `Game.show_state` writes, and no two states share a text
-    ``counters``        the counters keep their ranges; `Game.unrolled` has the same states, actions and values
+    ``counters``        the counters keep their ranges; `Game.unrolled` is the same game, see `check_same`
     ``canonical``       `Game.canonical` leaves the states alone that it gives
     ``symmetry``        without `Game.canonical` every state has the value of its representative
     ``solution``        the game can be solved, and the answer certified
@@ -157,7 +157,7 @@ def check_game(
     ask = asker(ledger, objective, horizon)
     solution = ask(network, "solution")
     _check_termination(ledger, game, solution, objective, lasting=lasting)
-    check_counters(ledger, game, solution, ask, max_states)
+    check_counters(ledger, game, network, max_states)
     check_symmetry(ledger, game, solution, ask, max_states)
     ledger.passed("solution", 1, f"certified by {solution.solver}")
     if objective is None and horizon is None:

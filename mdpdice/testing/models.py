@@ -68,7 +68,7 @@ class Model:
         return found
 
 
-DEEP = 5_000
+DEEP = 2_000
 """States of the longest chain: more than Python recurses."""
 
 _RUNGS = 6
@@ -230,11 +230,11 @@ MODELS: tuple[Model, ...] = (
     ),
     Model(
         "slow",
-        "one play in 4,096 moves on, to 1 or 0 with equal chances: changes are small long before 1/2 is near",
+        "one play in 1,024 moves on, to 1 or 0 with equal chances: changes are small long before 1/2 is near",
         _table(
             {
                 "s": lambda: decide(
-                    {"leave": end(_F(1, 4)), "wait": _coin(1, 4096, _coin(1, 2, end(1), end(0)), go("s"))}
+                    {"leave": end(_F(1, 4)), "wait": _coin(1, 1024, _coin(1, 2, end(1), end(0)), go("s"))}
                 )
             },
             "s",

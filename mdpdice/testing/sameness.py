@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
+
+import numpy as np
 
 from mdpdice.errors import MdpDiceError, UnknownStateError
 from mdpdice.exploration import explore
@@ -24,7 +26,7 @@ from mdpdice.game import Game
 from mdpdice.network import Kind, Network
 from mdpdice.testing.reports import Conformance, Ledger
 
-__all__ = ["check_same"]
+__all__ = ["check_same", "compare_networks"]
 
 _Row = list[tuple[Any, Fraction, Fraction, int, bool, int]]
 
@@ -64,7 +66,7 @@ def check_same(
     --------
     >>> from mdpdice.games.pig import PigTurn
     >>> check_same(PigTurn(cap=20), PigTurn(cap=20)).passed
-    {'same': 22}
+    {'same': 63}
     """
     ledger = Ledger(f"{_name(first)} against {_name(second)}", ("same",), ())
     networks = []
@@ -74,30 +76,38 @@ def check_same(
         except MdpDiceError as error:
             msg = f"{_name(game)} cannot be explored, see check_game: {error.message}"
             ledger.fail("same", msg, cause=error, state=error.state, action=error.action)
-    one, two = networks
+    note = compare_networks(ledger, "same", *networks, rename_state=rename_state, rename_action=rename_action)
+    ledger.passed("same", networks[0].n_nodes, note)
+    return ledger.report()
+
+
+def compare_networks(
+    ledger: Ledger,
+    check: str,
+    one: Network,
+    two: Network,
+    *,
+    rename_state: Callable[[Any], Hashable] | None = None,
+    rename_action: Callable[[Any], Hashable] | None = None,
+) -> str:
+    """Fail a check unless two networks are equal up to names and copies; say how large they are."""
+    side = _Comparison(ledger, check, one, two)
     for what in ("discount", "horizon", "total"):
         if getattr(one, what) != getattr(two, what):
-            ledger.fail(
-                "same", f"the {what} is {getattr(one, what)} in one and {getattr(two, what)} in the other"
-            )
+            side.fail(f"the {what} is {getattr(one, what)} in one and {getattr(two, what)} in the other")
     try:
         rows = (_rows(one, rename_action), _rows(two, None))
     except Exception as error:  # noqa: BLE001 - a function of the user
-        ledger.fail("same", f"rename_action raised {type(error).__name__}: {error}", cause=error)
-    colours = _refine(ledger, (one, two), rows)
+        side.fail(f"rename_action raised {type(error).__name__}: {error}", cause=error)
+    colours = side.refine(rows)
     if colours[0][one.start] != colours[1][two.start]:
-        ledger.fail(
-            "same",
+        side.fail(
             f"they start differently: in {one.describe(one.start)!r} there is {_shown(one, one.start)}, in "
             f"{two.describe(two.start)!r} there is {_shown(two, two.start)}",
         )
     if rename_state is not None:
-        _compare_names(ledger, one, two, colours, rename_state)
-    note = (
-        f"nodes; {one.n_states:,} and {two.n_states:,} states, {len(set(colours[0]))} with different futures"
-    )
-    ledger.passed("same", one.n_nodes, note)
-    return ledger.report()
+        side.compare_names(colours, rename_state)
+    return f"nodes; {one.n_states:,} and {two.n_states:,} states, {len(set(colours[0])):,} different futures"
 
 
 def _name(game: Any) -> str:
@@ -123,35 +133,6 @@ def _rows(network: Network, rename: Callable[[Any], Hashable] | None) -> list[_R
     return rows
 
 
-def _refine(
-    ledger: Ledger, networks: tuple[Network, Network], rows: tuple[list[_Row], list[_Row]]
-) -> tuple[list[int], list[int]]:
-    """Colours of the nodes of both networks; fails as soon as one occurs on one side only."""
-    names: dict[Any, int] = {}
-    colours = tuple(
-        [
-            names.setdefault(
-                (int(net.kind[i]), net.exact_payoff(i) if net.kind[i] == Kind.END else 0), len(names)
-            )
-            for i in range(net.n_nodes)
-        ]
-        for net in networks
-    )
-    count = 0
-    while True:
-        _compare_sides(ledger, networks, colours)
-        if len(names) == count:
-            return colours[0], colours[1]
-        count, names = len(names), {}
-        colours = tuple(
-            [
-                names.setdefault(_signature(row, old, colour), len(names))
-                for row, colour in zip(side, old, strict=True)
-            ]
-            for side, old in zip(rows, colours, strict=True)
-        )
-
-
 def _signature(row: _Row, colours: list[int], own: int) -> Any:
     if row and row[0][0] is not None:
         return own, frozenset(
@@ -165,40 +146,14 @@ def _signature(row: _Row, colours: list[int], own: int) -> Any:
     return own, frozenset(chances.items())
 
 
-def _compare_sides(ledger: Ledger, networks: tuple[Network, Network], colours: tuple[list[int], ...]) -> None:
-    for side, which in ((0, "first"), (1, "second")):
-        other = set(colours[1 - side])
-        for node, colour in enumerate(colours[side]):
-            if colour not in other:
-                net = networks[side]
-                ledger.fail(
-                    "same",
-                    f"nothing in the other declaration corresponds to {net.describe(node)!r} of the {which}, where "
-                    f"there is {_shown(net, node)}; compare the rules there",
-                    state=net.state_of(node),
-                )
-
-
-def _compare_names(
-    ledger: Ledger,
-    one: Network,
-    two: Network,
-    colours: tuple[list[int], list[int]],
-    rename: Callable[[Any], Hashable],
-) -> None:
-    for state, node in zip(one.states, one.state_node.tolist(), strict=True):
-        try:
-            name = rename(state)
-            other = two.node_of(name)
-        except UnknownStateError as error:
-            msg = f"rename_state makes {name!r} of it, which the second declaration does not reach"
-            ledger.fail("same", msg, state=state, cause=error)
-        except Exception as error:  # noqa: BLE001 - a function of the user
-            msg = f"rename_state raised {type(error).__name__}: {error}"
-            ledger.fail("same", msg, state=state, cause=error)
-        if colours[0][node] != colours[1][other]:
-            msg = f"there is {_shown(one, node)}, but in {name!r} of the second there is {_shown(two, other)}"
-            ledger.fail("same", msg, state=state)
+def _near(network: Network, node: int) -> Hashable | None:
+    """The state of a node, or one that leads there."""
+    for _ in range(network.n_nodes):
+        entering = np.flatnonzero(network.dst == node)
+        if network.node_state[node] >= 0 or not len(entering):
+            break
+        node = int(network.source[entering[0]])
+    return network.state_of(node)
 
 
 def _shown(network: Network, node: int) -> str:
@@ -216,3 +171,69 @@ def _shown(network: Network, node: int) -> str:
         reward = network.exact_reward(edge)
         parts.append(f"{network.action_of(edge)!r}" + (f" with reward {reward}" if reward else ""))
     return f"a choice of {', '.join(parts[:6])}" + (", ..." if len(parts) > 6 else "")
+
+
+class _Comparison:
+    """Two networks, and the check that fails where they differ."""
+
+    def __init__(self, ledger: Ledger, check: str, one: Network, two: Network) -> None:
+        self.ledger = ledger
+        self.check = check
+        self.networks = (one, two)
+
+    def fail(self, message: str, **place: Any) -> NoReturn:
+        self.ledger.fail(self.check, message, **place)
+
+    def refine(self, rows: tuple[list[_Row], list[_Row]]) -> tuple[list[int], list[int]]:
+        """Colours of the nodes of both networks; fails as soon as one occurs on one side only."""
+        names: dict[Any, int] = {}
+        one, two = (
+            [
+                names.setdefault(
+                    (int(net.kind[i]), net.exact_payoff(i) if net.kind[i] == Kind.END else 0), len(names)
+                )
+                for i in range(net.n_nodes)
+            ]
+            for net in self.networks
+        )
+        count = 0
+        while True:
+            self.compare_sides(one, two)
+            if len(names) == count:
+                return one, two
+            count, names = len(names), {}
+            one, two = (
+                [
+                    names.setdefault(_signature(row, old, own), len(names))
+                    for row, own in zip(side, old, strict=True)
+                ]
+                for side, old in zip(rows, (one, two), strict=True)
+            )
+
+    def compare_sides(self, one: list[int], two: list[int]) -> None:
+        for net, mine, others, which in (
+            (self.networks[0], one, set(two), "first"),
+            (self.networks[1], two, set(one), "second"),
+        ):
+            for node, colour in enumerate(mine):
+                if colour not in others:
+                    self.fail(
+                        f"nothing in the other declaration corresponds to {net.describe(node)!r} of the {which}, where "
+                        f"there is {_shown(net, node)}; compare the rules there",
+                        state=_near(net, node),
+                    )
+
+    def compare_names(self, colours: tuple[list[int], list[int]], rename: Callable[[Any], Hashable]) -> None:
+        one, two = self.networks
+        for state, node in zip(one.states, one.state_node.tolist(), strict=True):
+            try:
+                name = rename(state)
+            except Exception as error:  # noqa: BLE001 - a function of the user
+                self.fail(f"rename_state raised {type(error).__name__}: {error}", state=state, cause=error)
+            try:
+                other = two.node_of(name)
+            except UnknownStateError as error:
+                self.fail(f"the second declaration does not reach {name!r}", state=state, cause=error)
+            if colours[0][node] != colours[1][other]:
+                msg = f"there is {_shown(one, node)}, but in {name!r} of the second there is {_shown(two, other)}"
+                self.fail(msg, state=state)

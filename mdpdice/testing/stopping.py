@@ -115,7 +115,9 @@ def _expect(
         if part is None:
             continue
         if not isinstance(part, Candidate) or np.shape(part.value) != shape or np.shape(part.policy) != shape:
-            msg = f"{what}, it hands over {part!r:.80} instead of a Candidate of all nodes, with NaN and -1 where nothing is known"
+            msg = (
+                f"{what}, it hands over {part!r:.80}, which is no Candidate of all nodes (NaN, -1: not known)"
+            )
             _fail(ledger, check, msg)
 
 
