@@ -75,6 +75,12 @@ def test_back_ends_agree_on_six_dice():
     assert report.ok, report.table()
 
 
+@pytest.mark.slow
+def test_race_to_4000():
+    # Two independent programs give this value; here it is the lattice, which is too large for a network.
+    assert solve(FarkleRace()).estimate() == pytest.approx(0.557117046219, abs=1e-10)
+
+
 def test_both_ways_to_explore():
     game = FarkleRace(target=200, dice=["Odd die", "kcd2/A/Lu die", "x=1:1:1:1:1:1"])
     fast, plain = explore(game), explore(game.unrolled())
