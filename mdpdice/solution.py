@@ -276,9 +276,10 @@ class Solution(Answer):
             ("horizon", net.horizon),
         ]
         # The first decisions that were found: those near the start.
-        first = np.flatnonzero(net.decides[net.state_node[:SCANNED]])[:LISTED] if net.horizon != 0 else []
         decisions = []
-        for at in first:
+        for at in np.flatnonzero(net.decides[net.state_node[:SCANNED]])[:LISTED].tolist():
+            if net.horizon == 0:
+                break
             node = int(net.state_node[at])
             edge = int(self._row(self.policy, None)[node])
             action = "" if edge < 0 else net.action_of(edge)
