@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mdpdice import solve
+from mdpdice import explore, solve
 from mdpdice.games.farkle import KcdFarkle, Ready
 from mdpdice.plots import region_map, threshold_bars, value_map
 
@@ -19,7 +19,7 @@ DICE = "dice to roll"
 
 def draw() -> dict[str, Axes | Figure]:
     game = KcdFarkle()
-    solution = solve(game)
+    solution = solve(explore(game))
 
     def before_a_roll(state: Any) -> bool:
         return isinstance(state.state, Ready) and state.counters["points"] <= 4000

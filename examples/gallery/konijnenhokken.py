@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mdpdice import solve
+from mdpdice import explore, solve
 from mdpdice.games.konijnenhokken import Konijnenhokken
 from mdpdice.games.konijnenhokken.game import Field
 from mdpdice.plots import threshold_map
@@ -18,7 +18,7 @@ CAGES = ("no cage", "cage x2", "cages x2, x3", "cages x2, x3, x4")
 
 
 def draw() -> dict[str, Axes | Figure]:
-    solution = solve(Konijnenhokken())
+    solution = solve(explore(Konijnenhokken()))
     figure = Figure(figsize=(9.5, 7), layout="constrained")
     for cages, ax in enumerate(figure.subplots(2, 2).flat):
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mdpdice import Policy, solve
+from mdpdice import Policy, explore, solve
 from mdpdice.games.pig import PigRace, hold_at
 from mdpdice.plots import policy_difference, policy_map, threshold_map
 
@@ -20,7 +20,7 @@ MINE = "score of the player to move"
 
 
 def draw() -> dict[str, Axes | Figure]:
-    solution = solve(PigRace(goal=100))
+    solution = solve(explore(PigRace(goal=100)))
     hold = threshold_map(
         solution,
         "theirs",

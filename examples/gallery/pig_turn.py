@@ -13,7 +13,7 @@ PICTURES = ("pig-turn-actions", "pig-turn-totals", "pig-turn-stages", "pig-turn-
 
 
 def draw() -> dict[str, Axes | Figure]:
-    solution = solve(PigTurn(cap=40))
+    solution = solve(explore(PigTurn(cap=40)))
     network = explore(PigTurn())
     totals = {f"hold at {n}": outcomes(network, Policy.of(network, hold_at(n))) for n in (10, 20, 30)}
     short = explore(PigTurn(cap=5))

@@ -5,15 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from mdpdice.errors import HorizonRangeError
-from mdpdice.network import Ints
+from mdpdice.errors import HorizonRangeError, UnsupportedError
+from mdpdice.network import Ints, Network
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 
-__all__ = ["AT_RANDOM", "choice_of", "stage_of", "taken"]
+__all__ = ["AT_RANDOM", "choice_of", "network_of", "stage_of", "taken"]
 
 AT_RANDOM = "at random"
 """What is drawn where the policy leaves the action to chance."""
+
+
+def network_of(answer: Policy | Solution) -> Network:
+    """The network of a policy or solution.
+
+    Raises
+    ------
+    UnsupportedError
+        It has none: the grid of the game is too large for a network.
+    """
+    network = getattr(answer, "network", None)
+    if isinstance(network, Network):
+        return network
+    msg = (
+        f"{type(answer).__name__} has no network whose states could be drawn; draw a smaller game, or its network: "
+        "solve(explore(game))"
+    )
+    raise UnsupportedError(msg, value=answer)
 
 
 def stage_of(policy: Policy | Solution, steps_left: int | None, least: int = 0) -> int | None:
@@ -24,7 +42,7 @@ def stage_of(policy: Policy | Solution, steps_left: int | None, least: int = 0) 
     HorizonRangeError
         There is no horizon, or no such number of decisions left.
     """
-    horizon = policy.network.horizon
+    horizon = network_of(policy).horizon
     if horizon is None:
         if steps_left is not None:
             msg = f"steps_left={steps_left!r} needs a horizon"

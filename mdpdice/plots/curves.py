@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from mdpdice.errors import GameError, HorizonRangeError
 from mdpdice.plots.canvas import LINES, PALETTE, new_axes, unit_of, whole_ticks, words
-from mdpdice.plots.choices import stage_of
+from mdpdice.plots.choices import network_of, stage_of
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 from mdpdice.solution import Solution
 
@@ -77,7 +77,7 @@ def value_curve(
     if actions and by is not None:
         msg = "the curves are told apart by actions or by a dimension of the state; leave out one of the two"
         raise GameError(msg)
-    network = solution.network
+    network = network_of(solution)
     stage = stage_of(solution, steps_left)
     values, lowers, uppers = (
         array if stage is None else array[stage]
@@ -153,7 +153,7 @@ def stage_curve(
     UnknownStateError
         A state cannot be reached.
     """
-    network = solution.network
+    network = network_of(solution)
     if network.horizon is None:
         msg = "values change with the decisions left only where there is a horizon: solve(game, horizon=n)"
         raise HorizonRangeError(msg)

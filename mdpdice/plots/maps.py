@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.network import Network
 from mdpdice.plots.canvas import BLANK, INK, PALETTE, new_axes, unit_of, whole_ticks, words
-from mdpdice.plots.choices import choice_of, stage_of, taken
+from mdpdice.plots.choices import choice_of, network_of, stage_of, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
@@ -231,7 +231,7 @@ def policy_difference(
     Axes
         As for `region_map`: categories "both roll" in pale colours, "first hold, second roll" in strong ones.
     """
-    network = first.network
+    network = network_of(first)
     other = (Policy.from_solution(second) if isinstance(second, Solution) else second).on(network)
     mine, theirs = choice_of(first, steps_left), choice_of(other, steps_left)
     index, (xs, ys) = points_of(network, (x, y), where, deciding=True)
@@ -450,7 +450,7 @@ def value_map(
     GameError
         Several states have the same coordinates: narrow them by `where`.
     """
-    network = solution.network
+    network = network_of(solution)
     stage = stage_of(solution, steps_left)
     values = solution.values if stage is None else solution.values[stage]
     points: dict[tuple[Any, Any], float | None] = {}

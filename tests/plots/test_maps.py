@@ -177,3 +177,12 @@ def test_mistakes_are_explained(race):
         policy_map(race, lambda s: "x", "mine")
     with pytest.raises(errors.GameError, match="where raised KeyError"):
         policy_map(race, "turn", "mine", where=lambda s: s.counters["points"])
+
+
+def test_answers_without_a_network():
+    class Grid:
+        """Stands for a solution of a lattice."""
+
+    for draw in (policy_map, value_map, lambda grid, x, y: policy_difference(grid, grid, x, y)):
+        with pytest.raises(errors.UnsupportedError, match="Grid has no network whose states could be drawn"):
+            draw(Grid(), "turn", "mine")
