@@ -32,6 +32,7 @@ from mdpdice.layers import Layers, find_layers
 from mdpdice.network import Floats, Kind
 from mdpdice.objectives import Sense
 from mdpdice.policy_files import read_header
+from mdpdice.views import card
 
 __all__ = ["LatticeSolution", "certify_lattice", "digest", "for_sense"]
 
@@ -325,6 +326,22 @@ class LatticeSolution(Answer):
         )
         why = f", {self.reason}" if self.reason else ""
         return f"<LatticeSolution: {shown}, {self.status.value} by {self.solver}{why}>"
+
+    def _repr_html_(self) -> str:
+        lattice = self.lattice
+        counters = ", ".join(f"{axis.name} ({len(axis.values):,} values)" for axis in lattice.axes)
+        rows = [
+            ("value" if self.proved else "estimate", f"{self.estimate():.12g}"),
+            ("interval", f"[{self.lower():.12g}, {self.upper():.12g}]"),
+            ("status", self.status.value),
+            ("reason", self.reason),
+            ("solver", self.solver),
+            ("width", f"{self.width:.2g}"),
+            ("time", f"{self.seconds:.2f} s to solve and certify"),
+            ("counters", counters),
+            ("grid", f"{lattice.size:,} points, {len(lattice.kind):,} core nodes"),
+        ]
+        return card("LatticeSolution", rows)
 
     def _unproved(self, number: float) -> str:
         return (
