@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from mdpdice import Game, cross_check, decide, end, errors, explore, go, roll, solve, uniform
+from mdpdice import Game, compile_lattice, cross_check, decide, end, errors, explore, go, roll, solve, uniform
 from mdpdice.games.pig import PigRace, PigTurn, position
 
 
@@ -134,3 +134,12 @@ def test_without_pandas_the_error_says_what_to_do():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "pandas a data frame needs pandas: pip install pandas"
+
+
+def test_a_solution_of_a_lattice():
+    solution = solve(compile_lattice(PigRace(goal=8)))
+    rows = {row[0]: row[1] for row in Tables(solution._repr_html_()).rows}
+    assert rows["value"] == f"{solution.value():.12g}"
+    assert rows["status"] == "certified"
+    assert rows["counters"] == "mine (8 values), theirs (8 values), turn (8 values)"
+    assert rows["grid"].startswith("512 points")
