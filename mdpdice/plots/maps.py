@@ -185,9 +185,9 @@ def policy_map(
     Examples
     --------
     >>> from mdpdice import solve
-    >>> from mdpdice.games.pig import PigRace
+    >>> from mdpdice.games.pig import PigTurn
     >>> from mdpdice.plots import policy_map
-    >>> ax = policy_map(solve(PigRace(goal=20)), "turn", "mine", where={"theirs": 10})
+    >>> ax = policy_map(solve(PigTurn(cap=30)), "state", xlabel="points at risk")
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['hold', 'roll', 'no such state']
     """
