@@ -388,6 +388,7 @@ def solve_problem(
             verdict = certify_exact(canonical, claimed, value, policy)
             if verdict.certified:
                 return _lift(problem, solver, candidate, value, policy, verdict, started, exact=claimed)
+        run.tell("certify", nodes=canonical.n_nodes, edges=canonical.n_edges)
         verdict = certify(canonical, value, policy, epsilon)
         return _lift(problem, solver, candidate, value, policy, verdict, started)
     except (SolveInterrupted, NotConvergedError) as error:
