@@ -106,7 +106,7 @@ class KonijnenhokkenRace(Game[Core, Action]):
     >>> from mdpdice import solve
     >>> from mdpdice.games.konijnenhokken import KonijnenhokkenRace
     >>> round(solve(KonijnenhokkenRace(target=5, dice=3)).value(), 9)
-    0.5
+    0.582521119
     """
 
     total: ClassVar[int] = 1  # one player wins, so values are chances to win

@@ -114,7 +114,7 @@ def bob(rules: Rules, combinations: Iterable[str], dice: Iterable[int], rerolls_
     >>> advice.action
     Score(combination='full')
     >>> [f"{float(profit):.3f}" for profit in advice.profits.values()][:3]
-    ['14.298', '10.136', '9.331']
+    ['14.298', '9.207', '7.851']
     """
     names = available(combinations_named(combinations))
     roll = checked_roll(dice)

@@ -81,7 +81,7 @@ class School(Rules, Game[State, Action]):
     >>> from mdpdice import solve
     >>> from mdpdice.games.school import School
     >>> round(solve(School(open="care,poker,trash")).value(), 6)
-    56.241962
+    48.329241
     """
 
     open: tuple[str, ...] = attrs.field(
