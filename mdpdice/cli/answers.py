@@ -90,11 +90,11 @@ def open_case(name: str, pairs: Sequence[str], horizon: int | None, epsilon: flo
 # --- solve ------------------------------------------------------------------------------------
 
 
-def solved(case: Case, solver: str) -> dict[str, Any]:
+def solved(case: Case, solver: str, checkpoint: str | None = None) -> dict[str, Any]:
     """The answer of ``mdpdice solve`` as JSON data; its value is None unless it was proved."""
     if reason := case.infinite():
         return {**case.data(), **_infinite(reason), "notes": notes_of(case, but=reason), "summary": []}
-    solution = solve_case(case, solver)
+    solution = solve_case(case, solver, checkpoint=checkpoint)
     # What games sum up is read off a network.
     summary_lines: list[str] = []
     if isinstance(solution, Solution) and solution.proved:
@@ -107,12 +107,21 @@ def solved(case: Case, solver: str) -> dict[str, Any]:
     }
 
 
-def solve_case(case: Case, solver: str, position: Hashable = None) -> Solution | LatticeSolution:
+def solve_case(
+    case: Case, solver: str, position: Hashable = None, checkpoint: str | None = None
+) -> Solution | LatticeSolution:
     """Solve it, from a position if there is one, with bars that tell how far it is."""
     chosen = solver_of(solver)
     game = case.game if position is None else case.game.at(position)
     with ProgressBars() as progress:
-        return solve(game, solver=chosen, horizon=case.horizon, epsilon=case.epsilon, progress=progress)
+        return solve(
+            game,
+            solver=chosen,
+            horizon=case.horizon,
+            epsilon=case.epsilon,
+            progress=progress,
+            checkpoint=checkpoint,
+        )
 
 
 def solver_of(text: str) -> str | Solver:

@@ -33,6 +33,12 @@ def list_() -> None:
 @main.command(cls=GameCommand)
 @on_game
 @solver_option
+@click.option(
+    "--checkpoint",
+    type=click.Path(dir_okay=False),
+    metavar="PATH",
+    help="Keep the state of a long solve in this file; after a stop the same command goes on from there.",
+)
 @click.pass_context
 def solve(
     ctx: click.Context,
@@ -42,6 +48,7 @@ def solve(
     epsilon: float,
     as_json: bool,
     solver: str,
+    checkpoint: str | None,
 ) -> None:
     """Solve a game and prove how far the answer can be off.
 
@@ -51,7 +58,7 @@ def solve(
         from mdpdice.cli.answers import open_case, solved, solved_text
 
         case = open_case(name, pairs, horizon, epsilon)
-        data = solved(case, solver)
+        data = solved(case, solver, checkpoint)
         click.echo(json.dumps(data) if as_json else solved_text(case, data))
     ctx.exit(data["value"] is None)
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
+
+from mdpdice import solve
+from mdpdice.cli.catalogue import find_game
+from mdpdice.errors import SolveInterrupted
+from mdpdice.solvers import value_iteration
 
 SCHEMA = {
     "game": str,
@@ -215,3 +221,49 @@ def test_repaired_probabilities_are_noted(run, write):
     )
     data = answer(run("solve", f"{path}:Rounded", "--json"))
     assert any("normalised" in note for note in data["notes"])
+
+
+WALK = """
+from mdpdice import Game, die, end, go, roll
+
+class Walk(Game[int, str]):
+    def start(self):
+        return 15
+
+    def node(self, n):
+        return end(n // 30) if n in {0, 30} else roll(die(2), lambda k: go(n + 2 * k - 3))
+"""
+
+
+def test_a_stopped_solve_goes_on_from_its_checkpoint(run, write, tmp_path, monkeypatch):
+    monkeypatch.setattr(value_iteration, "BUDGET", 300)
+    name, path = f"{write(WALK, 'walk.py')}:Walk", tmp_path / "kept"
+    stop, calls = threading.Event(), []
+
+    def progress(phase, numbers):
+        calls.append(phase)
+        if calls.count("solve") == 3:
+            stop.set()
+
+    with pytest.raises(SolveInterrupted):
+        solve(find_game(name)(), solver="value-iteration", checkpoint=path, cancel=stop, progress=progress)
+    kept = path.read_bytes()
+    options = ("solve", name, "--solver", "value-iteration", "--json", "--checkpoint", path)
+    other = run(*options, "--epsilon", "1e-10")
+    assert other.exit_code == 1
+    assert "its tolerance is" in other.output
+    assert path.read_bytes() == kept
+    data = answer(run(*options))
+    assert data["value"] == pytest.approx(0.5)
+    assert not path.exists()
+
+
+def test_a_checkpoint_is_gone_when_the_solve_is_over(run, pig, tmp_path):
+    path = tmp_path / "kept"
+    plain = run("solve", pig, "--solver", "value-iteration", "--json")
+    kept = run("solve", pig, "--solver", "value-iteration", "--json", "--checkpoint", path)
+    assert json.loads(plain.stdout)["value"] == json.loads(kept.stdout)["value"]
+    assert not path.exists()
+    refused = run("solve", pig, "--solver", "policy-iteration", "--checkpoint", path)
+    assert refused.exit_code == 1
+    assert "checkpoints; use value-iteration" in refused.output
