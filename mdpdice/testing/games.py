@@ -393,7 +393,8 @@ def _check_payoff_range(ledger: Ledger, game: Game[Any, Any], solution: Solution
 
 
 def _check_estimate(ledger: Ledger, game: Game[Any, Any], network: Network, some: list[int]) -> None:
-    if type(game).estimate is Game.estimate:
+    # An unrolled game hands the question on.
+    if type(getattr(game, "game", game)).estimate is Game.estimate:
         ledger.skipped("estimate", "the game declares none")
         return
     low, high = (-math.inf, math.inf) if game.payoff_range is None else map(float, game.payoff_range)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import tomllib
 from importlib.metadata import distribution, entry_points
 from pathlib import Path
@@ -75,3 +76,22 @@ def test_version_and_licence() -> None:
 
 def test_changelog_knows_the_version() -> None:
     assert f"## {PYPROJECT['project']['version']}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_citation_agrees_with_the_metadata() -> None:
+    """Its lines of one word each are read by themselves: YAML that is that simple needs no parser."""
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    fields = dict(re.findall(r"^([a-z-]+): (.+)$", text, flags=re.MULTILINE))
+    project = PYPROJECT["project"]
+    assert fields["cff-version"] == "1.2.0"
+    assert fields["version"] == project["version"]
+    assert fields["license"] == project["license"]
+    assert fields["type"] == "software"
+    assert {"message", "title"} <= fields.keys()
+    assert re.findall(r"^  - name: (.+)$", text, flags=re.MULTILINE) == [
+        each["name"] for each in project["authors"]
+    ]
+    keywords = text.partition("keywords:\n")[2]
+    assert [word.lower() for word in re.findall(r"^  - (.+)$", keywords, flags=re.MULTILINE)] == [
+        word.lower() for word in project["keywords"]
+    ]
