@@ -214,16 +214,16 @@ class _Core:
             follow, _, _, inside = stored.max(axis=0).tolist()
             follow, itself = follow + room, max(itself, inside)
         # One pass more reaches the nodes that are not stored, too.
-        longest = 1.0 + self._longest(points, pieces, pool) if itself else 1.0
+        longest = 1.0 + self._longest(points, pool) if itself else 1.0
         widened = (1.0 + 1e-9) * longest
         return best * widened, follow * widened
 
-    def _pieces(self, points: Ints) -> list[Ints]:
-        """Pieces of a layer: whole parts, where it has several."""
+    def _pieces(self, points: Ints, *, whole: bool = False) -> list[Ints]:
+        """Pieces of a layer, to be looked at side by side; `whole` parts only, and these against their order."""
         part = self.claim.part[points]
         bounds = np.concatenate((np.flatnonzero(np.diff(part)) + 1, [len(points)]))
         size = max(kernels.LANES, min(PIECE, -(-len(points) // _workers())))
-        if len(bounds) == 1:
+        if not whole:
             return [points[first : first + size] for first in range(0, len(points), size)]
         cuts = [0]
         for bound in bounds.tolist():
@@ -232,9 +232,11 @@ class _Core:
         pieces = [points[first:last] for first, last in pairwise(cuts)]
         return [piece[np.lexsort((piece, -self.claim.inner[piece]))] for piece in pieces]
 
-    def _longest(self, points: Ints, pieces: list[Ints], pool: ThreadPoolExecutor) -> float:
+    def _longest(self, points: Ints, pool: ThreadPoolExecutor) -> float:
         """Largest ``w`` of a layer that reads itself; inf if there is none."""
         shape = (2, len(self.claim.entries), self.lattice.size)
+        # What a pass reads of its own results lies in the same part, so no part may be cut.
+        pieces = self._pieces(points, whole=True)
         # More than most plays need, or more than in the layer before: then a few passes show that it is enough.
         if not self.scratch:
             self.scratch.extend((np.zeros(shape), np.zeros(shape)))

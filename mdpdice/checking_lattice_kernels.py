@@ -38,9 +38,9 @@ def _look(
 ):  # fmt: skip
     """Read what a block of points needs: values through every port, and words that tell lanes apart.
 
-    Bits of `word_guard` are lanes where a guard holds, of `free_port` those where the update is
-    possible, of `inside_port` those where it stays in the layer, and of `word_reward` and `word_port` those where
-    what is read says nothing.
+    Bits of `word_guard` are lanes where a guard holds (the last word is for edges without one), of `free_port`
+    those where the update is possible, of `inside_port` those where it stays in the layer, and of `word_reward`
+    and `word_port` those where what is read says nothing.
     """
     one = np.uint64(1)
     for g in range(len(guards)):
@@ -51,6 +51,8 @@ def _look(
                 word |= one << np.uint64(j)
         word_guard[g] = word
     word_guard[len(guards)] = held
+    for j in range(LANES):
+        row_guard[len(guards), j] = j < lanes
     for r in range(len(rewards)):
         word, size = np.uint64(0), 0.0
         for j in range(lanes):
@@ -154,6 +156,17 @@ def _improve_some(best, i, turn, source, one, there, some):
     for j in range(LANES):
         better = source[one, j] > best[i, j] if turn > 0 else source[one, j] < best[i, j]
         best[i, j] = source[one, j] if there[some, j] & better else best[i, j]
+
+
+@njit
+def _near(row_guard, into, some, best, one, i, turn, limit):
+    """Lanes of a guard in which a choice is as good as the best one, but for a limit."""
+    if turn > 0:
+        for j in range(LANES):
+            row_guard[into, j] = row_guard[some, j] & (not best[one, j] < best[i, j] - limit)
+    else:
+        for j in range(LANES):
+            row_guard[into, j] = row_guard[some, j] & (not best[one, j] > best[i, j] + limit)
 
 
 @njit
@@ -271,7 +284,7 @@ def residuals(
     bad = np.zeros(n, dtype=np.uint64)
     size, room, slack = np.zeros(n), np.zeros(n), np.zeros(n)
     whole = np.zeros(LANES)
-    row_guard = np.zeros((len(guards) + 1, LANES), dtype=np.bool_)
+    row_guard = np.zeros((len(guards) + 2, LANES), dtype=np.bool_)
     row_reward = np.zeros((len(rewards), LANES))
     word_guard = np.zeros(len(guards) + 1, dtype=np.uint64)
     word_reward, size_reward = np.zeros(len(rewards), dtype=np.uint64), np.zeros(len(rewards))
@@ -319,18 +332,19 @@ def passes(
 ):  # fmt: skip
     """Compute ``1 + P w`` of both sides into `after`; by how much it exceeds ``w``, and its maximum."""
     n, ports = len(kind), len(port_entry)
-    best, back = np.zeros((n + 1, LANES)), np.zeros((2, n, LANES))
+    best, back = np.zeros((n + 1, LANES)), np.zeros((2 * n, LANES))
     bad = np.zeros(n, dtype=np.uint64)
     size, room, slack = np.zeros(n), np.zeros(n), np.zeros(n)
     whole = np.zeros(LANES)
-    row_guard = np.zeros((len(guards) + 1, LANES), dtype=np.bool_)
+    row_guard = np.zeros((len(guards) + 2, LANES), dtype=np.bool_)
     row_reward = np.zeros((len(rewards), LANES))
     word_guard = np.zeros(len(guards) + 1, dtype=np.uint64)
     word_reward, size_reward = np.zeros(len(rewards), dtype=np.uint64), np.zeros(len(rewards))
     row_port, size_port = np.zeros((ports, LANES)), np.empty(ports)
     word_port, free_port = np.zeros(ports, dtype=np.uint64), np.zeros(ports, dtype=np.uint64)
     inside_port = np.zeros(ports, dtype=np.uint64)
-    ahead = np.zeros((2, ports, LANES))
+    ahead = np.zeros((2 * ports, LANES))
+    none = len(guards)
     grown, longest = 0.0, 0.0
     for b in range(len(blocks) - 1):
         first = blocks[b]
@@ -347,48 +361,63 @@ def passes(
             row_port, word_port, free_port, inside_port, size_port, best, bad, size, room, slack, whole,
         )  # fmt: skip
         for q in range(ports):
+            k, u = port_entry[q], port_update[q]
             for j in range(lanes):
-                here, to = points[first + j], targets[port_update[q], first + j]
-                inside = to >= 0 and layer[to] == layer[here]
-                onward = inside and inner[to] > inner[here] and part[to] == part[here]
-                for side in range(2):
-                    ahead[side, q, j] = 0.0
-                    if inside:
-                        k = port_entry[q]
-                        ahead[side, q, j] = after[side, k, to] if onward else before[side, k, to]
+                here, to = points[first + j], targets[u, first + j]
+                ahead[q, j] = ahead[ports + q, j] = 0.0
+                if to >= 0 and layer[to] == layer[here]:
+                    onward = inner[to] > inner[here] and part[to] == part[here]
+                    ahead[q, j] = after[0, k, to] if onward else before[0, k, to]
+                    ahead[ports + q, j] = after[1, k, to] if onward else before[1, k, to]
         for i in order:
             mean = kind[i] == CHANCE
             turn = -1.0 if kind[i] == MIN else 1.0
-            for side in range(2):
-                free = (kind[i] == MAX) == (side == 1)
-                for j in range(LANES):
-                    back[side, i, j] = 0.0
-                for e in range(indptr[i], indptr[i + 1]):
-                    if not weight[e] > 0:
-                        continue
-                    live = word_guard[guard[e] if guard[e] >= 0 else len(guards)]
-                    if port[e] >= 0 and not mean:
-                        live &= free_port[port[e]]
-                    if live == 0:
-                        continue
-                    other = 1 - side if sign[e] < 0 else side
-                    source = ahead[other] if port[e] >= 0 else back[other]
-                    one = port[e] if port[e] >= 0 else dst[e]
-                    last = len(guards)
+            # The side that is free in its choices here; the other one is as good as free at chance nodes.
+            free = 1 if kind[i] == MAX else 0
+            limit = 2 * room[i]
+            for j in range(LANES):
+                back[i, j] = back[n + i, j] = 0.0
+            for e in range(indptr[i], indptr[i + 1]):
+                if not weight[e] > 0:
+                    continue
+                some = guard[e] if guard[e] >= 0 else none
+                live = word_guard[some]
+                q = port[e]
+                if q >= 0 and not mean and live & ~free_port[q]:
+                    live &= free_port[q]
+                    some = none + 1
                     _spell(live, row_guard)
-                    if mean:
-                        _add_some(back[side], i, weight[e], source, one, row_guard, last)
-                        continue
-                    if not free and following:
-                        for j in range(lanes):
-                            row_guard[last, j] &= choices[i, points[first + j]] == e - indptr[i]
-                    elif not free:
-                        _worth(e, port, dst, sign, reward, total, row_reward, row_port, best)
-                        limit = 2 * room[i]
-                        for j in range(LANES):
-                            worse = turn * best[n, j] < turn * best[i, j] - limit
-                            row_guard[last, j] &= not worse
-                    _improve_some(back[side], i, 1.0, source, one, row_guard, last)
+                if live == 0:
+                    continue
+                for side in range(2):
+                    other = 1 - side if sign[e] < 0 else side
+                    to = side * n + i
+                    if mean and q >= 0:
+                        _add_some(back, to, weight[e], ahead, other * ports + q, row_guard, some)
+                    elif mean:
+                        _add_some(back, to, weight[e], back, other * n + dst[e], row_guard, some)
+                    elif side == free and q >= 0:
+                        _improve_some(back, to, 1.0, ahead, other * ports + q, row_guard, some)
+                    elif side == free:
+                        _improve_some(back, to, 1.0, back, other * n + dst[e], row_guard, some)
+                if mean:
+                    continue
+                # The other side does what it does, or what rounding may make it do.
+                if following:
+                    for j in range(LANES):
+                        chosen = j < lanes and choices[i, points[first + min(j, lanes - 1)]] == e - indptr[i]
+                        row_guard[none + 1, j] = row_guard[some, j] & chosen
+                elif q < 0 and reward[e] < 0 and sign[e] > 0:
+                    _near(row_guard, none + 1, some, best, dst[e], i, turn, limit)
+                else:
+                    _worth(e, port, dst, sign, reward, total, row_reward, row_port, best)
+                    _near(row_guard, none + 1, some, best, n, i, turn, limit)
+                side = 1 - free
+                other = 1 - side if sign[e] < 0 else side
+                if q >= 0:
+                    _improve_some(back, side * n + i, 1.0, ahead, other * ports + q, row_guard, none + 1)
+                else:
+                    _improve_some(back, side * n + i, 1.0, back, other * n + dst[e], row_guard, none + 1)
         for k in range(len(entries)):
             for j in range(lanes):
                 to = points[first + j]
@@ -396,7 +425,7 @@ def passes(
                     if np.isnan(values[k, to]):
                         after[side, k, to] = 0.0
                         continue
-                    steps = 1.0 + back[side, entries[k], j]
+                    steps = 1.0 + back[side * n + entries[k], j]
                     after[side, k, to] = steps
                     # Written so that NaN counts as large.
                     if not steps - before[side, k, to] <= grown:

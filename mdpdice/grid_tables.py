@@ -15,15 +15,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.lattice import FORBIDDEN, OUTSIDE, Lattice
+from mdpdice.expressions import Expr
+from mdpdice.lattice import OUTSIDE, Lattice
 
 __all__ = ["GridTables", "Tables"]
 
 LARGEST = 1 << 16
 """Most combinations of values for which an expression is evaluated beforehand."""
-
-# What stands for no target: sums of these with points and each other stay apart.
-_FORBIDDEN, _OUTSIDE = -(1 << 40), -(1 << 50)
 
 
 @attrs.frozen(eq=False)
@@ -37,7 +35,9 @@ class Tables:
     targets : ndarray of int32, shape (updates + 1, L)
         Point after every update, `mdpdice.lattice.FORBIDDEN` or `OUTSIDE`; the last row is no update at all.
     guards : ndarray of bool, shape (guards, L)
-        Whether every guard holds.
+        Whether every guard holds; where that cannot be told, it does not.
+    unknown : ndarray of bool, shape (guards, L) or (0, L)
+        Where that cannot be told, if there is such a place on the grid.
     rewards : ndarray of float64, shape (rewards, L)
         Rewards and payoffs; NaN where they are not defined.
     """
@@ -45,6 +45,7 @@ class Tables:
     points: NDArray[np.int64]
     targets: NDArray[np.int32]
     guards: NDArray[np.bool_]
+    unknown: NDArray[np.bool_]
     rewards: NDArray[np.float64]
 
     @property
@@ -55,7 +56,11 @@ class Tables:
     def take(self, columns: NDArray[np.int64]) -> Tables:
         """The tables for some of the points, by their place in the list."""
         return Tables(
-            self.points[columns], self.targets[:, columns], self.guards[:, columns], self.rewards[:, columns]
+            self.points[columns],
+            self.targets[:, columns],
+            self.guards[:, columns],
+            self.unknown[:, columns],
+            self.rewards[:, columns],
         )
 
 
@@ -80,23 +85,29 @@ class GridTables:
             if parts is None:
                 targets[update] = lattice.targets(update, points)
                 continue
-            whole = places.without(axes)
+            whole, fault = places.without(axes), None
             for names, table in parts:
-                whole = whole + table[places.index(names)]
-            lost = whole < 0
-            if lost.any():
-                whole[lost] = np.where(whole[lost] < _OUTSIDE // 2, OUTSIDE, FORBIDDEN)
-            targets[update] = whole
+                found = table[places.index(names)]
+                whole = whole + found
+                if found.min(initial=0) < 0:
+                    # The first change that fails says how.
+                    fault = np.minimum(found, 0) if fault is None else np.where(fault < 0, fault, found)
+            targets[update] = whole if fault is None else np.where(fault < 0, fault, whole)
         targets[-1] = points
         guards = np.empty((len(lattice.guards), len(points)), dtype=np.bool_)
-        for guard, (names, table) in enumerate(self._guards):
+        unknown = np.empty((len(guards) if self._undefined else 0, len(points)), dtype=np.bool_)
+        for guard, (names, table, defined) in enumerate(self._guards):
             guards[guard] = lattice.guard_at(guard, points) if table is None else table[places.index(names)]
+            if len(unknown) and defined is None:
+                unknown[guard] = ~lattice.guard_defined_at(guard, points)
+            elif len(unknown):
+                unknown[guard] = ~defined[places.index(names)]
         rewards = np.empty((len(lattice.rewards), len(points)))
         for reward, (names, table) in enumerate(self._rewards):
             rewards[reward] = (
                 lattice.reward_at(reward, points) if table is None else table[places.index(names)]
             )
-        return Tables(points, targets, guards, rewards)
+        return Tables(points, targets, guards, unknown, rewards)
 
     @cached_property
     def _updates(self) -> list[tuple[tuple[int, ...], list[tuple[tuple[int, ...], Any]] | None]]:
@@ -115,19 +126,30 @@ class GridTables:
                 wanted, defined = change.value.evaluate_where_defined(lattice.values(points))
                 at = number[change.name]
                 position = lattice.axes[at].positions(wanted)
-                table = np.where(position == FORBIDDEN, _FORBIDDEN, position * lattice.strides[at])
-                parts.append((names, np.where(defined & (position != OUTSIDE), table, _OUTSIDE)))
+                position = np.where(defined, position, OUTSIDE)
+                parts.append((names, np.where(position < 0, position, position * lattice.strides[at])))
             found.append((axes, parts if len(parts) == len(changes) else None))
         return found
 
     @cached_property
-    def _guards(self) -> list[tuple[tuple[int, ...], Any]]:
-        found = []
-        for at, guard in enumerate(self.lattice.guards):
+    def _guards(self) -> list[tuple[tuple[int, ...], Any, Any]]:
+        lattice, found = self.lattice, []
+        for at, guard in enumerate(lattice.guards):
             names = self._names(guard.names)
             points = self._all(names)
-            found.append((names, None if points is None else self.lattice.guard_at(at, points)))
+            if points is None:
+                found.append((names, None, None))
+            else:
+                found.append((names, lattice.guard_at(at, points), lattice.guard_defined_at(at, points)))
         return found
+
+    @cached_property
+    def _undefined(self) -> bool:
+        """Whether some guard may ask a table for an entry that there is not."""
+        for guard, (_, _, defined) in zip(self.lattice.guards, self._guards, strict=True):
+            if _looks_up(guard) and (defined is None or not defined.all()):
+                return True
+        return False
 
     @cached_property
     def _rewards(self) -> list[tuple[tuple[int, ...], Any]]:
@@ -188,3 +210,9 @@ class _Places:
                 found = found - self.position(axis) * self.lattice.strides[axis]
             self._found["without", axes] = found
         return found
+
+
+def _looks_up(expr: Expr) -> bool:
+    """Whether an expression looks something up in a table."""
+    parts = [arg for arg in expr.args if isinstance(arg, Expr)]
+    return expr.op == "table" or any(map(_looks_up, parts))

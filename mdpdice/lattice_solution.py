@@ -24,8 +24,8 @@ from mdpdice.checking_lattice import Claim, Widths, verify_lattice
 from mdpdice.counters import At
 from mdpdice.equality import same_kind
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
-from mdpdice.grid_tables import Tables
 from mdpdice.game import Game
+from mdpdice.grid_tables import Tables
 from mdpdice.lattice import Lattice, compile_lattice
 from mdpdice.lattice_solving import core_rows
 from mdpdice.layers import Layers, find_layers
@@ -168,7 +168,11 @@ class LatticeSolution(Answer):
         """What happens in a state."""
         node, point = self._place(state)
         self._value(state, node, point)
-        return Kind(int(self.lattice.kind[self._resolved(node, self._rows(point)[1])]))
+        kind = Kind(int(self.lattice.kind[self._resolved(node, self._rows(point)[1])]))
+        if self.sense == "min" and kind in (Kind.MAX, Kind.MIN):
+            # The lattice that was solved has the sides changed, see `for_sense`.
+            return Kind.MIN if kind == Kind.MAX else Kind.MAX
+        return kind
 
     def _options(self, state: Hashable) -> tuple[int, dict[Any, float]]:
         node, point = self._place(state)

@@ -169,7 +169,7 @@ def _iterate(job: tuple[Layers, Tables, Floats, Run, int]) -> int:
             kept,
             moves,
             tolerance,
-            1 if done == 0 else SWEEPS,
+            1 if done == 0 else min(SWEEPS, max_sweeps - done),
         )
         done += sweeps
         if change <= tolerance and done > 1:

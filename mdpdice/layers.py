@@ -23,7 +23,7 @@ import numpy as np
 
 from mdpdice.backend import Run
 from mdpdice.counters import At, range_error
-from mdpdice.errors import DeadEndError, GameError, StateLimitError
+from mdpdice.errors import DeadEndError, GameError, MdpDiceError, RewardNotFiniteError, StateLimitError
 from mdpdice.grid_tables import GridTables, Tables
 from mdpdice.lattice import Lattice
 from mdpdice.lattice_program import Program, compile_program
@@ -179,8 +179,10 @@ class _Spread:
         # One row more than there are updates: no update at all.
         self.update = np.where(lattice.update < 0, len(lattice.updates), lattice.update).astype(np.int64)
         self.port_update = np.where(self.port_update < 0, len(lattice.updates), self.port_update)
-        # And one word more than there are guards: no guard at all.
+        # And one word more than there are guards, or rewards: none at all.
         self.guard = np.where(lattice.guard < 0, len(lattice.guards), lattice.guard).astype(np.int64)
+        self.reward = np.where(lattice.reward < 0, len(lattice.rewards), lattice.reward).astype(np.int64)
+        self.payoff = np.where(lattice.payoff < 0, len(lattice.rewards), lattice.payoff).astype(np.int64)
         self.spare = available_bytes() // KEPT_SHARE
         self.kept: dict[tuple[int, int], Tables] = {}
 
@@ -257,6 +259,8 @@ class _Spread:
             lattice.weight > 0,
             self.guard,
             self.update,
+            self.reward,
+            self.payoff,
             self.port,
             self.port_entry,
             self.port_update,
@@ -264,6 +268,8 @@ class _Spread:
             tables.points,
             tables.targets,
             tables.guards,
+            tables.unknown,
+            tables.rewards,
             self.reached,
             np.zeros((len(program.entries), len(tables.points)), dtype=np.bool_),
             self.ranks.layer,
@@ -298,7 +304,11 @@ class _Spread:
                 return GameError(msg, state=state)
             msg = "no option is available here; give it one, or end the play"
             return DeadEndError(msg, state=state)
+        if what == kernels.NO_PAYOFF:
+            return self._undefined(at, point, -1, int(lattice.payoff[at]))
         node = int(np.searchsorted(lattice.indptr, at, side="right")) - 1
+        if what == kernels.UNDEFINED:
+            return self._undefined(node, point, int(lattice.guard[at]), int(lattice.reward[at]))
         state, counters = describe(lattice, node, point), lattice.counters(point)
         axes = {axis.name: axis for axis in lattice.axes}
         for change in lattice.updates[int(lattice.update[at])]:
@@ -306,6 +316,19 @@ class _Spread:
             if int(axes[change.name].positions(np.array([wanted]))[0]) < 0:
                 return range_error(axes[change.name], wanted, state=state)
         raise AssertionError(state)  # an update that leaves the grid takes a counter with it
+
+    def _undefined(self, node: int, point: int, guard: int, reward: int) -> Exception:
+        """The error that evaluating a condition or a reward raises."""
+        lattice = self.lattice
+        state = describe(lattice, node, point)
+        try:
+            if guard >= 0:
+                lattice.guards[guard].evaluate(lattice.counters(point))
+            number = lattice.exact_reward_at(reward, point)
+        except MdpDiceError as error:
+            return error.at(state)
+        msg = f"a reward or payoff is {number!r}, which is not finite"
+        return RewardNotFiniteError(msg, state=state, value=number)
 
 
 def describe(lattice: Lattice, node: int, point: int) -> Any:

@@ -72,7 +72,7 @@ def solve_on_lattice(
         msg = f"lattices are solved for the undiscounted total, not for {what}; use solve(explore(game), ...)"
         raise UnsupportedError(msg, value=objective)
     if objective.sense == "min":
-        problem = for_sense(lattice, "min")
+        problem = lattice = for_sense(lattice, "min")
     layers = find_layers(lattice, run) if isinstance(problem, Lattice) else problem
     backend = _chosen(layers, solver)
     values, sweeps = cast("Any", backend).solve_lattice(layers, run)

