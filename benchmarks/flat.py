@@ -1,0 +1,292 @@
+"""mdpdice and its peers, side by side on the same seeded models: who is how fast, how large, and right?
+
+Every measurement is a process of its own, which makes the model, builds the tool's form of it, solves it to
+six digits, for mdpdice with its certificate, and reports CPU seconds and peak memory.  A tiny model of the same kind is
+solved before, so that no compiling is measured; of several runs the fastest counts.
+
+Every answer is compared at every state with the intervals that mdpdice certified, and those, where there
+is a discount, with an interval made here by one product of a sparse matrix: ``max |T v - v| / (1 - discount)``.
+An answer outside by more than six digits is shown as wrong.  Last comes what it costs to start: ``import mdpdice`` and
+``mdpdice --help``.
+
+    python benchmarks/flat.py [--quick] [--table FILE]
+
+``--table`` writes the ratios as Markdown; ``--quick`` leaves the models of a million states out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import models
+import numpy as np
+from contestants import CONTESTANTS, DIGITS, Contestant, installed
+from models import Floats, Model
+
+TIMEOUT = 900
+"""Seconds after which a contestant is stopped."""
+ENOUGH = 2.0
+"""CPU seconds of solving after which no further run is made."""
+RUNS = 7
+
+
+class Case(NamedTuple):
+    """A model, a tiny one of its kind, and whether it is among the large ones."""
+
+    title: str
+    make: Callable[[], Model]
+    tiny: Callable[[], Model]
+    large: bool = False
+
+
+CASES = {
+    "discounted-1e3-5": Case(
+        "discounted, 10³ × 4 × 5", lambda: models.discounted(10**3, 5), lambda: models.discounted(60, 5)
+    ),
+    "discounted-1e4-5": Case(
+        "discounted, 10⁴ × 4 × 5", lambda: models.discounted(10**4, 5), lambda: models.discounted(60, 5)
+    ),
+    "discounted-1e5-10": Case(
+        "discounted, 10⁵ × 4 × 10", lambda: models.discounted(10**5, 10), lambda: models.discounted(60, 10)
+    ),
+    "discounted-1e6-5": Case(
+        "discounted, 10⁶ × 4 × 5", lambda: models.discounted(10**6, 5), lambda: models.discounted(60, 5), True
+    ),
+    "reachability-1e4": Case(
+        "reachability, 10⁴ × 4 × 7", lambda: models.reachability(10**4), lambda: models.reachability(60)
+    ),
+    "reachability-1e5": Case(
+        "reachability, 10⁵ × 4 × 7", lambda: models.reachability(10**5), lambda: models.reachability(60)
+    ),
+    "pig-100": Case("Pig against hold at 20", lambda: models.pig(100), lambda: models.pig(8)),
+}
+
+
+class Measured(NamedTuple):
+    """What one process reports."""
+
+    build: float
+    solve: float
+    clock: float
+    memory: float
+    n_bytes: int
+
+
+def measure(case: Case, contestant: Contestant, out: Path) -> None:
+    """Run one contestant on one model; write its values and print the figures."""
+    contestant.build(case.tiny())
+    contestant.solve()
+    model = case.make()
+    begun = time.process_time()
+    contestant.build(model)
+    build = time.process_time() - begun
+    n_bytes = model.n_bytes
+    if not contestant.fresh:
+        del model
+    solves, clocks = [], []
+    while not solves or (len(solves) < RUNS and sum(solves) < ENOUGH):
+        if contestant.fresh and solves:
+            contestant.build(model)
+        begun, clock = time.process_time(), time.perf_counter()
+        contestant.solve()
+        solves.append(time.process_time() - begun)
+        clocks.append(time.perf_counter() - clock)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    bounds = contestant.bounds()
+    arrays = {"values": contestant.values()}
+    if bounds is not None:
+        arrays |= {"lower": bounds[0], "upper": bounds[1]}
+    np.savez(out, **arrays)
+    print(json.dumps(Measured(build, min(solves), min(clocks), memory, n_bytes)._asdict()))
+
+
+def ask(case: str, contestant: str, out: Path) -> Measured | str:
+    """Measure in a process of its own; a text says why there is nothing."""
+    command = [sys.executable, __file__, "--measure", case, contestant, str(out)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    except subprocess.TimeoutExpired:
+        return f"stopped after {TIMEOUT} s"
+    if done.returncode:
+        return "failed: " + (done.stderr.strip().splitlines() or ["?"])[-1][:100]
+    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def off(values: Floats, lower: Floats, upper: Floats) -> float:
+    """Largest distance from the interval, relative to ``max(1, |value|)``; NaN is infinitely far."""
+    away = np.maximum(0.0, np.maximum(lower - values, values - upper)) / np.maximum(1.0, np.abs(upper))
+    return float(np.where(np.isnan(away), np.inf, away).max())
+
+
+def contains(model: Model, lower: Floats, upper: Floats) -> bool | None:
+    """Whether an interval found here overlaps everywhere; None where there is no discount to find one by."""
+    from scipy.sparse import csr_array
+
+    discount = float(Fraction(model.discount))
+    if discount == 1:
+        return None
+    n, value = len(model.choice_ptr) - 1, (lower + upper) / 2
+    chances = csr_array((model.probability, model.target, model.branch_ptr), shape=(len(model.reward), n))
+    best = np.maximum.reduceat(model.reward + discount * (chances @ value), model.choice_ptr[:-1])
+    away = np.abs(best - value).max() / (1 - discount) + 1e-9
+    return bool((lower <= value + away).all() and (upper >= value - away).all() and away < DIGITS * 100)
+
+
+def compare(name: str, case: Case, folder: Path) -> dict[str, Any]:
+    """Measure all contestants on one model; print a line for each."""
+    row: dict[str, Any] = {"title": case.title}
+    interval: tuple[Floats, Floats] | None = None
+    model = case.make()
+    branches, undiscounted = len(model.target), model.discount == "1"
+    print(f"\n{case.title}: {len(model.choice_ptr) - 1:,} states, {branches:,} branches")
+    for contestant, cls in CONTESTANTS.items():
+        out = folder / f"{name}-{contestant}.npz"
+        if not installed(contestant):
+            found: Measured | str = "not installed"
+        elif undiscounted and not cls.undiscounted:
+            found = "needs a discount"
+        elif branches > cls.largest:
+            found = "too large"
+        else:
+            found = ask(name, contestant, out)
+        row[contestant] = found
+        if isinstance(found, str):
+            print(f"  {contestant:13} {found}")
+            continue
+        with np.load(out) as answer:
+            if interval is None and "lower" in answer:
+                interval = answer["lower"], answer["upper"]
+                checked = contains(model, *interval)
+                verdict = {True: "certified, confirmed", False: "WRONG", None: "certified"}[checked]
+            else:
+                assert interval is not None, "mdpdice comes first"
+                error = off(answer["values"], *interval)
+                verdict = "right" if error <= DIGITS else f"WRONG by {error:.2g}"
+        row[contestant, "verdict"] = verdict
+        mine: Measured = row["mdpdice"]
+        print(
+            f"  {contestant:13} solve {found.solve:8.3f} s ({found.solve / mine.solve:5.2f}x; {found.clock:.3f} by the "
+            f"clock), build {found.build:7.3f} s, {found.memory / 2**20:6.0f} MB "
+            f"({found.memory / found.n_bytes:.1f} of the arrays), {verdict}",
+            flush=True,
+        )
+    return row
+
+
+def starting() -> dict[str, float]:
+    """CPU seconds of starting, the best of several processes."""
+    script = Path(sys.executable).with_name("mdpdice")
+    commands = {
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "import mdpdice": [sys.executable, "-c", "import mdpdice"],
+        "mdpdice --help": [str(script), "--help"],
+    }
+    found = {}
+    for name, command in commands.items():
+        taken = []
+        for _ in range(RUNS):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(command, check=True, capture_output=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        found[name] = min(taken)
+        print(f"{name}: {found[name]:.3f} CPU seconds{'' if name.startswith('python') else ' (goal 0.3)'}")
+    return found
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The ratios, in Markdown."""
+    peers = [name for name in CONTESTANTS if name != "mdpdice"]
+
+    def cell(row: dict[str, Any], name: str) -> str:
+        found = row[name]
+        if isinstance(found, str):
+            return {"needs a discount": "–", "too large": "·"}.get(found, found)
+        wrong = row[name, "verdict"].startswith("WRONG")
+        return f"{found.solve / row['mdpdice'].solve:.2g}" + (
+            f" **{row[name, 'verdict'].lower()}**" if wrong else ""
+        )
+
+    lines = [f"| model | {' | '.join(peers)} |", "| --- |" + " ---: |" * len(peers)]
+    lines += [f"| {row['title']} | {' | '.join(cell(row, name) for name in peers)} |" for row in rows]
+    lines += ["", f"| memory | mdpdice | {' | '.join(peers)} |", "| --- |" + " ---: |" * (len(peers) + 1)]
+    for row in rows:
+        if row["mdpdice"].n_bytes < 2**26:
+            continue  # the interpreter and its packages would be all that is seen
+        cells = [
+            f"{row[name].memory / row[name].n_bytes:.1f}" if isinstance(row[name], Measured) else "·"
+            for name in CONTESTANTS
+        ]
+        lines.append(f"| {row['title']} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def growth(rows: list[dict[str, Any]]) -> None:
+    """Print how time grows with size among the discounted models."""
+    same = [row for row in rows if row["title"].startswith("discounted")]
+    for small, large in itertools.pairwise(same):
+        ratio = large["mdpdice"].n_bytes / small["mdpdice"].n_bytes
+        parts = [
+            f"{name} {large[name].solve / small[name].solve:.3g}"
+            for name in CONTESTANTS
+            if isinstance(small[name], Measured) and isinstance(large[name], Measured)
+        ]
+        print(f"{small['title']} -> {large['title']}: data x {ratio:.3g}, time x {', '.join(parts)}")
+
+
+def main() -> int:
+    """Print everything; the exit status says whether mdpdice was right and no slower than any peer."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", nargs="*", choices=CASES, default=list(CASES))
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.measure:
+        case, contestant, out = asked.measure
+        measure(CASES[case], CONTESTANTS[contestant](), Path(out))
+        return 0
+    load = os.getloadavg()[0]
+    print(f"load {load:.1f} on {os.cpu_count()} cores")
+    starting()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [
+            compare(name, CASES[name], Path(folder))
+            for name in asked.only
+            if not (asked.quick and CASES[name].large)
+        ]
+    failed = [row["title"] for row in rows if isinstance(row["mdpdice"], str)]
+    if failed:
+        print(f"\nmdpdice gave no answer: {', '.join(failed)}")
+        return 1
+    print()
+    growth(rows)
+    if asked.table:
+        asked.table.write_text(table(rows), encoding="utf-8")
+    slower = [
+        f"{row['title']} ({name})"
+        for row in rows
+        for name in CONTESTANTS
+        if isinstance(row[name], Measured) and row[name].solve < row["mdpdice"].solve
+    ]
+    print(f"slower than a peer: {', '.join(slower) or 'never'}")
+    wrong = any(row["mdpdice", "verdict"] == "WRONG" for row in rows)
+    return 1 if slower or wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
