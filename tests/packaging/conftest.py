@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with wheel and source distribution, built from a copy: setuptools leaves traces, and picks up old ones."""
+    """A folder with wheel and source distribution, from a copy: setuptools leaves traces, and picks up old ones."""
     tree = tmp_path_factory.mktemp("tree")
     for folder in ("mdpdice", "games", "solvers", "tests", "docs", "examples", "benchmarks"):
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__", "_build"))
