@@ -80,8 +80,9 @@ trim_doctest_flags = True
 # The -n of the build finds cross-references that lead nowhere.  Types in signatures that belong to
 # other projects cannot lead anywhere without a network, and type variables have no page.
 nitpick_ignore_regex = [
-    (r"py:.*", r"(attrs?|click|collections|decimal|enum|fractions|matplotlib|networkx|nx|pandas|pd|np|numpy|scipy)\..*"),
-    (r"py:.*", r"(highspy|os|pathlib|pulp|threading|types|typing|t)\..*"),
+    (r"py:.*", r"(attrs?|click|collections|decimal|enum|fractions|networkx|nx|np|npt|numpy|scipy)\..*"),
+    (r"py:.*", r"(highspy|matplotlib|os|pandas|pathlib|pd|pulp|random|threading|types|typing|t)\..*"),
+    (r"py:class", r"array"),  # array.array
     (r"py:class", r"[A-Z]\w*"),  # an alias in a signature; pages write mdpdice.Name
     (r"py:.*", r"(ArrayLike|Callable|Fraction|Iterable|Iterator|Mapping|NDArray|Path|Sequence|csr_array)"),
     (r"py:(class|obj)", r"(~?mdpdice\..*\.)?_?[A-Z][A-Za-z]?(_co|_contra)?"),
@@ -123,6 +124,12 @@ def home(name: str) -> str:
     """Return the full name that an object has where it is defined."""
     module, _, attribute = name.rpartition(".")
     found = getattr(importlib.import_module(module), attribute)
+    if not (inspect.isclass(found) or inspect.isroutine(found)):
+        # An object says the module of its class, so look for the module that has it.
+        holders = (
+            one for one in modules() if attribute in getattr(importlib.import_module(one), "__all__", ())
+        )
+        return f"{next(holders)}.{attribute}" if module == "mdpdice" else name
     return f"{getattr(found, '__module__', module)}.{getattr(found, '__qualname__', attribute)}"
 
 
@@ -154,7 +161,8 @@ def directives(module: str, names: set[str]) -> Iterator[str]:
     documented = ModuleAnalyzer.for_module(module).find_attr_docs()
     for name in getattr(found, "__all__", ()):
         full, value = f"{module}.{name}", getattr(found, name)
-        original = getattr(value, "__module__", module)
+        # An object says the module of its class; only classes and functions are "defined elsewhere".
+        original = value.__module__ if inspect.isclass(value) or inspect.isroutine(value) else module
         if full in names or (original != module and str(original).startswith("mdpdice.")):
             continue  # defined elsewhere, and described there
         names.add(full)

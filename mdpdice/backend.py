@@ -272,6 +272,11 @@ def solver_names() -> list[str]:
 def load_solver(name: str) -> type[Solver]:
     """Class of a back-end by name.
 
+    Parameters
+    ----------
+    name : str
+        One of `solver_names`.
+
     Raises
     ------
     UnsupportedError

@@ -329,7 +329,13 @@ def uniform(outcomes: Iterable[T]) -> Dist[T]:
 
 
 def certainly(outcome: T) -> Dist[T]:
-    """Return the distribution that has this one outcome with probability one."""
+    """Return the distribution that has this one outcome with probability one.
+
+    Parameters
+    ----------
+    outcome : hashable
+        What is certain.
+    """
     return make_dist(*merge_outcomes([outcome], [1]))
 
 
@@ -352,6 +358,11 @@ def product(*dists: Any) -> Dist[Any]:
 
     The number of outcomes is the product of the numbers of outcomes; when the order of the dice
     does not matter, `mdpdice.dice.pool` has far fewer.
+
+    Parameters
+    ----------
+    *dists : Dist
+        What is drawn; dice of icepool and dyce are accepted.  Of none, the empty tuple is certain.
 
     Examples
     --------

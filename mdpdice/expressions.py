@@ -346,6 +346,11 @@ def as_expr(value: Any) -> Expr:
 def least(*values: Any) -> Expr:
     """The smallest of some numbers and expressions: `min`, for expressions.
 
+    Parameters
+    ----------
+    *values : number or Expr
+        At least one.
+
     Raises
     ------
     GameError
@@ -356,6 +361,11 @@ def least(*values: Any) -> Expr:
 
 def most(*values: Any) -> Expr:
     """The largest of some numbers and expressions: `max`, for expressions.
+
+    Parameters
+    ----------
+    *values : number or Expr
+        At least one.
 
     Raises
     ------

@@ -272,8 +272,16 @@ def compile_lattice(
 ) -> Lattice:
     """Compile a game with counters; its `node` is called once per core state.
 
-    The parameters are those of `mdpdice.explore`, and so are the errors; the limits count core states.
     A core state counts as reachable if a chain of edges leads to it, whatever their guards say.
+
+    Parameters
+    ----------
+    game : Game
+        A game with counters.
+    merge, max_bytes, progress
+        As in `mdpdice.explore`, whose errors are raised here too.
+    max_states : int
+        Most core states; the points of the grid do not count.
 
     Raises
     ------

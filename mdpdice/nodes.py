@@ -182,7 +182,13 @@ _MISSING: Any = object()
 
 
 def end(payoff: Number | Expr = 0) -> Edge[Never]:
-    """Stop the play with a payoff, seen by the player to move; it may be an expression over counters."""
+    """Stop the play.
+
+    Parameters
+    ----------
+    payoff : number or Expr
+        What the play is worth from here, on top of the rewards on the way; seen by the player to move.
+    """
     return _ZERO_END if type(payoff) is int and payoff == 0 else End(payoff)
 
 
@@ -212,6 +218,20 @@ def pass_to(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
 
     The mover's value of this edge is ``reward + total - V``, where ``V`` is what
     the opponent makes of `state` and ``total`` is `Game.total`.
+
+    Parameters
+    ----------
+    state : hashable
+        The next state, described from the opponent's view; of a game with counters, the core of it.
+    *updates : Update
+        Changes of counters; scores of the two sides change places here.
+    reward : number or Expr
+        Paid to the mover.
+
+    Raises
+    ------
+    GameError
+        Two updates are of one counter, or one is something else.
     """
     return PassTo(state, _checked(updates) if updates else (), reward)
 
@@ -258,7 +278,15 @@ def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *, reward: Number | Expr =
 
 
 def chance(dist: Dist[Edge[S]], *, reward: Number | Expr = 0) -> Edge[S]:
-    """Let chance draw an edge: `roll` for outcomes that are edges already."""
+    """Let chance draw an edge: `roll` for outcomes that are edges already.
+
+    Parameters
+    ----------
+    dist : Dist of Edge
+        The edges and how probable they are.
+    reward : number or Expr
+        Paid once, on entering the chance node.
+    """
     if type(dist) is not Dist:
         dist = as_dist(dist)
     return Chance(dist, dist.outcomes, reward)
@@ -279,6 +307,15 @@ def when(cond: bool | Expr, then: Any, otherwise: Any = _MISSING) -> Any:
 
     A bool chooses at once.  An expression over counters, such as ``self.points < self.cap``,
     chooses while playing; that is no decision and takes no step.
+
+    Parameters
+    ----------
+    cond : bool or Expr
+        The condition.
+    then : Edge or Node
+        What follows where it holds.
+    otherwise : Edge or Node, optional
+        What follows where it does not.  Left out: nothing, so the option is not available there.
 
     Raises
     ------

@@ -28,7 +28,7 @@ from mdpdice.games.school.bob import TIE, available
 from mdpdice.games.school.rules import COMBINATIONS, OPEN_HELP, Rules, opened
 from mdpdice.games.school.turn import REROLLS, ROLLS, multiplier, tables
 
-__all__ = ["BobGame", "Turns", "bob_turns"]
+__all__ = ["BobGame", "Scored", "Turns", "bob_turns"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Open: TypeAlias = tuple[str, ...]

@@ -3,25 +3,25 @@
 Five dice are rolled, and some of them twice more.  The 15 combinations are the six grades and
 nine others; a roll scores in a combination, or it does not fit there.
 
-==================  ===============================================================
-``grade-1`` to      minus n for every die that does not show n, so 0 at best; the
-``grade-6``         seed's table of averages counts n for every die that shows n
-                    instead, which is always 5n more (``grades="positive"``)
-``pair``            two equal dice: their sum, of the highest pair
-``set``             three equal dice: their sum
-``two-pairs``       two pairs of different values: the sum of these four dice
-``full``            three equal dice and two others that are equal: the sum of all
-``care``            four equal dice: their sum
-``little-straight`` 1, 2, 3, 4, 5
-``big-straight``    2, 3, 4, 5, 6
-``poker``           five equal dice: their sum
-``trash``           any roll: the sum of all
-==================  ===============================================================
+===================  ===============================================================
+``grade-1`` to       minus n for every die that does not show n, so 0 at best; the
+``grade-6``          seed's table of averages counts n for every die that shows n
+                     instead, which is always 5n more (``grades="positive"``)
+``pair``             two equal dice: their sum, of the highest pair
+``set``              three equal dice: their sum
+``two-pairs``        two pairs of different values: the sum of these four dice
+``full``             three equal dice and two others that are equal: the sum of all
+``care``             four equal dice: their sum
+``little-straight``  1, 2, 3, 4, 5
+``big-straight``     2, 3, 4, 5, 6
+``poker``            five equal dice: their sum
+``trash``            any roll: the sum of all
+===================  ===============================================================
 
 Every roll fits every grade.  A combination other than a grade counts double when it is scored on
 the first roll of a turn; that is a matter of the turn (`mdpdice.games.school.turn`).
 
-Public descriptions differ in four points, which are the parameters of `Rules`.
+Public descriptions differ in four points, which are the parameters of `mdpdice.games.school.rules.Rules`.
 """
 
 from __future__ import annotations
