@@ -22,17 +22,16 @@ ITSELF = "state"
 
 def fields_of(state: Hashable) -> dict[str, Any]:
     """What a state holds, by name: its counters, and its fields or those of its core state."""
-    core = state.state if isinstance(state, At) else state
+    core: Any = state.state if isinstance(state, At) else state
     kind: Any = type(core)
     found: dict[str, Any] = {}
     if attrs.has(kind):
         found = {field.name: getattr(core, field.name) for field in attrs.fields(kind)}
     elif dataclasses.is_dataclass(core):
         found = {field.name: getattr(core, field.name) for field in dataclasses.fields(core)}
-    elif isinstance(core, tuple) and hasattr(core, "_fields"):
-        found = dict(zip(core._fields, core, strict=True))
     elif isinstance(core, tuple):
-        found = {str(at): value for at, value in enumerate(core)}
+        names = getattr(core, "_fields", map(str, range(len(core))))
+        found = dict(zip(names, core, strict=True))
     if isinstance(state, At):
         found |= state.counters
     return found or {ITSELF: state}

@@ -53,7 +53,7 @@ def draw() -> dict[str, Axes | Figure]:
         at_20,
         "turn",
         "mine",
-        names=("the best play would", "hold at 20 would"),
+        names=("best play", "hold at 20"),
         where={"theirs": 50},
         xlabel=TURN,
         ylabel=MINE,

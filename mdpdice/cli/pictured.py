@@ -21,6 +21,7 @@ from mdpdice.network import Network
 from mdpdice.objectives import Horizon
 from mdpdice.plots.canvas import PALETTE
 from mdpdice.plots.coordinates import coordinate_names
+from mdpdice.plots.drawings import MAX_NODES
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 from mdpdice.solving import solve
@@ -229,7 +230,7 @@ def _convergence(desk: _Desk) -> Figure:
 
 
 def _network(desk: _Desk) -> Axes:
-    if desk.network.n_nodes > plots.drawings.MAX_NODES:
+    if desk.network.n_nodes > MAX_NODES:
         # Before it is solved.
         return plots.draw_network(desk.network)
     policy: Solution | Policy = (

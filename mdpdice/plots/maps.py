@@ -229,7 +229,7 @@ def policy_difference(
     Returns
     -------
     Axes
-        As for `region_map`: categories "both roll" in pale colours, "first hold, second roll" in strong ones.
+        As for `region_map`: categories "both roll" in pale colours, "first: hold; second: roll" in strong ones.
     """
     network = network_of(first)
     other = (Policy.from_solution(second) if isinstance(second, Solution) else second).on(network)
@@ -240,7 +240,7 @@ def policy_difference(
     points = []
     for left, up, one, two in zip(xs, ys, *done, strict=True):
         same = one == two
-        text = f"both {words(one)}" if same else f"{names[0]} {words(one)}, {names[1]} {words(two)}"
+        text = f"both {words(one)}" if same else f"{names[0]}: {words(one)}; {names[1]}: {words(two)}"
         points.append((left, up, (not same, text)))
     order = sorted({category for _, _, category in points})
     pale = {text: _pale(PALETTE[at % len(PALETTE)]) for at, (_, text) in enumerate(order)}

@@ -122,7 +122,7 @@ def test_what_differs(turn):
     found = {at[0]: names[int(code)] for at, code in cells(ax).items()}
     for points in range(2, 40):
         assert found[points] == (
-            "both roll" if points < 20 else "both hold" if points >= 25 else "best hold, at 25 roll"
+            "both roll" if points < 20 else "both hold" if points >= 25 else "best: hold; at 25: roll"
         )
     assert all(
         text == "both hold" for text in legend(policy_difference(turn, turn, lambda n: n if n > 20 else None))
