@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import enum
 from collections.abc import Hashable
+from fractions import Fraction
 
 from mdpdice.errors import CertificateError, NotCertifiedError
 
@@ -81,6 +82,17 @@ class Answer(abc.ABC):
     @abc.abstractmethod
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """The value of a state, whatever was proved about it."""
+
+    def exact(self, state: Hashable = None, *, steps_left: int | None = None) -> Fraction | float:
+        """Exact value of a state, a `Fraction`, or a float if it is infinite.
+
+        Raises
+        ------
+        NotCertifiedError
+            The status is not EXACT.
+        """
+        msg = f"the answer is {self.status.value}, not exact; use solver='exact'"
+        raise NotCertifiedError(msg, state=state)
 
     @abc.abstractmethod
     def lower(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
