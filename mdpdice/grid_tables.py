@@ -133,7 +133,8 @@ class GridTables:
 
     @cached_property
     def _guards(self) -> list[tuple[tuple[int, ...], Any, Any]]:
-        lattice, found = self.lattice, []
+        lattice = self.lattice
+        found: list[tuple[tuple[int, ...], Any, Any]] = []
         for at, guard in enumerate(lattice.guards):
             names = self._names(guard.names)
             points = self._all(names)

@@ -51,7 +51,10 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
 def _refuse_change(network: Network, digest: str, name: str, cause: Exception | None = None) -> None:
     network.__dict__.pop("digest", None)
     if network.digest != digest:
-        msg = f"solver {name!r} changed the problem that it was given; explore the game again, and do without this solver"
+        msg = (
+            f"solver {name!r} changed the problem that it was given; "
+            "explore the game again, and do without this solver"
+        )
         raise PluginError(msg, name=name, phase="solve") from cause
 
 

@@ -394,7 +394,8 @@ def _check_payoff_range(ledger: Ledger, game: Game[Any, Any], solution: Solution
 
 def _check_estimate(ledger: Ledger, game: Game[Any, Any], network: Network, some: list[int]) -> None:
     # An unrolled game hands the question on.
-    if type(getattr(game, "game", game)).estimate is Game.estimate:
+    declared: Game[Any, Any] = getattr(game, "game", game)
+    if type(declared).estimate is Game.estimate:
         ledger.skipped("estimate", "the game declares none")
         return
     low, high = (-math.inf, math.inf) if game.payoff_range is None else map(float, game.payoff_range)

@@ -130,7 +130,7 @@ def test_the_new_test_fails_when_the_game_is_wrong(run, tmp_path):
     game = tmp_path / "mine.py"
     game.write_text(game.read_text("utf-8").replace("end(face)\n", "end(face + 1)\n"), "utf-8")
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "by_hand", tmp_path / "test_mine.py"],
+        [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "by_hand", "test_mine.py"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout
