@@ -220,7 +220,10 @@ def test_where_plays_may_not_end_nothing_is_claimed():
 
 def test_large_grids_are_solved_on_the_lattice(monkeypatch):
     monkeypatch.setattr("mdpdice.solving_lattice.FLAT_EDGES", 1000)
-    assert isinstance(solve(Race(10)), LatticeSolution)
+    large = solve(Race(10))
+    assert isinstance(large, LatticeSolution)
+    with pytest.raises(NotCertifiedError, match="use solver='exact'"):
+        large.exact()
     assert not isinstance(solve(Race(3)), LatticeSolution)
     # What the lattice cannot do is written out.
     for options in ({"horizon": 3}, {"objective": PayoffAtLeast(3)}, {"solver": "policy-iteration"}):
