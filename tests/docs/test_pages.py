@@ -34,7 +34,7 @@ BLOCKS = {
     "certificate": 4,
     "command_line": 9,
     "counters": 6,
-    "cross_validation": 8,
+    "cross_validation": 10,
     "crosscheck": 2,
     "declaring": 5,
     "errors": 7,
@@ -52,7 +52,8 @@ BLOCKS = {
     "tutorial": 10,
     "two_players": 6,
     "weighted_dice": 7,
-    "writing_a_solver": 1,
+    "writing_a_plugin": 4,
+    "writing_a_solver": 5,
 }
 
 
