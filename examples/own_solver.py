@@ -15,6 +15,8 @@ from scipy.sparse.linalg import splu
 
 from mdpdice import Candidate, ClassicMDP, Dist, Feature, Network, Run, cross_check, solve
 from mdpdice.backend import traced
+from mdpdice.errors import ConformanceError
+from mdpdice.testing import check_solver
 
 
 @attrs.frozen
@@ -98,6 +100,12 @@ def main() -> None:
     print()
     print(solve(Machine(), solver=Hasty()))
     print(cross_check(Machine(), solvers=["value-iteration", Hasty()]))
+    print()
+    # What a machine that wears out does not show: the kit has a model for it.
+    try:
+        check_solver(PolicyIteration())
+    except ConformanceError as error:
+        print(error)
 
 
 if __name__ == "__main__":

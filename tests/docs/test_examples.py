@@ -103,6 +103,7 @@ EXPECTED: dict[str, list[str]] = {
         r"uncertified by hasty",
         r"! hasty is uncertified",
         r"NOT OK",
+        r"'howard' fails the check 'answer' on the model 'treadmill': it raised RuntimeError",
     ],
     "haddad_monmege": [
         r"20 rungs: exactly 7/10",

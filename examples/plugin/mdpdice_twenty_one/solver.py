@@ -44,21 +44,18 @@ class Howard:
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
         source, dst, decides = problem.source, problem.dst, problem.decides
-        # A problem to minimise has MIN nodes only; here it is one to maximise, with all signs turned.
-        sense = -1.0 if (problem.kind == Kind.MIN).any() else 1.0
-        paid = sense * problem.reward
         factor = np.where(problem.step, float(problem.discount), 1.0)
         policy = shortest_ways(problem)
         for rounds in itertools.count(1):
             run.check()
-            value = self.evaluate(problem, sense, policy)
-            worth = paid + factor * value[dst]
-            room = self.slack * (1.0 + np.abs(paid) + np.abs(value[dst]) + np.abs(value[source]))
+            value = self.evaluate(problem, policy)
+            worth = problem.reward + factor * value[dst]
+            room = self.slack * (1.0 + np.abs(problem.reward) + np.abs(value[dst]) + np.abs(value[source]))
             better = decides[source] & (worth > value[source] + room)
             if not better.any():
                 # Ends are left as they are, to the last bit.
                 ends = problem.kind == Kind.END
-                return Candidate(np.where(ends, problem.payoff, sense * value), policy, iterations=rounds)
+                return Candidate(np.where(ends, problem.payoff, value), policy, iterations=rounds)
             # Of several better options the best; among equals the first, which is written last.
             edges = np.flatnonzero(better)
             edges = edges[np.lexsort((-edges, worth[edges]))]
@@ -67,7 +64,7 @@ class Howard:
                 policy[source[edge]] = edge
         raise AssertionError  # itertools.count does not end
 
-    def evaluate(self, problem: Network, sense: float, policy: Ints) -> Floats:
+    def evaluate(self, problem: Network, policy: Ints) -> Floats:
         """Value of every node under a policy."""
         source, decides = problem.source, problem.decides
         used = ~decides[source]
@@ -75,12 +72,8 @@ class Howard:
         factor = np.where(problem.step, float(problem.discount), 1.0)
         shape = (problem.n_nodes, problem.n_nodes)
         moves = csc_array(((problem.weight * factor)[used], (source[used], problem.dst[used])), shape=shape)
-        gain = np.bincount(
-            source[used], (sense * problem.weight * problem.reward)[used], minlength=problem.n_nodes
-        )
-        found: Floats = splu(csc_array(eye_array(problem.n_nodes) - moves)).solve(
-            sense * problem.payoff + gain
-        )
+        gain = np.bincount(source[used], (problem.weight * problem.reward)[used], minlength=problem.n_nodes)
+        found: Floats = splu(csc_array(eye_array(problem.n_nodes) - moves)).solve(problem.payoff + gain)
         return found
 
 
