@@ -82,11 +82,14 @@ trim_doctest_flags = True
 nitpick_ignore_regex = [
     (r"py:.*", r"(attrs?|click|collections|decimal|enum|fractions|networkx|nx|np|npt|numpy|scipy)\..*"),
     (r"py:.*", r"(highspy|matplotlib|os|pandas|pathlib|pd|pulp|random|threading|types|typing|t)\..*"),
-    (r"py:class", r"array"),  # array.array
+    (r"py:class", r"array|mdpdice\.backend\.Solve"),  # array.array, a type variable
     (r"py:class", r"[A-Z]\w*"),  # an alias in a signature; pages write mdpdice.Name
     (r"py:.*", r"(ArrayLike|Callable|Fraction|Iterable|Iterator|Mapping|NDArray|Path|Sequence|csr_array)"),
     (r"py:(class|obj)", r"(~?mdpdice\..*\.)?_?[A-Z][A-Za-z]?(_co|_contra)?"),
 ]
+
+# Signatures of attrs classes name types by their last part, and two games may both have `Rules`; then there is no link.
+suppress_warnings = ["ref.python"]
 
 
 def visit_inline(translator: HTML5Translator, node: nodes.math) -> None:

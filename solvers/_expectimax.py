@@ -27,7 +27,7 @@ them takes the place of Python's.
 
 References
 ----------
-.. [1] B. W. Ballard, "The *-minimax search procedure for trees containing chance nodes",
+.. [1] B. W. Ballard, "The \*-minimax search procedure for trees containing chance nodes",
    Artificial Intelligence 21 (1983), 327-350.
 """
 
