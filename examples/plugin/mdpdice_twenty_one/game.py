@@ -5,8 +5,6 @@ has lost.  Then the banker rolls until he has at least `banker_stands`.  Who is 
 wins the stake, 1 or -1, and equal sums are worth nothing.
 """
 
-from typing import ClassVar
-
 import attrs
 
 from mdpdice import Edge, Game, Node, decide, die, end, go, roll
@@ -51,7 +49,7 @@ class TwentyOne(Game[State, str]):
         Sides of the die.
     """
 
-    payoff_range: ClassVar[tuple[int, int]] = (-1, 1)
+    payoff_range = (-1, 1)  # no annotation: that would make it a parameter
 
     limit: int = attrs.field(default=21, converter=_positive, metadata={"help": "more than this is too much"})
     banker_stands: int = attrs.field(
