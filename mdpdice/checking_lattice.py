@@ -2,8 +2,8 @@
 
 This module trusts nobody, and shares no code with what solves lattices. It takes a `Lattice`, which core
 nodes (*entries*) have stored values ``v(k, g)`` at which points ``g`` of the grid, and a number of
-witnesses: the layer of every point, its order within the layer, and a part of the layer that it belongs to.
-Any witness may be wrong; then it proves nothing.
+witnesses: the layer of every point, and its order within the layer. Any witness may be wrong; then it
+proves nothing.
 
 Let ``T v`` be what one pass through the core makes of the stored values: at every point the nodes are
 computed successors first, and an edge that changes counters (or that closes a cycle of the core) reads
@@ -61,6 +61,8 @@ Ints: TypeAlias = NDArray[np.int64]
 
 PIECE = 8192
 """Points whose tables are made at once."""
+GUESS = 64.0
+"""The first ``w``."""
 PASSES = 200
 """Most passes that are made to find ``w``."""
 
@@ -75,8 +77,8 @@ class Claim:
         Core nodes with stored values.
     values : ndarray of float64, shape (K, points of the grid)
         The values; NaN where nothing is claimed.
-    layer, inner, part : ndarray of int32, shape (points of the grid,)
-        Layer of every point, its place in the order of the layer, and its part.
+    layer, inner : ndarray of int32, shape (points of the grid,)
+        Layer of every point, and its place in the order of the layer.
     choices : ndarray of int16, shape (core nodes, points of the grid), optional
         Which of its edges a decision takes, counted from 0.
     """
@@ -85,7 +87,6 @@ class Claim:
     values: Floats
     layer: NDArray[np.int32]
     inner: NDArray[np.int32]
-    part: NDArray[np.int32]
     choices: NDArray[np.int16] | None = None
 
 
@@ -123,7 +124,7 @@ def verify_lattice(lattice: Lattice, claim: Claim, check: Callable[[], None] | N
     nothing = np.full(count, np.inf)
     stored = ~np.isnan(claim.values)
     shape = (len(claim.entries), lattice.size)
-    flat = (claim.layer, claim.inner, claim.part)
+    flat = (claim.layer, claim.inner)
     if claim.values.shape != shape or any(array.shape != shape[1:] for array in flat):
         return Widths(nothing, nothing, "the claim does not fit the lattice")
     start = np.flatnonzero(claim.entries == lattice.start)
@@ -133,21 +134,20 @@ def verify_lattice(lattice: Lattice, claim: Claim, check: Callable[[], None] | N
     if core is None:
         return Widths(nothing, nothing, "a cycle of the core does not pass through a stored value")
     points = np.flatnonzero(stored.any(axis=0))
-    points = points[np.lexsort((points, -claim.inner[points], claim.part[points], claim.layer[points]))]
+    points = points[np.lexsort((points, -claim.inner[points], claim.layer[points]))]
     ends = np.searchsorted(claim.layer[points], np.arange(count + 1))
+    layers = [points[ends[number] : ends[number + 1]] for number in range(count)]
+    core.look(layers, check)
     optimal, policy = nothing.copy(), nothing.copy()
     best = follow = 0.0
-    with ThreadPoolExecutor(_workers()) as pool:
-        for number in range(count - 1, -1, -1):
-            if check is not None:
-                check()
-            here = points[ends[number] : ends[number + 1]]
-            gained = core.layer(here, pool) if len(here) else (0.0, 0.0)
-            best, follow = best + gained[0], follow + gained[1]
-            optimal[number], policy[number] = best, follow
-            if not (best < np.inf and follow < np.inf):
-                what = f"the values of layer {number} are not what one pass makes of them, or its plays may not end"
-                return Widths(optimal, policy, what)
+    for number in range(count - 1, -1, -1):
+        best, follow = best + core.optimal[number], follow + core.policy[number]
+        optimal[number], policy[number] = best, follow
+        if not (best < np.inf and follow < np.inf):
+            what = (
+                f"the values of layer {number} are not what one pass makes of them, or its plays may not end"
+            )
+            return Widths(optimal, policy, what)
     return Widths(optimal, policy)
 
 
@@ -169,8 +169,9 @@ class _Core:
     port: Ints
     port_entry: Ints
     port_update: Ints
-    guess: list[float] = attrs.field(factory=lambda: [32.0])
     scratch: list[Floats] = attrs.field(factory=list)
+    optimal: list[float] = attrs.field(factory=list)
+    policy: list[float] = attrs.field(factory=list)
 
     @classmethod
     def of(cls, lattice: Lattice, claim: Claim) -> _Core | None:
@@ -201,78 +202,74 @@ class _Core:
         entry, change = np.ascontiguousarray(unique.reshape(-1, 2).T)
         return cls(lattice, claim, GridTables(lattice), order, port, entry, change)
 
-    def layer(self, points: Ints, pool: ThreadPoolExecutor) -> tuple[float, float]:
-        """By how much the error of one layer exceeds that of the later ones: optimal value, policy."""
-        claim = self.claim
-        pieces = self._pieces(points)
-        found = np.array(list(pool.map(self._residuals, [(piece, False) for piece in pieces])))
-        off, room, slack, itself = found.max(axis=0).tolist()
+    def look(self, layers: list[Ints], check: Callable[[], None] | None) -> None:
+        """Find out by how much the error of each layer exceeds that of the later ones."""
+        # Layers are looked at side by side, since none needs to know what was found out about another one.
+        stored = self.claim.choices is not None
+        jobs = [
+            (number, piece, following)
+            for number, points in enumerate(layers)
+            for piece in self._pieces(points)
+            for following in ((False, True) if stored else (False,))
+        ]
+        off = np.zeros((2, len(layers)))
+        room, slack, itself = np.zeros((3, len(layers)))
+        with ThreadPoolExecutor(_workers()) as pool:
+            for (number, _, following), found in zip(jobs, pool.map(self._residuals, jobs), strict=True):
+                if check is not None:
+                    check()
+                at = int(following)
+                off[at, number] = max(off[at, number], found[0])
+                room[number], slack[number] = max(room[number], found[1]), max(slack[number], found[2])
+                itself[number] = max(itself[number], found[3])
+            cyclic = np.flatnonzero(itself)
+            if len(cyclic):
+                shape = (2, len(self.claim.entries), self.lattice.size)
+                self.scratch.extend((np.zeros(shape), np.zeros(shape)))
+            longest = np.ones(len(layers))
+            turns = [layers[number] for number in cyclic]
+            for number, found_longest in zip(cyclic, pool.map(self._longest, turns), strict=True):
+                if check is not None:
+                    check()
+                # One pass more reaches the nodes that are not stored, too.
+                longest[number] = 1.0 + found_longest
+        longest *= 1.0 + 1e-9
         # Nobody who decides by rounded numbers loses more than the slack; stored choices are looked at as they are.
-        best = follow = off + room + slack
-        if claim.choices is not None:
-            stored = np.array(list(pool.map(self._residuals, [(piece, True) for piece in pieces])))
-            follow, _, _, inside = stored.max(axis=0).tolist()
-            follow, itself = follow + room, max(itself, inside)
-        # One pass more reaches the nodes that are not stored, too.
-        longest = 1.0 + self._longest(points, pool) if itself else 1.0
-        widened = (1.0 + 1e-9) * longest
-        return best * widened, follow * widened
+        self.optimal[:] = ((off[0] + room + slack) * longest).tolist()
+        self.policy[:] = ((off[1] + room) * longest).tolist() if stored else self.optimal
 
-    def _pieces(self, points: Ints, *, whole: bool = False) -> list[Ints]:
-        """Pieces of a layer, to be looked at side by side; `whole` parts only, and these against their order."""
-        part = self.claim.part[points]
-        bounds = np.concatenate((np.flatnonzero(np.diff(part)) + 1, [len(points)]))
+    def _pieces(self, points: Ints) -> list[Ints]:
+        """Pieces of a layer."""
         size = max(kernels.LANES, min(PIECE, -(-len(points) // _workers())))
-        if not whole:
-            return [points[first : first + size] for first in range(0, len(points), size)]
-        cuts = [0]
-        for bound in bounds.tolist():
-            if bound - cuts[-1] >= size or bound == len(points):
-                cuts.append(bound)
-        pieces = [points[first:last] for first, last in pairwise(cuts)]
-        return [piece[np.lexsort((piece, -self.claim.inner[piece]))] for piece in pieces]
+        return [points[first : first + size] for first in range(0, len(points), size)]
 
-    def _longest(self, points: Ints, pool: ThreadPoolExecutor) -> float:
+    def _longest(self, points: Ints) -> float:
         """Largest ``w`` of a layer that reads itself; inf if there is none."""
-        shape = (2, len(self.claim.entries), self.lattice.size)
-        # What a pass reads of its own results lies in the same part, so no part may be cut.
-        pieces = self._pieces(points, whole=True)
-        # More than most plays need, or more than in the layer before: then a few passes show that it is enough.
-        if not self.scratch:
-            self.scratch.extend((np.zeros(shape), np.zeros(shape)))
         before, after = self.scratch
-        before[:, :, points] = self.guess[0]
-        for _ in range(PASSES):
-            grown = longest = 0.0
-            for more, most in pool.map(self._pass, [(piece, before, after) for piece in pieces]):
-                grown, longest = max(grown, more), max(longest, most)
+        before[:, :, points] = GUESS
+        found: list[Floats] = []
+        stored = self.claim.choices is not None
+        arguments = self._arguments(points, stored)
+        for k in range(PASSES):
+            grown, longest = _passes(arguments, self.claim.inner, before, after)
             if not longest < 1e9:
                 return np.inf
             if grown <= 0.5:
-                self.guess[0] = max(self.guess[0], 1.5 * longest)
                 return longest * (1.0 + 1e-9) / (1.0 - grown)
+            found.append(after[:, :, points])
+            if k == 1:
+                # By now both sides had their turn, and the shape is about right.
+                after[:, :, points] *= 2.0
+                found.clear()
+            elif len(found) == 5:
+                after[:, :, points] = _limit(found)
+                found.clear()
             before, after = after, before
-            if grown > 2:
-                before[:, :, points] *= 2.0
         return np.inf
 
-    def _residuals(self, job: tuple[Ints, bool]) -> tuple[float, float, float, float]:
-        points, following = job
+    def _residuals(self, job: tuple[int, Ints, bool]) -> tuple[float, float, float, float]:
+        _, points, following = job
         result: tuple[float, float, float, float] = kernels.residuals(*self._arguments(points, following))
-        return result
-
-    def _pass(self, job: tuple[Ints, Floats, Floats]) -> tuple[float, float]:
-        points, before, after = job
-        claim = self.claim
-        stored = claim.choices is not None
-        arguments: tuple[Any, ...] = (
-            *self._arguments(points, stored),
-            claim.inner,
-            claim.part,
-            before,
-            after,
-        )
-        result: tuple[float, float] = kernels.passes(*arguments)
         return result
 
     def _arguments(self, points: Ints, following: bool) -> tuple[Any, ...]:
@@ -306,6 +303,20 @@ class _Core:
             choices,
             following,
         )
+
+
+def _passes(arguments: tuple[Any, ...], *more: Any) -> tuple[float, float]:
+    result: tuple[float, float] = kernels.passes(*arguments, *more)
+    return result
+
+
+def _limit(found: list[Floats]) -> Floats:
+    """Where five passes lead to, and a little more: after two passes the same side is to move again."""
+    first, second = found[2] - found[0], np.maximum(found[4] - found[2], 0.0)
+    ratio = np.divide(second, first, out=np.zeros_like(first), where=first > 0)
+    ratio = np.minimum(ratio, 0.999)
+    limit: Floats = 1.0 + 1.05 * (found[4] + second * ratio / (1.0 - ratio))
+    return limit
 
 
 def _successors_first(n: int, source: Ints, dst: Ints, keep: NDArray[np.bool_]) -> Ints | None:

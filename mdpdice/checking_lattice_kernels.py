@@ -85,37 +85,43 @@ def _look(
 
 
 @njit
-def _worth(e, port, dst, sign, reward, total, row_reward, row_port, best):
+def _worth(e, port, dst, sign, reward, total, row_reward, row_port, best, wide):
     """Put what an edge is worth into the last row of `best`, whether it is there or not."""
     last, q, r = len(best) - 1, port[e], reward[e]
     if q >= 0:
-        _copy(best, last, row_port, q)
+        _copy(best, last, row_port, q, wide)
     else:
-        _copy(best, last, best, dst[e])
+        _copy(best, last, best, dst[e], wide)
     if sign[e] < 0:
-        _turn(best, last, total)
+        _turn(best, last, total, wide)
     if r >= 0:
-        _pay(best, last, row_reward, r)
+        _pay(best, last, row_reward, r, wide)
 
 
-# Loops in functions of their own, with all numbers as arguments, are what the compiler makes the best of.
+# Loops in functions of their own, with all numbers as arguments, are what the compiler makes the best of;
+# they go over whole vectors, beyond the lanes that there are.
 
 
 @njit
-def _copy(best, i, source, one):
-    for j in range(LANES):
+def _wide(lanes):
+    return (lanes + 7) // 8 * 8
+
+
+@njit
+def _copy(best, i, source, one, wide):
+    for j in range(wide):
         best[i, j] = source[one, j]
 
 
 @njit
-def _turn(best, i, total):
-    for j in range(LANES):
+def _turn(best, i, total, wide):
+    for j in range(wide):
         best[i, j] = total - best[i, j]
 
 
 @njit
-def _pay(best, i, source, one):
-    for j in range(LANES):
+def _pay(best, i, source, one, wide):
+    for j in range(wide):
         best[i, j] += source[one, j]
 
 
@@ -130,42 +136,42 @@ def _spell(word, row_guard):
 
 
 @njit
-def _add(best, i, w, one):
-    for j in range(LANES):
+def _add(best, i, w, one, wide):
+    for j in range(wide):
         best[i, j] += w * best[one, j]
 
 
 @njit
-def _add_some(best, i, w, source, one, there, some):
-    for j in range(LANES):
+def _add_some(best, i, w, source, one, there, some, wide):
+    for j in range(wide):
         best[i, j] += w * source[one, j] if there[some, j] else 0.0
 
 
 @njit
-def _improve(best, i, turn, one):
+def _improve(best, i, turn, one, wide):
     if turn > 0:
-        for j in range(LANES):
+        for j in range(wide):
             best[i, j] = best[one, j] if best[one, j] > best[i, j] else best[i, j]
     else:
-        for j in range(LANES):
+        for j in range(wide):
             best[i, j] = best[one, j] if best[one, j] < best[i, j] else best[i, j]
 
 
 @njit
-def _improve_some(best, i, turn, source, one, there, some):
-    for j in range(LANES):
+def _improve_some(best, i, turn, source, one, there, some, wide):
+    for j in range(wide):
         better = source[one, j] > best[i, j] if turn > 0 else source[one, j] < best[i, j]
         best[i, j] = source[one, j] if there[some, j] & better else best[i, j]
 
 
 @njit
-def _near(row_guard, into, some, best, one, i, turn, limit):
+def _near(row_guard, into, some, best, one, i, turn, limit, wide):
     """Lanes of a guard in which a choice is as good as the best one, but for a limit."""
     if turn > 0:
-        for j in range(LANES):
+        for j in range(wide):
             row_guard[into, j] = row_guard[some, j] & (not best[one, j] < best[i, j] - limit)
     else:
-        for j in range(LANES):
+        for j in range(wide):
             row_guard[into, j] = row_guard[some, j] & (not best[one, j] > best[i, j] + limit)
 
 
@@ -182,6 +188,7 @@ def _block(
     the layer is read.
     """
     none = len(word_guard) - 1
+    wide = _wide(lanes)
     itself = False
     for i in order:
         begin, finish = indptr[i], indptr[i + 1]
@@ -240,24 +247,24 @@ def _block(
             one = dst[e]
             if not plain:
                 one = len(best) - 1
-                _worth(e, port, dst, sign, reward, total, row_reward, row_port, best)
+                _worth(e, port, dst, sign, reward, total, row_reward, row_port, best, wide)
             if chosen == held:
                 if mean:
                     common += w
-                    _add(best, i, w, one)
+                    _add(best, i, w, one, wide)
                 else:
-                    _improve(best, i, turn, one)
+                    _improve(best, i, turn, one, wide)
                 continue
             some = guard[e]
             if some < 0 or chosen != word_guard[some]:
                 some = len(row_guard) - 1
                 _spell(chosen, row_guard)
             if mean:
-                _add_some(best, i, w, best, one, row_guard, some)
+                _add_some(best, i, w, best, one, row_guard, some, wide)
                 for j in range(LANES):
                     whole[j] += w if row_guard[some, j] else 0.0
             else:
-                _improve_some(best, i, turn, best, one, row_guard, some)
+                _improve_some(best, i, turn, best, one, row_guard, some, wide)
         bad[i] = wrong | (held & ~covered)
         size[i], slack[i] = largest, slacks
         if mean:
@@ -328,7 +335,7 @@ def residuals(
 @njit
 def passes(
     order, kind, indptr, dst, weight, sign, guard, reward, payoff, port, port_entry, port_update, entries, total,
-    points, blocks, targets, guards, rewards, values, layer, choices, following, inner, part, before, after,
+    points, blocks, targets, guards, rewards, values, layer, choices, following, inner, before, after,
 ):  # fmt: skip
     """Compute ``1 + P w`` of both sides into `after`; by how much it exceeds ``w``, and its maximum."""
     n, ports = len(kind), len(port_entry)
@@ -366,9 +373,10 @@ def passes(
                 here, to = points[first + j], targets[u, first + j]
                 ahead[q, j] = ahead[ports + q, j] = 0.0
                 if to >= 0 and layer[to] == layer[here]:
-                    onward = inner[to] > inner[here] and part[to] == part[here]
+                    onward = inner[to] > inner[here]
                     ahead[q, j] = after[0, k, to] if onward else before[0, k, to]
                     ahead[ports + q, j] = after[1, k, to] if onward else before[1, k, to]
+        wide = _wide(lanes)
         for i in order:
             mean = kind[i] == CHANCE
             turn = -1.0 if kind[i] == MIN else 1.0
@@ -393,13 +401,13 @@ def passes(
                     other = 1 - side if sign[e] < 0 else side
                     to = side * n + i
                     if mean and q >= 0:
-                        _add_some(back, to, weight[e], ahead, other * ports + q, row_guard, some)
+                        _add_some(back, to, weight[e], ahead, other * ports + q, row_guard, some, wide)
                     elif mean:
-                        _add_some(back, to, weight[e], back, other * n + dst[e], row_guard, some)
+                        _add_some(back, to, weight[e], back, other * n + dst[e], row_guard, some, wide)
                     elif side == free and q >= 0:
-                        _improve_some(back, to, 1.0, ahead, other * ports + q, row_guard, some)
+                        _improve_some(back, to, 1.0, ahead, other * ports + q, row_guard, some, wide)
                     elif side == free:
-                        _improve_some(back, to, 1.0, back, other * n + dst[e], row_guard, some)
+                        _improve_some(back, to, 1.0, back, other * n + dst[e], row_guard, some, wide)
                 if mean:
                     continue
                 # The other side does what it does, or what rounding may make it do.
@@ -408,16 +416,20 @@ def passes(
                         chosen = j < lanes and choices[i, points[first + min(j, lanes - 1)]] == e - indptr[i]
                         row_guard[none + 1, j] = row_guard[some, j] & chosen
                 elif q < 0 and reward[e] < 0 and sign[e] > 0:
-                    _near(row_guard, none + 1, some, best, dst[e], i, turn, limit)
+                    _near(row_guard, none + 1, some, best, dst[e], i, turn, limit, wide)
                 else:
-                    _worth(e, port, dst, sign, reward, total, row_reward, row_port, best)
-                    _near(row_guard, none + 1, some, best, n, i, turn, limit)
+                    _worth(e, port, dst, sign, reward, total, row_reward, row_port, best, wide)
+                    _near(row_guard, none + 1, some, best, n, i, turn, limit, wide)
                 side = 1 - free
                 other = 1 - side if sign[e] < 0 else side
                 if q >= 0:
-                    _improve_some(back, side * n + i, 1.0, ahead, other * ports + q, row_guard, none + 1)
+                    _improve_some(
+                        back, side * n + i, 1.0, ahead, other * ports + q, row_guard, none + 1, wide
+                    )
                 else:
-                    _improve_some(back, side * n + i, 1.0, back, other * n + dst[e], row_guard, none + 1)
+                    _improve_some(
+                        back, side * n + i, 1.0, back, other * n + dst[e], row_guard, none + 1, wide
+                    )
         for k in range(len(entries)):
             for j in range(lanes):
                 to = points[first + j]

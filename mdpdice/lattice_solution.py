@@ -411,12 +411,8 @@ def certify_lattice(
     version: str = "",
 ) -> LatticeSolution:
     """The solution that stored values make, after they were verified."""
-    part = np.full(layers.lattice.size, -1, dtype=np.int32)
-    for layer in layers.layers:
-        if layer.part is not None:
-            part[layer.points] = layer.part
     ranks = layers.ranks
-    claim = Claim(layers.program.entries, stored, ranks.layer, ranks.inner, part)
+    claim = Claim(layers.program.entries, stored, ranks.layer, ranks.inner)
     widths = verify_lattice(layers.lattice, claim, run.check)
     both = widths.optimal + widths.policy
     width = 0.0
