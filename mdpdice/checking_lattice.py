@@ -227,8 +227,8 @@ class _Core:
                 shape = (2, len(self.claim.entries), self.lattice.size)
                 self.scratch.extend((np.zeros(shape), np.zeros(shape)))
             longest = np.ones(len(layers))
-            turns = [layers[number] for number in cyclic]
-            for number, found_longest in zip(cyclic, pool.map(self._longest, turns), strict=True):
+            turns = [layers[number] for number in cyclic.tolist()]
+            for number, found_longest in zip(cyclic.tolist(), pool.map(self._longest, turns), strict=True):
                 if check is not None:
                     check()
                 # One pass more reaches the nodes that are not stored, too.

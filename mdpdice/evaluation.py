@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from typing import TypeVar
+from typing import TypeVar, overload
 
 import attrs
 import numpy as np
@@ -30,9 +30,18 @@ from mdpdice import checking
 from mdpdice.answers import Answer, Status
 from mdpdice.backend import Progress
 from mdpdice.chains import Chain, induce, walk
-from mdpdice.errors import GameError, HorizonRangeError, NotCertifiedError, TotalRewardUndefinedError
+from mdpdice.errors import (
+    GameError,
+    HorizonRangeError,
+    NotCertifiedError,
+    TotalRewardUndefinedError,
+    UnsupportedError,
+)
 from mdpdice.exploration import explore
 from mdpdice.game import Game
+from mdpdice.lattice import Lattice
+from mdpdice.lattice_policies import Rule, evaluate_lattice
+from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.lowerings import shift_total
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics.linear import solve_chain
@@ -147,6 +156,7 @@ class Evaluation(Answer):
         return f"<Evaluation: about {number:.6g}, {self.status.value}: {self.reason}>"
 
 
+@overload
 def evaluate(
     game: Game[S, A] | Network,
     policy: Policy | Sequence[Policy],
@@ -154,14 +164,25 @@ def evaluate(
     exact: bool = False,
     epsilon: float = 1e-6,
     progress: Progress | None = None,
-) -> Evaluation:
+) -> Evaluation: ...
+@overload
+def evaluate(game: Lattice, policy: Rule, *, epsilon: float = 1e-6) -> LatticeSolution: ...
+def evaluate(
+    game: Game[S, A] | Network | Lattice,
+    policy: Policy | Sequence[Policy] | Rule,
+    *,
+    exact: bool = False,
+    epsilon: float = 1e-6,
+    progress: Progress | None = None,
+) -> Evaluation | LatticeSolution:
     """Value of every node when the players follow a policy.
 
     Parameters
     ----------
-    game : Game or Network
+    game : Game, Network or Lattice
         What is played.
-    policy : Policy or sequence of two
+    policy : Policy or sequence of two, or rule
+        On a lattice a rule, see `mdpdice.lattice_policies`.
         One for all decisions, or one per player: the first belongs to the one who
         moves first (with `pass_to`), or maximises (with MIN nodes).  A policy of
         another network is carried over by the names of states and actions.
@@ -186,6 +207,14 @@ def evaluate(
     >>> round(evaluate(network, hold_at_20).value(), 6)
     8.141795
     """
+    if isinstance(game, Lattice):
+        if exact or not callable(policy):
+            msg = "on a lattice a rule is evaluated, in floats: a function of core states (mdpdice.lattice_policies)"
+            raise UnsupportedError(msg, value=policy)
+        return evaluate_lattice(game, policy, epsilon=epsilon)
+    if callable(policy):
+        msg = "a rule is evaluated on a lattice, compile_lattice(game); on a network use Policy.of(network, function)"
+        raise UnsupportedError(msg, value=policy)
     if isinstance(game, Game):
         network = explore(game)
     elif isinstance(game, Network):

@@ -27,7 +27,7 @@ from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
 from mdpdice.game import Game
 from mdpdice.grid_tables import Tables
 from mdpdice.lattice import Lattice, compile_lattice
-from mdpdice.lattice_solving import core_rows
+from mdpdice.lattice_solving import core_rows, second_moments
 from mdpdice.layers import Layers, find_layers
 from mdpdice.network import Floats, Kind
 from mdpdice.objectives import Sense
@@ -123,6 +123,18 @@ class LatticeSolution(Answer):
             msg = f"state {shown!r} cannot be reached in this game"
             raise UnknownStateError(msg, value=shown)
         return value
+
+    def deviation(self) -> float:
+        """Standard deviation of what a play from the start is worth, if all follow the policy.
+
+        Raises
+        ------
+        UnsupportedError
+            The lattice has cycles.
+        """
+        squares = second_moments(self.layers, self.stored)
+        mean, square = (float(array[0, self.lattice.start_point]) for array in (self.stored, squares))
+        return float(np.sqrt(max(0.0, square - mean * mean)))
 
     # --- decisions ----------------------------------------------------------
 

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 
 from mdpdice.backend import Run
-from mdpdice.errors import NotConvergedError
+from mdpdice.errors import NotConvergedError, UnsupportedError
 from mdpdice.grid_tables import GridTables, Tables
 from mdpdice.lattice_program import Program
 from mdpdice.layers import Layer, Layers, in_parallel, slabs, threads
 from mdpdice.network import Floats, Ints
 
-__all__ = ["core_rows", "solve_layers"]
+__all__ = ["core_rows", "second_moments", "solve_layers"]
 
 SWEEPS = 64
 """Sweeps between two looks at the clock."""
@@ -189,6 +189,47 @@ def _blocks(inner: Ints, width: int) -> Ints:
     starts = np.concatenate(([0], np.flatnonzero(np.diff(inner)) + 1, [len(inner)]))
     return np.concatenate(
         [np.arange(first, last, width) for first, last in pairwise(starts.tolist())] + [starts[-1:]]
+    )
+
+
+def second_moments(layers: Layers, values: Floats) -> Floats:
+    """Second moments of what a play is still worth, for everything that is stored, if all follow the values.
+
+    Raises
+    ------
+    UnsupportedError
+        A layer leads to itself.
+    """
+    if layers.cyclic:
+        msg = "second moments are computed for lattices without cycles; use outcomes(explore(game), policy)"
+        raise UnsupportedError(msg)
+    squares = np.full(values.shape, np.nan)
+    for layer in reversed(layers.layers):
+        pieces = slabs(layers.lattice, len(layer.points))
+        jobs = [(layers, layer, at, piece, values, squares) for at, piece in enumerate(pieces)]
+        for _ in in_parallel(_square, jobs):
+            pass
+    return squares
+
+
+def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> None:
+    kernels = _kernels()
+    layers, layer, at, (first, last), values, squares = job
+    tables = layers.kept.get((layer.number, at))
+    if tables is None:
+        tables = layers.tables.at(layer.points[first:last])
+    length = len(tables.points)
+    blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
+    table, second = np.empty((2, layers.program.n_rows, kernels.WIDTH))
+    kernels.moments(
+        *_arguments(layers.program, tables, values),
+        layers.program.entry_row,
+        tables.points,
+        layers.reached,
+        blocks,
+        table,
+        squares,
+        second,
     )
 
 

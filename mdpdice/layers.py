@@ -300,7 +300,7 @@ class _Spread:
         if what == kernels.NO_OPTION:
             state = describe(lattice, at, point)
             if lattice.kind[at] == Kind.CHANCE:
-                msg = "no case of a condition holds here, or a table has no entry for its index"
+                msg = "no case of a condition holds here, or a policy takes an action that is not available"
                 return GameError(msg, state=state)
             msg = "no option is available here; give it one, or end the play"
             return DeadEndError(msg, state=state)

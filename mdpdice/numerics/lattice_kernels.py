@@ -17,7 +17,7 @@ import numpy as np
 
 from mdpdice.numerics.kernels import Bools, Floats, Ints, Kinds, njit
 
-__all__ = ["WIDTH", "iterate", "rows_at", "spread", "sweep"]
+__all__ = ["WIDTH", "iterate", "moments", "rows_at", "spread", "sweep"]
 
 WORTH = 2.0**17
 """Moves as many times larger than the tolerance are extrapolated."""
@@ -478,6 +478,94 @@ def iterate(
                         ratio = new / old
                         values[m, points[j]] += new * ratio / (1.0 - ratio)
     return change, sweeps
+
+
+@njit
+def moments(
+    kind: Kinds,
+    indptr: Ints,
+    arg: Ints,
+    weight: Floats,
+    source: Ints,
+    entry: Ints,
+    update: Ints,
+    reward: Ints,
+    flip: Ints,
+    guard: Ints,
+    neutral: Floats,
+    total: float,
+    targets: Ints,
+    guards: Bools,
+    rewards: Floats,
+    values: Floats,
+    entry_row: Ints,
+    points: Ints,
+    reached: Bools,
+    blocks: Ints,
+    table: Floats,
+    squares: Floats,
+    second: Floats,
+) -> None:
+    """Second moments of what a play is still worth, into `squares`, when everybody follows the stored values.
+
+    With first moments ``m`` and second ones ``s``, an edge with reward ``r`` has ``s + 2 r m + r**2``, and
+    ``total**2 - 2 total m + s`` where the sides change.  `second` is a table as `table` is.
+    """
+    for b in range(len(blocks) - 1):
+        first, last = blocks[b], blocks[b + 1]
+        _block(
+            kind,
+            indptr,
+            arg,
+            weight,
+            source,
+            entry,
+            update,
+            reward,
+            flip,
+            guard,
+            neutral,
+            total,
+            targets,
+            guards,
+            rewards,
+            values,
+            first,
+            last,
+            table,
+        )
+        for r in range(len(kind)):
+            for j in range(last - first):
+                if kind[r] == END:
+                    second[r, j] = table[r, j] * table[r, j]
+                elif kind[r] == CHANCE:
+                    mean = 0.0
+                    for e in range(indptr[r], indptr[r + 1]):
+                        mean += weight[e] * second[arg[e], j]
+                    second[r, j] = mean
+                elif kind[r] != TERM:
+                    at = indptr[r]
+                    # The first of the best ones, as everywhere.
+                    while table[arg[at], j] != table[r, j] and at + 1 < indptr[r + 1]:
+                        at += 1
+                    second[r, j] = second[arg[at], j]
+                elif guard[r] >= 0 and not guards[guard[r], first + j]:
+                    second[r, j] = 0.0
+                else:
+                    if entry[r] >= 0:
+                        to = targets[update[r], first + j]
+                        m = values[entry[r], to] if to >= 0 else np.nan
+                        s = squares[entry[r], to] if to >= 0 else np.nan
+                    else:
+                        m, s = table[source[r], j], second[source[r], j]
+                    if flip[r]:
+                        m, s = total - m, total * total - 2 * total * m + s
+                    paid = rewards[reward[r], first + j] if reward[r] >= 0 else 0.0
+                    second[r, j] = s + 2 * paid * m + paid * paid
+        for k in range(len(entry_row)):
+            for j in range(first, last):
+                if reached[k, points[j]]:
+                    squares[k, points[j]] = second[entry_row[k], j - first]
 
 
 rows_at = _block
