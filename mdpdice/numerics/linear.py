@@ -184,7 +184,7 @@ def _solve_dense(matrix: Floats, leave: Floats, right: Floats, *, stochastic: bo
         return _eliminate(matrix, leave, right)
     system = np.eye(len(right)) - matrix
     try:
-        solved: Floats = np.linalg.solve(system, right)
+        solved = np.asarray(np.linalg.solve(system, right), dtype=np.float64)
         solved += np.linalg.solve(system, right - system @ solved)
     except np.linalg.LinAlgError:
         return np.full(len(right), np.nan)
