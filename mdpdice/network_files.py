@@ -168,7 +168,9 @@ class _File(Archive):
         for key, size in (("exact_rewards", len(members["dst"])), ("exact_payoffs", len(members["kind"]))):
             if not all(0 <= at < size for at in header[key]):
                 raise self.corrupt(key, "a number belongs to no edge or node")
-        arrays: dict[str, Any] = {name: members[name] for name in _DTYPES if name not in ("header", "states", "actions")}
+        arrays: dict[str, Any] = {
+            name: members[name] for name in _DTYPES if name not in ("header", "states", "actions")
+        }
         if header["exact_numerators"] is not None:
             if len(arrays["numerator"]):
                 raise self.corrupt("numerator", "numerators are given twice")
