@@ -79,6 +79,8 @@ from mdpdice.layers import Layers
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, unsigned
+from mdpdice.regions import ending_ranks
+from mdpdice.solvers import _alternating
 
 __all__ = ["ValueIteration"]
 
@@ -160,15 +162,14 @@ class _Blocks:
     """
 
     def __init__(self, problem: Network, run: Run, max_sweeps: int, keep: Bools, inside: Bools) -> None:
-        label = graph.strong_components(problem.indptr, problem.dst, keep)
-        order, ptr = graph.component_order(label)
+        label, order, ptr = graph.ordered_components(problem.indptr, problem.dst, keep)
         mine = inside[order[ptr[:-1]]]
         self.order = unsigned(order[inside[order]])
         self.ptr = unsigned(np.concatenate(([0], np.cumsum(np.diff(ptr)[mine]))))
         self.cyclic = graph.cyclic_components(problem.indptr, problem.dst, label, keep)[mine]
         self.stops = np.ones(len(self.cyclic), dtype=np.bool_)
         # A discount below 1 acts on every cycle: `Network` has seen to that.
-        if problem.discount == 1 and self.cyclic.any():
+        if problem.discount == 1 and self.cyclic.any() and ending_ranks(problem) is None:
             chance = problem.kind == Kind.CHANCE
             endless = graph.end_components(problem.indptr, problem.dst, chance, keep) >= 0
             self.stops = ~np.isin(np.flatnonzero(mine), label[endless])
@@ -279,10 +280,13 @@ class _Blocks:
 
 
 def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
+    quick = None if run.checkpoint else _alternating.propose(problem, run)
+    if quick is not None and quick[1]:
+        return quick[0]
     everywhere = np.ones(problem.n_nodes, dtype=np.bool_)
     blocks = _Blocks(problem, run, max_sweeps, problem.weight > 0, everywhere)
     operator = bellman(problem)
-    value = np.zeros(problem.n_nodes)
+    value = np.zeros(problem.n_nodes) if quick is None else quick[0].value
     policy = np.full(problem.n_nodes, -1, dtype=np.int64)
     play: tuple[Floats, float] | None = None
     run.offer(lambda: Candidate(value, policy, blocks.sweeps))

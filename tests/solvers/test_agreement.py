@@ -107,6 +107,8 @@ def test_all_backends_agree_with_exact_arithmetic(kind: str) -> None:
         truth = [value for row in exact.exact_values for value in row]
         need = prepare(network, Total(sense)).needs()
         for name in solver_names():
+            if hasattr(load_solver(name), "search"):
+                continue  # it takes games and gives estimates
             features = load_solver(name).features | load_solver("exact").features & {_HORIZON}
             if need - features:
                 continue
