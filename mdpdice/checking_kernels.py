@@ -41,49 +41,67 @@ def holds(
     """
     n = len(kind)
     one = np.uint64(1)
-    for side in range(2):
-        view = 1.0 if side == 1 else -1.0
-        here_at, there_at = np.uint64(side * n), np.uint64((1 - side) * n)
-        for i in range(n):
-            node = np.uint64(i)
-            here = bounds[here_at + node]
-            if kind[node] == END:
-                if not here >= view * payoff[node] + room[node]:
-                    return BOUNDS
-                continue
-            first, last = indptr[node], indptr[node + one]
-            chance = kind[node] == CHANCE
-            if not chance and (kind[node] == MAX) == (side == 0):
-                if not np.int64(first) <= policy[node] < np.int64(last):
-                    return BOUNDS
-                first = np.uint64(policy[node])
-                last = first + one
-            mean, total, spread, usable, falls = 0.0, 0.0, 0.0, 0, False
+    other = np.uint64(n)
+    for i in range(n):
+        node = np.uint64(i)
+        first, last = indptr[node], indptr[node + one]
+        if kind[node] == END:
+            if not (
+                bounds[node] >= room[node] - payoff[node]
+                and bounds[other + node] >= payoff[node] + room[node]
+            ):
+                return BOUNDS
+        elif kind[node] == CHANCE:
+            # Both sides at once: what they share is read once.
+            low, high, low_size, high_size, total, usable = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+            low_falls, high_falls = False, False
             for e in range(first, last):
-                if not weight[e] > 0:
+                p = weight[e]
+                if not p > 0:
                     continue
-                usable += 1
-                to = (here_at if sign[e] > 0 else there_at) + dst[e]
-                gain = view * reward[e]
+                near, far = dst[e], other + dst[e]
+                if sign[e] < 0:
+                    near, far = far, near
                 factor = discount if step[e] else 1.0
-                value = gain + factor * bounds[to]
-                size = abs(gain) + factor * abs(bounds[to])
-                lower = ranked and (kind[dst[e]] == END or rank[to] < rank[here_at + node])
-                if chance:
-                    mean += weight[e] * value
-                    spread += weight[e] * size
-                    total += weight[e]
-                    falls |= lower
-                else:
+                low += p * (factor * bounds[near] - reward[e])
+                high += p * (factor * bounds[far] + reward[e])
+                low_size += p * (factor * abs(bounds[near]) + abs(reward[e]))
+                high_size += p * (factor * abs(bounds[far]) + abs(reward[e]))
+                total += p
+                usable += 1
+                if ranked:
+                    ends = kind[dst[e]] == END
+                    low_falls |= ends or rank[near] < rank[node]
+                    high_falls |= ends or rank[far] < rank[other + node]
+            slack = (2 * usable + 8) * ULP + abs(1.0 - total)
+            if not (
+                bounds[node] >= low + slack * low_size and bounds[other + node] >= high + slack * high_size
+            ):
+                return BOUNDS
+            if ranked and not (low_falls and high_falls):
+                return ENDLESS
+        else:
+            for side in range(2):
+                view = 1.0 if side == 1 else -1.0
+                here_at, there_at = (other, np.uint64(0)) if side == 1 else (np.uint64(0), other)
+                here = bounds[here_at + node]
+                begin, end = first, last
+                if (kind[node] == MAX) == (side == 0):
+                    if not np.int64(first) <= policy[node] < np.int64(last):
+                        return BOUNDS
+                    begin = np.uint64(policy[node])
+                    end = begin + one
+                for e in range(begin, end):
+                    if not weight[e] > 0:
+                        continue
+                    to = (here_at if sign[e] > 0 else there_at) + dst[e]
+                    gain = view * reward[e]
+                    factor = discount if step[e] else 1.0
+                    value = gain + factor * bounds[to]
+                    size = abs(gain) + factor * abs(bounds[to])
                     slack = 0.0 if gain == 0.0 and factor == 1.0 else 4 * ULP * size
                     if not here >= value + slack:
                         return BOUNDS
-                    if ranked and not lower:
+                    if ranked and not (kind[dst[e]] == END or rank[to] < rank[here_at + node]):
                         return ENDLESS
-            if chance:
-                slack = ((2 * usable + 8) * ULP + abs(1.0 - total)) * spread
-                if not here >= mean + slack:
-                    return BOUNDS
-                if ranked and not falls:
-                    return ENDLESS
     return 0

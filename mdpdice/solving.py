@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import threading
 import time
@@ -544,6 +545,7 @@ _INFINITE = {
 }
 
 
+@functools.cache
 def _version() -> str:
     try:
         return version("mdpdice")

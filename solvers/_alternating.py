@@ -35,7 +35,7 @@ BACKUPS = 100
 """Backups after which a chain mixes too slowly for this, and is left to others."""
 SWEEPS = 60
 """Most sweeps of one policy between two backups."""
-CLOSER = ((0.01, 0.3), (0.0005, 0.05))
+CLOSER = ((0.01, 0.2), (0.0, 0.01))
 """While a share of the decisions changes its edge in a backup, sweeps bring the spread of the moves down to a share."""
 SHARED = 2_000_000
 """Edges from which a sweep is shared among threads: below it, to start them takes longer."""
