@@ -16,6 +16,9 @@ Gauss-Seidel manner, each node reading the newest values.  Where every play stop
 parallel moves are summed as a geometric series (Aitken 1926), which for a
 discounted problem does what MacQueen's bounds do.
 
+A discounted problem of one player in which decisions and chance take turns is solved by modified
+policy iteration with MacQueen's bounds instead, unless a checkpoint is kept or the chain mixes too slowly.
+
 Bounds
 ------
 Let :math:`|P|` take the weights of a policy with the discount and with the signs
@@ -61,6 +64,9 @@ Computer Science 735 (2018) 111-131.
 
 J. MacQueen, "A modified dynamic programming method for Markovian decision problems",
 Journal of Mathematical Analysis and Applications 14 (1966) 38-43.
+
+M. L. Puterman and M. C. Shin, "Modified policy iteration algorithms for discounted Markov decision
+problems", Management Science 24 (1978) 1127-1137.
 """
 
 from __future__ import annotations
