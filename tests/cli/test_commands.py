@@ -31,7 +31,7 @@ def shell(*args, cwd=None):
 def test_help_describes_every_parameter(run, name, command):
     result = run(command, name, "--help")
     assert result.exit_code == 0
-    told = result.output.partition(f"Parameters of {name}")[2]
+    told = " ".join(result.output.partition(f"Parameters of {name}")[2].split())
     for field in attrs.fields(load_game(name)):
         assert f"-p {field.alias}=" in told
     assert told.count("default: ") == len(attrs.fields(load_game(name)))

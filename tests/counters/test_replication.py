@@ -102,7 +102,9 @@ def assert_equal(game, **options):
     fast, plain = outcome(game, **options), outcome(game.unrolled(), **options)
     if isinstance(plain, MdpDiceError):
         assert isinstance(fast, MdpDiceError), fast
-        assert fast.state == plain.state
+        # Several states may be wrong, and the two routes come upon them in different orders.
+        if fast.state != plain.state:
+            assert outcome(game.unrolled().at(fast.state), **options).state == fast.state
         return None
     if isinstance(fast, MdpDiceError):
         raise fast

@@ -201,7 +201,8 @@ class TestHandler:
         worker = threading.Thread(target=lambda: found.append(solve(game).value()))
         worker.start()
         worker.join()
-        assert found == [before, 0.0]
+        assert found == [before] * (len(found) - 1) + [0.0]
+        assert len(found) > 1
 
 
 def test_while_exploring():

@@ -265,7 +265,8 @@ def test_a_game_with_texts_of_its_own(path):
 
 
 def test_actions_without_a_text(path):
-    network = explore(Game.of(start=0, node=lambda s: decide([(object(), end())])))
+    action = object()
+    network = explore(Game.of(start=0, node=lambda s: decide([(action, end())])))
     with pytest.raises(UnknownStateError, match="has no text"):
         network.save(path)
     assert list(path.parent.iterdir()) == []
