@@ -7,12 +7,13 @@ bounds such as `mdpdice.checking` verifies.
 * With a discount :math:`\gamma` below 1, and at most :math:`L` nodes in a row without a step, `w` is known:
   :math:`w(i) = l(i) + \gamma L / (1 - \gamma)`, where :math:`l(i) \le L` is the number of nodes that can be
   visited from `i` on without a step.
-* Without one, `w` is the expected length of plays under the policy, from one linear system that need not be solved
-  well.  Options that are worse than the policy may lead to longer plays, as far as what they lose makes up for
+* In an acyclic network without one, the errors are added up along plays, node by node, in one pass.
+* In other networks without one, `w` is the expected length of plays under the policy, from one linear system that
+  need not be solved well.  Options that are worse than the policy may lead to longer plays, as far as what they lose makes up for
   it; where it does not, `w` follows them, and is solved for again.
 
-The bounds are wider than those that `mdpdice.certification` finds node by node, and cost two passes instead of many; so
-they serve large problems, and where they are too wide, or `w` is not found, the others are looked for.
+Where there are cycles, the bounds are wider than those that `mdpdice.certification` finds, and cost two passes
+instead of many; so they serve large problems, and where they are too wide, or `w` is not found, the others are looked for.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 
 from mdpdice import checking
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics.graph import is_acyclic, ordered_components
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, locked, unsigned
 from mdpdice.regions import ending_ranks
@@ -82,7 +84,9 @@ def find_bounds(
         ranks = ending_ranks(problem)
         if ranks is None:
             return None
-        found = _undiscounted(problem, rows, v, s, low, high, check)
+        acyclic = is_acyclic(problem.indptr, problem.dst)
+        find = _acyclic if acyclic else _undiscounted
+        found = find(problem, rows, v, s, low, high, check)
         if found is None:
             return None
         below, above = found
@@ -104,6 +108,27 @@ def _discounted(problem: Network, rows: tuple[Any, Any, Any], discount: float) -
     w = np.asarray(length + discount / (1.0 - discount) * float(length.max(initial=0)), dtype=np.float64)
     w[problem.kind == Kind.END] = 0.0
     return w
+
+
+def _acyclic(
+    problem: Network,
+    rows: tuple[Any, Any, Any],
+    value: Floats,
+    policy: Ints,
+    low: Floats,
+    high: Floats,
+    check: Callable[[], None],
+) -> tuple[Floats, Floats] | None:
+    """What to take off `value` and to add to it: what plays add up, node by node."""
+    from mdpdice.numerics import residual_kernels as kernels
+
+    check()
+    _, order, _ = ordered_components(problem.indptr, problem.dst)
+    below, above = np.zeros(problem.n_nodes), np.zeros(problem.n_nodes)
+    kernels.add_up(
+        *rows, problem.weight, problem.reward, value, policy, unsigned(order), low, high, below, above
+    )
+    return below, above
 
 
 def _undiscounted(

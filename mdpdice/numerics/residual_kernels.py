@@ -9,7 +9,7 @@ import numpy as np
 
 from mdpdice.numerics.kernels import CHANCE, MAX, ULP, Bools, Floats, Ints, Kinds, Number, njit
 
-__all__ = ["checksum", "excess", "lengthen", "scale"]
+__all__ = ["add_up", "checksum", "excess", "lengthen", "scale"]
 
 
 @njit
@@ -152,3 +152,43 @@ def lengthen(
                 follow[node] = np.int64(e)
         count += worst > 0.0
     return count
+
+
+@njit
+def add_up(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    weight: Floats,
+    reward: Floats,
+    value: Floats,
+    policy: Ints,
+    order: Ints,
+    low: Floats,
+    high: Floats,
+    below: Floats,
+    above: Floats,
+) -> None:
+    """Sums of the errors along plays, successors first: of `low` under the policy, and the largest of `high`.
+
+    For one player, who maximises, on an acyclic network without a discount.  An option that is worse than `value` has
+    what it loses taken off, so that it adds less.
+    """
+    one = np.uint64(1)
+    for node in order:
+        first, last = indptr[node], indptr[node + one]
+        below[node], above[node] = 0.0, 0.0
+        if kind[node] == CHANCE:
+            down, up = low[node], high[node]
+            for e in range(first, last):
+                down += weight[e] * below[dst[e]]
+                up += weight[e] * above[dst[e]]
+            below[node], above[node] = down, up
+        elif first < last:
+            here, most = value[node], 0.0
+            for e in range(first, last):
+                to = dst[e]
+                cost = reward[e] + value[to] - here + 7 * ULP * (abs(reward[e]) + abs(value[to]) + abs(here))
+                most = max(most, cost + above[to])
+            below[node] = low[node] + below[dst[np.uint64(policy[node])]]
+            above[node] = most

@@ -6,11 +6,12 @@ import attrs
 import numpy as np
 import pytest
 
-from mdpdice import Network, Total, checking, residual_bounds, solve
+from mdpdice import Network, Total, checking, explore, residual_bounds, solve
 from mdpdice.backend import Run
 from mdpdice.checking import Witness
 from mdpdice.checking_large import verify_large
 from mdpdice.errors import PluginError
+from mdpdice.games.farkle import KcdFarkle
 from mdpdice.network import Kind
 from mdpdice.proposals import propose
 from mdpdice.solving import prepare
@@ -173,6 +174,22 @@ def test_bounds_follow_longer_plays_where_options_are_equal() -> None:
     )
     assert checking.verify(net, np.array([0, -1, -1, -1]), bounds, witness) == ""
     assert bounds[4] - 1 >= bounds[6] - 1 > 20 * (bounds[5] - 1)
+
+
+def test_bounds_of_acyclic_networks_are_as_narrow_as_those_of_small_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from mdpdice.certification import certify
+
+    net = explore(KcdFarkle(cap=1000))
+    solution = solve(net)
+    narrow = certify(net, solution.values, solution.policy, 1e-6).width
+    monkeypatch.setattr(residual_bounds, "LARGE", 0)
+    verdict = certify(net, solution.values, solution.policy, 1e-6)
+    assert verdict.certified
+    assert verdict.width <= 2 * narrow < 4e-12
+    start = net.start
+    assert verdict.lower[start] <= solution.values[start] <= verdict.upper[start]
 
 
 def test_a_wrong_policy_gets_no_narrow_bounds() -> None:
