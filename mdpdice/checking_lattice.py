@@ -235,8 +235,13 @@ class _Core:
                 longest[number] = 1.0 + found_longest
         longest *= 1.0 + 1e-9
         # Nobody who decides by rounded numbers loses more than the slack; stored choices are looked at as they are.
-        self.optimal[:] = ((off[0] + room + slack) * longest).tolist()
-        self.policy[:] = ((off[1] + room) * longest).tolist() if stored else self.optimal
+        # Where plays may go on for ever nothing is proved, however small the residual (0 times inf is no number).
+        endless = np.isinf(longest)
+        finite = np.where(endless, 1.0, longest)
+        self.optimal[:] = np.where(endless, np.inf, (off[0] + room + slack) * finite).tolist()
+        self.policy[:] = (
+            np.where(endless, np.inf, (off[1] + room) * finite).tolist() if stored else self.optimal
+        )
 
     def _pieces(self, points: Ints) -> list[Ints]:
         """Pieces of a layer."""
