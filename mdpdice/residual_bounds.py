@@ -9,11 +9,12 @@ bounds such as `mdpdice.checking` verifies.
   visited from `i` on without a step.
 * In an acyclic network without one, the errors are added up along plays, node by node, in one pass.
 * In other networks without one, `w` is the expected length of plays under the policy, from one linear system that
-  need not be solved well.  Options that are worse than the policy may lead to longer plays, as far as what they lose makes up for
-  it; where it does not, `w` follows them, and is solved for again.
+  need not be solved well.  Options that are worse than the policy may lead to longer plays, as far as what they lose
+  makes up for it; where it does not, `w` follows them, and is solved for again.
 
 Where there are cycles, the bounds are wider than those that `mdpdice.certification` finds, and cost two passes
-instead of many; so they serve large problems, and where they are too wide, or `w` is not found, the others are looked for.
+instead of many; so they serve large problems, and where they are too wide, or `w` is not found, the others
+are looked for.
 """
 
 from __future__ import annotations
