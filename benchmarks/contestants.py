@@ -119,7 +119,7 @@ class MdpSolver(Contestant):
         )
 
     def solve(self) -> None:
-        self.model.solve(algorithm="mpi", tolerance=DIGITS, parallel=False)
+        self.model.solve(algorithm="mpi", tolerance=DIGITS)
 
     def values(self) -> Floats:
         return np.array(self.model.getValueVector())
@@ -162,6 +162,7 @@ class Storm(Contestant):
     """Storm through `stormpy`, with its default method."""
 
     package = "stormpy"
+    largest = 30_000_000
 
     def build(self, model: Model) -> None:
         import stormpy

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mdpdice import checking, checking_exact, checking_infinite, checking_large, residual_bounds
+from mdpdice import checking, checking_exact, checking_infinite
 from mdpdice.lowerings import Lowering
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
@@ -80,16 +80,9 @@ def certify(
     check : callable
         Called before every sweep; may raise to give up.
     """
-    found = None
-    if problem.horizon is None and problem.n_edges >= residual_bounds.LARGE:
-        found = residual_bounds.find_bounds(problem, value, policy, epsilon, check)
-    if found is not None:
-        bounds, witness = found
-        reason = checking_large.verify_large(problem, policy, bounds, witness)
-    else:
-        find = _flat if problem.horizon is None else _stages
-        bounds, witness = find(problem, value, policy, check)
-        reason = checking.verify(problem, policy, bounds, witness)
+    find = _flat if problem.horizon is None else _stages
+    bounds, witness = find(problem, value, policy, check)
+    reason = checking.verify(problem, policy, bounds, witness)
     if reason:
         nothing = np.full(value.shape, np.inf)
         return Verdict(False, -nothing, nothing, np.inf, reason)
@@ -175,7 +168,7 @@ def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
 
 def _collecting(network: Network, infinite: Bools, policy: Ints) -> tuple[Bools, Ints]:
     """Where the policy stays for ever and never pays, and the distance of every node from where it collects there."""
-    from mdpdice.numerics import graph_kernels as kernels
+    from mdpdice.numerics import kernels
 
     source, dst = network.source, network.dst
     taken = ~network.decides[source]
@@ -344,7 +337,7 @@ class _Groups:
         return checking.Witness(self.member, rank[self.number], label[self.number])
 
     def _rank(self, source: Ints, dst: Ints, chance: Bools, lives: Bools, counts: Bools) -> Ints:
-        from mdpdice.numerics import graph_kernels as kernels
+        from mdpdice.numerics import kernels
 
         wait = np.bincount(source[counts], minlength=self.count)
         rank = np.where(lives, -1, 0)

@@ -19,7 +19,6 @@ from mdpdice.errors import NotConvergedError, SolveInterrupted, UnsupportedError
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import bellman, unsigned
-from mdpdice.regions import ending_ranks
 from mdpdice.solvers import _linear
 from mdpdice.solvers._reduction import Block, write_block
 
@@ -90,7 +89,7 @@ class _Solve:
         possible = problem.weight > 0
         label, order, ptr = graph.ordered_components(problem.indptr, problem.dst, possible)
         cyclic = graph.cyclic_components(problem.indptr, problem.dst, label, possible)
-        if problem.discount == 1 and cyclic.any() and ending_ranks(problem) is None:
+        if problem.discount == 1 and cyclic.any():
             chance = problem.kind == Kind.CHANCE
             self.endless = graph.end_components(problem.indptr, problem.dst, chance, possible) >= 0
             if self.endless.any():

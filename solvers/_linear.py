@@ -30,8 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 
-from mdpdice.numerics.linear import compiled_bicgstab
-
 __all__ = ["iterate", "solve_directly", "without_subtraction"]
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -112,8 +110,13 @@ def iterate(
         rest: Floats = gain + P @ x - x
         return rest if scale is None else rest * scale
 
+    def scaled(x: Floats) -> Floats:
+        product: Floats = P @ x
+        np.subtract(x, product, out=product)
+        return product if scale is None else np.multiply(product, scale, out=product)
+
     methods: list[Callable[[Floats], Floats]] = [
-        lambda x: compiled_bicgstab(P, scale, x, residual(x), 0.5 * target, PATIENCE // 2, check),
+        lambda x: _bicgstab(scaled, x, residual(x), target, check),
         lambda x: _preconditioned(P, gain, x, target, check),
         lambda x: _sweeps(P, gain, x, target, check),
     ]

@@ -16,9 +16,6 @@ Gauss-Seidel manner, each node reading the newest values.  Where every play stop
 parallel moves are summed as a geometric series (Aitken 1926), which for a
 discounted problem does what MacQueen's bounds do.
 
-A discounted problem of one player in which decisions and chance take turns is solved by modified
-policy iteration with MacQueen's bounds instead, unless a checkpoint is kept or the chain mixes too slowly.
-
 Bounds
 ------
 Let :math:`|P|` take the weights of a policy with the discount and with the signs
@@ -64,9 +61,6 @@ Computer Science 735 (2018) 111-131.
 
 J. MacQueen, "A modified dynamic programming method for Markovian decision problems",
 Journal of Mathematical Analysis and Applications 14 (1966) 38-43.
-
-M. L. Puterman and M. C. Shin, "Modified policy iteration algorithms for discounted Markov decision
-problems", Management Science 24 (1978) 1127-1137.
 """
 
 from __future__ import annotations
@@ -85,8 +79,6 @@ from mdpdice.layers import Layers
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, unsigned
-from mdpdice.regions import ending_ranks
-from mdpdice.solvers import _alternating
 
 __all__ = ["ValueIteration"]
 
@@ -168,14 +160,15 @@ class _Blocks:
     """
 
     def __init__(self, problem: Network, run: Run, max_sweeps: int, keep: Bools, inside: Bools) -> None:
-        label, order, ptr = graph.ordered_components(problem.indptr, problem.dst, keep)
+        label = graph.strong_components(problem.indptr, problem.dst, keep)
+        order, ptr = graph.component_order(label)
         mine = inside[order[ptr[:-1]]]
         self.order = unsigned(order[inside[order]])
         self.ptr = unsigned(np.concatenate(([0], np.cumsum(np.diff(ptr)[mine]))))
         self.cyclic = graph.cyclic_components(problem.indptr, problem.dst, label, keep)[mine]
         self.stops = np.ones(len(self.cyclic), dtype=np.bool_)
         # A discount below 1 acts on every cycle: `Network` has seen to that.
-        if problem.discount == 1 and self.cyclic.any() and ending_ranks(problem) is None:
+        if problem.discount == 1 and self.cyclic.any():
             chance = problem.kind == Kind.CHANCE
             endless = graph.end_components(problem.indptr, problem.dst, chance, keep) >= 0
             self.stops = ~np.isin(np.flatnonzero(mine), label[endless])
@@ -286,13 +279,10 @@ class _Blocks:
 
 
 def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
-    quick = None if run.checkpoint else _alternating.propose(problem, run)
-    if quick is not None and quick[1]:
-        return quick[0]
     everywhere = np.ones(problem.n_nodes, dtype=np.bool_)
     blocks = _Blocks(problem, run, max_sweeps, problem.weight > 0, everywhere)
     operator = bellman(problem)
-    value = np.zeros(problem.n_nodes) if quick is None else quick[0].value
+    value = np.zeros(problem.n_nodes)
     policy = np.full(problem.n_nodes, -1, dtype=np.int64)
     play: tuple[Floats, float] | None = None
     run.offer(lambda: Candidate(value, policy, blocks.sweeps))

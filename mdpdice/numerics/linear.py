@@ -23,8 +23,7 @@ H. A. van der Vorst, "Bi-CGSTAB", SIAM J. Sci. Stat. Comput. 13 (1992) 631-644.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import attrs
 import numpy as np
@@ -33,7 +32,7 @@ from numpy.typing import NDArray
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, unsigned
 
-__all__ = ["DENSE", "compiled_bicgstab", "solve_chain"]
+__all__ = ["DENSE", "solve_chain"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -50,11 +49,9 @@ FACTORISED = 20_000
 """Largest component that is factorised when the iteration fails: fill-in can need its square in memory."""
 ROUNDS = 6
 """Rounds of iterative refinement."""
-STEPS, STEPS_AT_ONCE = 2000, 8
-"""Steps of BiCGSTAB in one round, and those between two looks at the clock."""
 
 
-def solve_chain(operator: Operator, *, stochastic: bool = False, loose: float = 0.0) -> Floats:
+def solve_chain(operator: Operator, *, stochastic: bool = False) -> Floats:
     """The value of every node of a chain.
 
     Parameters
@@ -63,8 +60,6 @@ def solve_chain(operator: Operator, *, stochastic: bool = False, loose: float = 
         Without decisions, and such that every play stops or is discounted.
     stochastic : bool
         Whether the coefficients of a node are probabilities that sum to 1.
-    loose : float
-        Residual that is small enough where a component is solved by iteration; 0 for that of rounding.
 
     Returns
     -------
@@ -72,8 +67,9 @@ def solve_chain(operator: Operator, *, stochastic: bool = False, loose: float = 
         As exact as floats allow; NaN or wrong where a component is too close to
         singular, so have it certified.
     """
-    chain = _Chain(operator, stochastic, loose)
-    label, order, ptr = graph.ordered_components(chain.indptr, chain.dst)
+    chain = _Chain(operator, stochastic)
+    label = graph.strong_components(chain.indptr, chain.dst)
+    order, ptr = graph.component_order(label)
     cyclic = np.flatnonzero(graph.cyclic_components(chain.indptr, chain.dst, label))
     at = 0
     while (at := chain.solve_small(order, ptr, cyclic, at)) < len(cyclic):
@@ -91,9 +87,8 @@ class _Chain:
         The solution, as far as it goes.
     """
 
-    def __init__(self, operator: Operator, stochastic: bool, loose: float) -> None:
+    def __init__(self, operator: Operator, stochastic: bool) -> None:
         self.operator = operator
-        self.loose = loose
         self.stochastic = stochastic
         self.indptr, self.dst = operator.indptr.astype(np.int64), operator.dst.astype(np.int64)
         self.degree = np.diff(self.indptr)
@@ -175,7 +170,7 @@ class _Chain:
         ahead = coef[outside] * self.value[self.dst[edges[outside]]]
         right = self.operator.base[block] + np.bincount(row[outside], weights=ahead, minlength=size)
         if size > DENSE:
-            self.value[block] = _solve_large(row[inside], column[inside], coef[inside], right, self.loose)
+            self.value[block] = _solve_large(row[inside], column[inside], coef[inside], right)
             return
         leave = np.bincount(row[outside], weights=coef[outside], minlength=size).astype(np.float64)
         matrix = np.zeros((size, size))
@@ -215,76 +210,28 @@ def _eliminate(matrix: Floats, leave: Floats, right: Floats) -> Floats:
     return right
 
 
-def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats, loose: float) -> Floats:
+def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats) -> Floats:
     from scipy.sparse import csr_array, eye_array
-    from scipy.sparse.linalg import splu
+    from scipy.sparse.linalg import bicgstab, splu
 
     size = len(right)
-    chances: Any = csr_array((coef, (row, column)), shape=(size, size))
+    system: Any = (eye_array(size) - csr_array((coef, (row, column)), shape=(size, size))).tocsr()
     enough = 4 * 2.0**-52
     found = np.zeros(size)
     left = right
     for _ in range(ROUNDS):
+        move, _failed = bicgstab(system, left, rtol=1e-8, maxiter=2000)
         before = np.abs(left).max()
-        wanted = max(0.5 * loose, 1e-8 * float(before))
-        move = compiled_bicgstab(chances, None, np.zeros(size), left.copy(), wanted, STEPS)
-        rest = right + chances @ (found + move) - (found + move)
+        if not np.isfinite(move).all():
+            break
+        rest = right - system @ (found + move)
         if not np.abs(rest).max() < before:
             break
         found, left = found + move, rest
-        if np.abs(left).max() <= max(loose, enough * (np.abs(found).max() + np.abs(right).max())):
-            return found
+        if np.abs(left).max() <= enough * (np.abs(found).max() + np.abs(right).max()):
+            return cast("Floats", found)
     if size > FACTORISED or np.abs(left).max() <= 1e3 * enough * (np.abs(found).max() + np.abs(right).max()):
-        return found
-    factors = splu((eye_array(size) - chances).tocsc())
+        return cast("Floats", found)
+    factors = splu(system.tocsc())
     found = factors.solve(right)
-    found += factors.solve(right + chances @ found - found)
-    return found
-
-
-def compiled_bicgstab(
-    chances: Any,
-    scale: Floats | None,
-    start: Floats,
-    residual: Floats,
-    target: float,
-    steps: int,
-    check: Callable[[], None] = lambda: None,
-) -> Floats:
-    """Improve a solution of ``x = right + P x`` by BiCGSTAB; see `mdpdice.numerics.krylov_kernels`.
-
-    Parameters
-    ----------
-    chances : csr_array of float64, shape (n, n)
-        The matrix `P`.
-    scale : ndarray of float64, shape (n,), optional
-        What the equations are multiplied by.
-    start, residual : ndarray of float64, shape (n,)
-        A first guess and its residual, multiplied by `scale`.
-    target : float
-        Largest component of the residual at which to stop.
-    steps : int
-        Most steps, of two products each.
-    check : callable
-        Called now and then; may raise to give up.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        The iterate with the smallest residual that was met.
-    """
-    from mdpdice.numerics.krylov_kernels import bicgstab
-
-    n = len(start)
-    best = start.copy()
-    vectors = np.zeros((6, n))
-    vectors[0], vectors[1] = start, residual
-    vectors[2] = residual / max(float(np.linalg.norm(residual)), 1e-300)
-    number = np.array([1.0, 1.0, 1.0, float(np.abs(residual).max(initial=0.0))])
-    indices = chances.indices.view(np.uint32 if chances.indices.itemsize == 4 else np.uint64)
-    rows = (chances.indptr, indices, chances.data, np.ones(n) if scale is None else scale)
-    for done in range(0, steps, STEPS_AT_ONCE):
-        check()
-        if bicgstab(*rows, vectors, best, number, target, min(STEPS_AT_ONCE, steps - done)):
-            break
-    return best
+    return found + factors.solve(right - system @ found)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mdpdice.network import Kind, Network
 
-__all__ = ["Operator", "bellman", "locked", "unsigned"]
+__all__ = ["Operator", "bellman", "unsigned"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -82,14 +82,14 @@ def bellman(problem: Network) -> Operator:
 
 def unsigned(nodes: Ints) -> NDArray[np.uint64]:
     """Node numbers as the kernels want them."""
-    return locked(np.ascontiguousarray(nodes, dtype=np.int64).view(np.uint64))
+    return _locked(np.ascontiguousarray(nodes, dtype=np.int64).view(np.uint64))
 
 
 def _operator(*arrays: NDArray[Any]) -> Operator:
-    return Operator(*(locked(array) for array in arrays))
+    return Operator(*(_locked(array) for array in arrays))
 
 
-def locked(array: NDArray[Any]) -> NDArray[Any]:
+def _locked(array: NDArray[Any]) -> NDArray[Any]:
     """A read-only view: numba compiles for writeable arrays anew."""
     view = array.view()
     view.flags.writeable = False
