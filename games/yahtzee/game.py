@@ -22,16 +22,15 @@ from __future__ import annotations
 
 from collections import Counter as Multiset
 from collections.abc import Iterator
-from itertools import combinations
 from typing import ClassVar, Literal
 
 import attrs
 
-from mdpdice import Counter, Expr, Flags, Game, Node, Option, d6, decide, end, go, roll, when
+from mdpdice import Counter, Expr, Option, go, when
+from mdpdice.games.yahtzee.sheet import UPPER, ScoreSheet, upper_points
 
-__all__ = ["BOXES", "Throw", "Yahtzee", "points"]
+__all__ = ["BOXES", "Yahtzee", "points"]
 
-UPPER = ("ones", "twos", "threes", "fours", "fives", "sixes")
 LOWER = (
     "three of a kind",
     "four of a kind",
@@ -48,8 +47,7 @@ JOKER = {"full house": 25, "small straight": 30, "large straight": 40}
 def points(box: str, dice: tuple[int, ...]) -> int:
     """What dice are worth in a box, jokers aside."""
     if box in UPPER:
-        face = UPPER.index(box) + 1
-        return face * dice.count(face)
+        return upper_points(box, dice)
     most, faces = max(Multiset(dice).values()), "".join(map(str, sorted(set(dice))))
     match box:
         case "three of a kind" | "four of a kind":
@@ -67,15 +65,7 @@ def points(box: str, dice: tuple[int, ...]) -> int:
 
 
 @attrs.frozen
-class Throw:
-    """Dice on the table, and how often those that are not kept may be thrown again."""
-
-    dice: tuple[int, ...]
-    left: int
-
-
-@attrs.frozen
-class Yahtzee(Game[str | Throw, str | tuple[int, ...]]):
+class Yahtzee(ScoreSheet):
     """The whole game; actions are the dice to keep, and in the end of a turn the box to fill.
 
     Parameters
@@ -87,6 +77,7 @@ class Yahtzee(Game[str | Throw, str | tuple[int, ...]]):
     """
 
     sheet: ClassVar[tuple[str, ...]] = BOXES
+    extra: ClassVar[int] = 35
 
     bonus: Literal["verhoeff", "none"] = attrs.field(
         default="verhoeff", validator=attrs.validators.in_(("verhoeff", "none"))
@@ -95,27 +86,10 @@ class Yahtzee(Game[str | Throw, str | tuple[int, ...]]):
         default="forced", validator=attrs.validators.in_(("forced", "free", "only-when-both-filled", "none"))
     )
 
-    boxes = Flags(lambda game: len(game.sheet))
-    upper = Counter(range(64), outside="clip")
     fifty = Counter(lambda game: range(2 if game.bonus == "verhoeff" else 1))
 
-    def start(self) -> str:
-        return "turn"
-
-    def node(self, state: str | Throw) -> Node[str | Throw, str | tuple[int, ...]]:
-        match state:
-            case Throw(dice, left) if len(dice) < 5:
-                return roll(d6, lambda face: go(Throw(tuple(sorted((*dice, face))), left)))
-            case Throw(dice, left) if left > 0:
-                keeps = {keep: None for n in range(5, -1, -1) for keep in combinations(dice, n)}
-                return decide((keep, go(Throw(keep, left - 1))) for keep in keeps)
-            case Throw(dice):
-                return decide(self._boxes(dice))
-            case _:
-                bonus = when(self.upper >= 63, end(35), end(0))
-                return when(self.boxes.count() == len(self.sheet), bonus, go(Throw((), 2)))
-
-    def _boxes(self, dice: tuple[int, ...]) -> Iterator[tuple[str, Option[str]]]:
+    def fill(self, dice: tuple[int, ...]) -> Iterator[tuple[str, Option[str]]]:
+        """Every box, with the joker rule as a condition where five dice are equal."""
         sheet = self.sheet
         for at, box in enumerate(sheet):
             score: int | Expr = points(box, dice)

@@ -1,5 +1,6 @@
 """Solitaire Yatzy, the Scandinavian relative of Yahtzee."""
 
-from mdpdice.games.yatzy.game import Throw, Yatzy
+from mdpdice.games.yahtzee.sheet import Throw
+from mdpdice.games.yatzy.game import Yatzy
 
 __all__ = ["Throw", "Yatzy"]

@@ -11,16 +11,16 @@ The optimal value is 248.439989377855, computed by independent programs for thes
 from __future__ import annotations
 
 from collections import Counter as Multiset
-from itertools import combinations
+from collections.abc import Iterator
 from typing import ClassVar
 
 import attrs
 
-from mdpdice import Counter, Flags, Game, Node, d6, decide, end, go, roll, when
+from mdpdice import Option, go, when
+from mdpdice.games.yahtzee.sheet import UPPER, ScoreSheet, upper_points
 
-__all__ = ["BOXES", "Throw", "Yatzy", "points"]
+__all__ = ["BOXES", "Yatzy", "points"]
 
-UPPER = ("ones", "twos", "threes", "fours", "fives", "sixes")
 LOWER = (
     "pair",
     "two pairs",
@@ -39,8 +39,7 @@ SAME = {"pair": 2, "three of a kind": 3, "four of a kind": 4}
 def points(box: str, dice: tuple[int, ...]) -> int:
     """What dice are worth in a box."""
     if box in UPPER:
-        face = UPPER.index(box) + 1
-        return face * dice.count(face)
+        return upper_points(box, dice)
     count = Multiset(dice)
     if box in SAME:
         return max((SAME[box] * face for face in count if count[face] >= SAME[box]), default=0)
@@ -61,48 +60,17 @@ def points(box: str, dice: tuple[int, ...]) -> int:
 
 
 @attrs.frozen
-class Throw:
-    """Dice on the table, and how often those that are not kept may be thrown again."""
-
-    dice: tuple[int, ...]
-    left: int
-
-
-@attrs.frozen
-class Yatzy(Game[str | Throw, str | tuple[int, ...]]):
+class Yatzy(ScoreSheet):
     """The whole game; actions are the dice to keep, and in the end of a turn the box to fill."""
 
     sheet: ClassVar[tuple[str, ...]] = BOXES
+    extra: ClassVar[int] = 50
 
-    boxes = Flags(lambda game: len(game.sheet))
-    upper = Counter(range(64), outside="clip")
-
-    def start(self) -> str:
-        return "turn"
-
-    def node(self, state: str | Throw) -> Node[str | Throw, str | tuple[int, ...]]:
-        match state:
-            case Throw(dice, left) if len(dice) < 5:
-                return roll(d6, lambda face: go(Throw(tuple(sorted((*dice, face))), left)))
-            case Throw(dice, left) if left > 0:
-                keeps = {keep: None for n in range(5, -1, -1) for keep in combinations(dice, n)}
-                return decide((keep, go(Throw(keep, left - 1))) for keep in keeps)
-            case Throw(dice):
-                return decide(
-                    (
-                        box,
-                        when(
-                            ~self.boxes[at],
-                            go(
-                                "turn",
-                                self.boxes.add(at),
-                                *([self.upper.add(points(box, dice))] if box in UPPER else []),
-                                reward=points(box, dice),
-                            ),
-                        ),
-                    )
-                    for at, box in enumerate(self.sheet)
-                )
-            case _:
-                bonus = when(self.upper >= 63, end(50), end(0))
-                return when(self.boxes.count() == len(self.sheet), bonus, go(Throw((), 2)))
+    def fill(self, dice: tuple[int, ...]) -> Iterator[tuple[str, Option[str]]]:
+        """Every box that is still empty."""
+        for at, box in enumerate(self.sheet):
+            score = points(box, dice)
+            updates = [self.boxes.add(at)]
+            if box in UPPER:
+                updates.append(self.upper.add(score))
+            yield box, when(~self.boxes[at], go("turn", *updates, reward=score))
