@@ -216,7 +216,7 @@ def test_a_large_solve_stops_soon():
     propose(random_component(np.random.default_rng(2), 700))
     began = time.monotonic()
     with pytest.raises(SolveInterrupted):
-        propose(net, run=Run(deadline=began + 0.01))
+        propose(net, run=Run(deadline=began + 0.2))
     assert time.monotonic() - began < 3
 
 
