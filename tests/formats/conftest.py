@@ -22,8 +22,8 @@ def exact_values(network: Network, objective=None) -> list:
 
 
 def float_values(network: Network, **question) -> np.ndarray:
-    """Value of every node as a float, certified at every state."""
-    solution = solve(network, **question)
+    """Value of every node as a float, certified at every state, and near enough to compare to nine decimals."""
+    solution = solve(network, epsilon=1e-11, **question)
     assert solution.proved, solution.reason
     return solution.values if solution.values.ndim == 1 else solution.values[-1]
 
