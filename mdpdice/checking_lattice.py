@@ -44,7 +44,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import attrs
 import numpy as np
@@ -274,8 +274,8 @@ class _Core:
 
     def _residuals(self, job: tuple[int, Ints, bool]) -> tuple[float, float, float, float]:
         _, points, following = job
-        result: tuple[float, float, float, float] = kernels.residuals(*self._arguments(points, following))
-        return result
+        result = kernels.residuals(*self._arguments(points, following))
+        return cast("tuple[float, float, float, float]", result)
 
     def _arguments(self, points: Ints, following: bool) -> tuple[Any, ...]:
         lattice, claim = self.lattice, self.claim

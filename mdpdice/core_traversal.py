@@ -182,8 +182,10 @@ class CoreTraversal(Traversal[dict[str, Any]]):
         entries: list[tuple[_Edge, Fraction, Any]] = []
         for edge, weight, paid, guard in self._leaves(node, -1):
             key = self._edge(edge)
-            update = -1 if type(edge) is End else self._update(edge.updates)
-            reward = paid if type(edge) is End else paid + self._exact(edge.reward)
+            if type(edge) is End:
+                update, reward = -1, paid
+            else:
+                update, reward = self._update(edge.updates), paid + self._exact(edge.reward)
             if isinstance(reward, Expr):
                 entries.append(((key, guard, update, self._number(reward, "reward")), weight, 0))
             else:
@@ -206,12 +208,12 @@ class CoreTraversal(Traversal[dict[str, Any]]):
 
     # --- what depends on the counters ---------------------------------------
 
-    def _cases(self, node: Any, guard: int = -1) -> Iterator[tuple[Any, int]]:
+    def _cases(self, edge: Any, guard: int = -1) -> Iterator[tuple[Any, int]]:
         """Branches of conditions inside conditions, each with the guard under which it counts.
 
         A condition without an alternative is a branch itself, which only an option may be.
         """
-        stack = [(node, guard)]
+        stack = [(edge, guard)]
         while stack:
             branch, guard = stack.pop()
             if type(branch) is not Conditional or branch.otherwise is None:

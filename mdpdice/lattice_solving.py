@@ -156,7 +156,7 @@ def _iterate(job: tuple[Layers, Tables, Floats, Run, int]) -> int:
     table = np.empty((layers.program.n_rows, kernels.WIDTH))
     arguments = _arguments(layers.program, tables, values)
     kept, moves = np.empty((2, *reached.shape))
-    done, tolerance = 0, 0.0
+    done, tolerance, change = 0, 0.0, np.inf
     while done < max_sweeps:
         run.check()
         change, sweeps = kernels.iterate(

@@ -268,7 +268,6 @@ class _Replication:
         edge, option = int(at[kernels.BAD_EDGE]), int(at[kernels.BAD_OPTION])
         point = int(self.queue_point[pair])
         values = lattice.counters(point)
-        error: MdpDiceError
         try:
             if result == kernels.DEAD_END:
                 raise dead_end_error()
@@ -284,12 +283,12 @@ class _Replication:
                 wanted = one.value.evaluate(values)
                 if axes[one.name].place(wanted) is None:
                     raise forbidden_error(axes[one.name], wanted)
-        except MdpDiceError as found:
-            error = found
-        action = None if option < 0 else self._core_actions[option]
-        raise error.at(
-            self._at(pair), None if action is None else lattice.actions[action]
-        ) from error.__cause__
+        except MdpDiceError as error:
+            action = None if option < 0 else self._core_actions[option]
+            raise error.at(
+                self._at(pair), None if action is None else lattice.actions[action]
+            ) from error.__cause__
+        raise AssertionError
 
     def _resolve(self, pair: int) -> int:
         """Core node that stands for a pair at its point."""

@@ -65,7 +65,7 @@ class Tree:
             Follow the best options only.
         """
         yield f"{self.state}: {_figure(self.value)}{_leaf(self)}"
-        open_nodes = [(self, iter(self.children), 1)]
+        open_nodes: list[tuple[Tree, Iterator[Tree], int]] = [(self, iter(self.children), 1)]
         while open_nodes:
             parent, children, level = open_nodes[-1]
             child = next(children, None)
@@ -99,7 +99,7 @@ class Tree:
         return found[id(self)]
 
     def _walk(self) -> Iterator[Tree]:
-        stack = [self]
+        stack: list[Tree] = [self]
         while stack:
             node = stack.pop()
             yield node

@@ -44,9 +44,11 @@ class Advisor(Protocol):
 
     def values(self, turn: Turn) -> dict[Any, float]:
         """Value of every action, to player 0 where the players have different aims, else to the mover."""
+        ...
 
     def best(self, turn: Turn) -> Any:
         """The best action."""
+        ...
 
 
 def split_seats(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels import Bools, Floats, Ints, njit
+from mdpdice.numerics.kernels import Bools, Floats, Ints, Number, njit
 
 __all__ = ["solve_components"]
 
@@ -147,7 +147,7 @@ def _solve_knots(
 
 @njit
 def _bare(
-    indptr: Ints, dst: Ints, coef: Floats, node: int, ahead: Floats, outside: float, place: Ints
+    indptr: Ints, dst: Ints, coef: Floats, node: Number, ahead: Floats, outside: float, place: Ints
 ) -> float:
     """Value of a node without constants, when all that lies outside the component is worth the same."""
     total = 0.0

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels import Bools, Floats, Ints, Kinds, njit
+from mdpdice.numerics.kernels import Bools, Floats, Ints, Kinds, Number, njit
 
 __all__ = ["WIDTH", "iterate", "moments", "rows_at", "spread", "sweep"]
 
@@ -34,7 +34,7 @@ NO_OPTION, LEAVES_GRID, GOES_BACK, UNDEFINED, NO_PAYOFF = 1, 2, 3, 4, 5
 
 
 @njit
-def _root(parent: Ints, at: int) -> int:
+def _root(parent: Ints, at: Number) -> Number:
     while parent[at] != at:
         parent[at] = parent[parent[at]]
         at = parent[at]
