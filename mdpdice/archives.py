@@ -18,8 +18,10 @@ import itertools
 import json
 import math
 import os
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,7 +31,7 @@ from numpy.typing import NDArray
 
 from mdpdice.errors import CorruptFileError
 
-__all__ = ["Archive", "replaced", "text_member", "write_archive"]
+__all__ = ["Archive", "exact_text", "rational", "replaced", "text_member", "write_archive"]
 
 MAX_BYTES = 64 << 30
 """Largest file that is read."""
@@ -60,6 +62,30 @@ def write_archive(path: str | os.PathLike[str], members: Mapping[str, NDArray[An
 def text_member(data: Any) -> NDArray[np.uint8]:
     """The bytes of a JSON text, as a member of an archive."""
     return np.frombuffer(json.dumps(data, separators=(",", ":")).encode("ascii"), dtype=np.uint8)
+
+
+def exact_text(number: Any) -> str:
+    """A rational number as text: hexadecimal, which takes linear time and has no limit of length."""
+    numerator, denominator = Fraction(number).as_integer_ratio()
+    return f"{numerator:x}" if denominator == 1 else f"{numerator:x}/{denominator:x}"
+
+
+_HEX_NUMBER = re.compile(r"-?[0-9a-f]+(/[0-9a-f]+)?")
+
+
+def rational(text: str) -> Fraction:
+    """The number of an `exact_text`.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    if not _HEX_NUMBER.fullmatch(text):
+        msg = f"{text[:40]!r} is not a hexadecimal fraction"
+        raise ValueError(msg)
+    numerator, _, denominator = text.partition("/")
+    return Fraction(int(numerator, 16), int(denominator or "1", 16))
 
 
 def _hash(file: IO[bytes], length: int) -> bytes:

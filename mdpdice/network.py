@@ -18,8 +18,6 @@ numbers, as `fractions.Fraction`.
 
 from __future__ import annotations
 
-import enum
-import hashlib
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
@@ -31,15 +29,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.equality import same_kind
-from mdpdice.errors import (
-    DiscountRangeError,
-    GameError,
-    HorizonRangeError,
-    ProbabilityRangeError,
-    ProbabilitySumError,
-    RewardNotFiniteError,
-    UnknownStateError,
+from mdpdice.errors import UnknownStateError
+from mdpdice.network_arrays import (
+    Bools,
+    Floats,
+    Ints,
+    Kind,
+    read_only,
+    read_only_bools,
+    read_only_bytes,
+    read_only_floats,
+    read_only_ints,
+    read_only_signs,
 )
+from mdpdice.network_checks import check_network
+from mdpdice.network_digest import network_digest
 from mdpdice.views import card, remarks
 
 if TYPE_CHECKING:
@@ -47,59 +51,15 @@ if TYPE_CHECKING:
 
     from mdpdice.game import Game
 
-__all__ = ["Kind", "NamedStates", "Network"]
+__all__ = ["Bools", "Floats", "Ints", "Kind", "NamedStates", "Network"]
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
 Number: TypeAlias = "int | float | Fraction | str"
-
-
-class Kind(enum.IntEnum):
-    """What a node is; the values are those of `Network.kind`."""
-
-    END = 0
-    MAX = 1
-    MIN = 2
-    CHANCE = 3
 
 
 class NamedStates(Sequence[Hashable]):
     """States that tell by themselves where a state is: `index` is fast, so no dictionary is made of them."""
 
     __slots__ = ()
-
-
-def _frozen(values: Any, dtype: Any = None) -> Any:
-    """A contiguous array that nobody can write to."""
-    array = np.array(values, dtype=dtype, order="C", copy=None)
-    if array.flags.writeable:
-        # A caller may still hold a writeable view of what it passed; a private view is enough
-        # against accidents, and `digest` finds the rest.
-        array = array.view()
-        array.flags.writeable = False
-    return array
-
-
-# attrs converters; type checkers want them to be plain functions.
-def _bytes(values: Any) -> NDArray[np.uint8]:
-    return cast("NDArray[np.uint8]", _frozen(values, np.uint8))
-
-
-def _signs(values: Any) -> NDArray[np.int8]:
-    return cast("NDArray[np.int8]", _frozen(values, np.int8))
-
-
-def _ints(values: Any) -> Ints:
-    return cast("Ints", _frozen(values, np.int64))
-
-
-def _floats(values: Any) -> Floats:
-    return cast("Floats", _frozen(values, np.float64))
-
-
-def _bools(values: Any) -> Bools:
-    return cast("Bools", _frozen(values, np.bool_))
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -158,31 +118,31 @@ class Network:
         It is no part of the problem: not of its `digest`, nor of its files.
     """
 
-    kind: NDArray[np.uint8] = attrs.field(converter=_bytes)
-    indptr: Ints = attrs.field(converter=_ints)
-    dst: Ints = attrs.field(converter=_ints)
-    weight: Floats = attrs.field(converter=_floats)
-    reward: Floats = attrs.field(converter=_floats)
-    sign: NDArray[np.int8] = attrs.field(converter=_signs)
-    step: Bools = attrs.field(converter=_bools)
-    payoff: Floats = attrs.field(converter=_floats)
+    kind: NDArray[np.uint8] = attrs.field(converter=read_only_bytes)
+    indptr: Ints = attrs.field(converter=read_only_ints)
+    dst: Ints = attrs.field(converter=read_only_ints)
+    weight: Floats = attrs.field(converter=read_only_floats)
+    reward: Floats = attrs.field(converter=read_only_floats)
+    sign: NDArray[np.int8] = attrs.field(converter=read_only_signs)
+    step: Bools = attrs.field(converter=read_only_bools)
+    payoff: Floats = attrs.field(converter=read_only_floats)
     start: int
     discount: Fraction = attrs.field(default=Fraction(1), converter=Fraction)
     horizon: int | None = None
     total: Fraction = attrs.field(default=Fraction(0), converter=Fraction)
     numerator: NDArray[Any] = attrs.field(
-        default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=_frozen
+        default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=read_only
     )
     states: Sequence[Hashable] = attrs.field(
         default=attrs.Factory(lambda self: range(len(self.kind)), takes_self=True)
     )
     state_node: Ints = attrs.field(
         default=attrs.Factory(lambda self: np.arange(len(self.states)), takes_self=True),
-        converter=_ints,
+        converter=read_only_ints,
     )
     node_state: Ints = attrs.field(
         default=attrs.Factory(lambda self: _inverse(self.state_node, len(self.kind)), takes_self=True),
-        converter=_ints,
+        converter=read_only_ints,
     )
     actions: Sequence[Hashable] = attrs.field(
         default=attrs.Factory(lambda self: _numbered_actions(self.kind, self.indptr), takes_self=True)
@@ -194,9 +154,7 @@ class Network:
     canonical: Callable[[Any], Hashable] | None = attrs.field(default=None, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        _check_shapes(self)
-        _check_numbers(self)
-        _check_range(self)
+        check_network(self)
 
     # --- size and structure -------------------------------------------------
 
@@ -388,31 +346,7 @@ class Network:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical arrays: equal digests mean the same problem."""
-        hasher = hashlib.sha256()
-        head = f"mdpdice-network-1 {self.start} {self.discount} {self.horizon} {self.total}"
-        hasher.update(head.encode())
-        for array in (
-            self.kind,
-            self.indptr,
-            self.dst,
-            self.weight,
-            self.reward,
-            self.sign,
-            self.step,
-            self.payoff,
-        ):
-            hasher.update(f"{array.dtype.str}{array.shape}".encode())
-            hasher.update(np.ascontiguousarray(array).tobytes())
-        for exact in (self.exact_rewards, self.exact_payoffs):
-            hasher.update(";".join(f"{at}:{exact_text(exact[at])}" for at in sorted(exact)).encode() + b"|")
-        if self.numerator.dtype == object:
-            hasher.update(",".join(map(exact_text, self.numerator.tolist())).encode())
-        elif self.numerator.dtype.kind == "f" and not np.array_equal(self.numerator, self.weight):
-            hasher.update(self.numerator.tobytes())
-        elif self.numerator.dtype.kind in "iu" and self.numerator.max(initial=0) >= 1 << 26:
-            # Smaller numbers are told apart by their quotients, the weights.
-            hasher.update(self.numerator.tobytes())
-        return hasher.hexdigest()
+        return network_digest(self)
 
     def __repr__(self) -> str:
         count = np.bincount(self.kind, minlength=4)
@@ -562,36 +496,9 @@ class Network:
         Nodes carry ``kind``, ``state``, ``payoff``; edges ``weight``,
         ``reward``, ``sign``, ``step`` and, on decisions, ``action``.
         """
-        import networkx as nx
+        from mdpdice.formats.graphs import to_networkx
 
-        graph: nx.MultiDiGraph = nx.MultiDiGraph(
-            start=self.start, discount=self.discount, horizon=self.horizon, total=self.total
-        )
-        for node in range(self.n_nodes):
-            graph.add_node(
-                node,
-                kind=Kind(self.kind[node]).name,
-                state=self.state_of(node),
-                payoff=float(self.payoff[node]),
-            )
-        for node in range(self.n_nodes):
-            for edge in self.edges(node):
-                data: dict[str, Hashable] = {
-                    "weight": float(self.weight[edge]),
-                    "reward": float(self.reward[edge]),
-                    "sign": int(self.sign[edge]),
-                    "step": bool(self.step[edge]),
-                }
-                if self.decides[node]:
-                    data["action"] = self.action_of(edge)
-                graph.add_edge(node, int(self.dst[edge]), **data)
-        return graph
-
-
-def exact_text(number: Any) -> str:
-    """A rational number as text: hexadecimal, which takes linear time and has no limit of length."""
-    numerator, denominator = Fraction(number).as_integer_ratio()
-    return f"{numerator:x}" if denominator == 1 else f"{numerator:x}/{denominator:x}"
+        return to_networkx(self)
 
 
 def _inverse(state_node: Ints, n_nodes: int) -> Ints:
@@ -604,122 +511,3 @@ def _inverse(state_node: Ints, n_nodes: int) -> Ints:
 def _numbered_actions(kind: NDArray[np.uint8], indptr: Ints) -> list[Hashable]:
     decides = (kind == Kind.MAX) | (kind == Kind.MIN)
     return [k for degree in np.diff(indptr)[decides].tolist() for k in range(degree)]
-
-
-def _check_shapes(net: Network) -> None:
-    n, e = len(net.kind), len(net.dst)
-    sizes = {"weight": e, "reward": e, "sign": e, "step": e, "numerator": e, "payoff": n, "node_state": n}
-    wrong = [name for name, size in sizes.items() if getattr(net, name).shape != (size,)]
-    degree = np.diff(net.indptr)
-    if (
-        wrong
-        or net.indptr.shape != (n + 1,)
-        or net.indptr[0] != 0
-        or net.indptr[-1] != e
-        or (degree < 0).any()
-    ):
-        msg = f"the arrays of a network do not fit together ({', '.join(wrong) or 'indptr'}): {n} nodes, {e} edges"
-        raise GameError(msg)
-    if n == 0 or not 0 <= net.start < n:
-        msg = f"the start node {net.start} is not one of the {n} nodes"
-        raise UnknownStateError(msg, value=net.start)
-    if e and (net.dst.min() < 0 or net.dst.max() >= n):
-        bad = int(np.flatnonzero((net.dst < 0) | (net.dst >= n))[0])
-        msg = f"edge {bad} leads to node {net.dst[bad]}, which does not exist"
-        raise UnknownStateError(msg, value=int(net.dst[bad]))
-    if net.kind.max() > Kind.CHANCE or ((degree == 0) != (net.kind == Kind.END)).any():
-        bad = int(np.flatnonzero((degree == 0) != (net.kind == Kind.END))[0]) if net.kind.max() <= 3 else -1
-        msg = f"node {bad}: END nodes have no edges and all others have some"
-        raise GameError(msg, state=net.describe(bad) if bad >= 0 else None)
-    names = len(net.states)
-    if (
-        net.state_node.shape != (names,)
-        or (net.state_node < 0).any()
-        or (net.state_node >= n).any()
-        or (net.node_state < -1).any()
-        or (net.node_state >= names).any()
-    ):
-        msg = f"state_node and node_state do not fit {names} states and {n} nodes"
-        raise GameError(msg)
-    if len(net.actions) != int(degree[net.decides].sum()):
-        msg = f"{len(net.actions)} actions for {int(degree[net.decides].sum())} edges of decision nodes"
-        raise GameError(msg)
-
-
-def _check_numbers(net: Network) -> None:
-    # Extremes instead of masks: NaN is the extreme of what holds it, and a large network has no second copy.
-    for name, array in (("reward", net.reward), ("payoff", net.payoff)):
-        if len(array) and not (np.isfinite(array.min()) and np.isfinite(array.max())):
-            bad = int(np.flatnonzero(~np.isfinite(array))[0])
-            node = int(net.source[bad]) if name == "reward" else bad
-            msg = f"{name} {array[bad]} is not finite; infinite values are found by the solver, not declared"
-            raise RewardNotFiniteError(msg, state=net.describe(node), value=float(array[bad]))
-    at_chance = net.kind == Kind.CHANCE
-    chance = np.repeat(at_chance, np.diff(net.indptr))
-    if not (np.abs(net.sign) == 1).all():
-        msg = "every sign is 1 or -1"
-        raise GameError(msg)
-    if not ((net.weight == 1) | chance).all():
-        msg = "the edges of decision nodes have weight 1"
-        raise GameError(msg)
-    if len(net.weight) and not (net.weight.min() >= 0 and net.weight.max() <= 1 + 1e-9):
-        bad = int(np.flatnonzero(~((net.weight >= 0) & (net.weight <= 1 + 1e-9)))[0])
-        msg = f"probability {net.weight[bad]} is outside [0, 1]"
-        raise ProbabilityRangeError(
-            msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad])
-        )
-    if at_chance.any():
-        degree = np.diff(net.indptr)[at_chance]
-        total = np.add.reduceat(net.weight[chance], np.cumsum(degree) - degree)
-        defect = np.abs(total - 1)
-        # Twice the contract's 8 k 2^-53, since this sum rounds too.
-        allowed = 16 * degree * 2.0**-53
-        if not (defect <= allowed).all():
-            worst = int(np.argmax(defect - allowed))
-            node = int(np.flatnonzero(at_chance)[worst])
-            msg = f"the probabilities sum to {total[worst]!r}, not 1; scale them, or use Network.from_choices"
-            raise ProbabilitySumError(msg, state=net.describe(node), value=float(total[worst]))
-
-
-def _check_range(net: Network) -> None:
-    if not 0 < net.discount <= 1:
-        msg = f"discount {net.discount} is outside (0, 1]"
-        raise DiscountRangeError(msg, value=net.discount)
-    if net.total and net.discount != 1:
-        msg = (
-            "a game with `total` other than 0 is not discounted: give it discount 1, or payoffs that sum to 0"
-        )
-        raise DiscountRangeError(msg, value=net.discount)
-    if net.horizon is not None and (type(net.horizon) is not int or net.horizon < 0):
-        msg = f"horizon {net.horizon!r} is not a number of decisions (0, 1, 2, ...)"
-        raise HorizonRangeError(msg, value=net.horizon)
-    if net.total and net.horizon is not None:
-        msg = "a game with `total` other than 0 has no horizon: a play cut off would have no owner"
-        raise HorizonRangeError(msg, value=net.horizon)
-    if net.discount < 1:
-        _check_steps(net)
-
-
-def _check_steps(net: Network) -> None:
-    """Every cycle of a discounted network takes a step, or the discount would never act on it."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    keep = ~net.step
-    count = np.concatenate(([0], np.cumsum(keep)))
-    shape = (net.n_nodes, net.n_nodes)
-    graph = csr_array(
-        (np.ones(int(keep.sum()), dtype=np.int8), net.dst[keep], count[net.indptr]), shape=shape
-    )
-    parts, label = connected_components(graph, directed=True, connection="strong")
-    loops = np.flatnonzero(keep & (net.source == net.dst))
-    if parts == net.n_nodes and len(loops) == 0:
-        return
-    if len(loops):
-        cycle = net.source[loops[:1]]
-    else:
-        size = np.bincount(label)
-        cycle = np.flatnonzero(label == int(np.argmax(size)))[:5]
-    names = [net.describe(int(node)) for node in cycle]
-    msg = f"the discount never acts on a cycle through {names!r}: it holds no step; give it a decision or discount 1"
-    raise DiscountRangeError(msg, state=names[0], value=net.discount)

@@ -19,21 +19,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.archives import Archive, text_member, write_archive
+from mdpdice.archives import Archive, exact_text, rational, text_member, write_archive
 from mdpdice.errors import UnknownStateError
 from mdpdice.game import Game
-from mdpdice.network import Kind, Network, exact_text
+from mdpdice.network import Kind, Network
 from mdpdice.statetext import decode, encode, named_classes
 
-__all__ = ["rational", "read_network", "write_network"]
+__all__ = ["read_network", "write_network"]
 
 FORMAT = "mdpdice-network"
 VERSION = 1
@@ -288,15 +286,3 @@ def _quotients(network: Network) -> NDArray[np.float64]:
     inside = chance[network.source]
     result[inside] = numerator[inside] / whole[network.source[inside]]
     return result
-
-
-_HEX_NUMBER = re.compile(r"-?[0-9a-f]+(/[0-9a-f]+)?")
-
-
-def rational(text: str) -> Fraction:
-    """The number of `mdpdice.network.exact_text`."""
-    if not _HEX_NUMBER.fullmatch(text):
-        msg = f"{text[:40]!r} is not a hexadecimal fraction"
-        raise ValueError(msg)
-    numerator, _, denominator = text.partition("/")
-    return Fraction(int(numerator, 16), int(denominator or "1", 16))

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.archives import Archive, text_member, write_archive
-from mdpdice.network import Network, exact_text
-from mdpdice.network_files import rational
+from mdpdice.archives import Archive, exact_text, rational, text_member, write_archive
+from mdpdice.network import Network
 from mdpdice.policies import Policy
 
 __all__ = ["load_policy", "read_header", "save_policy"]

@@ -25,7 +25,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,7 +36,10 @@ from mdpdice.network import Kind, Network
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 
-__all__ = ["from_networkx", "write_dot"]
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["from_networkx", "to_networkx", "write_dot"]
 
 MAX_NODES = 2000
 """Most nodes of a drawing: Graphviz needs minutes for more, and nobody could read it."""
@@ -235,6 +238,34 @@ def _actions(edges: list[Any], state: Any) -> list[Hashable]:
         msg = f"two edges have the same action; the actions are {names!r}"
         raise GameError(msg, state=state)
     return names
+
+
+def to_networkx(network: Network) -> nx.MultiDiGraph:
+    """Return a network as a graph with the attributes listed above: `Network.to_networkx`."""
+    import networkx as nx
+
+    graph: nx.MultiDiGraph = nx.MultiDiGraph(
+        start=network.start, discount=network.discount, horizon=network.horizon, total=network.total
+    )
+    for node in range(network.n_nodes):
+        graph.add_node(
+            node,
+            kind=Kind(network.kind[node]).name,
+            state=network.state_of(node),
+            payoff=float(network.payoff[node]),
+        )
+    for node in range(network.n_nodes):
+        for edge in network.edges(node):
+            data: dict[str, Hashable] = {
+                "weight": float(network.weight[edge]),
+                "reward": float(network.reward[edge]),
+                "sign": int(network.sign[edge]),
+                "step": bool(network.step[edge]),
+            }
+            if network.decides[node]:
+                data["action"] = network.action_of(edge)
+            graph.add_edge(node, int(network.dst[edge]), **data)
+    return graph
 
 
 # --- DOT -------------------------------------------------------------------------

@@ -1,0 +1,157 @@
+"""What makes arrays a network: checked once, when it is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mdpdice.errors import (
+    DiscountRangeError,
+    GameError,
+    HorizonRangeError,
+    ProbabilityRangeError,
+    ProbabilitySumError,
+    RewardNotFiniteError,
+    UnknownStateError,
+)
+from mdpdice.network_arrays import Kind
+
+if TYPE_CHECKING:
+    from mdpdice.network import Network
+
+__all__ = ["check_network"]
+
+
+def check_network(net: Network) -> None:
+    """Find what is wrong with the arrays of a network.
+
+    Raises
+    ------
+    GameError, UnknownStateError
+        The arrays do not fit together.
+    ProbabilityRangeError, ProbabilitySumError, RewardNotFiniteError, DiscountRangeError, HorizonRangeError
+        A number is out of its range.
+    """
+    _check_shapes(net)
+    _check_numbers(net)
+    _check_range(net)
+
+
+def _check_shapes(net: Network) -> None:
+    n, e = len(net.kind), len(net.dst)
+    sizes = {"weight": e, "reward": e, "sign": e, "step": e, "numerator": e, "payoff": n, "node_state": n}
+    wrong = [name for name, size in sizes.items() if getattr(net, name).shape != (size,)]
+    degree = np.diff(net.indptr)
+    if (
+        wrong
+        or net.indptr.shape != (n + 1,)
+        or net.indptr[0] != 0
+        or net.indptr[-1] != e
+        or (degree < 0).any()
+    ):
+        msg = f"the arrays of a network do not fit together ({', '.join(wrong) or 'indptr'}): {n} nodes, {e} edges"
+        raise GameError(msg)
+    if n == 0 or not 0 <= net.start < n:
+        msg = f"the start node {net.start} is not one of the {n} nodes"
+        raise UnknownStateError(msg, value=net.start)
+    if e and (net.dst.min() < 0 or net.dst.max() >= n):
+        bad = int(np.flatnonzero((net.dst < 0) | (net.dst >= n))[0])
+        msg = f"edge {bad} leads to node {net.dst[bad]}, which does not exist"
+        raise UnknownStateError(msg, value=int(net.dst[bad]))
+    if net.kind.max() > Kind.CHANCE or ((degree == 0) != (net.kind == Kind.END)).any():
+        bad = int(np.flatnonzero((degree == 0) != (net.kind == Kind.END))[0]) if net.kind.max() <= 3 else -1
+        msg = f"node {bad}: END nodes have no edges and all others have some"
+        raise GameError(msg, state=net.describe(bad) if bad >= 0 else None)
+    names = len(net.states)
+    if (
+        net.state_node.shape != (names,)
+        or (net.state_node < 0).any()
+        or (net.state_node >= n).any()
+        or (net.node_state < -1).any()
+        or (net.node_state >= names).any()
+    ):
+        msg = f"state_node and node_state do not fit {names} states and {n} nodes"
+        raise GameError(msg)
+    if len(net.actions) != int(degree[net.decides].sum()):
+        msg = f"{len(net.actions)} actions for {int(degree[net.decides].sum())} edges of decision nodes"
+        raise GameError(msg)
+
+
+def _check_numbers(net: Network) -> None:
+    # Extremes instead of masks: NaN is the extreme of what holds it, and a large network has no second copy.
+    for name, array in (("reward", net.reward), ("payoff", net.payoff)):
+        if len(array) and not (np.isfinite(array.min()) and np.isfinite(array.max())):
+            bad = int(np.flatnonzero(~np.isfinite(array))[0])
+            node = int(net.source[bad]) if name == "reward" else bad
+            msg = f"{name} {array[bad]} is not finite; infinite values are found by the solver, not declared"
+            raise RewardNotFiniteError(msg, state=net.describe(node), value=float(array[bad]))
+    at_chance = net.kind == Kind.CHANCE
+    chance = np.repeat(at_chance, np.diff(net.indptr))
+    if not (np.abs(net.sign) == 1).all():
+        msg = "every sign is 1 or -1"
+        raise GameError(msg)
+    if not ((net.weight == 1) | chance).all():
+        msg = "the edges of decision nodes have weight 1"
+        raise GameError(msg)
+    if len(net.weight) and not (net.weight.min() >= 0 and net.weight.max() <= 1 + 1e-9):
+        bad = int(np.flatnonzero(~((net.weight >= 0) & (net.weight <= 1 + 1e-9)))[0])
+        msg = f"probability {net.weight[bad]} is outside [0, 1]"
+        raise ProbabilityRangeError(
+            msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad])
+        )
+    if at_chance.any():
+        degree = np.diff(net.indptr)[at_chance]
+        total = np.add.reduceat(net.weight[chance], np.cumsum(degree) - degree)
+        defect = np.abs(total - 1)
+        # Twice the contract's 8 k 2^-53, since this sum rounds too.
+        allowed = 16 * degree * 2.0**-53
+        if not (defect <= allowed).all():
+            worst = int(np.argmax(defect - allowed))
+            node = int(np.flatnonzero(at_chance)[worst])
+            msg = f"the probabilities sum to {total[worst]!r}, not 1; scale them, or use Network.from_choices"
+            raise ProbabilitySumError(msg, state=net.describe(node), value=float(total[worst]))
+
+
+def _check_range(net: Network) -> None:
+    if not 0 < net.discount <= 1:
+        msg = f"discount {net.discount} is outside (0, 1]"
+        raise DiscountRangeError(msg, value=net.discount)
+    if net.total and net.discount != 1:
+        msg = (
+            "a game with `total` other than 0 is not discounted: give it discount 1, or payoffs that sum to 0"
+        )
+        raise DiscountRangeError(msg, value=net.discount)
+    if net.horizon is not None and (type(net.horizon) is not int or net.horizon < 0):
+        msg = f"horizon {net.horizon!r} is not a number of decisions (0, 1, 2, ...)"
+        raise HorizonRangeError(msg, value=net.horizon)
+    if net.total and net.horizon is not None:
+        msg = "a game with `total` other than 0 has no horizon: a play cut off would have no owner"
+        raise HorizonRangeError(msg, value=net.horizon)
+    if net.discount < 1:
+        _check_steps(net)
+
+
+def _check_steps(net: Network) -> None:
+    """Every cycle of a discounted network takes a step, or the discount would never act on it."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    keep = ~net.step
+    count = np.concatenate(([0], np.cumsum(keep)))
+    shape = (net.n_nodes, net.n_nodes)
+    graph = csr_array(
+        (np.ones(int(keep.sum()), dtype=np.int8), net.dst[keep], count[net.indptr]), shape=shape
+    )
+    parts, label = connected_components(graph, directed=True, connection="strong")
+    loops = np.flatnonzero(keep & (net.source == net.dst))
+    if parts == net.n_nodes and len(loops) == 0:
+        return
+    if len(loops):
+        cycle = net.source[loops[:1]]
+    else:
+        size = np.bincount(label)
+        cycle = np.flatnonzero(label == int(np.argmax(size)))[:5]
+    names = [net.describe(int(node)) for node in cycle]
+    msg = f"the discount never acts on a cycle through {names!r}: it holds no step; give it a decision or discount 1"
+    raise DiscountRangeError(msg, state=names[0], value=net.discount)
