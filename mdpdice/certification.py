@@ -157,6 +157,11 @@ def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
                 confirmed = checking_infinite.check_infinite(network, claimed, lowering.infinite, trap, rank)
             elif lowering.because == "pays":
                 confirmed = checking_infinite.check_lost(network, claimed)
+            elif lowering.because == "won":
+                lost = np.zeros_like(claimed) if lowering.lost is None else lowering.lost
+                confirmed = checking_infinite.check_won(
+                    network, claimed & ~lost, claimed & lost, lowering.infinite
+                )
             else:
                 by_all = lowering.because == "missed by all"
                 confirmed = checking_infinite.check_missed(network, claimed, lowering.infinite, by_all=by_all)

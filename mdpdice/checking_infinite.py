@@ -12,9 +12,10 @@ from functools import partial
 
 import numpy as np
 
-from mdpdice.network import Bools, Ints, Kind, Network
+from mdpdice.checking import best_replies
+from mdpdice.network import Bools, Floats, Ints, Kind, Network
 
-__all__ = ["check_infinite", "check_lost", "check_missed"]
+__all__ = ["check_infinite", "check_lost", "check_missed", "check_won"]
 
 
 def check_infinite(network: Network, infinite: Bools, policy: Ints, trap: Bools, rank: Ints) -> bool:
@@ -56,16 +57,54 @@ def check_lost(network: Network, lost: Bools) -> bool:
     nodes from which it need never pay again; for if plays pay finitely often only, then from
     some move on they stay at such nodes.
     """
-    after, before, chance = _lists(network, np.ones(network.n_edges, dtype=bool))
-    free, _, _ = _lists(network, network.reward >= 0)
-    decides = {i for i, targets in enumerate(after) if targets} - chance
-    pays = {node for node in chance if len(free[node]) < len(after[node])}
+    chance = network.kind == Kind.CHANCE
+    return _is_lost(network.source, network.dst, network.reward, chance, lost)
+
+
+def check_won(network: Network, plus: Bools, minus: Bools, policy: Ints) -> bool:
+    """Verify the nodes whose value is plus or minus infinity in a game of two players, undiscounted.
+
+    When the winner keeps to the policy, the other one is alone in the network of best replies, and lost
+    as in `check_lost`; what lies beyond the claim, where values are finite, counts as an end there.
+    No other node comes to a claimed one but by an option that its player does not want.
+
+    Parameters
+    ----------
+    network : Network
+        Two players.
+    plus, minus : ndarray of bool, shape (N,)
+        The claims.
+    policy : ndarray of int64, shape (N,)
+        What the winner plays there.
+    """
+    source, dst, kind = network.source, network.dst, network.kind
+    claimed = plus | minus
+    worth = network.sign * (plus[dst].astype(np.int64) - minus[dst])
+    comes = (network.weight > 0) & claimed[dst] & ~claimed[source]
+    wanted = np.select([kind[source] == Kind.MAX, kind[source] == Kind.MIN], [worth > 0, worth < 0], True)
+    able = np.zeros(network.n_nodes, dtype=bool)
+    able[source[~claimed[dst]]] = True
+    if (plus & minus).any() or (comes & wanted).any() or not able[network.decides & ~claimed].all():
+        return False
+    replies = best_replies(network, policy)
+    # Side 0 keeps the maximiser to the policy and turns the signs, side 1 the minimiser.
+    lost, won = np.concatenate((plus, minus)), np.concatenate((minus, plus))
+    within = lost[replies.source]
+    start, end = replies.source[within], replies.dst[within]
+    return not won[end].any() and _is_lost(start, end, replies.reward[within], replies.chance, lost)
+
+
+def _is_lost(source: Ints, dst: Ints, reward: Floats, chance: Bools, lost: Bools) -> bool:
+    after, before, random = _lists(source, dst, chance)
+    free, _, _ = _lists(source[reward >= 0], dst[reward >= 0], chance)
+    decides = {i for i, targets in enumerate(after) if targets} - random
+    pays = {node for node in random if len(free[node]) < len(after[node])}
     pays |= {node for node in decides if not free[node]}
-    pays = _closure(pays, before, lambda node, found: node in chance or found.issuperset(free[node]))
-    missed = _missed_by_all(set(range(len(after))) - pays, after, before, chance)
-    gains = network.reward > 0
-    gain_edges = list(zip(network.source[gains].tolist(), network.dst[gains].tolist(), strict=True))
-    collects = _collecting(gain_edges, after, before, chance)
+    pays = _closure(pays, before, lambda node, found: node in random or found.issuperset(free[node]))
+    missed = _missed_by_all(set(range(len(after))) - pays, after, before, random)
+    gains = reward > 0
+    gain_edges = list(zip(source[gains].tolist(), dst[gains].tolist(), strict=True))
+    collects = _collecting(gain_edges, after, before, random)
     return all(node in missed and node not in collects for node in np.flatnonzero(lost).tolist())
 
 
@@ -99,14 +138,15 @@ def check_missed(network: Network, infinite: Bools, policy: Ints, *, by_all: boo
     """
     goal = set(np.flatnonzero((network.kind == Kind.END) & (network.payoff == 0)).tolist())
     claimed = set(np.flatnonzero(infinite).tolist())
+    chance = network.kind == Kind.CHANCE
     if by_all:
-        return claimed <= _missed_by_all(goal, *_lists(network, np.ones(network.n_edges, dtype=bool)))
+        return claimed <= _missed_by_all(goal, *_lists(network.source, network.dst, chance))
     taken = _taken(network, infinite, policy)
     moves = np.bincount(network.source[taken], minlength=network.n_nodes) > 0
     # What comes after a node that is not claimed is as good as the goal.
     goal |= set(range(network.n_nodes)) - claimed
     return bool(moves[infinite & network.decides].all()) and claimed <= _missed_by_some(
-        goal, *_lists(network, taken)
+        goal, *_lists(network.source[taken], network.dst[taken], chance)
     )
 
 
@@ -118,14 +158,14 @@ def _taken(network: Network, nodes: Bools, policy: Ints) -> Bools:
     return np.asarray(taken & nodes[network.source])
 
 
-def _lists(network: Network, edges: Bools) -> tuple[list[list[int]], list[list[int]], set[int]]:
-    """Successors and predecessors of every node along the marked edges, and the chance nodes."""
-    after: list[list[int]] = [[] for _ in range(network.n_nodes)]
-    before: list[list[int]] = [[] for _ in range(network.n_nodes)]
-    for node, target in zip(network.source[edges].tolist(), network.dst[edges].tolist(), strict=True):
+def _lists(source: Ints, dst: Ints, chance: Bools) -> tuple[list[list[int]], list[list[int]], set[int]]:
+    """Successors and predecessors of every node along some edges, and the chance nodes."""
+    after: list[list[int]] = [[] for _ in range(len(chance))]
+    before: list[list[int]] = [[] for _ in range(len(chance))]
+    for node, target in zip(source.tolist(), dst.tolist(), strict=True):
         after[node].append(target)
         before[target].append(node)
-    return after, before, set(np.flatnonzero(network.kind == Kind.CHANCE).tolist())
+    return after, before, set(np.flatnonzero(chance).tolist())
 
 
 def _closure(seeds: set[int], before: list[list[int]], joins: Callable[[int, set[int]], bool]) -> set[int]:

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-Because: TypeAlias = Literal["collects", "pays", "missed by all", "missed by some"]
+Because: TypeAlias = Literal["collects", "pays", "won", "missed by all", "missed by some"]
 
 
 @attrs.frozen(eq=False)
@@ -58,10 +58,13 @@ class Lowering:
         Edge to take at decision nodes of infinite value.
     because : str
         Why a value is infinite: play collects without end; every policy lets it pay without
-        end with positive probability, so the value is minus infinity; or a goal is missed
-        with positive probability by all policies, or by some.
+        end with positive probability, so the value is minus infinity; one of two players collects
+        without end whatever the other does; or a goal is missed with positive probability
+        by all policies, or by some.
     stages : int
         Number of stages that the simpler network holds side by side, 0 for none.
+    lost : ndarray of bool, shape (N,), optional
+        Where an infinite value is minus infinity, if a game of two players has some of both.
     """
 
     network: Network
@@ -73,10 +76,13 @@ class Lowering:
     infinite: Ints | None = None
     because: Because = "collects"
     stages: int = 0
+    lost: Bools | None = None
 
     @property
-    def _infinity(self) -> float:
-        return -np.inf if self.because == "pays" else np.inf
+    def _infinity(self) -> Floats:
+        """The infinite value of every node, where it has one."""
+        negative = self.because == "pays" if self.lost is None else self.lost
+        return np.where(np.broadcast_to(negative, self.node.shape), -np.inf, np.inf)
 
     def value(self, array: Floats, *, up: bool | None = None) -> Floats:
         """Lift values; with `up`, bounds, rounded outwards where the shift rounds."""
@@ -94,9 +100,11 @@ class Lowering:
     def exact(self, rows: Sequence[Sequence[Fraction]]) -> list[list[Any]]:
         """Lift exact values, one row per stage; infinite ones are floats."""
         sign = 1 if self.scale > 0 else -1
-        infinite = sign * self._infinity
-        nodes = self.node.tolist()
-        return [[sign * row[node] + self.shift if node >= 0 else infinite for node in nodes] for row in rows]
+        places = list(zip(self.node.tolist(), (sign * self._infinity).tolist(), strict=True))
+        return [
+            [sign * row[node] + self.shift if node >= 0 else infinite for node, infinite in places]
+            for row in rows
+        ]
 
     def bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         """Lift an interval."""

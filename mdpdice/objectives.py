@@ -30,6 +30,7 @@ from mdpdice.lowerings import (
 )
 from mdpdice.network import Bools, Kind, Network
 from mdpdice.regions import reached_by_all, reached_by_some
+from mdpdice.winning import drop_won, turn_if_alone
 
 __all__ = ["Discounted", "Horizon", "Objective", "PayoffAtLeast", "Reach", "Total", "UntilReward", "Utility"]
 
@@ -55,7 +56,8 @@ class Objective(abc.ABC):
     def lower(self, applied: Network) -> list[Lowering]:
         """Chain of reductions from the network that `apply` gave to the canonical problem."""
         steps = [*self._first(), *_for_the_maximiser(applied, self.sense)]
-        return chain(applied, [*steps, shift_total, drop_lost, drop_infinite, collapse_idle])
+        infinite = [drop_won, turn_if_alone, drop_lost, drop_infinite]
+        return chain(applied, [*steps, shift_total, *infinite, collapse_idle])
 
     def _first(self) -> list[Step]:
         """Reductions to make before the signs are turned."""

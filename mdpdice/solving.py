@@ -86,7 +86,7 @@ class Problem:
         problem = self.canonical
         # A cycle that collects or pays without end was left out as infinite, but it is there.
         endless = any(
-            low.infinite is not None and low.because in ("collects", "pays") for low in self.lowerings
+            low.infinite is not None and low.because in ("collects", "pays", "won") for low in self.lowerings
         )
         acyclic = is_acyclic(problem.indptr, problem.dst, _lasting(problem))
         return needed_features(problem, cyclic=endless or not acyclic)
@@ -525,6 +525,7 @@ def _lift(
 _INFINITE = {
     "collects": "the value is infinite where a play can come to collect without end",
     "pays": "the value is infinite where every policy lets a play lose without end with positive probability",
+    "won": "the value is infinite where a player can come to collect without end, whatever the other one does",
     "missed by all": "the value is infinite where no policy reaches a target with probability one",
     "missed by some": "the value is infinite where some policy misses the targets with positive probability",
 }

@@ -17,9 +17,8 @@ from mdpdice import Reach, Status, Total, UntilReward, cross_check, solve
 from mdpdice.certification import check_infinities
 from mdpdice.checking_infinite import check_infinite, check_lost, check_missed
 from mdpdice.endless import drop_infinite, drop_lost
-from mdpdice.errors import NotConvergedError, TotalRewardUndefinedError, UnsupportedError
+from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
 from mdpdice.network import Network
-from mdpdice.solvers.value_iteration import ValueIteration
 
 SOLVERS = ["value-iteration", "policy-iteration", "linear-programming", "exact"]
 SIGNED = networks((MAX,), rewards=(-2, -1, 0, 0, 1))
@@ -211,24 +210,6 @@ def test_a_long_chain_takes_no_time():
     lost = _negated(net)
     assert solve(lost).value() == -INF
     assert check_infinities(lost, [drop_lost(lost)])
-
-
-@pytest.mark.parametrize("kinds", [(MAX, MIN), (MIN, MAX)])
-def test_two_players_are_told_what_it_is(kinds):
-    """One of them is made to pay for ever by the other, who may end it: no number, but the place."""
-    net = network([(kinds[0], [(1, 1)]), (kinds[1], [(0, 1), (2, 0)]), (END, 0)])
-    pays = kinds[1] == MAX
-    for solver, message in [
-        (ValueIteration(max_sweeps=1000), "pay for ever"),
-        ("policy-iteration", "for ever|use a discount" if pays else ""),
-        ("exact", "for ever" if pays else ""),
-    ]:
-        if not pays:
-            # The minimiser ends it after one round.
-            assert solve(net, solver=solver).values.tolist() == pytest.approx([1, 0, 0])
-            continue
-        with pytest.raises((UnsupportedError, NotConvergedError), match=message):
-            solve(net, solver=solver)
 
 
 def test_the_policy_misses_the_target():
