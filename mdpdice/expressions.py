@@ -21,11 +21,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mdpdice.errors import GameError
+from mdpdice.expression_text import expression_text
 from mdpdice.expression_values import (
     ARITHMETIC,
     BOOL,
     COMPARISONS,
-    FLAG_OPERATIONS,
     FLOAT,
     INT,
     RATIONAL,
@@ -43,20 +43,6 @@ Scalar: TypeAlias = int | float | Fraction
 _KINDS: dict[type, int] = {bool: BOOL, int: INT, Fraction: RATIONAL, float: FLOAT}
 _NAMES = ("bool", "int", "Fraction", "float")
 _DEEPEST = 200  # nested operations; sums and the like are flat, however long
-_SHOWN = 12  # entries of a table in a repr
-
-# How tightly an operation binds in Python: comparisons least, so they need parentheses inside & and |.
-_PRECEDENCE = dict.fromkeys(COMPARISONS, 1) | {"|": 2, "&": 3, "+": 4, "-": 4, "*": 5, "//": 5, "%": 5}
-_PRECEDENCE |= {"~": 6, "neg": 6}
-_ATOM = 7
-
-_FLAG_TEXT = {
-    "has": ".has({})",
-    "any": ".any({})",
-    "count": ".count(among=[{}])",
-    "with": ".add({})",
-    "without": ".remove({})",
-}
 
 
 class Expr:
@@ -242,7 +228,7 @@ class Expr:
     # --- text ---------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return _text(self, 0)
+        return expression_text(self)
 
     # --- values -------------------------------------------------------------
 
@@ -507,35 +493,3 @@ def _extreme(op: str, values: tuple[Any, ...]) -> Expr:
     if len(parts) == 1:
         return parts[0]
     return Expr(op, parts, kind, 1 + max(part.depth for part in parts))
-
-
-def _text(expr: Expr, outer: int) -> str:
-    """Text as a user would write it, in parentheses if the operation around it binds more tightly."""
-    op, args = expr.op, expr.args
-    inner = _PRECEDENCE.get(op, _ATOM)
-    if op in COMPARISONS:
-        text = f"{_text(args[0], inner + 1)} {op} {_text(args[1], inner + 1)}"
-    elif op in ("~", "neg"):
-        text = f"{'~' if op == '~' else '-'}{_text(args[0], inner)}"
-    elif inner < _ATOM:
-        first, *others = args
-        text = f" {op} ".join([_text(first, inner), *(_text(arg, inner + 1) for arg in others)])
-    elif op == "constant":
-        text = repr(args[0])
-        inner = _PRECEDENCE["neg"] if text.startswith("-") else _ATOM
-    elif op == "counter":
-        text = args[0]
-    elif op == "table":
-        text = f"table({_shortened(args[0])}, {args[1]})"
-    elif op in FLAG_OPERATIONS:
-        boxes = [box for box in range(args[1].bit_length()) if args[1] >> box & 1]
-        text = f"{args[0]}" + _FLAG_TEXT[op].format(", ".join(map(str, boxes)))
-    else:
-        text = f"{op}({', '.join(map(repr, args))})"
-    return text if inner >= outer else f"({text})"
-
-
-def _shortened(entries: tuple[Scalar, ...]) -> str:
-    if len(entries) <= _SHOWN:
-        return repr(list(entries))
-    return f"[{', '.join(map(repr, entries[:_SHOWN]))}, ... {len(entries)} entries]"

@@ -39,6 +39,7 @@ from mdpdice.games.farkle.analysis import thresholds as roll_limits
 from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.menus import Menu
 from mdpdice.games.farkle.states import Action, Bank, Choose, State
+from mdpdice.games.farkle.threshold_values import Offers
 
 __all__ = ["Found", "Gap", "ThresholdTurn", "gap", "refine", "search"]
 
@@ -50,87 +51,6 @@ _NEVER: Final = -np.inf
 _OFFSETS: Final = np.array(
     [sign * (at if at <= 8 else round(1.5 ** (at - 3))) for sign in (-1, 1) for at in range(18)]
 )
-
-
-@attrs.frozen(eq=False)
-class _Offers:
-    """The menus of all numbers of dice as arrays; dice are counted from 0, points in units of the grid.
-
-    Parameters
-    ----------
-    first_menu : ndarray of int64, shape (dice + 1,)
-        Where the menus of each number of dice start.
-    chance, best : ndarray of float64, shape (menus,)
-        Probability of every menu, and its points to bank.
-    first_keep : ndarray of int64, shape (menus + 1,)
-        Where the ways to roll on start, menu by menu.
-    points, dice : ndarray of int64, shape (keeps,)
-        The ways to roll on.
-    """
-
-    first_menu: Ints
-    chance: Floats
-    best: Floats
-    first_keep: Ints
-    points: Ints
-    dice: Ints
-
-
-@functools.cache
-def _compiled() -> Callable[..., None]:
-    """Return `_roll`, compiled when it is first used: importing numba takes a second."""
-    import numba
-
-    function: Callable[..., None] = numba.njit(cache=True, nogil=True)(_roll)
-    return function
-
-
-def _roll(
-    first_menu: Ints,
-    chance: Floats,
-    best: Floats,
-    first_keep: Ints,
-    points: Ints,
-    dice: Ints,
-    low: Ints,
-    high: Ints,
-    grid: int,
-    most: float,
-    rolled: Floats,
-) -> None:
-    """Write R of the module's text for a rule that may bank from `low` points on and roll below `high`.
-
-    Both are in units of the grid; for a vector of thresholds they are the same.
-    """
-    steps, count = rolled.shape
-    # From how many points on a menu is banked for sure: most are, most of the time.
-    sure = np.zeros(len(chance), dtype=np.int64)
-    for menu in range(len(chance)):
-        for keep in range(first_keep[menu], first_keep[menu + 1]):
-            sure[menu] = max(sure[menu], high[dice[keep]] - points[keep])
-    for at in range(steps - 1, -1, -1):
-        for number in range(count):
-            # A turn starts with a roll, whatever its threshold.
-            if at >= high[number] and not (at == 0 and number == count - 1):
-                continue
-            total = 0.0
-            for menu in range(first_menu[number], first_menu[number + 1]):
-                bank = min(at * grid + best[menu], most)
-                if at >= sure[menu]:
-                    total += chance[menu] * bank
-                    continue
-                banks = False
-                worth = -np.inf
-                for keep in range(first_keep[menu], first_keep[menu + 1]):
-                    after = at + points[keep]
-                    if after >= low[dice[keep]]:
-                        banks = True
-                    if after < high[dice[keep]]:
-                        worth = max(worth, rolled[after, dice[keep]])
-                if banks:
-                    worth = max(worth, bank)
-                total += chance[menu] * worth
-            rolled[at, number] = total
 
 
 @attrs.frozen
@@ -247,7 +167,7 @@ class ThresholdTurn:
         return -(-self.game.limit // self.grid)
 
     @functools.cached_property
-    def _offers(self) -> _Offers:
+    def _offers(self) -> Offers:
         first_menu, first_keep = [0], [0]
         menus: list[tuple[float, int]] = []
         keeps: list[tuple[int, int]] = []
@@ -261,7 +181,7 @@ class ThresholdTurn:
             first_menu.append(len(menus))
         chance, best = np.array(menus, dtype=np.float64).reshape(-1, 2).T
         points, dice = np.array(keeps, dtype=np.int64).reshape(-1, 2).T
-        return _Offers(
+        return Offers(
             np.array(first_menu),
             chance.copy(),
             best.copy(),
@@ -295,21 +215,8 @@ class ThresholdTurn:
         return self._run(limits, limits, rolled)
 
     def _run(self, low: Ints, high: Ints, rolled: Floats) -> Floats:
-        offers = self._offers
         clip = self.game.at_cap == "clip" and self.game.cap is not None
-        _compiled()(
-            offers.first_menu,
-            offers.chance,
-            offers.best,
-            offers.first_keep,
-            offers.points,
-            offers.dice,
-            low,
-            high,
-            self.grid,
-            float(self.game.limit) if clip else np.inf,
-            rolled,
-        )
+        self._offers.roll(low, high, self.grid, float(self.game.limit) if clip else np.inf, rolled)
         return rolled
 
     def _choose(self, menu: Menu, points: int, vector: Vector, rolled: Floats) -> Action:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from textwrap import fill
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, Normalize, TwoSlopeNorm
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.network import Network
-from mdpdice.plots.canvas import BLANK, INK, PALETTE, new_axes, unit_of, whole_ticks, words
+from mdpdice.plots.canvas import BLANK, INK, PALETTE, new_axes, unit_of, words
+from mdpdice.plots.cells import grid_of, hatched, label_axes, runs
 from mdpdice.plots.choices import choice_of, network_of, stage_of, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 from mdpdice.policies import Policy
@@ -36,58 +36,6 @@ WRITTEN = 400
 """Most cells whose numbers are written into them."""
 DRAWN = 2500
 """Most cells that are drawn one by one in an SVG; more become an image."""
-
-
-class _Grid(NamedTuple):
-    """Cells of a map: their borders, and the cell of every point."""
-
-    x: Any
-    y: Any
-    column: Any
-    row: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.y) - 1, len(self.x) - 1
-
-
-def _grid(xs: Sequence[Any], ys: Sequence[Any]) -> _Grid:
-    borders_x, column = _cells(xs)
-    borders_y, row = _cells(ys)
-    return _Grid(borders_x, borders_y, column, row)
-
-
-def _cells(values: Sequence[Any]) -> tuple[Any, Any]:
-    """Borders of equal cells on an axis, or of cells that meet halfway where there would be too many."""
-    numbers = np.array([float(value) for value in values])
-    known, place = np.unique(numbers, return_inverse=True)
-    if len(known) == 1:
-        return np.array([known[0] - 0.5, known[0] + 0.5]), place
-    step = float(np.diff(known).min())
-    if (known == np.round(known)).all():
-        step = float(math.gcd(*(int(gap) for gap in np.diff(known))))
-    count = round((known[-1] - known[0]) / step) + 1
-    offset = (known - known[0]) / step
-    if count <= 4 * len(known) + 100 and np.allclose(offset, np.round(offset), atol=1e-6):
-        borders = known[0] + step * (np.arange(count + 1) - 0.5)
-        return borders, np.round(offset).astype(np.int64)[place]
-    middle = (known[1:] + known[:-1]) / 2
-    return np.concatenate(([2 * known[0] - middle[0]], middle, [2 * known[-1] - middle[-1]])), place
-
-
-def _labelled(
-    ax: Axes, x: Coordinate, y: Coordinate | None, labels: tuple[str | None, str | None], title: str | None
-) -> None:
-    whole_ticks(ax.xaxis)
-    ax.set_xlabel(axis_label(x) if labels[0] is None else labels[0])
-    if y is None:
-        ax.set_yticks([])
-        ax.set_ylabel("" if labels[1] is None else labels[1])
-    else:
-        whole_ticks(ax.yaxis)
-        ax.set_ylabel(axis_label(y) if labels[1] is None else labels[1])
-    if title is not None:
-        ax.set_title(title)
 
 
 # --- categories -------------------------------------------------------------------
@@ -275,7 +223,7 @@ def _regions(
         msg = "nobody decides in the states that are to be drawn; region_map draws any states"
         raise GameError(msg)
     ax = new_axes(ax, height=4.4 if y is not None else 1.6)
-    grid = _grid([point[0] for point in points], [point[1] for point in points])
+    grid = grid_of([point[0] for point in points], [point[1] for point in points])
     names = _merge_rare([category for _, _, category in points])
     present = set(names)
     # Colours go by the whole order, so that an action has the same one in two maps of a game.
@@ -309,7 +257,7 @@ def _regions(
     if (cells == -1).any():
         handles.append(Patch(facecolor=BLANK, edgecolor="#BBBBBB", label=NOWHERE))
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0)
-    _labelled(ax, x, y, labels, title)
+    label_axes(ax, x, y, labels, title)
     return ax
 
 
@@ -398,7 +346,7 @@ def threshold_map(
     if any(number is None for number in found.values()):
         handle = Patch(facecolor="white", edgecolor="#999999", hatch="///", label=never)
         ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
-    _labelled(ax, x, y, (xlabel, ylabel), title)
+    label_axes(ax, x, y, (xlabel, ylabel), title)
     return ax
 
 
@@ -464,7 +412,7 @@ def value_map(
     rows = [(*point, number) for point, number in points.items() if number is not None]
     text = label or (f"value ({unit_of(network)})" if of is None else axis_label(of))
     ax = _numbers(rows, text, centre, limits, new_axes(ax))
-    _labelled(ax, x, y, (xlabel, ylabel), title)
+    label_axes(ax, x, y, (xlabel, ylabel), title)
     return ax
 
 
@@ -476,7 +424,7 @@ def _numbers(
     ax: Axes,
 ) -> Axes:
     """Numbers as colours, and written into the cells where there are few; None is hatched."""
-    grid = _grid([row[0] for row in rows], [row[1] for row in rows])
+    grid = grid_of([row[0] for row in rows], [row[1] for row in rows])
     cells = np.full(grid.shape, np.nan)
     empty = np.zeros(grid.shape, dtype=bool)
     for row, column, (_, _, number) in zip(grid.row.tolist(), grid.column.tolist(), rows, strict=True):
@@ -497,9 +445,9 @@ def _numbers(
     mesh = ax.pcolormesh(grid.x, grid.y, np.ma.masked_invalid(cells), cmap=colours, norm=norm)
     mesh.set_rasterized(cells.size > DRAWN)
     ax.set_facecolor(BLANK)
-    for row, first, last in _runs(empty):
+    for row, first, last in runs(empty):
         left, bottom = grid.x[first], grid.y[row]
-        ax.add_patch(_hatched((left, bottom), grid.x[last + 1] - left, grid.y[row + 1] - bottom))
+        ax.add_patch(hatched((left, bottom), grid.x[last + 1] - left, grid.y[row + 1] - bottom))
     figure = ax.get_figure()
     assert figure is not None
     bar = figure.colorbar(mesh, ax=ax, label=label)
@@ -518,17 +466,3 @@ def _numbers(
                 ha="center", va="center", fontsize="small", color="white" if dark else INK,
             )  # fmt: skip
     return ax
-
-
-def _runs(cells: Any) -> Iterator[tuple[int, int, int]]:
-    """Row, first and last column of every run of cells that are true."""
-    for row, line in enumerate(cells):
-        change = np.flatnonzero(np.diff(np.concatenate(([False], line, [False]))))
-        yield from (
-            (row, first, past - 1)
-            for first, past in zip(change[::2].tolist(), change[1::2].tolist(), strict=True)
-        )
-
-
-def _hatched(corner: tuple[float, float], width: float, height: float) -> Rectangle:
-    return Rectangle(corner, width, height, facecolor="white", edgecolor="#999999", hatch="///", linewidth=0)
