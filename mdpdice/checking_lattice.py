@@ -53,6 +53,7 @@ from numpy.typing import NDArray
 from mdpdice import checking_lattice_kernels as kernels
 from mdpdice.grid_tables import GridTables
 from mdpdice.lattice import Lattice
+from mdpdice.network import Kind
 
 __all__ = ["Claim", "Widths", "verify_lattice"]
 
@@ -159,16 +160,18 @@ def _workers() -> int:
 class _Core:
     """The core with its nodes in an order with successors first, and which edges read the store.
 
-    An edge that reads the store has a port: a pair of an entry and an update.
+    Parameters
+    ----------
+    core, ports, reads : tuple of ndarray
+        As `mdpdice.checking_lattice_kernels` takes them.
     """
 
     lattice: Lattice
     claim: Claim
     tables: GridTables
-    order: Ints
-    port: Ints
-    port_entry: Ints
-    port_update: Ints
+    core: tuple[Any, ...]
+    ports: tuple[Ints, ...]
+    reads: tuple[Ints, ...]
     scratch: list[Floats] = attrs.field(factory=list)
     optimal: list[float] = attrs.field(factory=list)
     policy: list[float] = attrs.field(factory=list)
@@ -194,13 +197,8 @@ class _Core:
         order = _successors_first(n, source, lattice.dst, stays & ~closes)
         if order is None:
             return None
-        update = np.where(lattice.update < 0, len(lattice.updates), lattice.update)
-        pairs = np.stack((reads, update), axis=1)[reads >= 0]
-        unique, index = np.unique(pairs, axis=0, return_inverse=True)
-        port = np.full(lattice.n_edges, -1)
-        port[reads >= 0] = index.reshape(-1)
-        entry, change = np.ascontiguousarray(unique.reshape(-1, 2).T)
-        return cls(lattice, claim, GridTables(lattice), order, port, entry, change)
+        core, ports, pairs = _arranged(lattice, order, source, reads)
+        return cls(lattice, claim, GridTables(lattice), core, ports, pairs)
 
     def look(self, layers: list[Ints], check: Callable[[], None] | None) -> None:
         """Find out by how much the error of each layer exceeds that of the later ones."""
@@ -284,29 +282,17 @@ class _Core:
         blocks = [np.arange(a, b, kernels.LANES) for a, b in pairwise(starts)]
         choices = np.full((1, 1), -1, dtype=np.int16) if claim.choices is None else claim.choices
         return (
-            self.order,
-            lattice.kind,
-            lattice.indptr,
-            lattice.dst,
-            lattice.weight,
-            lattice.sign,
-            lattice.guard,
-            lattice.reward,
-            lattice.payoff,
-            self.port,
-            self.port_entry,
-            self.port_update,
-            claim.entries,
-            float(lattice.total),
-            points,
-            np.append(np.concatenate(blocks), len(points)),
-            tables.targets,
-            tables.guards,
-            tables.rewards,
-            claim.values,
-            claim.layer,
-            choices,
-            following,
+            self.core,
+            self.ports,
+            self.reads,
+            (claim.entries, float(lattice.total), claim.values, claim.layer, choices, following),
+            (
+                points,
+                np.append(np.concatenate(blocks), len(points)),
+                tables.targets,
+                tables.guards,
+                tables.rewards,
+            ),
         )
 
 
@@ -322,6 +308,64 @@ def _limit(found: list[Floats]) -> Floats:
     ratio = np.minimum(ratio, 0.999)
     limit: Floats = 1.0 + 1.05 * (found[4] + second * ratio / (1.0 - ratio))
     return limit
+
+
+def _arranged(
+    lattice: Lattice, order: Ints, source: Ints, reads: Ints
+) -> tuple[tuple[Any, ...], tuple[Ints, ...], tuple[Ints, ...]]:
+    """The edges as the loops take them, see `mdpdice.checking_lattice_kernels`.
+
+    Parameters
+    ----------
+    order : ndarray of int64, shape (N,)
+        Core nodes, successors first.
+    source : ndarray of int64, shape (E,)
+        Where edges begin.
+    reads : ndarray of int64, shape (E,)
+        Entry that an edge reads from the store; -1 for those that read none.
+    """
+    possible = np.flatnonzero(lattice.weight > 0)
+    source, reads = source[possible], reads[possible]
+    kind, guard = lattice.kind[source], lattice.guard[possible].astype(np.int64)
+    reward, flip = lattice.reward[possible].astype(np.int64), lattice.sign[possible] < 0
+    update = np.where(lattice.update < 0, len(lattice.updates), lattice.update)[possible]
+    stored = reads >= 0
+    pairs, read = _distinct(np.stack((reads, update), axis=1)[stored])
+    turn = np.where(kind == Kind.MAX, 1, np.where(kind == Kind.MIN, -1, 0))
+    folded = np.where(turn != 0, guard, -1)
+    made, port = _distinct(
+        np.stack((read, flip[stored], reward[stored], folded[stored], turn[stored]), axis=1)
+    )
+    arg = lattice.dst[possible].astype(np.int64)
+    arg[stored] = lattice.n_nodes + port
+    # What is part of a port is not done again by the edges that read it.
+    guard[stored & (turn != 0)] = -1
+    flip[stored] = False
+    reward[stored] = -1
+    indptr = np.searchsorted(possible, lattice.indptr)
+    plain = ~flip & (reward < 0) & (guard < 0)
+    simple = np.bincount(source[~plain], minlength=lattice.n_nodes) == 0
+    core = (
+        order,
+        lattice.kind,
+        indptr,
+        arg,
+        lattice.weight[possible],
+        guard,
+        flip,
+        reward,
+        possible - lattice.indptr[source],
+        lattice.payoff,
+        simple,
+    )
+    return core, made, pairs
+
+
+def _distinct(rows: Ints) -> tuple[tuple[Ints, ...], Ints]:
+    """The columns of the different rows, and which of them every row is."""
+    unique, index = np.unique(rows, axis=0, return_inverse=True)
+    columns = tuple(np.ascontiguousarray(column, dtype=np.int64) for column in unique.T)
+    return columns, index.reshape(-1)
 
 
 def _successors_first(n: int, source: Ints, dst: Ints, keep: NDArray[np.bool_]) -> Ints | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
@@ -19,6 +19,9 @@ from mdpdice.expressions import Expr
 from mdpdice.lattice import OUTSIDE, Lattice
 
 __all__ = ["GridTables", "Tables"]
+
+Part: TypeAlias = tuple[tuple[int, ...], NDArray[np.int32], bool]
+"""The counters that a change depends on, what it adds for all their values, and whether it ever fails."""
 
 LARGEST = 1 << 16
 """Most combinations of values for which an expression is evaluated beforehand."""
@@ -81,43 +84,51 @@ class GridTables:
         lattice = self.lattice
         places = _Places(lattice, points)
         targets = np.empty((len(lattice.updates) + 1, len(points)), dtype=np.int32)
+        found = np.empty(len(points), dtype=np.int32)
         for update, (axes, parts) in enumerate(self._updates):
             if parts is None:
                 targets[update] = lattice.targets(update, points)
                 continue
-            whole, fault = places.without(axes), None
-            for names, table in parts:
-                found = table[places.index(names)]
-                whole = whole + found
-                if found.min(initial=0) < 0:
+            target, fault = targets[update], None
+            target[:] = places.without(axes)
+            for names, table, fails in parts:
+                places.look_up(table, names, found)
+                target += found
+                if fails and found.min(initial=0) < 0:
                     # The first change that fails says how.
                     fault = np.minimum(found, 0) if fault is None else np.where(fault < 0, fault, found)
-            targets[update] = whole if fault is None else np.where(fault < 0, fault, whole)
+            if fault is not None:
+                np.copyto(target, fault, where=fault < 0)
         targets[-1] = points
         guards = np.empty((len(lattice.guards), len(points)), dtype=np.bool_)
         unknown = np.empty((len(guards) if self._undefined else 0, len(points)), dtype=np.bool_)
         for guard, (names, table, defined) in enumerate(self._guards):
-            guards[guard] = lattice.guard_at(guard, points) if table is None else table[places.index(names)]
-            if len(unknown) and defined is None:
-                unknown[guard] = ~lattice.guard_defined_at(guard, points)
-            elif len(unknown):
-                unknown[guard] = ~defined[places.index(names)]
+            if table is None or defined is None:
+                guards[guard] = lattice.guard_at(guard, points)
+                if len(unknown):
+                    unknown[guard] = ~lattice.guard_defined_at(guard, points)
+            else:
+                places.look_up(table, names, guards[guard])
+                if len(unknown):
+                    places.look_up(defined, names, unknown[guard])
+                    np.logical_not(unknown[guard], out=unknown[guard])
         rewards = np.empty((len(lattice.rewards), len(points)))
         for reward, (names, table) in enumerate(self._rewards):
-            rewards[reward] = (
-                lattice.reward_at(reward, points) if table is None else table[places.index(names)]
-            )
+            if table is None:
+                rewards[reward] = lattice.reward_at(reward, points)
+            else:
+                places.look_up(table, names, rewards[reward])
         return Tables(points, targets, guards, unknown, rewards)
 
     @cached_property
-    def _updates(self) -> list[tuple[tuple[int, ...], list[tuple[tuple[int, ...], Any]] | None]]:
+    def _updates(self) -> list[tuple[tuple[int, ...], list[Part] | None]]:
         """For every update the axes that it changes, and for each of them what is added to the point."""
         lattice = self.lattice
-        found: list[tuple[tuple[int, ...], list[tuple[tuple[int, ...], Any]] | None]] = []
+        found: list[tuple[tuple[int, ...], list[Part] | None]] = []
         number = {axis.name: at for at, axis in enumerate(lattice.axes)}
         for changes in lattice.updates:
             axes = tuple(number[change.name] for change in changes)
-            parts: list[tuple[tuple[int, ...], Any]] = []
+            parts: list[Part] = []
             for change in changes:
                 names = self._names(change.value.names)
                 points = self._all(names)
@@ -127,7 +138,8 @@ class GridTables:
                 at = number[change.name]
                 position = lattice.axes[at].positions(wanted)
                 position = np.where(defined, position, OUTSIDE)
-                parts.append((names, np.where(position < 0, position, position * lattice.strides[at])))
+                table = np.where(position < 0, position, position * lattice.strides[at]).astype(np.int32)
+                parts.append((names, table, bool((position < 0).any())))
             found.append((axes, parts if len(parts) == len(changes) else None))
         return found
 
@@ -201,6 +213,14 @@ class _Places:
                 found = found * self.lattice.shape[axis] + self.position(axis)
             self._found["index", names] = found
         return found
+
+    def look_up(self, table: NDArray[Any], names: tuple[int, ...], out: NDArray[Any]) -> None:
+        """Write entries of a table over some counters into an array with one element per point."""
+        if names:
+            # Positions are inside the table, and without "raise" nothing is copied on the way.
+            np.take(table, self.index(names), out=out, mode="clip")
+        else:
+            out[...] = table[0]
 
     def without(self, axes: tuple[int, ...]) -> NDArray[np.int64]:
         """Points with some counters at the first of their values."""

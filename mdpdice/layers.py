@@ -183,6 +183,11 @@ class _Spread:
         self.guard = np.where(lattice.guard < 0, len(lattice.guards), lattice.guard).astype(np.int64)
         self.reward = np.where(lattice.reward < 0, len(lattice.rewards), lattice.reward).astype(np.int64)
         self.payoff = np.where(lattice.payoff < 0, len(lattice.rewards), lattice.payoff).astype(np.int64)
+        depends = (lattice.weight <= 0) | (lattice.guard >= 0) | (lattice.reward >= 0) | (self.port >= 0)
+        source = np.repeat(np.arange(lattice.n_nodes), np.diff(lattice.indptr))
+        self.plain = (lattice.kind != Kind.END) & (
+            np.bincount(source[depends], minlength=lattice.n_nodes) == 0
+        )
         self.spare = available_bytes() // KEPT_SHARE
         self.kept: dict[tuple[int, int], Tables] = {}
 
@@ -253,6 +258,7 @@ class _Spread:
         itself: bool = kernels.spread(
             lattice.kind,
             lattice.node_state >= 0,
+            self.plain,
             lattice.indptr,
             program.order[::-1].copy(),
             lattice.dst,

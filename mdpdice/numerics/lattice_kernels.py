@@ -45,6 +45,7 @@ def _root(parent: Ints, at: Number) -> Number:
 def spread(
     kind: Kinds,
     named: Bools,
+    plain: Bools,
     indptr: Ints,
     order: Ints,
     dst: Ints,
@@ -76,6 +77,8 @@ def spread(
     ----------
     named : ndarray of bool
         Which core nodes have a state.
+    plain : ndarray of bool
+        Core nodes whose edges are all there, wherever play is, lead to the same point and pay nothing.
     order : ndarray of int64
         Core nodes, predecessors first.
     port : ndarray of int64, shape (E,)
@@ -160,6 +163,11 @@ def spread(
                 seen[node, first // WIDTH] |= here
                 if named[node]:
                     counts[0] += np.int64(_bits(here))
+                if plain[node]:
+                    for e in range(indptr[node], indptr[node + 1]):
+                        words[dst[e]] |= here
+                    counts[1] += np.int64(_bits(here)) * (indptr[node + 1] - indptr[node])
+                    continue
                 covered = np.uint64(0)
                 wrong = here & unpaid[payoff[node]]
                 if wrong != 0:
