@@ -22,31 +22,20 @@ never falls.
 from __future__ import annotations
 
 import functools
-import re
 from itertools import chain
 from typing import Any, ClassVar, cast
 
 import attrs
 
 from mdpdice import At, Counter, Edge, Game, Node, Option, decide, end, go, pass_to, roll, when
-from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.farkle.dice_table import Die
 from mdpdice.games.farkle.game import DICE_HELP, KcdFarkle, read_dice, read_rules
 from mdpdice.games.farkle.rules import KCD, MAX_DICE, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.farkle.text import read_state, show_state
+from mdpdice.games.races import check_undecided, read_scores, show_scores, target_points
 
 __all__ = ["FarkleRace"]
-
-_SCORE = re.compile(r"\b(mine|theirs)\s*=\s*(\d+)(?!\S)")
-
-
-def _target(target: int | str) -> int:
-    number = int(target)
-    if number < 1:
-        msg = f"target={target}: the target is a positive number of points"
-        raise GameError(msg, value=target, limit=1)
-    return number
 
 
 @attrs.frozen
@@ -81,7 +70,7 @@ class FarkleRace(Game[State, Action]):
     payoff_range = (0, 1)
 
     target: int = attrs.field(
-        default=4000, converter=_target, metadata={"help": "points that win when banked"}
+        default=4000, converter=target_points, metadata={"help": "points that win when banked"}
     )
     dice: tuple[Die, ...] = attrs.field(
         default=cast("Any", MAX_DICE), converter=read_dice, metadata={"help": DICE_HELP}
@@ -142,18 +131,11 @@ class FarkleRace(Game[State, Action]):
     def show_state(self, state: Any) -> str:
         """Text of a state: ``mine=1200 theirs=800 roll=1,1,5 points=300``, or ``dice=3`` before a roll."""
         core, turn = state.state, state.counters["turn"]
-        scores = " ".join(f"{name}={state.counters[name]}" for name in ("mine", "theirs"))
-        return f"{scores} {show_state(self.one_turn.book, core, turn)}"
+        return f"{show_scores(state.counters)} {show_state(self.one_turn.book, core, turn)}"
 
     def read_state(self, text: str) -> Any:
         """State of a text; scores that are not named are 0, and so are the points of the turn."""
-        fields = _SCORE.findall(text)
-        scores = {"mine": 0, "theirs": 0} | {name: int(points) for name, points in fields}
-        if len(dict(fields)) < len(fields):
-            msg = f"{text!r} names a score twice"
-            raise UnknownStateError(msg, value=text)
-        core, turn = read_state(self.one_turn.book, _SCORE.sub("", text).strip())
-        if scores["mine"] + turn >= self.target or scores["theirs"] >= self.target:
-            msg = f"{text}: a player has the {self.target} points that win"
-            raise UnknownStateError(msg, value=text, limit=self.target)
+        scores, rest = read_scores(text)
+        core, turn = read_state(self.one_turn.book, rest)
+        check_undecided(text, self.target, scores["mine"] + turn, scores["theirs"])
         return At(core, **scores, turn=turn)

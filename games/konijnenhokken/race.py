@@ -22,20 +22,18 @@ turn leads back to the same scores, so the equations are cyclic; the sum of the 
 
 from __future__ import annotations
 
-import re
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import attrs
 
 from mdpdice import At, Counter, Edge, Game, Node, decide, end, go, pass_to, roll, when
-from mdpdice.errors import GameError, UnknownStateError
+from mdpdice.errors import GameError
 from mdpdice.games.konijnenhokken.game import Action, Field, Konijnenhokken, Rolled
 from mdpdice.games.konijnenhokken.rules import DICE, Offer, offers, run_points, takes
 from mdpdice.games.konijnenhokken.text import read_state, show_state
+from mdpdice.games.races import check_undecided, read_scores, show_scores, target_points
 
 __all__ = ["Hutch", "KonijnenhokkenRace", "Seen"]
-
-_SCORE = re.compile(r"\b(mine|theirs)\s*=\s*(\d+)(?!\S)")
 
 
 class Hutch(NamedTuple):
@@ -77,14 +75,6 @@ Core: TypeAlias = Hutch | Seen
 _START = Hutch(0, 0, 0, begun=False)
 
 
-def _positive(number: int | str) -> int:
-    found = int(number)
-    if found < 1:
-        msg = f"target={number}: the target is a positive number of points"
-        raise GameError(msg, value=number, limit=1)
-    return found
-
-
 @attrs.frozen
 class KonijnenhokkenRace(Game[Core, Action]):
     """Two-player Konijnenhokken, each playing for the chance to win; the value is that of the starter.
@@ -112,7 +102,7 @@ class KonijnenhokkenRace(Game[Core, Action]):
     total: ClassVar[int] = 1  # one player wins, so values are chances to win
     payoff_range = (0, 1)
 
-    target: int = attrs.field(default=100, converter=_positive, metadata={"help": "points that win"})
+    target: int = attrs.field(default=100, converter=target_points, metadata={"help": "points that win"})
     dice: int = attrs.field(
         default=DICE, converter=int, metadata={"help": "dice of a run, 1 to 7; the game has seven"}
     )
@@ -176,8 +166,7 @@ class KonijnenhokkenRace(Game[Core, Action]):
         lone: Field | Rolled = Field(*field)
         if isinstance(core, Seen):
             lone = Rolled(*field, core.ones, core.twos, core.cages)
-        scores = " ".join(f"{name}={state.counters[name]}" for name in ("mine", "theirs"))
-        return f"{scores} {show_state(self.one_turn, lone)}"
+        return f"{show_scores(state.counters)} {show_state(self.one_turn, lone)}"
 
     def read_state(self, text: str) -> Any:
         """State of a text; what is not named is 0.
@@ -185,18 +174,12 @@ class KonijnenhokkenRace(Game[Core, Action]):
         An empty field without banked points is the beginning of a turn: whoever completes a run
         has some.
         """
-        fields = _SCORE.findall(text)
-        scores = {"mine": 0, "theirs": 0} | {name: int(points) for name, points in fields}
-        if len(dict(fields)) < len(fields):
-            msg = f"{text!r} names a score twice"
-            raise UnknownStateError(msg, value=text)
-        lone = read_state(self.one_turn, _SCORE.sub("", text).strip() or "t=0")
+        scores, rest = read_scores(text)
+        lone = read_state(self.one_turn, rest or "t=0")
         if isinstance(lone, Rolled):
             core: Core = Seen(*lone[:3], *lone[4:])
         else:
             core = Hutch(*lone[:3], begun=any(lone))
         points = 0 if isinstance(lone, Rolled) else run_points(*lone[:3])
-        if scores["mine"] + lone.t + points >= self.target or scores["theirs"] >= self.target:
-            msg = f"{text}: a player has the {self.target} points that win"
-            raise UnknownStateError(msg, value=text, limit=self.target)
+        check_undecided(text, self.target, scores["mine"] + lone.t + points, scores["theirs"])
         return At(core, **scores, t=lone.t)

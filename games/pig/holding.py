@@ -26,6 +26,7 @@ from mdpdice import Dist, Edge, Game, Node, certainly, end, pass_to, roll
 from mdpdice.errors import GameError
 from mdpdice.games.pig.race import DIE, Position
 from mdpdice.games.pig.turn import Action
+from mdpdice.games.races import goal_points, positive_points
 
 __all__ = ["HoldRace", "Scores", "hold_at", "turn_outcomes"]
 
@@ -96,11 +97,12 @@ class Scores(NamedTuple):
     player: Literal["first", "second"]
 
 
-def _positive(points: int | str) -> int:
-    number = int(points)
-    if number < 1:
-        raise GameError(f"{points}: write a positive number of points", value=points, limit=1)
-    return number
+def _first(first: int | str) -> int:
+    return positive_points(first, "first")
+
+
+def _second(second: int | str) -> int:
+    return positive_points(second, "second")
 
 
 @attrs.frozen
@@ -130,12 +132,12 @@ class HoldRace(Game[Scores, Never]):
     total: ClassVar[int] = 1
 
     first: int = attrs.field(
-        default=20, converter=_positive, metadata={"help": "points of a turn at which the starter holds"}
+        default=20, converter=_first, metadata={"help": "points of a turn at which the starter holds"}
     )
     second: int = attrs.field(
-        default=20, converter=_positive, metadata={"help": "points of a turn at which the other holds"}
+        default=20, converter=_second, metadata={"help": "points of a turn at which the other holds"}
     )
-    goal: int = attrs.field(default=100, converter=_positive, metadata={"help": "points that win"})
+    goal: int = attrs.field(default=100, converter=goal_points, metadata={"help": "points that win"})
 
     def start(self) -> Scores:
         return Scores(0, 0, "first")

@@ -48,8 +48,9 @@ from mdpdice import (
     roll,
     when,
 )
-from mdpdice.errors import GameError, UnknownStateError
+from mdpdice.errors import UnknownStateError
 from mdpdice.games.pig.turn import HOLD_AT, Action
+from mdpdice.games.races import goal_points
 
 __all__ = ["COIN", "DIE", "HoldRow", "PigRace", "Piglet", "Position", "hold_table", "position"]
 
@@ -225,13 +226,6 @@ class _Race(Game[str, Action]):
         return position(mine, theirs, turn)
 
 
-def _goal(goal: int | str) -> int:
-    number = int(goal)
-    if number < 1:
-        raise GameError(f"goal={goal}: the goal is a positive number of points", value=goal, limit=1)
-    return number
-
-
 @attrs.frozen
 class PigRace(_Race):
     """The race of Pig for two players; the value is the chance of the starter to win.
@@ -258,7 +252,9 @@ class PigRace(_Race):
     step: ClassVar[Dist[int]] = DIE
 
     goal: int = attrs.field(
-        default=100, converter=_goal, metadata={"help": "points that win; 100 has half a million positions"}
+        default=100,
+        converter=goal_points,
+        metadata={"help": "points that win; 100 has half a million positions"},
     )
 
 
@@ -287,4 +283,4 @@ class Piglet(_Race):
 
     step: ClassVar[Dist[int]] = COIN
 
-    goal: int = attrs.field(default=2, converter=_goal, metadata={"help": "points that win"})
+    goal: int = attrs.field(default=2, converter=goal_points, metadata={"help": "points that win"})

@@ -1,0 +1,88 @@
+"""What races for two have in common: the points that win, and the scores of both players as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from mdpdice.errors import GameError, UnknownStateError
+
+__all__ = [
+    "check_undecided",
+    "goal_points",
+    "positive_points",
+    "read_scores",
+    "show_scores",
+    "target_points",
+]
+
+_NAMES = ("mine", "theirs")
+_SCORE = re.compile(r"\b(mine|theirs)\s*=\s*(\d+)(?!\S)")
+
+
+def positive_points(points: int | str, name: str) -> int:
+    """Return a parameter that is a positive number of points.
+
+    Raises
+    ------
+    GameError
+        It is less than 1.
+    """
+    number = int(points)
+    if number < 1:
+        msg = f"{name}={points}: write a positive number of points"
+        raise GameError(msg, value=points, limit=1)
+    return number
+
+
+def goal_points(goal: int | str) -> int:
+    """Return the points that win, a parameter named ``goal``."""
+    return positive_points(goal, "goal")
+
+
+def target_points(target: int | str) -> int:
+    """Return the points that win, a parameter named ``target``."""
+    return positive_points(target, "target")
+
+
+def show_scores(counters: Mapping[str, int]) -> str:
+    """Text of both scores: ``mine=40 theirs=52``."""
+    return " ".join(f"{name}={counters[name]}" for name in _NAMES)
+
+
+def read_scores(text: str) -> tuple[dict[str, int], str]:
+    """Return the scores that a text names, 0 where it names none, and the rest of the text.
+
+    Raises
+    ------
+    UnknownStateError
+        A score is named twice.
+    """
+    fields = _SCORE.findall(text)
+    if len(dict(fields)) < len(fields):
+        msg = f"{text!r} names a score twice"
+        raise UnknownStateError(msg, value=text)
+    scores = dict.fromkeys(_NAMES, 0) | {name: int(points) for name, points in fields}
+    return scores, _SCORE.sub("", text).strip()
+
+
+def check_undecided(text: str, target: int, mine: int, theirs: int) -> None:
+    """Refuse the text of a state in which a player has won already.
+
+    Parameters
+    ----------
+    text : str
+        What was read.
+    target : int
+        Points that win.
+    mine, theirs : int
+        Scores, with the points of the turn that the player to move can bank.
+
+    Raises
+    ------
+    UnknownStateError
+        One of them reaches the target.
+    """
+    if mine >= target or theirs >= target:
+        msg = f"{text}: a player has the {target} points that win"
+        raise UnknownStateError(msg, value=text, limit=target)
