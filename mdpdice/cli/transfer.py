@@ -11,6 +11,7 @@ from mdpdice.cli.commands import main
 from mdpdice.cli.shared import failures
 
 if TYPE_CHECKING:
+    from mdpdice.lattice import Lattice
     from mdpdice.network import Network
     from mdpdice.objectives import Objective
 
@@ -45,19 +46,26 @@ def export(
     NAME is a game, or a file that 'mdpdice import' reads.
 
     Formats: npz, drn, prism-explicit, prism, petsc, dot, lp, mps.
+    In prism, the counters of a game are variables, so its size does not matter.
 
     Exit status: 0 written, 1 not, 2 wrong usage.
     """
     with failures():
         from mdpdice.formats import find_format, write_dot, write_file
+        from mdpdice.lattice import Lattice
         from mdpdice.objectives import Horizon
 
         found = find_format(path, form, writing=True)
-        network = _network(name, pairs)
-        if horizon is not None:
-            network = Horizon(horizon).apply(network)
         if policy and found.name != "dot":
             raise click.UsageError("--policy marks actions in a drawing: write a .dot file")
+        # Counters stay variables where the format has variables; a horizon is one of networks.
+        source = _source(name, pairs, counters=found.lattices and horizon is None)
+        if isinstance(source, Lattice):
+            write_file(source, path, found.name)
+            data = {"game": name, "file": path, "format": found.name, **_core_sizes(source)}
+            click.echo(json.dumps(data) if as_json else f"{path}: {found.about}; {_core_text(source)}")
+            return
+        network = source if horizon is None else Horizon(horizon).apply(source)
         if policy:
             from mdpdice.solving import solve
 
@@ -135,12 +143,14 @@ def import_(
     ctx.exit(solves and data["value"] is None)
 
 
-def _network(name: str, pairs: tuple[str, ...]) -> Network:
-    """The network of a game, or of a file of a format that can be read."""
+def _source(name: str, pairs: tuple[str, ...], *, counters: bool) -> Network | Lattice:
+    """The network of a game, or of a file of a format that can be read; with `counters` the lattice if it has any."""
     from pathlib import Path
 
+    from mdpdice.counters import axes
     from mdpdice.exploration import explore
     from mdpdice.formats import FORMATS, Model, read_file
+    from mdpdice.lattice import compile_lattice
 
     suffixes = [suffix for found in FORMATS if found.read for suffix in found.suffixes]
     if Path(name).suffix.lower() in suffixes and Path(name).is_file():
@@ -152,6 +162,8 @@ def _network(name: str, pairs: tuple[str, ...]) -> Network:
     from mdpdice.cli.parameters import build_game
 
     game, _ = build_game(name, find_game(name), pairs)
+    if counters and axes(game):
+        return compile_lattice(game)
     return explore(game)
 
 
@@ -177,6 +189,22 @@ def _objective(read: Any, reach: str | None, until: str | None, sense: Any) -> O
 
 def _sizes(network: Network) -> dict[str, Any]:
     return {"states": network.n_states, "nodes": network.n_nodes, "edges": network.n_edges}
+
+
+def _core_sizes(lattice: Lattice) -> dict[str, Any]:
+    return {
+        "states": len(lattice.states),
+        "nodes": lattice.n_nodes,
+        "edges": lattice.n_edges,
+        "points": lattice.size,
+    }
+
+
+def _core_text(lattice: Lattice) -> str:
+    return (
+        f"{len(lattice.states):,} core states, {lattice.n_nodes:,} nodes, {lattice.n_edges:,} edges, "
+        f"{lattice.size:,} points of the counters"
+    )
 
 
 def _size_text(network: Network) -> str:

@@ -18,6 +18,7 @@ from mdpdice.formats.index import FORMATS, find_format, read_file, write_file
 from mdpdice.formats.models import Explicit, Model
 from mdpdice.formats.petsc import read_petsc, write_petsc
 from mdpdice.formats.prism import write_prism
+from mdpdice.formats.prism_counters import PrismProgram
 from mdpdice.formats.prism_explicit import read_prism_explicit, write_prism_explicit
 from mdpdice.formats.programs import write_lp, write_mps
 from mdpdice.formats.toytext import from_gymnasium
@@ -26,6 +27,7 @@ __all__ = [
     "FORMATS",
     "Explicit",
     "Model",
+    "PrismProgram",
     "find_format",
     "from_gymnasium",
     "from_networkx",

@@ -17,6 +17,7 @@ from mdpdice.formats.petsc import read_petsc, write_petsc
 from mdpdice.formats.prism import write_prism
 from mdpdice.formats.prism_explicit import read_prism_explicit, write_prism_explicit
 from mdpdice.formats.programs import write_lp, write_mps
+from mdpdice.lattice import Lattice
 from mdpdice.network import Network
 
 __all__ = ["FORMATS", "FileFormat", "find_format", "read_file", "write_file"]
@@ -40,13 +41,16 @@ class FileFormat:
         From a path to a `Model` or `Network`.
     write : callable, optional
         Takes a network and a path.
+    lattices : bool
+        Whether it takes the lattice of a game with counters too.
     """
 
     name: str
     about: str
     suffixes: tuple[str, ...]
     read: Callable[[PathLike], Model | Network] | None = None
-    write: Callable[[Network, PathLike], Any] | None = None
+    write: Callable[[Any, PathLike], Any] | None = None
+    lattices: bool = False
 
 
 def _costs(path: PathLike) -> Path:
@@ -71,7 +75,9 @@ FORMATS: tuple[FileFormat, ...] = (
         read_prism_explicit,
         write_prism_explicit,
     ),
-    FileFormat("prism", "the PRISM language", (".prism", ".pm", ".nm", ".smg"), None, write_prism),
+    FileFormat(
+        "prism", "the PRISM language", (".prism", ".pm", ".nm", ".smg"), None, write_prism, lattices=True
+    ),
     FileFormat(
         "petsc",
         "PETSc matrices for madupite, x.petsc with rewards in x.costs.petsc",
@@ -123,14 +129,20 @@ def read_file(path: PathLike, name: str | None = None) -> Model | Network:
     return reader(path)
 
 
-def write_file(network: Network, path: PathLike, name: str | None = None) -> None:
-    """Write a network to a file of any format that can be written.
+def write_file(source: Network | Lattice, path: PathLike, name: str | None = None) -> None:
+    """Write a network to a file of any format that can be written, or a lattice to one of the PRISM language.
 
     Raises
     ------
     UnsupportedError
         The format is not known, or cannot hold the network.
     """
-    writer = find_format(path, name, writing=True).write
-    assert writer is not None
-    writer(network, path)
+    found = find_format(path, name, writing=True)
+    assert found.write is not None
+    if isinstance(source, Lattice) and not found.lattices:
+        able = ", ".join(other.name for other in FORMATS if other.lattices)
+        msg = (
+            f"{found.name} holds networks, and this is a lattice; write replicate(lattice), or one of: {able}"
+        )
+        raise UnsupportedError(msg, value=found.name)
+    found.write(source, path)

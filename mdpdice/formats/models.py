@@ -22,7 +22,7 @@ import json
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
@@ -33,7 +33,18 @@ from mdpdice.lowerings import shift_total, unroll
 from mdpdice.network import Floats, Ints, Kind, Network
 from mdpdice.statetext import encode
 
-__all__ = ["Explicit", "Model", "action_names", "action_text", "choice_names", "explicit"]
+__all__ = [
+    "Explicit",
+    "Model",
+    "action_names",
+    "action_text",
+    "choice_names",
+    "explicit",
+    "label_names",
+    "question",
+]
+
+T = TypeVar("T")
 
 REWARD = "reward"
 """Name of the reward structure that is written."""
@@ -199,10 +210,14 @@ class Explicit:
     @property
     def property(self) -> str:
         """The question whose answer is the value of the network, in the language of PRISM and Storm."""
-        asked = f'R{{"{REWARD}"}}{"min" if self.minimise else "max"}=? [ C ]'
-        if self.model.kind == "dtmc":
-            asked = f'R{{"{REWARD}"}}=? [ C ]'
-        return f"<<maximiser>> {asked}" if self.model.kind == "smg" else asked
+        return question(self.model.kind, minimise=self.minimise)
+
+
+def question(kind: str, *, minimise: bool) -> str:
+    """The expected total reward of a model of some kind, in the language of PRISM and Storm."""
+    sense = "" if kind == "dtmc" else "min" if minimise else "max"
+    asked = f'R{{"{REWARD}"}}{sense}=? [ C ]'
+    return f"<<maximiser>> {asked}" if kind == "smg" else asked
 
 
 def explicit(
@@ -263,8 +278,21 @@ def explicit(
 
 
 def _marked(network: Network, labels: Mapping[str, Iterable[Hashable]]) -> dict[str, list[int]]:
-    found = {}
-    for label, states in labels.items():
+    return {
+        label: sorted(network.node_of(state) for state in states)
+        for label, states in label_names(labels).items()
+    }
+
+
+def label_names(labels: Mapping[str, T]) -> Mapping[str, T]:
+    """The labels, whose names were checked.
+
+    Raises
+    ------
+    GameError
+        A label has a name that formats do not allow.
+    """
+    for label in labels:
         if not re.fullmatch(r"[A-Za-z_]\w*", label, flags=re.ASCII) or label in (
             "init",
             "deadlock",
@@ -273,8 +301,7 @@ def _marked(network: Network, labels: Mapping[str, Iterable[Hashable]]) -> dict[
         ):
             msg = f"label {label!r}: write a word of letters, digits and _, other than init, deadlock, end, done"
             raise GameError(msg, value=label)
-        found[label] = sorted(network.node_of(state) for state in states)
-    return found
+    return labels
 
 
 def both_sides(network: Network) -> Network:

@@ -5,7 +5,7 @@ its reward is
 tied; the comment behind it is the user's name.  In a game, actions that begin with ``max`` and
 ``min`` belong to those players.  Numbers are fractions, so nothing is rounded.
 
-A game with counters is written in the same way, once it is explored.
+A game with counters is written with its variables (`mdpdice.formats.prism_counters`), unless it is explored before.
 
 References
 ----------
@@ -18,42 +18,81 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any, overload
 
+from mdpdice.counters import axes
+from mdpdice.exploration import explore
 from mdpdice.formats.models import REWARD, Explicit, Model, choice_names, explicit
+from mdpdice.formats.prism_counters import PrismProgram, write_lattice
 from mdpdice.formats.texts import number_text, write_lines
+from mdpdice.game import Game
+from mdpdice.lattice import Lattice, compile_lattice
 from mdpdice.network import Network
 
 __all__ = ["write_prism"]
 
 
+@overload
 def write_prism(
-    network: Network,
+    source: Network,
     path: str | os.PathLike[str],
     *,
     labels: Mapping[str, Iterable[Hashable]] | None = None,
-) -> Explicit:
-    """Write a network in the PRISM language, as `mdpdice.formats.models` describes.
+) -> Explicit: ...
+@overload
+def write_prism(
+    source: Lattice,
+    path: str | os.PathLike[str],
+    *,
+    labels: Mapping[str, Iterable[Hashable]] | None = None,
+) -> PrismProgram: ...
+@overload
+def write_prism(
+    source: Game[Any, Any],
+    path: str | os.PathLike[str],
+    *,
+    labels: Mapping[str, Iterable[Hashable]] | None = None,
+) -> Explicit | PrismProgram: ...
+def write_prism(
+    source: Network | Lattice | Game[Any, Any],
+    path: str | os.PathLike[str],
+    *,
+    labels: Mapping[str, Iterable[Hashable]] | None = None,
+) -> Explicit | PrismProgram:
+    """Write a game in the PRISM language.
 
     Parameters
     ----------
-    network : Network
-        A network of one player, or of two.
+    source : Network, Lattice or Game
+        A network of one player or of two, which is written state by state as `mdpdice.formats.models` describes; or a
+        game with counters or the lattice of one, which is written with the counters as variables
+        (`mdpdice.formats.prism_counters`).  A game without counters is explored.
     path : path
         By custom it ends in ``.pm``, ``.nm`` or ``.prism``.
     labels : mapping of str to collection of states, optional
-        Labels to give besides ``init``, ``end`` and ``done``.
+        Labels to give besides ``init``, ``end`` and ``done``.  With variables these are core states, or `At`.
 
     Returns
     -------
-    Explicit
-        Which value of the variable ``s`` every node of the network is, and `Explicit.property`, the question to ask.
+    Explicit or PrismProgram
+        Both have a `property`, the question to ask, and a `shift` to add to the answer.  An `Explicit` tells which
+        value of the variable ``s`` every node of the network is, a `PrismProgram` the values of the variables in
+        a state.
 
     Raises
     ------
     UnsupportedError
         A number is too long.
+    UnknownStateError
+        A state of a label is not there.
+    GameError
+        A label has a name that the language does not allow.
     """
-    found = explicit(network, labels=labels)
+    if isinstance(source, Game):
+        source = compile_lattice(source) if axes(source) else explore(source)
+    if isinstance(source, Lattice):
+        return write_lattice(source, path, labels=labels)
+    found = explicit(source, labels=labels)
     write_lines(path, _lines(found))
     return found
 

@@ -28,6 +28,19 @@ def test_a_game_is_written_in_every_format(run, tmp_path, name):
     assert (tmp_path / name).stat().st_size > 100
 
 
+def test_counters_stay_variables_in_the_prism_language(run, tmp_path):
+    result = run("export", "pig-race", "--to", tmp_path / "x.prism", "--json")
+    assert result.exit_code == 0, result.output
+    assert {"states": 1, "points": 10**6}.items() <= json.loads(result.output).items()
+    assert "  turn : [0..99] init 0;" in (tmp_path / "x.prism").read_text()
+    assert (
+        "1,000,000 points of the counters" in run("export", "pig-race", "--to", tmp_path / "x.prism").output
+    )
+    # A horizon is one of networks.
+    few = run("export", "farkle", "-p", "cap=300", "--horizon", 3, "--to", tmp_path / "x.prism", "--json")
+    assert "points" not in json.loads(few.output)
+
+
 @pytest.mark.parametrize("name", ["x.npz", "x.drn", "x.tra", "x.petsc"])
 def test_what_was_exported_is_imported_with_its_value(run, tmp_path, name):
     run("export", "pig-turn", "--to", tmp_path / name)

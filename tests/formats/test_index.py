@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mdpdice import explore
+from mdpdice import compile_lattice, explore
 from mdpdice.errors import CorruptFileError, UnsupportedError
 from mdpdice.formats import FORMATS, Model, find_format, read_file, write_file
-from mdpdice.games.pig import PigTurn
+from mdpdice.games.pig import Piglet, PigTurn
 
 
 def test_every_format_is_found_by_each_of_its_endings() -> None:
@@ -47,3 +47,11 @@ def test_a_name_goes_before_the_ending(tmp_path: Path) -> None:
         read_file(tmp_path / "x.txt")
     with pytest.raises(UnsupportedError, match="'gambit'"):
         write_file(network, tmp_path / "x.txt", "gambit")
+
+
+def test_a_lattice_is_written_where_a_format_has_variables(tmp_path: Path) -> None:
+    lattice = compile_lattice(Piglet(goal=3))
+    write_file(lattice, tmp_path / "x.prism")
+    assert "  turn : [0..2] init 0;" in (tmp_path / "x.prism").read_text()
+    with pytest.raises(UnsupportedError, match=r"drn holds networks.*one of: prism"):
+        write_file(lattice, tmp_path / "x.drn")

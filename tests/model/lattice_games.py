@@ -1,10 +1,17 @@
-"""Two games with counters: a race, whose layers lead to themselves, and a sheet with boxes, whose layers do not."""
+"""Two games with counters, a race, whose layers lead to themselves, and a sheet with boxes, whose layers do not;
+and the shipped ones, small."""
 
 from __future__ import annotations
 
 import attrs
 
-from mdpdice import Counter, Flags, Game, d6, decide, end, go, pass_to, roll, when
+from mdpdice import At, Counter, Flags, Game, d6, decide, end, go, pass_to, roll, when
+from mdpdice.games.farkle import FarkleRace, KcdFarkle
+from mdpdice.games.konijnenhokken import KonijnenhokkenRace
+from mdpdice.games.pig import Piglet, PigRace
+from mdpdice.games.school import School
+from mdpdice.games.yahtzee import Yahtzee
+from mdpdice.games.yatzy import Yatzy
 
 
 @attrs.frozen
@@ -54,3 +61,21 @@ class Sheet(Game[int, int]):
             for at in range(4)
         ]
         return decide([*fill, (9, go(0, self.penalty.add(1)))])
+
+
+SHIPPED = {
+    "farkle": KcdFarkle(dice=2, cap=400),
+    "farkle, clipped": KcdFarkle(dice=1, cap=300, at_cap="clip"),
+    "farkle race": FarkleRace(dice=1, target=100),
+    "konijnenhokken race": KonijnenhokkenRace(dice=2, target=3),
+    "pig race": PigRace(goal=6),
+    "piglet": Piglet(goal=3),
+    "school": School(open="care"),
+}
+"""Shipped games with counters, so small that every value is computed exactly in a moment."""
+
+LAST_TURN = {
+    "yahtzee": (Yahtzee(), At("turn", boxes=(1 << 13) - 1 - (1 << 11), upper=60, fifty=0)),
+    "yatzy": (Yatzy(), At("turn", boxes=(1 << 15) - 1 - (1 << 13), upper=60)),
+}
+"""Those without a small form, and a state in which one box, "chance", is open."""

@@ -21,9 +21,10 @@ from mdpdice.games.pig import PigTurn
 if not os.environ.get("MDPDICE_PEERS"):
     collect_ignore_glob = ["test_*.py"]
 
-sys.path[:0] = [str(Path(__file__).parents[2] / "certificate")]
+# pytest's own setting gives these only at the root.
+sys.path[:0] = [str(Path(__file__).parents[2] / folder) for folder in ("certificate", "model")]
 
-import models  # noqa: E402 - found on the path above, which pytest's own setting gives only at the root
+import models  # noqa: E402 - found on the path above
 
 
 def _walk(s: int):
