@@ -13,8 +13,7 @@ PYTHON313 ?= $(shell for p in python3.13 $(HOME)/.pyenv/versions/3.13*/bin/pytho
                  if "$$p" -c "import venv" >/dev/null 2>&1; then echo "$$p"; break; fi; done)
 PYRIGHT   := pyright[nodejs]>=1.1.400
 
-.PHONY: demo test test-slow peers lint types layers unit coverage docs format bench clean help
-.NOTPARALLEL:
+.PHONY: demo test test-slow peers lint tree types layers unit coverage docs format bench clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -63,24 +62,28 @@ bench: $(VENV)/.installed
 
 # --- Checks ---
 
-test: lint types layers docs unit
+# What reads only the source runs side by side, on two cores.
+test: $(VENV)/.installed-dev
+	$(MAKE) --jobs=2 --output-sync lint types layers docs
+	$(MAKE) unit
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.installed-dev
+tree: $(VENV)/.installed-dev
 	$(BIN)/python .ci/link_tree.py
+
+types: tree
 	$(BIN)/mypy
 	$(BIN)/mypy examples
 
-layers: $(VENV)/.installed-dev
-	$(BIN)/python .ci/link_tree.py
+layers: tree
 	cd .typed && ../$(BIN)/lint-imports ../pyproject.toml
 
+# The examples in the text are run by tests/docs and tests/packaging.
 docs: $(VENV)/.installed-dev
 	$(BIN)/sphinx-build -W -n --keep-going -q -b html docs docs/_build/html
-	$(BIN)/sphinx-build -W -q -b doctest docs docs/_build/doctest
 
 # Two processes, as many as the smallest machine that this is meant for has cores.
 unit: $(VENV)/.installed-dev
@@ -111,10 +114,9 @@ peers: $(VENV)/.installed-dev
 	$(PEERS)/bin/python -m pip install -qq --editable '.[peers]'
 	cd $(PEERS) && MDPDICE_PEERS=1 bin/python -P -m pytest -p no:cacheprovider $(CURDIR)/tests/formats/peers
 
-test-slow: coverage peers
+test-slow: coverage peers tree
 	$(BIN)/pytest -m slow $(TESTS)
 	$(BIN)/python -m pip install -qq '$(PYRIGHT)'
-	$(BIN)/python .ci/link_tree.py
 	cd .typed && ../$(BIN)/pyright --pythonpath ../$(BIN)/python
 	$(call test_wheel,$(BIN)/python)
 	@if [ -z "$(PYTHON313)" ]; then \
