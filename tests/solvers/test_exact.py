@@ -120,9 +120,7 @@ def test_reference_models_at_every_state(name):
 @pytest.mark.parametrize("n", [20, 60, 300])
 def test_haddad_monmege(n):
     net = haddad_monmege(n)
-    began = time.perf_counter()
     solution = solve(net, solver="exact")
-    assert time.perf_counter() - began < 10
     assert solution.status is Status.EXACT
     assert solution.exact(0) == Fraction(7, 10)
     # From the first node of the good side: go on, or start again.
@@ -133,9 +131,7 @@ def test_haddad_monmege(n):
 
 
 def test_farkle_with_its_full_range():
-    began = time.perf_counter()
     answer = exact(prepare(KcdFarkle(cap=6000), Total()).canonical)
-    assert time.perf_counter() - began < 20
     values = answer.details["exact"]
     # The value of the turn that the library's other back-ends give.
     assert float(values[0]) == pytest.approx(564.4328467759443, rel=1e-12)
