@@ -283,7 +283,7 @@ class MissingPackageError(UnsupportedError):
         self.package = package
 
 
-class SolveInterrupted(MdpDiceError):  # noqa: N818 - the name of the design page
+class SolveInterrupted(MdpDiceError):  # noqa: N818 - a stop that somebody asked for is no error
     """A solve was cancelled, by Ctrl-C for instance, or ran into its deadline.
 
     Attributes

@@ -15,8 +15,8 @@ at risk, `D` the dice to roll and `m` a menu,
    V(m, p) &= \max\bigl(p + b(m), \; \max_{(s, D') \in m} V(D', p + s)\bigr).
 
 Banking takes the best points `b(m)` of a roll, since a payoff never falls in the
-points.  With at most `n` rolls (``horizon=n``) the value is the seed program's
-Optimal_n.
+points.  With at most `n` rolls (``horizon=n``) the value is what a public program
+calls Optimal_n.
 
 *Where a turn ends.*  With ``cap=N`` it ends when the points reach `N`; the payoff
 is the points (``at_cap="stop"``) or at most `N` (``at_cap="clip"``).  Without a

@@ -1,4 +1,4 @@
-r"""Bob the Dice Master: the rule by which the seed's program plays School.
+r"""Bob the Dice Master: the rule by which a public program plays School.
 
 Bob gives every decision a *profit*.  With :math:`a_c` for the average score of a combination
 (`mdpdice.games.school.averages`) and :math:`s_c` for what the roll scores in it, twice that on the

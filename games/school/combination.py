@@ -5,8 +5,8 @@ that on the first roll unless the combination is a grade, or with 0 where the co
 crossed out; grades cannot be.  Where the roll does not fit a combination that counts for
 nothing, so the best rerolls are those that lead to the best score on average.
 
-The value of a grade is in the scale of the seed's table by default (``grades="positive"``: n for
-every die that shows n), so it is `5n` more than in the game.
+The value of a grade is in the scale of the public program's table by default (``grades="positive"``:
+n for every die that shows n), so it is `5n` more than in the game.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SchoolCombination(Rules, Game[State, Action]):
         See `mdpdice.games.school.rules.Rules`.
     grades : {"negative", "positive"}
         Whether a grade takes points for the other dice, or gives points for its own as in the
-        seed's table.
+        public program's table.
     combination : str
         What the turn is for; one of `mdpdice.games.school.rules.COMBINATIONS`.
 

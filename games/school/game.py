@@ -15,8 +15,8 @@ where `V(U)` is the value before the first roll of a turn, and 0 when all are us
 three grades are open a turn ends with a grade: nine other combinations wait for the first three
 grades.
 
-The value with the rules of the seed's program is 132.339610477; Bob, who plays by a rule of
-thumb (`mdpdice.games.school.bob`), gets 127.733620282.
+The value with the rules of the public program (github.com/egeorg/BobTheDiceMaster) is
+132.339610477; Bob, who plays by its rule of thumb (`mdpdice.games.school.bob`), gets 127.733620282.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ nine others; a roll scores in a combination, or it does not fit there.
 
 ===================  ===============================================================
 ``grade-1`` to       minus n for every die that does not show n, so 0 at best; the
-``grade-6``          seed's table of averages counts n for every die that shows n
-                     instead, which is always 5n more (``grades="positive"``)
+``grade-6``          public program's table of averages counts n for every die that
+                     shows n instead, which is always 5n more (``grades="positive"``)
 ``pair``             two equal dice: their sum, of the highest pair
 ``set``              three equal dice: their sum
 ``two-pairs``        two pairs of different values: the sum of these four dice
@@ -56,7 +56,7 @@ OTHERS: Final = (
     *("little-straight", "big-straight", "poker", "trash"),
 )
 COMBINATIONS: Final = (*GRADES, *OTHERS)
-"""All combinations, in the order of the seed's program, which decides between equal ones."""
+"""All combinations, in the order of the public program, which decides between equal ones."""
 
 LITTLE: Final = (1, 2, 3, 4, 5)
 BIG: Final = (2, 3, 4, 5, 6)
@@ -161,12 +161,12 @@ class Rules:
     Parameters
     ----------
     little, big : int
-        Points of the straights: 15 and 20 in the seed's program, 20 and 30 in an older table of it.
+        Points of the straights: 15 and 20 in the public program, 20 and 30 in an older table of it.
     two_pairs : {"exactly-four", "four-or-five", "strict"}
-        Whether equal dice are two pairs as well: four of them but not five, as in the seed's
+        Whether equal dice are two pairs as well: four of them but not five, as in the public
         program; four or five; or never.
     full : {"with-five", "strict"}
-        Whether five equal dice are a full, as in the seed's program.
+        Whether five equal dice are a full, as in the public program.
     grades : {"negative", "positive"}
         Whether a grade takes points for the other dice, or gives points for its own.
 

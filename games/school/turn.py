@@ -144,7 +144,7 @@ def _with(held: Dice, shown: Sequence[int]) -> Dice:
 def rerolls(dice: Dice) -> tuple[tuple[Reroll, Dice], ...]:
     """Return all ways to roll some dice again, with the dice that stay.
 
-    In the order of the seed's program: fewer dice first, then lower ones.
+    In the order of the public program: fewer dice first, then lower ones.
     """
     found: dict[Dice, Dice] = {}
     for number in range(1, DICE + 1):

@@ -57,7 +57,7 @@ def score(
     for number in range(1, 6):
         for chosen in itertools.combinations(roll, number):
             if combination == "two-pairs" and len(set(roll)) == 1 and two_pairs != "four-or-five":
-                continue  # five equal dice are nothing in the seed's program
+                continue  # five equal dice are nothing in the public program
             if fits(combination, chosen, two_pairs=two_pairs, full=full):
                 found.append({"little-straight": little, "big-straight": big}.get(combination, sum(chosen)))
     return max(found, default=None)

@@ -1,4 +1,4 @@
-"""Bob's rule: decisions that the seed's tests name, a second statement of it, and its value."""
+"""Bob's rule: decisions that the public program's tests name, a second statement of it, and its value."""
 
 import functools
 import itertools
@@ -35,7 +35,7 @@ def but(names, *others):
     return tuple(name for name in names if name not in others)
 
 
-# Positions with the decision that the seed's tests expect (BobTheDiceMaster.Test/TestBobBase.cs).
+# Positions with the decision that the public program's tests expect (BobTheDiceMaster.Test/TestBobBase.cs).
 TESTED = [
     *((but(SMALL, "poker", "care", "full"), (f,) * 5, 0, Score(f"grade-{f}")) for f in (1, 2, 3)),
     *((but(LARGE, "poker", "care", "full"), (f,) * 5, 0, Score(f"grade-{f}")) for f in (4, 5, 6)),
@@ -77,7 +77,7 @@ TESTED = [
 
 
 @pytest.mark.parametrize(("names", "dice", "left", "action"), TESTED)
-def test_decisions_that_the_seed_tests(names, dice, left, action):
+def test_decisions_that_the_public_program_tests(names, dice, left, action):
     assert bob(Rules(), names, dice, left).action == action
 
 

@@ -1,4 +1,4 @@
-"""The averages of the seed's table as exact rationals, by integers, by back-ends, and by an oracle."""
+"""The averages of the public program's table as exact rationals, by integers, by back-ends, and by an oracle."""
 
 from fractions import Fraction
 
@@ -19,7 +19,7 @@ from mdpdice.games.school import (
     averages,
 )
 
-# The seed's table, github.com/egeorg/BobTheDiceMaster, as the rationals that its floats stand for.
+# The public program's table, github.com/egeorg/BobTheDiceMaster, as the rationals that its floats stand for.
 STRAIGHT = Fraction(20792087275, 4897760256)
 TABLE = {f"grade-{face}": Fraction(face * 455, 216) for face in range(1, 7)} | {
     "pair": Fraction(101177465, 6377292),

@@ -26,7 +26,7 @@ def test_scores_of_all_rolls(combination, variant, oracle):
         assert rules.score(combination, roll) == known[tuple(sorted(roll))], roll
 
 
-def test_examples_of_the_seed():
+def test_examples_of_the_public_program():
     rules = Rules()
     # Its rules: what is written in the examples of school-rules.md.
     assert rules.score("grade-6", (1, 2, 6, 6, 6)) == -12
@@ -98,7 +98,7 @@ def test_every_choice_of_dice_is_a_reroll_once():
         assert len(found) == len(expected)
         for again, held in found:
             assert tuple(sorted(again.dice + held)) == roll
-    # In the order in which the seed's program goes through them.
+    # In the order in which the public program goes through them.
     assert [again for again, _ in rerolls((1, 1, 1, 1, 2))[:4]] == [
         Reroll((1,)),
         Reroll((2,)),
