@@ -26,7 +26,18 @@ from mdpdice import Dist, Game, Node, end, go, roll
 from mdpdice.games.school.averages import averages, scores
 from mdpdice.games.school.bob import TIE, available
 from mdpdice.games.school.rules import COMBINATIONS, OPEN_HELP, Rules, opened
-from mdpdice.games.school.turn import REROLLS, ROLLS, multiplier, tables
+from mdpdice.games.school.turn import (
+    HELD,
+    REROLLS,
+    ROLLS,
+    Action,
+    CrossOut,
+    Dice,
+    Score,
+    multiplier,
+    rerolls,
+    tables,
+)
 
 __all__ = ["BobGame", "Scored", "Turns", "bob_turns"]
 
@@ -100,6 +111,24 @@ class BobGame(Rules, Game[State, Never]):
         return bob_turns(
             Rules(self.little, self.big, self.two_pairs, self.full, self.grades), reachable(self.open)
         )
+
+    def action(self, names: Open, dice: Dice, rerolls_left: int) -> Action:
+        """What Bob does with a roll, as `mdpdice.games.school.bob.bob` finds it, but looked up.
+
+        Parameters
+        ----------
+        names : tuple of str
+            The open combinations, a set to which a game can come.
+        dice : tuple of int
+            The roll, in ascending order.
+        rerolls_left : int
+        """
+        turns, roll = self.turns, ROLLS.index(dice)
+        what = int(turns.choice[turns.place[names], rerolls_left, roll])
+        if what < 0:
+            return next(again for again, held in rerolls(dice) if held == HELD[-1 - what])
+        name = COMBINATIONS[what]
+        return Score(name) if self.score(name, dice) is not None else CrossOut(name)
 
 
 def _without(names: Open, name: str) -> Open:

@@ -21,6 +21,7 @@ The value with the rules of the public program (github.com/egeorg/BobTheDiceMast
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -50,6 +51,8 @@ State: TypeAlias = Held | Rolled
 
 FREE = 3
 """Other combinations are open to a turn once no more than so many grades are left."""
+MANY = 300
+"""Decisions of Bob after which all of them are computed at once."""
 
 
 def _some_open(names: Any) -> tuple[str, ...]:
@@ -135,12 +138,19 @@ class School(Rules, Game[State, Action]):
     def named_policy(self, name: str) -> Callable[[Any], Action] | None:
         """Bob's rule as a function of the state, an `At`."""
         from mdpdice.games.school.bob import bob
+        from mdpdice.games.school.bob_game import BobGame
 
         if name != "bob":
             return None
+        table = BobGame(self.little, self.big, self.two_pairs, self.full, self.grades, self.open)
+        asked = itertools.count()
 
         def rule(state: At[State]) -> Action:
-            return bob(self, self.open_at(state), state.state.dice, state.state.rerolls).action
+            names, dice, left = self.open_at(state), state.state.dice, state.state.rerolls
+            # All his decisions together take as long as a hundred of them one by one.
+            if next(asked) > MANY and names in table.turns.place:
+                return table.action(names, dice, left)
+            return bob(self, names, dice, left).action
 
         return rule
 
