@@ -55,7 +55,7 @@ def test_the_text_tells_what_a_file_holds(run, robot):
     lines = result.output.splitlines()
     assert lines[1:5] == [
         "kind     mdp",
-        "rewards  move, energy, time",
+        "rewards  move, time, wear",
         "labels   init, hazard, goal2, goal1",
         "size     6 states, 11 nodes, 19 edges",
     ]
@@ -104,7 +104,7 @@ def test_horizon_and_policy_of_an_export(run, tmp_path):
         (["import", "missing.drn"], 2, "does not exist"),
         (["import", "robot.drn", "--reach", "goal1"], 2, "--solve"),
         (["import", "robot.drn", "--solve", "--reach", "a", "--until", "b"], 2, "ask one"),
-        (["import", "robot.drn", "--solve"], 1, "'move', 'energy', 'time'"),
+        (["import", "robot.drn", "--solve"], 1, "'move', 'time', 'wear'"),
         (["import", "robot.drn", "--solve", "--reach", "goal9"], 1, "no label 'goal9'"),
         (["import", "robot.drn", "--reward", "fuel"], 1, "no reward structure 'fuel'"),
         (["import", "robot.drn", "--format", "npz"], 1, "seal"),
@@ -123,4 +123,4 @@ def test_a_broken_file_names_its_line(run, robot):
     robot.write_text(robot.read_text().replace("1 : 0.1", "1 : 0.2", 1))
     result = run("import", robot)
     assert result.exit_code == 1
-    assert f"{robot}, line 14 (probability)" in result.output
+    assert f"{robot}, line 16 (probability)" in result.output

@@ -30,7 +30,7 @@ def float_values(network: Network, **question) -> np.ndarray:
 
 @pytest.fixture
 def robot() -> Path:
-    """Folder of the files of PRISM's robot."""
+    """Folder of model files: the robot, and what Storm wrote."""
     return ROBOT
 
 

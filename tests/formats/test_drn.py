@@ -1,4 +1,4 @@
-"""DRN: a file that PRISM wrote, round trips of everything the tests have, and files that are wrong."""
+"""DRN: a file that Storm wrote, round trips of everything the tests have, and files that are wrong."""
 
 from __future__ import annotations
 
@@ -26,31 +26,44 @@ RARELY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_s
 # --- a file of another program ---------------------------------------------------
 
 
-def test_the_robot_of_prism_has_its_published_answers(robot: Path, tools) -> None:
+def test_a_file_of_storm_has_the_published_answers(robot: Path, tools) -> None:
+    model = read_drn(robot / "consensus.drn", exact=True)
+    assert (model.kind, model.n_states, model.n_choices, len(model.target)) == ("mdp", 272, 400, 492)
+    network, finished = model.network(), model.labelled("finished")
+    ones = Reach(sorted({*finished} & {*model.labelled("all_coins_equal_1")}), sense="min")
+    apart = Reach(sorted({*finished} - {*model.labelled("agree")}))
+    assert tools.exact_values(network, ones)[0] == Fraction(49, 128)
+    assert tools.exact_values(network, apart)[0] == Fraction(13, 120)
+    for sense, steps in (("max", 75), ("min", 48)):
+        asked = UntilReward(finished, sense=sense)
+        assert tools.float_values(network, objective=asked)[0] == pytest.approx(steps, abs=1e-8)
+
+
+def test_the_robot_of_the_lectures_has_its_published_answers(robot: Path, tools) -> None:
     model = read_drn(robot / "robot.drn", exact=True)
     assert (model.kind, model.n_states, model.n_choices, len(model.target)) == ("mdp", 6, 10, 16)
-    assert list(model.rewards) == ["move", "energy", "time"]
+    assert list(model.rewards) == ["move", "time", "wear"]
     network = model.network("move")
     assert network.start == 0
-    assert [network.action_of(edge) for edge in network.edges(0)] == ["south", "east"]
+    assert [network.action_of(edge) for edge in network.edges(0)] == ["east", "south"]
     goal = Reach(model.labelled("goal1"))
     assert tools.exact_values(network, goal)[0] == Fraction(1, 2)
     safe = Reach(model.labelled("goal1"), avoiding=model.labelled("hazard"))
     assert tools.exact_values(network, safe)[0] == Fraction(1, 10)
     moves = tools.float_values(network, objective=UntilReward(model.labelled("goal2"), sense="min"))
-    storm = [Fraction(19, 15), 1, 0, 0, Fraction(5, 3), Fraction(10, 9)]
-    assert moves[:6] == pytest.approx([float(x) for x in storm], abs=1e-9)
+    by_hand = [Fraction(19, 15), 1, 0, 0, Fraction(5, 3), Fraction(10, 9)]  # tests/data/formats/README.md
+    assert moves[:6] == pytest.approx([float(x) for x in by_hand], abs=1e-9)
 
 
 def test_state_rewards_are_paid_with_every_choice(robot: Path) -> None:
     model = read_drn(robot / "robot.drn", exact=True)
-    assert list(model.rewards["energy"])[4:6] == [Fraction(18, 5), Fraction(18, 5)]  # 0.1 + 3.5
+    assert list(model.rewards["wear"])[:4] == [Fraction(1, 2), 0, 3, Fraction(5, 2)]  # 2.5 + 0.5 east
     assert set(model.rewards["time"]) == {1}
 
 
 def test_several_rewards_must_be_told_apart(robot: Path) -> None:
     model = read_drn(robot / "robot.drn")
-    with pytest.raises(GameError, match="'move', 'energy', 'time'"):
+    with pytest.raises(GameError, match="'move', 'time', 'wear'"):
         model.network()
     with pytest.raises(GameError, match="'fuel'"):
         model.network("fuel")

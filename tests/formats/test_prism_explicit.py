@@ -55,8 +55,8 @@ init deadlock one six done
 """
 
 
-def test_the_robot_of_prism_has_its_published_answers(robot: Path, tools) -> None:
-    model = read_prism_explicit(robot / "robot.tra")
+def test_the_robot_of_the_lectures_has_its_published_answers(robot: Path, tools) -> None:
+    model = read_prism_explicit(robot / "robot.tra", exact=True)
     assert (model.kind, list(model.rewards)) == ("mdp", ["move"])
     network = model.network()
     assert [network.action_of(edge) for edge in network.edges(0)] == ["east", "south"]
@@ -161,12 +161,12 @@ def test_two_players_and_unknown_dialects_are_refused(tmp_path: Path) -> None:
         (".tra", "6 10 16", "5 10 16", "target", 12),
         (".tra", "6 10 16", "6 10 999999999", "sizes", 1),
         (".tra", "6 10 16", "six", "sizes", 1),
-        (".tra", "0 0 0 2/5 east", "0 0 0 2/0 east", "probability", 2),
-        (".tra", "0 0 0 2/5 east", "0 0 0 7/5 east", "probability", 2),
-        (".tra", "0 0 0 2/5 east", "0 0 0 1/5 east", "probability", 2),
-        (".tra", "0 0 0 2/5 east", "0 0 0 2/5 west", "action", 3),
-        (".tra", "0 0 0 2/5 east", "0 0 1 2/5 east", "target", 3),
-        (".tra", "0 0 0 2/5 east", "0 0 x 2/5 east", "target", 2),
+        (".tra", "0 0 0 0.4 east", "0 0 0 4/0 east", "probability", 2),
+        (".tra", "0 0 0 0.4 east", "0 0 0 1.4 east", "probability", 2),
+        (".tra", "0 0 0 0.4 east", "0 0 0 0.2 east", "probability", 2),
+        (".tra", "0 0 0 0.4 east", "0 0 0 0.4 west", "action", 3),
+        (".tra", "0 0 0 0.4 east", "0 0 1 0.4 east", "target", 3),
+        (".tra", "0 0 0 0.4 east", "0 0 x 0.4 east", "target", 2),
         (".tra", "3 0 3 1 stuck", "3 1 3 1 stuck", "choice", 11),
         (".trew", "6 10 14", "6 11 14", "sizes", 3),
         (".lab", '1="deadlock"', "1=deadlock", "label", 2),

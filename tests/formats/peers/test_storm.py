@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import attrs
+import numpy as np
 import pytest
 import stormpy
 
@@ -142,6 +143,37 @@ def test_storm_confirms_the_references_of_the_robot() -> None:
     ]
     assert fractions(answers(model, 'Pmax=? [ F "goal1" ]'))[0] == Fraction(1, 2)
     assert fractions(answers(model, 'Pmax=? [ !"hazard" U "goal1" ]'))[0] == Fraction(1, 10)
+
+
+def test_storm_writes_the_file_of_the_tests_again(tmp_path: Path) -> None:
+    """The shared coin of randomised consensus, from its arrays."""
+    from stormpy.developer import storage
+
+    with np.load(DATA.parent / "models" / "qvbs_consensus.2_K2.npz", allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    choice_ptr, branch_ptr = arrays["choice_ptr"].tolist(), arrays["tr_ptr"].tolist()
+    builder = storage.SparseMatrixBuilder(
+        rows=0, columns=0, entries=0, force_dimensions=False, has_custom_row_grouping=True, row_groups=0
+    )
+    labels = storage.StateLabeling(len(choice_ptr) - 1)
+    for first, end in itertools.pairwise(choice_ptr):
+        builder.new_row_group(first)
+        for choice in range(first, end):
+            row = slice(branch_ptr[choice], branch_ptr[choice + 1])
+            for to, p in sorted(
+                zip(arrays["tr_col"][row].tolist(), arrays["tr_prob"][row].tolist(), strict=True)
+            ):
+                builder.add_next_value(choice, to, p)
+    for name in sorted(name for name in arrays if name.startswith("lab__")):
+        labels.add_label(name[5:])
+        for state in arrays[name].tolist():
+            labels.add_label_to_state(name[5:], state)
+    steps = storage.SparseRewardModel(optional_state_action_reward_vector=arrays["rew__steps"].tolist())
+    parts = storage.SparseModelComponents(
+        transition_matrix=builder.build(), state_labeling=labels, reward_models={"steps": steps}
+    )
+    stormpy.io.export_to_drn(storage.SparseMdp(parts), tmp_path / "x.drn")
+    assert (tmp_path / "x.drn").read_bytes() == (DATA / "consensus.drn").read_bytes()
 
 
 def test_files_of_storm_are_read_with_its_own_answers() -> None:
