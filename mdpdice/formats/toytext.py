@@ -14,7 +14,7 @@ from mdpdice.network import Network
 __all__ = ["OVER", "from_gymnasium"]
 
 OVER = "over"
-"""The state where a play is that was terminated."""
+"""The state where a play is that was terminated; underscores are added where the table has a state of that name."""
 
 
 def from_gymnasium(
@@ -44,8 +44,9 @@ def from_gymnasium(
     -------
     Network
         Its states are those of the table and, last, ``"over"``: where ``terminated`` is set, the play ends
-        after the reward, whatever the table says of the next state.  Entries of one row with the same next state are
-        merged with their mean reward.
+        after the reward, whatever the table says of the next state.  In a table that has a state ``"over"`` of
+        its own the last one is ``"over_"``, and so on; it is ``network.states[-1]`` always.  Entries of one row
+        with the same next state are merged with their mean reward.
 
     Raises
     ------
@@ -104,10 +105,18 @@ def from_gymnasium(
         terminal={over: 0},
         discount=discount,
         start=number[begin],
-        states=[*states, OVER],
+        states=[*states, _name(number)],
         actions=actions,
         reward_per="branch",
     )
+
+
+def _name(taken: Mapping[Hashable, int]) -> str:
+    """A name for the end that no state has."""
+    name = OVER
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _table(source: Any) -> tuple[dict[Any, Any], Any]:

@@ -131,3 +131,20 @@ def test_fractions_that_do_not_fit_are_refused() -> None:
 def test_an_environment_without_a_table_says_so() -> None:
     with pytest.raises(GameError, match=r"P\[state\]\[action\]"):
         from_gymnasium(make("Blackjack-v1"))
+
+
+def test_a_table_may_have_a_state_named_over(tools) -> None:
+    table = {
+        "play": {
+            "stop": [(1.0, "over", 1.0, False)],
+            "go": [(0.5, "play", 2.0, False), (0.5, "over", 0.0, True)],
+        },
+        "over": {"more": [(1.0, "over_", 4.0, True)]},
+    }
+    network = from_gymnasium(table)
+    assert list(network.states) == ["play", "over", "over_"]
+    # stop: 1 + 4; go: (2 + V)/2, which is 3.5 for V = 5.
+    assert [tools.exact_values(network)[network.node_of(s)] for s in network.states] == [5, 4, 0]
+    table["over_"] = {"wait": [(1.0, "over_", 0.0, False)]}
+    assert list(from_gymnasium(table).states) == ["play", "over", "over_", "over__"]
+    assert list(from_gymnasium({0: {0: [(1.0, 0, 1.0, True)]}}).states) == [0, "over"]
