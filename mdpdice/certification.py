@@ -24,7 +24,7 @@ from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, unsigned
 from mdpdice.regions import can_reach
 
-__all__ = ["Verdict", "certify", "certify_exact", "check_infinities"]
+__all__ = ["Verdict", "certify", "certify_exact", "check_infinities", "enclose_exactly"]
 
 EDGES_LIMIT = 2_000_000_000
 """Edges that may be read in search of bounds, a few seconds; slow chains need more and stay uncertified."""
@@ -127,7 +127,7 @@ def certify_exact(problem: Network, values: Sequence[Any], value: Floats, policy
         reason = checking_exact.verify_exact(problem, rows, choices, witness)
         if not reason:
             for row, low, high in zip(rows, lower, upper, strict=True):
-                _enclose_exactly(row, low, high)
+                enclose_exactly(row, low, high)
     except (TypeError, IndexError, ValueError, AttributeError, OverflowError) as error:
         reason = f"the exact values are not numbers of the problem: {error}"
     if flat:
@@ -138,7 +138,7 @@ def certify_exact(problem: Network, values: Sequence[Any], value: Floats, policy
     return Verdict(not reason, lower, upper, width, reason)
 
 
-def _enclose_exactly(row: Sequence[Fraction], low: Floats, high: Floats) -> None:
+def enclose_exactly(row: Sequence[Fraction], low: Floats, high: Floats) -> None:
     """Write the floats next to exact values on both sides, the same float where it is exact."""
     for at, exact in enumerate(row):
         near = float(exact)

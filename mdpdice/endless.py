@@ -13,7 +13,7 @@ from mdpdice.network import Bools, Ints, Kind, Network
 from mdpdice.numerics.graph import end_components, is_acyclic
 from mdpdice.regions import can_reach, reached_by_some
 
-__all__ = ["collapse_idle", "drop_infinite", "drop_lost", "missing_policy"]
+__all__ = ["collapse_idle", "drop_infinite", "drop_lost", "end_idle_chance", "missing_policy"]
 
 
 def _plays_may_not_end(network: Network) -> bool:
@@ -224,6 +224,34 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
         exact_payoffs=moved_numbers(network.exact_payoffs, np.flatnonzero(outside)),
     )
     return Lowering(lowered, number, old_edge, merged=Merged(network, component, linger))
+
+
+def end_idle_chance(network: Network) -> Lowering | None:
+    """End plays with a horizon where chance alone goes round for ever and pays nothing: no decision ever comes."""
+    if network.horizon is None:
+        return None
+    chance = network.kind == Kind.CHANCE
+    paying = np.zeros(network.n_nodes, dtype=bool)
+    paying[network.source[network.reward != 0]] = True
+    keep = (chance & ~paying)[network.source] & (network.weight > 0)
+    idle = end_components(network.indptr, network.dst, chance, keep) >= 0
+    if not idle.any():
+        return None
+    kept = np.flatnonzero(~idle[network.source])
+    degree = np.where(idle, 0, np.diff(network.indptr))
+    lowered = attrs.evolve(
+        network,
+        kind=np.where(idle, np.uint8(Kind.END), network.kind),
+        indptr=np.concatenate(([0], np.cumsum(degree))),
+        dst=network.dst[kept],
+        weight=network.weight[kept],
+        reward=network.reward[kept],
+        sign=network.sign[kept],
+        step=network.step[kept],
+        numerator=network.numerator[kept],
+        exact_rewards=moved_numbers(network.exact_rewards, kept),
+    )
+    return Lowering(lowered, np.arange(network.n_nodes), kept)
 
 
 def _first_states(network: Network, number: Ints, n_new: int) -> Ints:

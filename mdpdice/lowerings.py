@@ -90,11 +90,17 @@ class Lowering:
             return array.reshape(self.stages, -1)
         result = np.where(self.node >= 0, array[..., self.node], self._infinity)
         if self.scale < 0:
-            result = -result
+            # Subtracted from 0, so that no -0.0 comes out.
+            result = 0.0 - result
         if self.shift:
-            result = result + float(self.shift)
-            if up is not None:
-                result = np.nextafter(result, np.inf if up else -np.inf)
+            shift = float(self.shift)
+            if up is None:
+                return result + shift
+            # Where the sum is small, what the shift itself was rounded by is more than the next float of the sum.
+            outwards = np.inf if up else -np.inf
+            if Fraction(shift) != self.shift:
+                shift = float(np.nextafter(shift, outwards))
+            result = np.nextafter(result + shift, outwards)
         return result
 
     def exact(self, rows: Sequence[Sequence[Fraction]]) -> list[list[Any]]:

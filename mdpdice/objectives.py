@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import attrs
 import numpy as np
 
-from mdpdice.endless import collapse_idle, drop_infinite, drop_lost, missing_policy
+from mdpdice.endless import collapse_idle, drop_infinite, drop_lost, end_idle_chance, missing_policy
 from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, UnsupportedError
 from mdpdice.lowerings import (
     Because,
@@ -57,7 +57,7 @@ class Objective(abc.ABC):
         """Chain of reductions from the network that `apply` gave to the canonical problem."""
         steps = [*self._first(), *_for_the_maximiser(applied, self.sense)]
         infinite = [drop_won, turn_if_alone, drop_lost, drop_infinite]
-        return chain(applied, [*steps, shift_total, *infinite, collapse_idle])
+        return chain(applied, [*steps, shift_total, end_idle_chance, *infinite, collapse_idle])
 
     def _first(self) -> list[Step]:
         """Reductions to make before the signs are turned."""
@@ -317,4 +317,4 @@ def _with_utility(network: Network, function: Callable[[float], Any], name: str)
         payoff[node] = float(value)
         if Fraction(float(value)) != value:
             exact[node] = value
-    return attrs.evolve(network, payoff=payoff, exact_payoffs=exact)
+    return attrs.evolve(network, payoff=payoff, exact_payoffs=exact, total=Fraction(0))

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Hashable, Mapping
+from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar, overload
 
@@ -23,7 +24,7 @@ from mdpdice.backend import (
     load_solver,
     needed_features,
 )
-from mdpdice.certification import Verdict, certify, certify_exact, check_infinities
+from mdpdice.certification import Verdict, certify, certify_exact, check_infinities, enclose_exactly
 from mdpdice.checkpoints import Checkpoint
 from mdpdice.errors import (
     GameError,
@@ -488,6 +489,8 @@ def _lift(
         value = lowering.value(value)
         lower, upper = lowering.bounds(lower, upper)
         policy = lowering.policy(policy)
+    if exact is not None and any(lowering.shift for lowering in problem.lowerings):
+        value, lower, upper = _rounded(exact, value.shape)
     certified, reason = verdict.certified, verdict.reason
     infinite = np.isinf(value)
     if certified and infinite.any():
@@ -520,6 +523,18 @@ def _lift(
         version=_version(),
         details=candidate.details,
     )
+
+
+def _rounded(exact: list[list[Any]], shape: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
+    """The floats of exact values and those next to them, since a shift of floats rounds."""
+    value = np.array([[float(number) for number in row] for row in exact])
+    lower, upper = value.copy(), value.copy()
+    for row, low, high in zip(exact, lower, upper, strict=True):
+        finite = np.array([isinstance(number, Fraction) for number in row])
+        ends = low[finite], high[finite]
+        enclose_exactly([number for number in row if isinstance(number, Fraction)], *ends)
+        low[finite], high[finite] = ends
+    return value.reshape(shape), lower.reshape(shape), upper.reshape(shape)
 
 
 _INFINITE = {

@@ -1,0 +1,79 @@
+"""Small networks that a search for wrong answers found: each was answered wrongly, or not at all, once."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from enumeration import CHANCE, END, MAX, network
+
+from mdpdice import PayoffAtLeast, Reach, Status, solve
+
+SOLVERS = ["value-iteration", "policy-iteration", "linear-programming", "exact"]
+
+
+def _holds(found, values) -> bool:
+    """Whether proved intervals hold the exact values of one stage or of all."""
+    return found.proved and all(
+        Fraction(float(low)) <= value <= Fraction(float(high))
+        for value, low, high in zip(values, found.lowers.ravel(), found.uppers.ravel(), strict=True)
+    )
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS, "backward-induction"])
+def test_a_share_of_the_total_that_no_float_equals(solver: str) -> None:
+    """Values near 0 are differences of 1/6, and the next float there is nearer than 1/6 was rounded."""
+    net = network(
+        [
+            (MAX, [(2,), (1,)]),
+            (CHANCE, [(4, 0, 0.6), (3, 0, 0.4)]),
+            (CHANCE, [(4, -1, 0.2), (3, 0, 0.8)]),
+            (CHANCE, [(5, 0, 2 / 3, -1), (5, 0, 1 / 3)]),
+            (END, 0),
+            (END, 1),
+        ],
+        total=Fraction(1, 3),
+        numerator=[1, 1, 3, 2, 1, 4, 2, 1],
+    )
+    third = Fraction(2, 3) * (Fraction(1, 3) - 1) + Fraction(1, 3)
+    second, first = Fraction(4, 5) * third - Fraction(1, 5), Fraction(2, 5) * third
+    values = [max(first, second), first, second, third, Fraction(0), Fraction(1)]
+    found = solve(net, solver=solver)
+    assert _holds(found, values)
+    assert found.values.tolist() == pytest.approx([float(value) for value in values])
+    if solver == "exact":
+        assert found.exact_values == [values]
+        assert found.values.tolist() == [float(value) for value in values]
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS, "backward-induction"])
+def test_with_a_horizon_chance_may_idle_for_ever(solver: str) -> None:
+    net = network(
+        [
+            (MAX, [(1, 1), (3, 2)]),
+            (CHANCE, [(2, 0, 0.5), (0, 0, 0.5)]),
+            (CHANCE, [(2, 0, 1.0)]),
+            (END, -2),
+        ],
+        horizon=3,
+    )
+    # One more decision is worth 1, and half of what one decision less is worth.
+    values = [0, 0, 0, -2, 1, Fraction(1, 2), 0, -2, Fraction(3, 2), Fraction(3, 4), 0, -2]
+    values += [Fraction(7, 4), Fraction(7, 8), 0, -2]
+    found = solve(net, solver=solver)
+    assert found.values.ravel().tolist() == pytest.approx([float(value) for value in values])
+    assert _holds(found, values)
+
+
+def test_minimised_values_of_zero_have_no_sign() -> None:
+    net = network([(MAX, [(1,), (2,)]), (END, 1), (END, 0)])
+    found = solve(net, Reach([1], sense="min"))
+    assert [str(value) for value in found.values.tolist()] == ["0.0", "1.0", "0.0"]
+
+
+def test_the_total_plays_no_part_in_a_payoff() -> None:
+    """An endless play has payoff 0, whatever the two sides of a game share."""
+    net = network([(MAX, [(0,), (1,)]), (END, 1)], total=1)
+    found = solve(net, PayoffAtLeast(1, sense="min"))
+    assert found.status is Status.CERTIFIED
+    assert found.values.tolist() == [0, 1]
