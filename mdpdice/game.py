@@ -52,6 +52,7 @@ from mdpdice.nodes import (
 
 if TYPE_CHECKING:
     from mdpdice.enclosures import Enclosure
+    from mdpdice.lattice_solution import LatticeSolution
     from mdpdice.solution import Solution
     from mdpdice.tables import Table, Thresholds
 
@@ -197,6 +198,10 @@ class Game(abc.ABC, Generic[S, A]):
 
     def summary(self, solution: Solution) -> list[str]:
         """Lines that tell an answer in the words of the game, such as thresholds."""
+        return []
+
+    def lattice_summary(self, solution: LatticeSolution) -> list[str]:
+        """The same for a game with counters that was solved on its lattice."""
         return []
 
     def tables(self, solution: Solution) -> list[Table]:

@@ -136,6 +136,31 @@ class LatticeSolution(Answer):
         mean, square = (float(array[0, self.lattice.start_point]) for array in (self.stored, squares))
         return float(np.sqrt(max(0.0, square - mean * mean)))
 
+    def reaches(self, state: Hashable) -> bool:
+        """Whether play can come to a state.
+
+        Raises
+        ------
+        UnknownStateError
+            It is no state of this game at all.
+        """
+        node, point = self._place(state)
+        lattice, program = self.lattice, self.layers.program
+        ahead = program.entries[self.layers.reached[:, point]].tolist()
+        seen = set(ahead)
+        if node in seen or not seen:
+            return bool(seen)
+        guards = self._rows(point)[1].guards[:, 0]
+        while ahead and node not in seen:
+            at = ahead.pop()
+            for edge in range(int(lattice.indptr[at]), int(lattice.indptr[at + 1])):
+                to, guard = int(lattice.dst[edge]), int(lattice.guard[edge])
+                inside = program.stored[edge] < 0 and lattice.weight[edge] > 0
+                if inside and to not in seen and (guard < 0 or guards[guard]):
+                    seen.add(to)
+                    ahead.append(to)
+        return node in seen
+
     # --- decisions ----------------------------------------------------------
 
     def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
@@ -259,7 +284,7 @@ class LatticeSolution(Answer):
         found = self._last.get(point)
         if found is None:
             self._last.clear()
-            found = self._last[point] = core_rows(self.layers.program, point, self.stored)
+            found = self._last[point] = core_rows(self.layers.program, point, self.stored, self.layers.tables)
         return found
 
     # --- files --------------------------------------------------------------

@@ -233,10 +233,10 @@ def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> 
     )
 
 
-def core_rows(program: Program, point: int, values: Floats) -> tuple[Floats, Tables]:
+def core_rows(program: Program, point: int, values: Floats, tables: GridTables) -> tuple[Floats, Tables]:
     """Value of every row of the program at one point, from the store, and the tables of the point."""
     kernels = _kernels()
-    tables = GridTables(program.lattice).at(np.array([point]))
+    here = tables.at(np.array([point]))
     table = np.empty((program.n_rows, 1))
-    kernels.rows_at(*_arguments(program, tables, values), 0, 1, table)
-    return table[:, 0], tables
+    kernels.rows_at(*_arguments(program, here, values), 0, 1, table)
+    return table[:, 0], here

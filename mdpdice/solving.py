@@ -46,7 +46,7 @@ from mdpdice.objectives import Horizon, Objective, Sense, Total
 from mdpdice.proposals import check_candidate, cycle_error, propose
 from mdpdice.searches import game_solver, search_game
 from mdpdice.solution import Solution, Status
-from mdpdice.solving_lattice import large_lattice, solve_on_lattice
+from mdpdice.solving_lattice import MOST_EDGES, large_lattice, solve_on_lattice
 
 __all__ = ["Problem", "choose", "prepare", "solve", "solve_problem", "unsupported"]
 
@@ -284,9 +284,12 @@ def solve(
         )
         if lattice is not None:
             with interrupts.patience():
-                return solve_on_lattice(
+                answer = solve_on_lattice(
                     lattice, objective, solver=solver, run=run, epsilon=epsilon, version=_version()
                 )
+            if answer.proved or isinstance(game, Lattice) or answer.layers.edges > MOST_EDGES:
+                return answer
+            problem = prepare(game, objective, progress=watched, max_states=max_states)
         assert not isinstance(game, Lattice)
         if problem is None:
             assert searcher is not None

@@ -6,7 +6,8 @@ memory, and every edge some more.  On the lattice only a few values per point ar
 Both ways give the same values and are certified.
 
 `mdpdice.solve` writes out what is small, or what the lattice cannot do (a horizon, a discount, objectives other than
-the total).  To choose by oneself: ``solve(explore(game))`` and ``solve(compile_lattice(game))``.
+the total), or cannot prove: the intervals of a network are narrower.  To choose by
+oneself: ``solve(explore(game))`` and ``solve(compile_lattice(game))``.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ from mdpdice.lattice_solution import LatticeSolution, certify_lattice, for_sense
 from mdpdice.layers import Layers, find_layers
 from mdpdice.objectives import Objective, Total
 
-__all__ = ["FLAT_EDGES", "large_lattice", "solve_on_lattice"]
+__all__ = ["FLAT_EDGES", "MOST_EDGES", "large_lattice", "solve_on_lattice"]
 
-FLAT_EDGES = 16_000_000
-"""Edges of the largest network that a game with counters is written out as."""
+FLAT_EDGES = 3_000_000
+"""Edges of the largest network that a game with counters is written out as, where both ways lead to an answer."""
+MOST_EDGES = 16_000_000
+"""Edges of the largest network that is written out where one is needed, or where the lattice gave no proof."""
 
 
 def large_lattice(

@@ -48,6 +48,7 @@ from mdpdice import (
     At,
     Counter,
     Game,
+    LatticeSolution,
     Node,
     Option,
     Solution,
@@ -284,7 +285,14 @@ class KcdFarkle(Game[State, Action]):
 
     def summary(self, solution: Solution) -> list[str]:
         """Up to how many points at risk to roll on, for dice of one kind."""
-        if len(self.kinds) > 1 or self.defective or solution.network.horizon is not None:
+        return [] if solution.network.horizon is not None else self._thresholds()
+
+    def lattice_summary(self, solution: LatticeSolution) -> list[str]:
+        """The same."""
+        return self._thresholds()
+
+    def _thresholds(self) -> list[str]:
+        if len(self.kinds) > 1 or self.defective:
             return []
         # Imported here because it builds on this module.
         from mdpdice.games.farkle.analysis import thresholds

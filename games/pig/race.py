@@ -37,6 +37,7 @@ from mdpdice import (
     Dist,
     Edge,
     Game,
+    LatticeSolution,
     Node,
     Solution,
     Table,
@@ -168,12 +169,20 @@ class _Race(Game[str, Action]):
 
     def summary(self, solution: Solution) -> list[str]:
         """From how many points of a turn on to hold, for some scores."""
+        states = solution.network.states
+        return self._summary(solution, states.__contains__)
+
+    def lattice_summary(self, solution: LatticeSolution) -> list[str]:
+        """The same."""
+        return self._summary(solution, solution.reaches)
+
+    def _summary(self, solution: Solution | LatticeSolution, reached: Callable[[Any], bool]) -> list[str]:
         some = range(0, self.goal, max(1, self.goal // 10))
         # The first range of each, of the scores that can come about.
         rows = {
             (mine, theirs): _rows(mine, theirs, actions)[0].hold_from
             for mine, theirs in itertools.product(some, some)
-            if (actions := list(self._actions(solution, mine, theirs)))
+            if (actions := list(self._actions(solution, reached, mine, theirs)))
         }
         lines = [
             "hold when the turn has this many points or a few more (-: roll until the goal is reached):",
@@ -185,11 +194,12 @@ class _Race(Game[str, Action]):
             lines.append(f"{mine:>26}{shown}".rstrip())
         return lines
 
-    def _actions(self, solution: Solution, mine: int, theirs: int) -> Iterator[tuple[int, Action]]:
-        states = solution.network.states
+    def _actions(
+        self, solution: Solution | LatticeSolution, reached: Callable[[Any], bool], mine: int, theirs: int
+    ) -> Iterator[tuple[int, Action]]:
         for turn in range(self.goal - mine):
             # Nobody comes to every number of points.
-            if (where := position(mine, theirs, turn)) in states:
+            if reached(where := position(mine, theirs, turn)):
                 yield turn, solution.action(where)
 
     def tables(self, solution: Solution) -> list[Table]:

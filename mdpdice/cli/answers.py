@@ -9,19 +9,21 @@ from typing import Any, NamedTuple, cast
 
 import click
 
-from mdpdice.backend import Solver, load_solver, solver_names
+from mdpdice.backend import Progress, Solver, load_solver, solver_names
 from mdpdice.cli.catalogue import Found, find_game, game_names, load_game, summary
 from mdpdice.cli.parameters import build_game, show
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, aligned, figure, json_number, phrase
 from mdpdice.crosscheck import cross_check
 from mdpdice.errors import MdpDiceError, PluginError, UnknownStateError, UnsupportedError
+from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.lattice_solution import LatticeSolution
-from mdpdice.network import Kind
+from mdpdice.network import Kind, Network
 from mdpdice.searches import game_solver
 from mdpdice.solution import Solution, Status
 from mdpdice.solving import solve
+from mdpdice.solving_lattice import MOST_EDGES
 
 __all__ = [
     "Case",
@@ -95,10 +97,12 @@ def solved(case: Case, solver: str, checkpoint: str | None = None) -> dict[str, 
     if reason := case.infinite():
         return {**case.data(), **_infinite(reason), "notes": notes_of(case, but=reason), "summary": []}
     solution = solve_case(case, solver, checkpoint=checkpoint)
-    # What games sum up is read off a network.
     summary_lines: list[str] = []
-    if isinstance(solution, Solution) and solution.proved:
-        summary_lines = case.game.summary(solution)
+    if solution.proved:
+        if isinstance(solution, LatticeSolution):
+            summary_lines = case.game.lattice_summary(solution)
+        else:
+            summary_lines = case.game.summary(solution)
     return {
         **case.data(),
         **figures(solution),
@@ -108,20 +112,35 @@ def solved(case: Case, solver: str, checkpoint: str | None = None) -> dict[str, 
 
 
 def solve_case(
-    case: Case, solver: str, position: Hashable = None, checkpoint: str | None = None
+    case: Case,
+    solver: str,
+    position: Hashable = None,
+    checkpoint: str | None = None,
+    *,
+    in_full: bool = False,
 ) -> Solution | LatticeSolution:
-    """Solve it, from a position if there is one, with bars that tell how far it is."""
+    """Solve it, from a position if there is one, with bars that tell how far it is.
+
+    With `in_full`, what was solved on its lattice is written out and solved once more, if that is not too large.
+    """
     chosen = solver_of(solver)
     game = case.game if position is None else case.game.at(position)
-    with ProgressBars() as progress:
+
+    def answer(what: Game[Any, Any] | Network, progress: Progress) -> Solution | LatticeSolution:
         return solve(
-            game,
+            what,
             solver=chosen,
             horizon=case.horizon,
             epsilon=case.epsilon,
             progress=progress,
             checkpoint=checkpoint,
         )
+
+    with ProgressBars() as progress:
+        solution = answer(game, progress)
+        if in_full and isinstance(solution, LatticeSolution) and solution.layers.edges <= MOST_EDGES:
+            solution = answer(explore(game, progress=progress), progress)
+        return solution
 
 
 def solver_of(text: str) -> str | Solver:

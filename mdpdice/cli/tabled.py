@@ -27,7 +27,7 @@ def tabled(
     """The answer of ``mdpdice policy``: whether it is proved, as JSON data, and as text."""
     if reason := case.infinite():
         raise click.ClickException(f"{reason}: every way to get there is as good as any other")
-    solution = solve_case(case, solver)
+    solution = solve_case(case, solver, in_full=True)
     if isinstance(solution, LatticeSolution):
         msg = f"this game has {solution.layers.states:,} states, too many for a table; ask advise about one of them"
         raise click.UsageError(msg)

@@ -8,7 +8,17 @@ import attrs
 import numpy as np
 import pytest
 
-from mdpdice import Policy, Status, cross_check, evaluate, explore, solve
+from mdpdice import (
+    LatticeSolution,
+    Policy,
+    Solution,
+    Status,
+    compile_lattice,
+    cross_check,
+    evaluate,
+    explore,
+    solve,
+)
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.pig import Piglet, PigRace, hold_table, position
 
@@ -57,7 +67,7 @@ def test_holding_at_nothing_is_never_best(solved):
 
 @pytest.mark.slow
 def test_race_to_100():
-    solution = solve(PigRace(), epsilon=1e-9)
+    solution = solve(explore(PigRace()), epsilon=1e-9)
     assert solution.network.n_states == 480_447
     assert solution.status is Status.CERTIFIED, solution.reason
     assert solution.value() == pytest.approx(STARTER, abs=1e-11)
@@ -184,3 +194,21 @@ def test_texts():
 def test_back_ends_agree():
     report = cross_check(PigRace(goal=12))
     assert report.ok, report.table()
+
+
+def test_what_is_said_of_a_lattice():
+    game = PigRace(goal=12)
+    flat, lattice = solve(explore(game)), solve(compile_lattice(game))
+    assert game.lattice_summary(lattice) == game.summary(flat)
+    states = set(flat.network.states)
+    everything = [position(i, j, k) for i in range(12) for j in range(12) for k in range(12)]
+    assert {state for state in everything if lattice.reaches(state)} == states
+
+
+def test_a_race_is_written_out_where_the_lattice_does_not_prove_enough(monkeypatch):
+    monkeypatch.setattr("mdpdice.solving_lattice.FLAT_EDGES", 100)
+    game = PigRace(goal=12)
+    assert isinstance(solve(game), LatticeSolution)
+    assert isinstance(solve(game, epsilon=1e-12), Solution)
+    monkeypatch.setattr("mdpdice.solving.MOST_EDGES", 100)
+    assert not solve(game, epsilon=1e-12).proved
