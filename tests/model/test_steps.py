@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_games import COIN, game
 from strategies import Table, acyclic_games, best_of_all_policies, tables, value
 
 from mdpdice import (
@@ -28,7 +29,6 @@ from mdpdice import (
     pass_to,
     roll,
     solve,
-    uniform,
 )
 from mdpdice.errors import (
     CycleError,
@@ -40,13 +40,8 @@ from mdpdice.errors import (
 )
 
 HALF = Fraction(1, 2)
-COIN = uniform("ht")
 SOLVERS = ["backward-induction", "value-iteration"]
 both = pytest.mark.parametrize("solver", SOLVERS)
-
-
-def game(nodes, start="start", **fields):
-    return Game.of(start=start, node=lambda state: nodes[state](), **fields)
 
 
 def worth(declared, expected, *, solver, tolerance=1e-9, **fields):

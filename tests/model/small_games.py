@@ -1,0 +1,62 @@
+"""Games written as a dictionary, what their networks and their errors say, and classes for their states."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from mdpdice import Game, Kind, explore, uniform
+from mdpdice.errors import MdpDiceError
+
+COIN = uniform("ht")
+
+
+class Day(NamedTuple):
+    cash: int
+    left: int
+
+
+class Night(NamedTuple):
+    """Equal to a `Day` of the same numbers in Python, and another state."""
+
+    cash: int
+    left: int
+
+
+def game(nodes, start="start", **fields):
+    """A game whose nodes are given by a dict from states to functions without arguments."""
+    return Game.of(start=start, node=lambda state: nodes[state](), **fields)
+
+
+def rows(network):
+    """Kind and edges of every node, with exact numbers: what a network says, without its numbering of edges."""
+    return [
+        (
+            Kind(network.kind[node]).name,
+            [
+                (int(network.dst[e]), p, network.exact_reward(e), int(network.sign[e]), bool(network.step[e]))
+                for e, p in zip(network.edges(node), network.row(node), strict=True)
+            ],
+            network.exact_payoff(node),
+        )
+        for node in range(network.n_nodes)
+    ]
+
+
+def failure(of, **fields):
+    """The error of exploring a game."""
+    with pytest.raises(MdpDiceError) as caught:
+        explore(of, **fields)
+    return caught.value
+
+
+def told(error, kind, *words, state=None, action=None):
+    """The error is of a kind, says where it is, and holds some words."""
+    assert type(error) is kind, error
+    assert error.code == kind.code
+    assert (error.state, error.action) == (state, action), error
+    for word in words:
+        assert word in str(error), error
+    if state is not None:
+        assert repr(state) in str(error)
