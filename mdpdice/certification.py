@@ -339,7 +339,17 @@ class _Groups:
             losing = self._rank(source, dst, chance, lives, within & (replies.reward[old] >= 0))
             rank = np.where(np.isin(label, label[rank < 0]), losing, rank)
         rank = np.maximum(rank, 0)
-        return checking.Witness(self.member, rank[self.number], label[self.number])
+        found = checking.Witness(self.member, rank[self.number], label[self.number])
+        nobody_pays = not (replies.reward < 0).any() or not (live | replies.end).all()
+        if nobody_pays or checking.endless_plays_lose(replies, live, np.zeros(len(live)), found):
+            return found
+        gains = _most_gains(replies, live)
+        if gains is None:
+            return found
+        # A bound on all gains takes the place of the labels.
+        losing = self._rank(source, dst, chance, lives, replies.reward[old] >= 0)
+        rank = np.maximum(losing, 0)[self.number]
+        return checking.Witness(self.member, rank, np.zeros(len(live), dtype=np.int64), gains)
 
     def _rank(self, source: Ints, dst: Ints, chance: Bools, lives: Bools, counts: Bools) -> Ints:
         from mdpdice.numerics import kernels
@@ -406,6 +416,22 @@ class _Groups:
             return
         wanted = is_chance | (~is_chance & decisions)
         _add_up(operator, degree, (order, ptr, cyclic), wanted, room, excess, check)
+
+
+def _most_gains(replies: checking.Replies, live: Bools) -> tuple[Floats, checking.Witness] | None:
+    """A bound on what can be gained if nothing is ever paid, with its witness; None if plays may gain for ever."""
+    gains = attrs.evolve(
+        replies, reward=np.maximum(replies.reward, 0.0), payoff=np.zeros(len(replies.payoff))
+    )
+    nothing = np.zeros(len(live))
+    groups = _Groups.find(gains)
+    witness = groups.witness(gains, live)
+    if not checking.endless_plays_lose(gains, live, nothing, witness):
+        return None
+    most = np.zeros(groups.count)
+    costs = _Costs.of(gains, nothing, nothing)
+    groups.add_up(gains, costs, most, most, lambda: None, decisions=True)
+    return most[groups.number], witness
 
 
 def _add_up(

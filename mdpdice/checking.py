@@ -22,7 +22,8 @@ every option ``a`` of the network of best replies (``g`` the discount on steps).
 * endless plays lose without end: there is such a rank for the edges without
   negative rewards, and a label that never rises along an edge (where it falls ranks need
   not) and falls along edges with a positive reward, or along another edge of a chance
-  node at one of their ends, or ranks as before show that plays leave their label.
+  node at one of their ends, or ranks as before show that plays leave their label; or,
+  instead of a label, the theorem bounds the total without negative rewards and payoffs.
 
 In the last two cases nodes may be grouped: edges inside a group are left out, and
 ``u`` must be the same and at least 0 on a group, edges inside must pay nothing, and
@@ -32,8 +33,7 @@ Proof.  Some stationary choice of options is optimal then (Puterman 1994, theore
 Where its plays end almost surely, their length has a geometric tail, and ``u >= r + g P u``
 added up along them gives ``u`` at least the expected total.  Elsewhere a play may come to
 a set that it never leaves: a group, where staying is worth ``0 <= u``, or one where by the
-ranks it pays for ever and by the labels gains finitely often in the mean: minus infinity.
-
+ranks it pays for ever, and what it gains has a finite mean: minus infinity.
 So ``V* <= u`` on side 1 and ``V* >= V_s >= -u`` on side 0.
 
 Rounding.  With ``m = sum p (|r| + g |u|)`` over the ``k`` edges of a chance node and ``s`` the
@@ -62,11 +62,9 @@ class Replies:
     Parameters
     ----------
     chance, end : ndarray of bool, shape (2 N,)
-        Which nodes are chance nodes and which are ends.
-    indptr, dst : ndarray of int64
-        The rows.
-    weight, reward, factor : ndarray of float64
-        Probability (1 for options), reward and discount of every edge.
+        Which nodes are chance nodes, and ends.
+    indptr, dst, weight, reward, factor : ndarray of int64 or float64
+        The rows: target, probability (1 for options), reward and discount of every edge.
     payoff : ndarray of float64, shape (2 N,)
         Payoff of ends; where it was rounded, the next float.
     """
@@ -96,11 +94,14 @@ class Witness:
         Number of the group of a node, -1 for none.
     rank, label : ndarray of int64, shape (2 N,)
         See the theorem; a group has one rank and one label.
+    gains : (ndarray of float64, Witness), optional
+        The bound on what can be gained, and what has to be shown besides.
     """
 
     group: Ints
     rank: Ints
     label: Ints
+    gains: tuple[Floats, Witness] | None = None
 
 
 def best_replies(network: Network, policy: Ints, *, last: bool = False) -> Replies:
@@ -144,8 +145,7 @@ def verify(problem: Network, policy: Ints, bounds: Floats, witness: Witness) -> 
     policy : ndarray of int64, shape (N,) or (horizon + 1, N)
         The claimed policy.
     bounds : ndarray of float64, shape (2 N,) or (horizon + 1, 2 N)
-        The claimed ``u`` of side 0 and side 1; with a horizon, row k is the stage
-        with k decisions left.
+        The claimed ``u`` of side 0 and side 1; with a horizon, one row per stage.
     witness : Witness
         With a horizon it is about chance nodes among themselves.
 
@@ -180,25 +180,19 @@ def verify(problem: Network, policy: Ints, bounds: Floats, witness: Witness) -> 
     return ""
 
 
-def _rows(replies: Replies, edges: Floats) -> tuple[Ints, Floats]:
-    """Start of every row, and the edges with one more so that an empty last row has a start."""
-    return replies.indptr[:-1], np.append(edges, 0.0)
-
-
 def _above(replies: Replies, here: Floats, before: Floats, group: Ints) -> bool:
     """Whether ``here`` is at least one backup; decisions look at the stage `before`.  NaN is not."""
     source, dst = replies.source, replies.dst
     ahead = np.where(replies.chance[source], here[dst], before[dst])
     value = replies.reward + replies.factor * ahead
     size = np.abs(replies.reward) + replies.factor * np.abs(ahead)
-    starts, padded = _rows(replies, replies.weight * value)
-    decides = ~replies.chance & ~replies.end
+    starts, decides = replies.indptr[:-1], ~replies.chance & ~replies.end
     good = np.where(replies.end, here >= replies.payoff, True)
     if len(dst):
         # reduceat gives nonsense for empty rows; only rows of chance nodes are used, which are not empty.
-        mean = np.add.reduceat(padded, starts)
-        total = np.add.reduceat(_rows(replies, replies.weight)[1], starts)
-        spread = np.add.reduceat(_rows(replies, replies.weight * size)[1], starts)
+        terms = (replies.weight * value, replies.weight, replies.weight * size)
+        # One more, so that an empty last row has a start.
+        mean, total, spread = (np.add.reduceat(np.append(term, 0.0), starts) for term in terms)
         slack = ((2 * np.diff(replies.indptr) + 8) * ULP + np.abs(1.0 - total)) * spread
         inner = (group >= 0) & replies.chance
         good &= np.where(replies.chance & ~inner, here >= mean + slack, True)
@@ -237,10 +231,16 @@ def endless_plays_lose(replies: Replies, live: Bools, u: Floats, witness: Witnes
     stays[source[options & ~falls]] = True
     left = ~np.isin(label, label[stays])
     left[source[lower & replies.chance[source]]] = True
-    falls_on_gain = (lower | left[source] | left[dst])[among & (reward > 0)].all()
+    finite = (lower | left[source] | left[dst])[among & (reward > 0)].all()
+    if not finite and witness.gains is not None:
+        most, proof = witness.gains
+        fits = {array.shape for array in (most, proof.group, proof.rank, proof.label)} == {u.shape}
+        gains = attrs.evolve(replies, reward=np.maximum(reward, 0.0), payoff=np.zeros(len(u)))
+        finite = fits and np.isfinite(most).all() and endless_plays_lose(gains, live, most, proof)
+        finite = finite and _above(gains, most, most, proof.group)
     pays = reward < 0
     ranked = _some(source, falls | pays, chance) and (falls | pays)[options].all()
-    return bool(never_rises and falls_on_gain and ranked)
+    return bool(never_rises and finite and ranked)
 
 
 def _some(source: Ints, good: Bools, nodes: Bools) -> bool:

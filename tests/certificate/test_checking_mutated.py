@@ -38,14 +38,19 @@ def network(rows, *, discount=1, horizon=None, payoff=None) -> Network:
     )
 
 
-def claim(net, policy, below, above, *, group=None, rank=None, label=None) -> tuple:
+def claim(net, policy, below, above, *, group=None, rank=None, label=None, gains=None) -> tuple:
     """Arguments of `verify` for the claim that values lie in [below, above]."""
     bounds = np.concatenate((-np.asarray(below, float), np.asarray(above, float)), axis=-1)
     size = 2 * net.n_nodes
     default = {"group": np.full(size, -1), "rank": np.zeros(size, int), "label": np.zeros(size, int)}
     given = {"group": group, "rank": rank, "label": label}
     arrays = {key: default[key] if value is None else np.asarray(value) for key, value in given.items()}
-    return net, np.asarray(policy), bounds, arrays
+    return net, np.asarray(policy), bounds, {**arrays, "gains": gains}
+
+
+def witness(*, group, rank) -> checking.Witness:
+    """What shows that a bound on gains is one."""
+    return checking.Witness(np.array(group), np.array(rank), np.zeros(len(rank), dtype=np.int64))
 
 
 # --- cases: name -> (claim, whether it is true) --------------------------------------------------------
@@ -67,6 +72,13 @@ TINY = -1e-310
 ENDLESS = network([(MAX, [(1,), (2,)]), (CHANCE, [(1, 1.0)]), (END, [])], payoff=[0, 0, TINY])
 # Round and round for +1 and -1: such a play has no total, so it must not count as one that loses.
 SEESAW = network([(MAX, [(1, 1, 1.0)]), (MAX, [(0, 1, -1.0), (2,)]), (END, [])], payoff=[0, 0, -5])
+# A loop that pays, and a way round that gains 1 until chance ends it.
+DETOUR = network(
+    [(MAX, [(1,), (0, 1, -1.0)]), (CHANCE, [(2, 0.5), (3, 0.5)]), (MAX, [(0, 1, 1.0)]), (END, [])]
+)
+DETOUR_CLAIM = ([0, -1, 4, -1], [1 - 1e-6, 1 - 9e-7, 2 - 1.1e-6, 0], [1 + 1e-6, 1 + 9e-7, 2 + 1.1e-6, 0])
+MOST = np.array([0, 0, 0, 0, 1 + 1e-6, 1 + 9e-7, 2 + 1.1e-6, 0])
+PROOF = witness(group=[-1, -1, -1, -1, 0, -1, -1, -1], rank=[2, 1, 3, 0] * 2)
 # What is gained round the loop is gained twice in the mean, since chance ends it.
 LEAKING = network([(MAX, [(1,), (0, 1, -1.0)]), (CHANCE, [(0, 0.5, 1.0), (2, 0.5, -1.0)]), (END, [])])
 # Gains between decisions, round a loop that chance leaves; behind it a loop that pays.
@@ -141,6 +153,19 @@ CASES: dict[str, tuple[tuple, bool]] = {
             label=[2, 2, 2, 1, 0] * 2,
         ),
         True,
+    ),
+    "gains that chance cuts short": (
+        claim(DETOUR, *DETOUR_CLAIM, rank=[2, 1, 3, 0] * 2, gains=(MOST, PROOF)),
+        True,
+    ),
+    "gains without a proof": (claim(DETOUR, *DETOUR_CLAIM, rank=[2, 1, 3, 0] * 2), False),
+    "gains more than they say": (
+        claim(DETOUR, *DETOUR_CLAIM, rank=[2, 1, 3, 0] * 2, gains=(0 * MOST, PROOF)),
+        False,
+    ),
+    "gains without a bound": (
+        claim(DETOUR, *DETOUR_CLAIM, rank=[2, 1, 3, 0] * 2, gains=(MOST + np.inf, PROOF)),
+        False,
     ),
     "endless chance below 0": (
         claim(ENDLESS, [1, -1, -1], [TINY] * 3, [TINY] * 3, rank=[2, 0, 0] * 2),
@@ -241,6 +266,12 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
         "left = np.zeros_like(live)",
         "gains until it leaves",
     ),
+    "gains unchecked": (
+        "finite = finite and _above(gains, most, most, proof.group)",
+        "pass",
+        "gains more than they say",
+    ),
+    "infinite gains": ("fits and np.isfinite(most).all() and", "fits and", "gains without a bound"),
     "groups below 0": (" and (u[grouped] >= 0).all()", "", "idle group below 0"),
     "groups may pay": ("same and pays_nothing and", "same and", "paying loop in a group"),
     "groups unequal": (
@@ -286,3 +317,14 @@ def test_only_chance_ends_gains() -> None:
     for module, fooled in ((checking, False), (mutated("lower & replies.chance[source]", "lower"), True)):
         replies = module.best_replies(SEESAW, policy)
         assert module.endless_plays_lose(replies, ~replies.end, u, module.Witness(**arrays)) is fooled
+
+
+def test_no_gain_hides_in_a_group() -> None:
+    policy, u = np.array([0, 2, -1]), np.array([4.0, 5, 5, -4, -5, -5])
+    gains = np.zeros(6), witness(group=[-1, -1, -1, 0, 0, -1], rank=[2, 1, 0, 1, 1, 0])
+    arrays = {"group": np.full(6, -1), "rank": np.array([2, 1, 0] * 2), "label": np.zeros(6, dtype=np.int64)}
+    hidden = "and endless_plays_lose(gains, live, most, proof)"
+    for module, fooled in ((checking, False), (mutated(hidden, ""), True)):
+        replies = module.best_replies(SEESAW, policy)
+        given = module.Witness(**arrays, gains=gains)
+        assert module.endless_plays_lose(replies, ~replies.end, u, given) is fooled

@@ -77,3 +77,46 @@ def test_the_total_plays_no_part_in_a_payoff() -> None:
     found = solve(net, PayoffAtLeast(1, sense="min"))
     assert found.status is Status.CERTIFIED
     assert found.values.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("net", "values"),
+    [
+        # A loop that pays, and a way round that gains until chance ends it.
+        (
+            network(
+                [(MAX, [(1,), (0, -1)]), (CHANCE, [(2, 0, 0.5), (3, 0, 0.5)]), (MAX, [(0, 1)]), (END, 0)]
+            ),
+            [1, 1, 2, 0],
+        ),
+        # The same with a place to idle, where chance may send him back.
+        (
+            network(
+                [
+                    (MAX, [(1,), (0, 0), (0, -1)]),
+                    (CHANCE, [(2, 0, 0.25), (0, 0, 0.25), (3, 0, 0.25), (2, 0, 0.25)]),
+                    (MAX, [(0, 1)]),
+                    (END, 0),
+                ]
+            ),
+            [2, 2, 3, 0],
+        ),
+        # Loops that pay within loops that chance leaves.
+        (
+            network(
+                [
+                    (MAX, [(1, -1), (3, 0), (3, -2)]),
+                    (CHANCE, [(3, 1, 0.25), (2, 0, 0.25), (0, 0, 0.25), (4, -1, 0.25)]),
+                    (CHANCE, [(3, 1, 1.0)]),
+                    (MAX, [(1, 0), (0, 0)]),
+                    (END, 0),
+                ]
+            ),
+            [1, 1, 2, 1, 0],
+        ),
+    ],
+)
+def test_gains_in_loops_that_may_also_pay(solver: str, net, values: list[int]) -> None:
+    found = solve(net, solver=solver)
+    assert _holds(found, values), found.reason
