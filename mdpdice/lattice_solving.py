@@ -30,7 +30,7 @@ from mdpdice.lattice_program import Program
 from mdpdice.layers import Layer, Layers, in_parallel, slabs, threads
 from mdpdice.network import Floats, Ints
 
-__all__ = ["core_rows", "second_moments", "solve_layers"]
+__all__ = ["core_rows", "second_moments", "solve_layers", "table_rows"]
 
 SWEEPS = 64
 """Sweeps between two looks at the clock."""
@@ -235,8 +235,22 @@ def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> 
 
 def core_rows(program: Program, point: int, values: Floats, tables: GridTables) -> tuple[Floats, Tables]:
     """Value of every row of the program at one point, from the store, and the tables of the point."""
-    kernels = _kernels()
     here = tables.at(np.array([point]))
-    table = np.empty((program.n_rows, 1))
-    kernels.rows_at(*_arguments(program, here, values), 0, 1, table)
-    return table[:, 0], here
+    return table_rows(program, here, values)[:, 0], here
+
+
+def table_rows(program: Program, tables: Tables, values: Floats) -> Floats:
+    """Value of every row of the program at the points of some tables, from the store; shape (rows, points)."""
+    kernels = _kernels()
+    arguments = _arguments(program, tables, values)
+    length = len(tables.points)
+    if length <= kernels.WIDTH:
+        rows = np.empty((program.n_rows, length))
+        kernels.rows_at(*arguments, 0, length, rows)
+        return rows
+    rows, table = np.empty((program.n_rows, length)), np.empty((program.n_rows, kernels.WIDTH))
+    for first in range(0, length, kernels.WIDTH):
+        last = min(first + kernels.WIDTH, length)
+        kernels.rows_at(*arguments, first, last, table)
+        rows[:, first:last] = table[:, : last - first]
+    return rows

@@ -1,9 +1,14 @@
-"""Simulation: many plays at once, on the arrays of a network.
+"""Simulation: many plays at once, on the arrays of a network or of a lattice, or by the rules alone.
 
-All plays of a batch move in step: one round draws an edge for every play that has not
-ended, by a guided search in the cumulative probabilities of its node.  Decisions are
+On a network all plays of a batch move in step: one round draws an edge for every play that has
+not ended, by a guided search in the cumulative probabilities of its node.  Decisions are
 rows of the chain too (`mdpdice.chains`), so a round is a dozen operations on whole
 arrays, and a processor core makes some millions of moves a second.
+
+A game with counters that is too large for a network is played on its lattice
+(`mdpdice.lattice_plays`).  A game that is too large for either is played as its rules tell it, one
+play after the other (`mdpdice.playthroughs`): nothing is explored, and the policies are seats,
+functions of the turn.
 
 A simulation is an experiment: its mean comes with a standard error, which falls with
 the square root of the number of plays.  `mdpdice.evaluate` computes the same mean
@@ -13,21 +18,26 @@ exactly; the two have nothing in common but the chain, so each is a test of the 
 from __future__ import annotations
 
 import math
+import random
 import statistics
 import time
 from collections.abc import Hashable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import attrs
 import numpy as np
 
 from mdpdice.backend import Progress
 from mdpdice.chains import Chain, induce, walk
-from mdpdice.errors import GameError, NotConvergedError, TotalRewardUndefinedError
+from mdpdice.errors import GameError, NotConvergedError, TotalRewardUndefinedError, UnsupportedError
 from mdpdice.exploration import explore
 from mdpdice.game import Game
-from mdpdice.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.lattice import Lattice, compile_lattice
+from mdpdice.lattice_plays import LatticePolicy, play_on_lattice
+from mdpdice.network import Bools, Floats, Kind, Network
 from mdpdice.numerics import graph
+from mdpdice.numerics.sampling import Sampler
+from mdpdice.playthroughs import Happening, Seat, play
 from mdpdice.policies import Policy
 
 __all__ = ["Simulation", "simulate"]
@@ -39,6 +49,7 @@ BATCH = 1 << 15
 """Plays that move in step: enough to make numpy's overhead small, few enough for the cache."""
 NEGLIGIBLE = 2.0**-60
 """A discounted play stops when what is still to come counts less than this."""
+_MOVES = (Happening.CHOICE, Happening.ROLL)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -103,12 +114,14 @@ class Simulation:
 
 
 def simulate(
-    game: Game[S, A] | Network,
-    policies: Policy | Sequence[Policy],
+    game: Game[S, A] | Network | Lattice,
+    policies: Policy | LatticePolicy | Seat | Sequence[Policy | LatticePolicy | Seat],
     n: int = 100_000,
     seed: int | np.random.Generator | None = None,
     *,
     state: Hashable = None,
+    horizon: int | None = None,
+    symmetric: bool = False,
     max_moves: int = 1_000_000,
     progress: Progress | None = None,
 ) -> Simulation:
@@ -116,18 +129,24 @@ def simulate(
 
     Parameters
     ----------
-    game : Game or Network
+    game : Game, Network or Lattice
         What is played.  A game is explored so that no rewards are averaged; on a
         network with averaged rewards the mean is the same and the totals spread less.
-    policies : Policy or sequence of two
+        With seats nothing is explored.
+    policies : Policy, LatticePolicy or seat, or sequence of two
         One for all decisions, or one per player: the first belongs to the one who
-        moves first (with `pass_to`), or maximises (with MIN nodes).
+        moves first (with `pass_to`), or maximises (with MIN nodes).  A seat is a
+        function of a `mdpdice.playthroughs.Turn` that gives one of its actions.
     n : int
         Number of plays.
     seed : int or numpy.random.Generator, optional
         Equal seeds give equal plays.
     state : hashable, optional
         Where the plays start, by default at the start.
+    horizon : int, optional
+        Largest number of decisions of a play, with seats; a network has its own.
+    symmetric : bool
+        With seats: play in the representatives that `Game.canonical` gives, as on a network.
     max_moves : int
         Most edges taken in one play.
     progress : callable, optional
@@ -156,18 +175,29 @@ def simulate(
     if type(n) is not int or n < 1:
         msg = f"the number of plays is a whole number of at least 1, not {n!r}"
         raise GameError(msg, value=n)
+    given = policies if isinstance(policies, Sequence) else (policies,)
+    if not 1 <= len(given) <= 2:
+        msg = f"a game has one or two players, not {len(given)}"
+        raise GameError(msg, value=len(given))
+    generator = np.random.default_rng(seed)
+    if not all(isinstance(one, Policy) for one in given):
+        return _simulate_elsewhere(
+            game, given, n, generator, state, horizon, max_moves, progress, symmetric=symmetric
+        )
     network = explore(game) if isinstance(game, Game) else game
     if isinstance(game, Game) and network.averaged:
         network = explore(game, merge=False)
     if not isinstance(network, Network):
         msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
-    chain = induce(network, policies)
+    if horizon is not None:
+        msg = "a network has its own horizon: Horizon(n).apply(network)"
+        raise GameError(msg, value=horizon)
+    chain = induce(network, cast("Sequence[Policy]", given))
     start = chain.network.start
     if state is not None:
         start += network.node_of(state) - network.start
     table = _Table.of(chain, start)
-    generator = np.random.default_rng(seed)
     began = time.perf_counter()
     totals = np.empty(n)
     moves = 0
@@ -175,6 +205,52 @@ def simulate(
         moves += table.play(start, totals[first : first + BATCH], generator, max_moves)
         if progress is not None:
             progress("simulate", {"plays": min(first + BATCH, n), "of": n, "moves": moves})
+    return Simulation(totals, moves, time.perf_counter() - began)
+
+
+def _simulate_elsewhere(
+    game: Any,
+    given: Sequence[Any],
+    n: int,
+    generator: np.random.Generator,
+    state: Hashable,
+    horizon: int | None,
+    max_moves: int,
+    progress: Progress | None,
+    *,
+    symmetric: bool,
+) -> Simulation:
+    """Simulate without a network."""
+    began = time.perf_counter()
+    if all(isinstance(one, LatticePolicy) for one in given):
+        if horizon is not None:
+            msg = "a lattice has no horizon; play with seats, or on the network"
+            raise UnsupportedError(msg, value=horizon)
+        lattice = game if isinstance(game, Lattice) else compile_lattice(game)
+        totals, moves = play_on_lattice(
+            lattice, given, n, generator, state=state, max_moves=max_moves, progress=progress
+        )
+        return Simulation(totals, moves, time.perf_counter() - began)
+    if any(isinstance(one, Policy | LatticePolicy) or not callable(one) for one in given):
+        msg = (
+            "the players have policies of a network, policies of a lattice, or seats: the same kind for both"
+        )
+        raise GameError(msg, value=given)
+    if not isinstance(game, Game):
+        msg = f"seats play a game by its rules; give them the game and not {game!r}"
+        raise GameError(msg, value=game)
+    if state is not None:
+        game = game.at(state)
+    # Chance by integers that are the same everywhere, as in every play by the rules.
+    chance = random.Random(int(generator.integers(1 << 63)))  # noqa: S311 - no secrets
+    totals, moves = np.empty(n), 0
+    for at in range(n):
+        happened = play(game, given, chance, horizon=horizon, symmetric=symmetric, max_moves=max_moves)
+        for event in happened:
+            moves += event.kind in _MOVES
+        totals[at] = float(event.total)
+        if progress is not None:
+            progress("simulate", {"plays": at + 1, "of": n, "moves": moves})
     return Simulation(totals, moves, time.perf_counter() - began)
 
 
@@ -190,20 +266,14 @@ class _Table:
         Nodes where a play is over: ends and closed sets without rewards.
     payment : ndarray of float64, shape (N,)
         What is paid there, less half of `total`: then it changes its sign with the side.
-    degree : ndarray of float64, shape (N,)
-        Number of edges.
-    below : ndarray of float64, shape (E,)
-        Probability of an edge and those before it at its node; 2 at the last one.
-    guide : ndarray of int64, shape (E,)
-        Where to start looking (see `_search_tables`).
+    sampler : Sampler
+        Draws the edges.
     """
 
     chain: Network
     over: Bools
     payment: Floats
-    degree: Floats
-    below: Floats
-    guide: Ints
+    sampler: Sampler
 
     @classmethod
     def of(cls, whole: Chain, start: int) -> _Table:
@@ -219,7 +289,7 @@ class _Table:
                 msg = "a play can collect or pay without end; use a discount or a horizon"
                 raise TotalRewardUndefinedError(msg, state=whole.describe(int(bad[0]) % chain.n_nodes))
             over = over | idle[: chain.n_nodes]
-        return cls(chain, over, payment, np.diff(chain.indptr).astype(np.float64), *_search_tables(chain))
+        return cls(chain, over, payment, Sampler.of(chain.indptr, chain.weight))
 
     def play(self, start: int, totals: Floats, generator: np.random.Generator, max_moves: int) -> int:
         """Fill `totals` with the totals of so many plays; return the number of edges taken."""
@@ -248,7 +318,7 @@ class _Table:
                 )
             if len(node) == 0:
                 return moves
-            edge = self._draw(node, generator.random(len(node)))
+            edge = self.sampler.draw(node, generator.random(len(node)))
             moves += len(edge)
             if pays:
                 total += factor * side * chain.reward[edge]
@@ -259,40 +329,3 @@ class _Table:
             node = chain.dst[edge]
         msg = f"{len(node):,} plays are not over after {max_moves:,} moves; raise max_moves, or use a horizon"
         raise NotConvergedError(msg, iterations=max_moves, width=math.inf, limit=max_moves)
-
-    def _draw(self, node: Ints, number: Floats) -> Ints:
-        """Edge of every node whose interval of probabilities holds the number."""
-        edge = self.guide[self.chain.indptr[node] + (number * self.degree[node]).astype(np.int64)]
-        beyond = np.flatnonzero(number >= self.below[edge])
-        while len(beyond):
-            edge[beyond] += 1
-            beyond = beyond[number[beyond] >= self.below[edge[beyond]]]
-        return edge
-
-
-def _search_tables(chain: Network) -> tuple[Floats, Ints]:
-    """For every edge the probability of it and those before it, and where to start looking.
-
-    With ``k`` edges at a node, a number in ``[j/k, (j+1)/k)`` is looked for from the edge
-    ``guide[first + j]`` on; on average that is at most one edge too early.
-
-    References
-    ----------
-    H.-C. Chen and Y. Asau, "On generating random variates from an empirical distribution", AIIE
-    Transactions 6 (1974) 163-166.
-    """
-    below, guide = np.empty(chain.n_edges), np.empty(chain.n_edges, dtype=np.int64)
-    degree = np.diff(chain.indptr)
-    for size in np.unique(degree[degree > 0]).tolist():
-        # Sums are taken node by node: a running sum over all edges would round.
-        edges = chain.indptr[:-1][degree == size][:, None] + np.arange(size)
-        sums = np.cumsum(chain.weight[edges], axis=1)
-        sums /= sums[:, -1:]
-        row = np.arange(len(edges))[:, None]
-        # All rows in one search; the small number makes up for what adding the row rounds off.
-        wanted = row + np.arange(size) / size - 1e-9
-        found = np.searchsorted((row + np.minimum(sums, 1.0)).ravel(), wanted.ravel()).reshape(edges.shape)
-        guide[edges] = edges[:, :1] + np.maximum(found - row * size, 0)
-        sums[:, -1] = 2.0
-        below[edges] = sums
-    return below, guide

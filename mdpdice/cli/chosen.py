@@ -12,11 +12,14 @@ import click
 from mdpdice.cli.answers import Case
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.lattice import Lattice
+from mdpdice.lattice_plays import LatticePolicy
+from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Network
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 
-__all__ = ["known_names", "policy_on", "rule_of"]
+__all__ = ["known_names", "lattice_policy", "policy_on", "rule_of"]
 
 
 def known_names(case: Case) -> str:
@@ -71,6 +74,28 @@ def policy_on(case: Case, name: str, network: Network, solve: Callable[[], Solut
     if not path.is_file():
         raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
     return _listed(case, path, network) if path.suffix == ".csv" else Policy.load(path, network)
+
+
+def lattice_policy(
+    case: Case, name: str, lattice: Lattice, solve: Callable[[], LatticeSolution]
+) -> LatticePolicy:
+    """The policy of a name, for a game that is too large to be written out.
+
+    Raises
+    ------
+    click.UsageError
+        There is no such policy.
+    """
+    if name == "optimal":
+        return LatticePolicy.from_solution(solve())
+    if name == "random":
+        return LatticePolicy.uniform(lattice)
+    rule = rule_of(case, name)
+    if rule is not None:
+        return LatticePolicy.of(lattice, rule)
+    if Path(name).is_file():
+        return LatticePolicy.from_solution(LatticeSolution.load(name, lattice, epsilon=case.epsilon))
+    raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
 
 
 def _listed(case: Case, path: Path, network: Network) -> Policy:

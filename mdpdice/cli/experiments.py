@@ -1,78 +1,99 @@
-"""What ``mdpdice evaluate``, ``simulate`` and ``thresholds`` answer: JSON data first, and from it the text."""
+"""What ``mdpdice evaluate`` and ``thresholds`` answer: JSON data first, and from it the text."""
 
 from __future__ import annotations
 
 import math
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import click
 
-from mdpdice.cli.answers import Case, after, check_solver, notes_of, question, value_rows
-from mdpdice.cli.chosen import policy_on
+from mdpdice.backend import Run
+from mdpdice.cli.answers import Case, after, check_solver, figures, notes_of, question, value_rows
+from mdpdice.cli.chosen import lattice_policy, policy_on
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import aligned, figure, json_number
 from mdpdice.distributions import outcomes
 from mdpdice.enclosures import Enclosure
 from mdpdice.evaluation import Evaluation, evaluate
 from mdpdice.exploration import explore
+from mdpdice.lattice_solution import LatticeSolution
+from mdpdice.layers import Layers
 from mdpdice.network import Network
 from mdpdice.objectives import Horizon
 from mdpdice.policies import Policy
-from mdpdice.simulation import simulate
 from mdpdice.solution import Solution, Status
 from mdpdice.solving import solve
+from mdpdice.solving_lattice import large_lattice
 from mdpdice.totals import Outcomes
 
 __all__ = [
+    "Setting",
+    "asked",
+    "enclosed",
     "evaluated",
     "evaluated_text",
-    "simulated",
-    "simulated_text",
+    "evaluation_figures",
+    "large",
+    "players",
+    "refuse_infinite",
+    "set_up",
+    "short",
     "threshold_text",
     "thresholds_found",
 ]
 
 LEVELS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Levels of the quantiles."""
-CONFIDENCE = 0.95
-"""Level of the confidence interval of a simulated mean."""
+_FIGURES = ("value", "estimate", "lower", "upper", "width", "status", "reason", "states", "edges")
+_MOMENTS = (("mean", "mean"), ("variance", "variance"), ("deviation", "sd"))
 
 
-class _Setting(NamedTuple):
+class Setting(NamedTuple):
     """A game with the policies of its players."""
 
     network: Network
     policies: list[Policy]
 
 
-def _set_up(case: Case, name: str, against: str | None, solver: str, progress: ProgressBars) -> _Setting:
+def set_up(
+    case: Case, names: list[str], solver: str, progress: ProgressBars, max_states: int = 10_000_000
+) -> Setting:
+    """The network of a game, and the policies of its players by their names."""
     # Rewards that differ stay apart, so that the distribution of totals is right.
-    network = explore(case.game, progress=progress)
+    network = explore(case.game, progress=progress, max_states=max_states)
     if network.averaged:
-        network = explore(case.game, merge=False, progress=progress)
+        network = explore(case.game, merge=False, progress=progress, max_states=max_states)
     if case.horizon is not None:
         network = Horizon(case.horizon).apply(network)
-    if against is not None and not network.two_player:
+    if len(names) == 2 and not network.two_player:
         raise click.UsageError(f"--against is for two players, and {case.name} has one")
     check_solver(solver)
 
     def optimum() -> Solution:
         return solve(network, solver=solver, epsilon=case.epsilon, progress=progress)
 
-    names = [name] if against is None else [name, against]
     made: dict[str, Policy] = {}
     for one in names:
         if one not in made:
             made[one] = policy_on(case, one, network, optimum)
-    return _Setting(network, [made[one] for one in names])
+    return Setting(network, [made[one] for one in names])
 
 
-def _asked(case: Case, name: str, against: str | None) -> dict[str, Any]:
+def large(case: Case, progress: ProgressBars) -> Layers | None:
+    """The lattice of a game that is too large to be written out, where it can be used instead; else None."""
+    if case.horizon is not None:
+        return None
+    return large_lattice(case.game, None, "auto", Run(progress=progress))
+
+
+def asked(case: Case, name: str, against: str | None) -> dict[str, Any]:
+    """The question as JSON data."""
     return {**case.data(), "policy": name, "against": against}
 
 
-def _refuse_infinite(case: Case) -> None:
+def refuse_infinite(case: Case) -> None:
+    """Refuse a game of infinite value, of which there is no network."""
     if reason := case.infinite():
         raise click.ClickException(f"{reason}: there is no network on which a policy could be evaluated")
 
@@ -82,27 +103,66 @@ def _refuse_infinite(case: Case) -> None:
 
 def evaluated(case: Case, name: str, against: str | None, solver: str) -> dict[str, Any]:
     """The answer of ``mdpdice evaluate`` as JSON data; its value is None unless it was proved."""
-    _refuse_infinite(case)
+    refuse_infinite(case)
+    check_solver(solver)
     began = time.perf_counter()
-    if against is None and case.horizon is None:
-        known = case.game.policy_value(name)
-        if known is not None:
-            return _enclosed(case, name, known, time.perf_counter() - began)
+    spread = None
     with ProgressBars() as progress:
-        setting = _set_up(case, name, against, solver, progress)
-        found = evaluate(setting.network, setting.policies, epsilon=case.epsilon, progress=progress)
-        notes = notes_of(case)
-        spread = _outcomes(setting, notes)
+        known = case.game.policy_value(name) if against is None and case.horizon is None else None
+        if known is not None:
+            told, notes = enclosed(case, known), [*notes_of(case), *([known.method] if known.method else [])]
+        elif layers := large(case, progress):
+            told, spread = _on_the_lattice(case, name, against, solver, layers, progress)
+            notes = notes_of(case)
+        else:
+            setting = set_up(case, [name] if against is None else [name, against], solver, progress)
+            told = evaluation_figures(
+                evaluate(setting.network, setting.policies, epsilon=case.epsilon, progress=progress)
+            )
+            notes = notes_of(case)
+            spread = _outcomes(setting, notes)
     return {
-        **_asked(case, name, against),
-        **_figures(found),
+        **asked(case, name, against),
+        **told,
         "seconds": time.perf_counter() - began,
         "outcomes": spread,
         "notes": notes,
     }
 
 
-def _figures(found: Evaluation) -> dict[str, Any]:
+def _on_the_lattice(
+    case: Case, name: str, against: str | None, solver: str, layers: Layers, progress: ProgressBars
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """What the optimal play is worth, and how it spreads; other policies cannot be evaluated there."""
+    if {name, against or name} != {"optimal"}:
+        other = name if name != "optimal" else against
+        # A name that nobody knows is refused as such.
+        lattice_policy(case, str(other), layers.lattice, cast("Any", None))
+        msg = (
+            f"this game has {layers.states:,} states, too many to evaluate {other!r} exactly; "
+            f"mdpdice simulate {case.name} plays it"
+        )
+        raise click.UsageError(msg)
+    solution = solve(layers.lattice, solver=solver, epsilon=case.epsilon, progress=progress)
+    assert isinstance(solution, LatticeSolution)
+    told = figures(solution)
+    if layers.cyclic:
+        return {key: told[key] for key in _FIGURES}, None
+    deviation = solution.deviation()
+    spread = {
+        "mean": told["estimate"],
+        "variance": deviation * deviation,
+        "sd": deviation,
+        "p_bust": None,
+        "quantiles": {},
+        "totals": None,
+        "missing": None,
+    }
+    return {key: told[key] for key in _FIGURES}, spread
+
+
+def evaluation_figures(found: Evaluation) -> dict[str, Any]:
+    """The value of an evaluation as JSON data."""
     estimate, network = json_number(found.estimate()), found.network
     return {
         "value": estimate if found.proved else None,
@@ -117,10 +177,10 @@ def _figures(found: Evaluation) -> dict[str, Any]:
     }
 
 
-def _enclosed(case: Case, name: str, known: Enclosure, seconds: float) -> dict[str, Any]:
+def enclosed(case: Case, known: Enclosure) -> dict[str, Any]:
+    """A value that the game knows, as JSON data."""
     proved = known.width <= case.epsilon
     return {
-        **_asked(case, name, None),
         "value": known.value if proved else None,
         "estimate": known.value,
         "lower": known.lower,
@@ -130,13 +190,10 @@ def _enclosed(case: Case, name: str, known: Enclosure, seconds: float) -> dict[s
         "reason": "" if proved else f"the interval has relative width {known.width:.3g}",
         "states": None,
         "edges": None,
-        "seconds": seconds,
-        "outcomes": None,
-        "notes": [*notes_of(case), *([known.method] if known.method else [])],
     }
 
 
-def _outcomes(setting: _Setting, notes: list[str]) -> dict[str, Any] | None:
+def _outcomes(setting: Setting, notes: list[str]) -> dict[str, Any] | None:
     """The distribution of the total, where there is one."""
     if setting.network.discount != 1:
         notes.append("totals of a discounted game have no table of outcomes")
@@ -159,93 +216,34 @@ def _levels(found: Outcomes) -> list[float]:
 
 def evaluated_text(case: Case, data: dict[str, Any]) -> str:
     """The answer of ``mdpdice evaluate`` for people."""
-    rows = [*question(case), *_players(data), *value_rows(data)]
+    rows = [*question(case), *players(data), *value_rows(data)]
     if data["states"] is not None:
         rows.append(("size", f"{data['states']:,} states, {data['edges']:,} edges"))
     rows.append(("time", f"{data['seconds']:.2f} s to explore and evaluate"))
     lines = [aligned(rows)]
     if (spread := data["outcomes"]) is not None:
-        quantiles = (f"{100 * float(level):g} %: {figure(x)}" for level, x in spread["quantiles"].items())
-        lines += [
-            "",
-            aligned(
-                [
-                    ("mean", _short(spread["mean"])),
-                    ("variance", _short(spread["variance"])),
-                    ("deviation", _short(spread["sd"])),
-                    ("P(bust)", f"{_short(spread['p_bust'])}, the chance of a total of 0"),
-                    ("quantiles", ", ".join(quantiles)),
-                ]
-            ),
-        ]
+        rows = [(label, short(spread[key])) for label, key in _MOMENTS]
+        if spread["p_bust"] is not None:
+            quantiles = (f"{100 * float(level):g} %: {figure(x)}" for level, x in spread["quantiles"].items())
+            rows += [
+                ("P(bust)", f"{short(spread['p_bust'])}, the chance of a total of 0"),
+                ("quantiles", ", ".join(quantiles)),
+            ]
+        lines += ["", aligned(rows)]
     return "\n".join([*lines, *after(data)])
 
 
-def _short(number: float | str) -> str:
+def short(number: float | str) -> str:
+    """A number for people, to ten digits."""
     return number if isinstance(number, str) else f"{number:.10g}"
 
 
-def _players(data: dict[str, Any]) -> list[tuple[str, str]]:
+def players(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """The policies of the players, as rows for people."""
     rows = [("policy", data["policy"])]
     if data["against"] is not None:
         rows.append(("against", data["against"]))
     return rows
-
-
-# --- simulate -----------------------------------------------------------------------------------
-
-
-def simulated(
-    case: Case, name: str, against: str | None, solver: str, plays: int, seed: int
-) -> dict[str, Any]:
-    """The answer of ``mdpdice simulate`` as JSON data, with the exact value beside the mean."""
-    _refuse_infinite(case)
-    with ProgressBars() as progress:
-        setting = _set_up(case, name, against, solver, progress)
-        found = simulate(setting.network, setting.policies, plays, seed, progress=progress)
-        exact = evaluate(setting.network, setting.policies, epsilon=case.epsilon, progress=progress)
-    low, high = found.interval(CONFIDENCE)
-    error = found.standard_error
-    away = (found.mean - exact.estimate()) / error if error > 0 and math.isfinite(exact.estimate()) else None
-    return {
-        **_asked(case, name, against),
-        "plays": found.plays,
-        "seed": seed,
-        "mean": found.mean,
-        "standard_error": None if math.isnan(error) else error,
-        "sd": None if math.isnan(found.sd) else found.sd,
-        "p_bust": found.frequency(0),
-        "confidence": {"level": CONFIDENCE, "low": None, "high": None}
-        if math.isnan(error)
-        else {"level": CONFIDENCE, "low": low, "high": high},
-        "errors_away": away,
-        **_figures(exact),
-        "moves": found.moves,
-        "seconds": found.seconds,
-        "notes": notes_of(case),
-    }
-
-
-def simulated_text(case: Case, data: dict[str, Any]) -> str:
-    """The answer of ``mdpdice simulate`` for people."""
-    rows = [*question(case), *_players(data), ("plays", f"{data['plays']:,}, seed {data['seed']}")]
-    rows.append(("mean", _short(data["mean"])))
-    if data["standard_error"] is not None:
-        span = data["confidence"]
-        rows += [
-            (f"{100 * span['level']:g} % sure", f"[{_short(span['low'])}, {_short(span['high'])}]"),
-            ("deviation", f"{_short(data['sd'])} per play, {data['standard_error']:.4g} of the mean"),
-        ]
-    rows.append(("P(bust)", f"{_short(data['p_bust'])}, the share of plays with a total of 0"))
-    exact = [(label if label != "value" else "exact value", text) for label, text in value_rows(data)]
-    rows += exact
-    if data["errors_away"] is not None:
-        rows.append(("mean - exact", f"{data['errors_away']:+.2f} standard errors"))
-    rate = data["moves"] / data["seconds"] if data["seconds"] > 0 else math.inf
-    rows.append(
-        ("time", f"{data['seconds']:.2f} s for {data['moves']:,} moves, {rate / 1e6:.1f} million a second")
-    )
-    return "\n".join([aligned(rows), *after(data)])
 
 
 # --- thresholds ---------------------------------------------------------------------------------
@@ -255,7 +253,7 @@ def thresholds_found(case: Case, *, monotone: bool, search: int, seed: int) -> d
     """The answer of ``mdpdice thresholds`` as JSON data: the optimal thresholds first, then those of a search."""
     if case.horizon is not None:
         raise click.UsageError("thresholds are those of the game without --horizon")
-    _refuse_infinite(case)
+    refuse_infinite(case)
     began = time.perf_counter()
     with ProgressBars() as progress:
         progress("search", {"vectors drawn": search})

@@ -112,12 +112,16 @@ class _Looking:
         self.game = game
         solver = cast("Any", load_solver("lookahead"))
         self.solver = solver() if depth is None else solver(depth=depth)
+        self.known: dict[Any, Any] = {}
 
     def values(self, turn: Turn) -> dict[Any, float]:
         return self._look(turn).q(turn.state)
 
     def best(self, turn: Turn) -> Any:
-        return self._look(turn).action(turn.state)
+        # Whoever plays often comes to the same places again.
+        if turn.state not in self.known:
+            self.known[turn.state] = self._look(turn).action(turn.state)
+        return self.known[turn.state]
 
     def _look(self, turn: Turn) -> Solution | LatticeSolution:
         with ProgressBars() as progress:
@@ -193,7 +197,7 @@ class Table:
             raise click.UsageError("lookahead knows no --horizon; ask the optimal player")
         if name != "lookahead" and not (depth.isdecimal() and int(depth)):
             raise click.UsageError(
-                f"--seats {name}: write lookahead:DEPTH with a positive number of decisions"
+                f"{name}: write lookahead:DEPTH with a positive number of decisions"
             )
         return _Looking(self.case.game, int(depth) if depth else None)
 

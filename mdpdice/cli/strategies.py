@@ -103,7 +103,10 @@ def evaluate(
 @_policy_option
 @_against_option
 @click.option(
-    "--plays", type=click.IntRange(min=1), default=100_000, show_default=True, help="How often to play."
+    "--plays",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How often to play: by default 100000, or 1000 where nothing is explored.",
 )
 @_seed_option
 @solver_option
@@ -117,22 +120,25 @@ def simulate(
     as_json: bool,
     chosen: str,
     against: str | None,
-    plays: int,
+    plays: int | None,
     seed: int,
     solver: str,
 ) -> None:
     """Play many times, and tell the mean with its confidence interval beside the exact value.
 
-    Exit status: 0 the exact value is proved, 1 not, 2 wrong usage.
+    Games that are too large to be explored are played as well, and then the exact value may not be known.
+    Besides the policies of the other commands there is lookahead:DEPTH.
+
+    Exit status: 0 done, 1 the exact value is not proved, 2 wrong usage.
     """
     with failures():
         from mdpdice.cli.answers import open_case
-        from mdpdice.cli.experiments import simulated, simulated_text
+        from mdpdice.cli.simulations import simulated, simulated_text
 
         case = open_case(name, pairs, horizon, epsilon)
         data = simulated(case, chosen, against, solver, plays, seed)
         click.echo(json.dumps(data) if as_json else simulated_text(case, data))
-    ctx.exit(data["value"] is None)
+    ctx.exit(data["value"] is None and data["status"] is not None)
 
 
 @main.command(cls=GameCommand)
