@@ -7,35 +7,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from enumeration import CHANCE, END, MAX, MIN, network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdpdice.backend import Run, Solver
 from mdpdice.errors import CycleError, SolveInterrupted
-from mdpdice.network import Kind, Network
+from mdpdice.network import Network
 from mdpdice.solvers.backward_induction import BackwardInduction
-
-END, MAX, MIN, CHANCE = Kind.END, Kind.MAX, Kind.MIN, Kind.CHANCE
-
-
-def network(*nodes, **fields):
-    """Nodes as (END, payoff) or (kind, [(to, weight=1, reward=0, sign=1, step=0), ...])."""
-    kind = [k for k, _ in nodes]
-    rows = [[] if k == END else row for k, row in nodes]
-    edges = [(*edge, *(1, 0, 1, 0)[len(edge) - 1 :]) for row in rows for edge in row]
-    dst, weight, reward, sign, step = np.array(edges, dtype=float).reshape(-1, 5).T
-    return Network(
-        kind=kind,
-        indptr=np.cumsum([0, *map(len, rows)]),
-        dst=dst,
-        weight=weight,
-        reward=reward,
-        sign=sign,
-        step=step,
-        payoff=[x if k == END else 0 for k, x in nodes],
-        start=0,
-        **fields,
-    )
 
 
 def reference(net):
@@ -87,14 +66,14 @@ def networks(draw, acyclic):
         count = draw(st.sampled_from([1, 2, 4]))
         edge = st.tuples(
             st.integers(first, n - 1),
-            st.just(1 / count if kind == CHANCE else 1),
             st.integers(-3, 3),
+            st.just(1 / count if kind == CHANCE else 1.0),
             st.sampled_from([1, 1, -1]),
             st.booleans(),
         )
         nodes.append((kind, draw(st.lists(edge, min_size=count, max_size=count))))
     return network(
-        *nodes,
+        nodes,
         discount=draw(st.sampled_from([1, Fraction(1, 2), Fraction(3, 4)])) if acyclic else 1,
         horizon=None if acyclic else draw(st.integers(0, 5)),
     )
@@ -124,10 +103,12 @@ def test_horizon_counts_decisions_and_discounts_steps():
     # Each round the player takes 1 and flips a coin: on, or out with 4 more.
     #   0 chance (start) -> 1;  1 MAX -> 2;  2 chance -> 1 or 3;  3 END 4
     net = network(
-        (CHANCE, [(1, 1.0, 10)]),
-        (MAX, [(2, 1, 1)]),
-        (CHANCE, [(1, 0.5, 0, 1, 1), (3, 0.5)]),
-        (END, 4),
+        [
+            (CHANCE, [(1, 10)]),
+            (MAX, [(2, 1)]),
+            (CHANCE, [(1, 0, 0.5, 1, True), (3, 0, 0.5)]),
+            (END, 4),
+        ],
         discount="1/2",
         horizon=2,
     )
@@ -138,11 +119,13 @@ def test_horizon_counts_decisions_and_discounts_steps():
 
 def test_minimiser_and_pass_to():
     net = network(
-        (MAX, [(1,), (2, 1, 0, -1)]),
-        (MIN, [(3, 1, 2), (4,)]),
-        (MAX, [(3,), (4,)]),
-        (END, 5),
-        (END, -1),
+        [
+            (MAX, [(1,), (2, 0, 1.0, -1)]),
+            (MIN, [(3, 2), (4,)]),
+            (MAX, [(3,), (4,)]),
+            (END, 5),
+            (END, -1),
+        ]
     )
     answer = BackwardInduction().solve(net, Run())
     assert answer.value.tolist() == [-1, -1, 5, 5, -1]
@@ -150,21 +133,18 @@ def test_minimiser_and_pass_to():
 
 
 def test_ties_go_to_the_first_edge():
-    net = network((MAX, [(2,), (1,), (1,)]), (MIN, [(3,), (3,)]), (END, 0), (END, 1))
+    net = network([(MAX, [(2,), (1,), (1,)]), (MIN, [(3,), (3,)]), (END, 0), (END, 1)])
     assert BackwardInduction().solve(net, Run()).policy.tolist() == [1, 3, -1, -1]
 
 
 def test_an_edge_of_probability_zero_makes_no_cycle():
-    net = network((CHANCE, [(0, 0.0), (1, 1.0)]), (END, 3))
+    net = network([(CHANCE, [(0, 0, 0.0), (1, 0, 1.0)]), (END, 3)])
     assert BackwardInduction().solve(net, Run()).value.tolist() == [3, 3]
 
 
 def test_a_cycle_is_named_and_a_horizon_offered():
     net = network(
-        (MAX, [(1,), (3,)]),
-        (CHANCE, [(2, 0.5), (3, 0.5)]),
-        (MAX, [(0,)]),
-        (END, 1),
+        [(MAX, [(1,), (3,)]), (CHANCE, [(2, 0, 0.5), (3, 0, 0.5)]), (MAX, [(0,)]), (END, 1)],
         states=["start", "far", "out"],
         state_node=[0, 2, 3],
     )
@@ -177,20 +157,24 @@ def test_a_cycle_is_named_and_a_horizon_offered():
 
 
 def test_a_cycle_of_inline_nodes_alone_is_described():
-    net = network((MAX, [(1,), (2,)]), (CHANCE, [(1, 0.5), (2, 0.5)]), (END, 1), states=["a"], state_node=[0])
+    net = network(
+        [(MAX, [(1,), (2,)]), (CHANCE, [(1, 0, 0.5), (2, 0, 0.5)]), (END, 1)], states=["a"], state_node=[0]
+    )
     with pytest.raises(CycleError, match="chance node after 0 in state 'a'"):
         BackwardInduction().solve(net, Run())
 
 
 def test_a_horizon_does_not_cut_a_cycle_of_chance_nodes():
-    net = network((MAX, [(1,)]), (CHANCE, [(2, 1.0)]), (CHANCE, [(1, 0.5), (3, 0.5)]), (END, 1), horizon=3)
+    net = network(
+        [(MAX, [(1,)]), (CHANCE, [(2,)]), (CHANCE, [(1, 0, 0.5), (3, 0, 0.5)]), (END, 1)], horizon=3
+    )
     with pytest.raises(CycleError, match="no decision") as caught:
         BackwardInduction().solve(net, Run())
     assert caught.value.cycle == [1, 2]
 
 
 def test_a_long_cycle_is_not_printed_in_full():
-    net = network(*((MAX, [((i + 1) % 100,)]) for i in range(100)))
+    net = network([(MAX, [((i + 1) % 100,)]) for i in range(100)])
     with pytest.raises(CycleError) as caught:
         BackwardInduction().solve(net, Run())
     assert len(caught.value.cycle) == 100
@@ -215,7 +199,7 @@ def test_a_chain_of_a_million_decisions():
 
 
 def test_progress_is_told_and_a_cancelled_or_late_solve_stops():
-    net = network((MAX, [(1,), (2,)]), (END, 0), (END, 1))
+    net = network([(MAX, [(1,), (2,)]), (END, 0), (END, 1)])
     told = []
     BackwardInduction().solve(net, Run(progress=lambda phase, numbers: told.append((phase, dict(numbers)))))
     assert told == [("solve", {"nodes": 3, "of": 3})]

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from enumeration import CHANCE, END, MAX, MIN, haddad_monmege, network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,29 +17,6 @@ from mdpdice.network import Kind, Network
 from mdpdice.solvers import value_iteration
 from mdpdice.solvers.backward_induction import BackwardInduction
 from mdpdice.solvers.value_iteration import ValueIteration
-
-END, MAX, MIN, CHANCE = Kind.END, Kind.MAX, Kind.MIN, Kind.CHANCE
-
-
-def network(*nodes, **fields):
-    """Nodes as (END, payoff) or (kind, [(to, weight=1, reward=0, sign=1, step=0), ...])."""
-    kind = [k for k, _ in nodes]
-    rows = [[] if k == END else row for k, row in nodes]
-    edges = [(*edge, *(1, 0, 1, 0)[len(edge) - 1 :]) for row in rows for edge in row]
-    dst, weight, reward, sign, step = np.array(edges, dtype=float).reshape(-1, 5).T
-    return Network(
-        kind=kind,
-        indptr=np.cumsum([0, *map(len, rows)]),
-        dst=dst,
-        weight=weight,
-        reward=reward,
-        sign=sign,
-        step=step,
-        payoff=[x if k == END else 0 for k, x in nodes],
-        start=0,
-        **fields,
-    )
-
 
 # --- References --------------------------------------------------------------------------------------
 
@@ -91,9 +69,9 @@ def unfolded(net):
             for e in net.edges(i):
                 there = side * net.sign[e]
                 to = net.dst[e] + (0 if there == 1 else n)
-                edges.append((to, net.weight[e], side * net.reward[e], 1, net.step[e]))
+                edges.append((to, side * net.reward[e], net.weight[e], 1, net.step[e]))
             nodes.append((kind if side == 1 else flip[kind], edges))
-    return network(*nodes, discount=net.discount)
+    return network(nodes, discount=net.discount)
 
 
 def enumerated(net):
@@ -131,8 +109,8 @@ def stopping_networks(draw, signs=(1, 1, -1)):
         lowest = 0 if discount < 1 else decisions
         edge = st.tuples(
             st.integers(lowest, end + 1),
-            st.just(1),
             st.integers(-3, 3),
+            st.just(1.0),
             st.sampled_from(signs),
             st.just(discount < 1),
         )
@@ -141,10 +119,10 @@ def stopping_networks(draw, signs=(1, 1, -1)):
         # With a discount, a cycle of chance nodes alone is not allowed.
         lowest = decisions + c + 1 if discount < 1 else 0
         others = st.one_of(st.integers(0, decisions - 1), st.integers(lowest, end + 1))
-        edge = st.tuples(others, st.just(0.25), st.integers(-2, 2), st.sampled_from(signs), st.just(0))
-        nodes.append((CHANCE, [*draw(st.lists(edge, min_size=3, max_size=3)), (end, 0.25, 1)]))
+        edge = st.tuples(others, st.integers(-2, 2), st.just(0.25), st.sampled_from(signs), st.just(False))
+        nodes.append((CHANCE, [*draw(st.lists(edge, min_size=3, max_size=3)), (end, 1, 0.25)]))
     nodes += [(END, draw(st.integers(-5, 5))), (END, 7)]
-    return network(*nodes, discount=discount)
+    return network(nodes, discount=discount)
 
 
 @given(stopping_networks())
@@ -184,14 +162,14 @@ def staged_networks(draw):
         count = draw(st.sampled_from([1, 2, 4]))
         edge = st.tuples(
             st.integers(i + 1 if kind == CHANCE else 0, n - 1),
-            st.just(1 / count if kind == CHANCE else 1),
             st.integers(-3, 3),
+            st.just(1 / count if kind == CHANCE else 1.0),
             st.sampled_from([1, 1, -1]),
             st.booleans(),
         )
         nodes.append((kind, draw(st.lists(edge, min_size=count, max_size=count))))
     nodes.append((END, draw(st.integers(-4, 4))))
-    return network(*nodes, horizon=draw(st.integers(0, 5)))
+    return network(nodes, horizon=draw(st.integers(0, 5)))
 
 
 @given(staged_networks())
@@ -209,12 +187,7 @@ def test_stages_of_a_horizon_are_those_of_backward_induction(net):
 
 def test_within_a_stage_cycles_of_chance_nodes_are_iterated():
     # A decision takes 1 and goes to a coin that is tossed until it shows heads, for 3 a toss.
-    net = network(
-        (MAX, [(1, 1, 1)]),
-        (CHANCE, [(2, 0.5, 3), (0, 0.5, 3)]),
-        (CHANCE, [(1, 1.0)]),
-        horizon=2,
-    )
+    net = network([(MAX, [(1, 1)]), (CHANCE, [(2, 3, 0.5), (0, 3, 0.5)]), (CHANCE, [(1,)])], horizon=2)
     answer = ValueIteration().solve(net, Run())
     # v_k(1) = 3 + v_k(1)/2 + v_k(0)/2 = 6 + v_k(0), v_k(0) = 1 + v_{k-1}(1).
     exact = np.array([[0, 6, 6], [7, 13, 13], [14, 20, 20]])
@@ -229,8 +202,8 @@ def test_within_a_stage_cycles_of_chance_nodes_are_iterated():
 def test_bounds_of_a_stage_carry_the_error_of_the_stages_before(seed, tolerance):
     # Six chance nodes lead to each other, and with 1/16 back to the decision: errors add up over 40 stages.
     inside = np.random.default_rng(seed).dirichlet(np.full(6, 0.4), size=6) * 0.9375
-    rows = [[(j + 1, inside[i, j], i) for j in range(6)] + [(0, 0.0625)] for i in range(6)]
-    net = network((MAX, [(1, 1, 1)]), *((CHANCE, row) for row in rows), horizon=40)
+    rows = [[(j + 1, i, inside[i, j]) for j in range(6)] + [(0, 0, 0.0625)] for i in range(6)]
+    net = network([(MAX, [(1, 1)]), *((CHANCE, row) for row in rows)], horizon=40)
     answer = ValueIteration().solve(net, Run(tolerance=tolerance))
     exact = np.zeros((41, 7))
     for k in range(41):
@@ -246,7 +219,7 @@ def test_bounds_of_a_stage_carry_the_error_of_the_stages_before(seed, tolerance)
 
 
 def test_a_closed_class_of_chance_nodes_in_a_stage_has_no_bounds():
-    net = network((MAX, [(1,), (2,)]), (CHANCE, [(1, 1.0)]), (END, -1), horizon=1)
+    net = network([(MAX, [(1,), (2,)]), (CHANCE, [(1,)]), (END, -1)], horizon=1)
     answer = ValueIteration().solve(net, Run())
     assert answer.value.tolist() == [[0, 0, -1], [0, 0, -1]]
     assert "upper" not in answer.details
@@ -257,7 +230,7 @@ def test_a_closed_class_of_chance_nodes_in_a_stage_has_no_bounds():
 
 def test_a_greedy_tie_does_not_lead_around_in_a_circle():
     # Both options of 0 and of 1 are worth 5 in the end, but two of them only pass the play to and fro.
-    net = network((MAX, [(1,), (2,)]), (MAX, [(0,), (2,)]), (CHANCE, [(3, 0.5), (2, 0.5)]), (END, 5))
+    net = network([(MAX, [(1,), (2,)]), (MAX, [(0,), (2,)]), (CHANCE, [(3, 0, 0.5), (2, 0, 0.5)]), (END, 5)])
     answer = ValueIteration().solve(net, Run())
     assert answer.value == pytest.approx(np.full(4, 5.0))
     edges = set(answer.policy[:2].tolist())
@@ -275,10 +248,10 @@ def endless_networks(draw):
     for _ in range(n):
         kind = draw(st.sampled_from([MAX, MAX, CHANCE]))
         count = 2 if kind == CHANCE else draw(st.integers(1, 3))
-        edge = st.tuples(st.integers(0, n + 1), st.just(0.5 if kind == CHANCE else 1))
+        edge = st.tuples(st.integers(0, n + 1), st.just(0), st.just(0.5 if kind == CHANCE else 1.0))
         nodes.append((kind, draw(st.lists(edge, min_size=count, max_size=count))))
     nodes += [(END, draw(st.integers(0, 3))), (END, 1)]
-    return network(*nodes)
+    return network(nodes)
 
 
 def expected_payoff(net, policy):
@@ -323,8 +296,8 @@ def test_nothing_is_added_to_sweeps_where_a_play_may_stay(seed):
             nodes.append((MAX, [(int(j),) for j in rng.integers(0, n + 2, 2)]))
         else:
             weight = (1 + rng.multinomial(5, np.full(3, 1 / 3))) / 8
-            nodes.append((CHANCE, list(zip(rng.integers(0, n + 2, 3), weight, strict=True))))
-    net = network(*nodes, (END, 0), (END, 1))
+            nodes.append((CHANCE, list(zip(rng.integers(0, n + 2, 3), [0] * 3, weight, strict=True))))
+    net = network([*nodes, (END, 0), (END, 1)])
     best = best_expected_payoff(net)
     answer = ValueIteration().solve(net, Run())
     assert answer.value == pytest.approx(best, abs=1e-9)
@@ -332,7 +305,7 @@ def test_nothing_is_added_to_sweeps_where_a_play_may_stay(seed):
 
 
 def test_values_that_grow_for_ever_end_with_an_error():
-    net = network((MAX, [(0, 1, 1), (1,)]), (END, 0))
+    net = network([(MAX, [(0, 1), (1,)]), (END, 0)])
     with pytest.raises(NotConvergedError, match="raise max_sweeps") as caught:
         ValueIteration(max_sweeps=1000).solve(net, Run())
     assert caught.value.width == np.inf
@@ -341,13 +314,6 @@ def test_values_that_grow_for_ever_end_with_an_error():
 
 
 # --- Hard and known cases ----------------------------------------------------------------------------
-
-
-def haddad_monmege(n):
-    """Start in the middle of a line; half of the moves go back to the middle.  P(right end) = 7/10."""
-    right = [(CHANCE, [(i + 1, 0.5), (0, 0.5)]) for i in range(1, n)]
-    left = [(CHANCE, [(n + i + 1, 0.5), (0, 0.5)]) for i in range(1, n)]
-    return network((CHANCE, [(1, 0.7), (n + 1, 0.3)]), *right, (END, 1), *left, (END, 0))
 
 
 @pytest.mark.parametrize("n", [3, 10, 15])
@@ -406,8 +372,8 @@ def ring(n, leave, discount=1):
 
 def test_slow_components_are_shortened():
     # Two nodes that see each other 10,000 times: sweeps alone would need about 200,000.
-    row = [(0, 0.5 - 0.00005, 1), (1, 0.5 - 0.00005, 1), (2, 0.0001, 1)]
-    answer = ValueIteration().solve(network((CHANCE, row), (CHANCE, row), (END, 0)), Run())
+    row = [(0, 1, 0.5 - 0.00005), (1, 1, 0.5 - 0.00005), (2, 1, 0.0001)]
+    answer = ValueIteration().solve(network([(CHANCE, row), (CHANCE, row), (END, 0)]), Run())
     assert answer.value[0] == pytest.approx(10_000, rel=1e-9)
     assert answer.iterations < 500
     # And discounted: a state that may wander among three, 1 per step, worth 1 / (1 - 0.999).
@@ -450,7 +416,7 @@ def test_a_million_nodes_in_a_chain_and_in_a_ring():
 def test_a_limit_of_sweeps_raises_or_gives_bounds_that_hold():
     # 32 sweeps bring the values of this ring of slow nodes nowhere near.
     row = [[(i, 0.6), ((i + 1) % 3, 0.35), (3, 0.05)] for i in range(3)]
-    net = network(*((CHANCE, [(j, p, i + 1) for j, p in r]) for i, r in enumerate(row)), (END, 0))
+    net = network([*((CHANCE, [(j, i + 1, p) for j, p in r]) for i, r in enumerate(row)), (END, 0)])
     exact = [float(x) for x in exact_value(net, {})]
     with pytest.raises(NotConvergedError, match="tolerance") as caught:
         ValueIteration(max_sweeps=8).solve(net, Run())
@@ -479,7 +445,7 @@ def test_sweeps_are_a_whole_number_above_zero():
 
 def test_cancelling_stops_a_long_solve_with_what_it_has():
     # Never done: the values grow for ever.
-    net = network((MAX, [(0, 1, 1), (1,)]), (END, 0))
+    net = network([(MAX, [(0, 1), (1,)]), (END, 0)])
     ValueIteration(max_sweeps=10).solve(net, Run(on_limit="partial"))  # compile outside the clock
     cancel = threading.Event()
     told = []
@@ -525,7 +491,7 @@ def test_an_interrupted_solve_hands_over_bounds_that_hold(monkeypatch):
 
 
 def test_a_deadline_stops_a_solve_with_a_horizon():
-    net = network((MAX, [(0, 1, 1), (1,)]), (END, 0), horizon=50)
+    net = network([(MAX, [(0, 1), (1,)]), (END, 0)], horizon=50)
     with pytest.raises(SolveInterrupted, match="deadline") as caught:
         ValueIteration().solve(net, Run(deadline=time.monotonic() - 1))
     assert caught.value.partial is None
