@@ -18,7 +18,7 @@ from mdpdice.network import Kind, Network
 END, MAX, MIN, CHANCE = Kind.END, Kind.MAX, Kind.MIN, Kind.CHANCE
 
 
-def network(nodes, *, discount=1, horizon=None, **fields):
+def network(nodes, *, start=0, discount=1, horizon=None, **fields):
     """Network from (END, payoff) and (kind, [edge, ...]); an edge is (target, reward, weight, sign, step)."""
     rows = [[] if kind == END else rest for kind, rest in nodes]
     edges = [tuple(edge) + (0, 1.0, 1, False)[len(edge) - 1 :] for row in rows for edge in row]
@@ -32,7 +32,7 @@ def network(nodes, *, discount=1, horizon=None, **fields):
         sign=sign,
         step=step,
         payoff=[rest if kind == END else 0 for kind, rest in nodes],
-        start=0,
+        start=start,
         discount=discount,
         horizon=horizon,
         **fields,
@@ -206,3 +206,24 @@ def haddad_monmege(n):
     return network(
         [*((CHANCE, row) for row in rows), (END, 1), (END, 0)], numerator=np.array(numerator).ravel()
     )
+
+
+def collecting(n):
+    """Decisions 0..n-1: end for 0.5, or go on for 1; the last one ends for 1 or 2."""
+    nodes = [(MAX, [(n, 0.5), (i + 1, 1)]) for i in range(n - 1)]
+    return network([*nodes, (MAX, [(n, 1), (n, 2)]), (END, 0)])
+
+
+def transition(problem, policy):
+    """Discounted transition matrix and mean gain of a policy, by plain loops."""
+    n = problem.n_nodes
+    P, r = np.zeros((n, n)), np.zeros(n)
+    for i in range(n):
+        if problem.kind[i] == END:
+            r[i] = problem.payoff[i]
+        edges = [policy[i]] if problem.decides[i] else problem.edges(i)
+        for e in edges:
+            g = float(problem.discount) if problem.step[e] else 1.0
+            P[i, problem.dst[e]] += problem.weight[e] * g
+            r[i] += problem.weight[e] * problem.reward[e]
+    return P, r

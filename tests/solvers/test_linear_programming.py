@@ -11,6 +11,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
+from enumeration import CHANCE, END, MAX, MIN, collecting, network, transition
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,62 +24,14 @@ from mdpdice.errors import (
     SolveInterrupted,
     UnsupportedError,
 )
-from mdpdice.network import Kind, Network
 from mdpdice.solvers import _blocks, _pulp
 from mdpdice.solvers.linear_programming import LinearProgramming
 
-END, MAX, MIN, CHANCE = Kind.END, Kind.MAX, Kind.MIN, Kind.CHANCE
 FORMS = ["primal", "dual"]
-
-
-def network(nodes, *, start=0, discount=1, horizon=None, total=0):
-    """Network from (END, payoff) and (kind, [edge, ...]); an edge is (target, reward, weight, step, sign)."""
-    indptr, edges, payoff = [0], [], []
-    for kind, rest in nodes:
-        if kind == END:
-            payoff.append(rest)
-        else:
-            payoff.append(0)
-            for edge in rest:
-                full = tuple(edge) + (0, 1.0, False, 1)[len(edge) - 1 :]
-                edges.append(full)
-        indptr.append(len(edges))
-    dst, reward, weight, step, sign = (
-        (list(column) for column in zip(*edges, strict=True)) if edges else ([],) * 5
-    )
-    return Network(
-        kind=[kind for kind, _ in nodes],
-        indptr=indptr,
-        dst=dst,
-        weight=weight,
-        reward=reward,
-        sign=sign,
-        step=step,
-        payoff=payoff,
-        start=start,
-        discount=discount,
-        horizon=horizon,
-        total=total,
-    )
 
 
 def solve(problem, **parameters):
     return LinearProgramming(**parameters).solve(problem, Run())
-
-
-def transition(problem, policy):
-    """Discounted transition matrix and mean gain of a policy, by plain loops."""
-    n = problem.n_nodes
-    P, r = np.zeros((n, n)), np.zeros(n)
-    for i in range(n):
-        if problem.kind[i] == END:
-            r[i] = problem.payoff[i]
-        edges = [policy[i]] if problem.decides[i] else problem.edges(i)
-        for e in edges:
-            g = float(problem.discount) if problem.step[e] else 1.0
-            P[i, problem.dst[e]] += problem.weight[e] * g
-            r[i] += problem.weight[e] * problem.reward[e]
-    return P, r
 
 
 def policy_value(problem, policy):
@@ -130,9 +83,9 @@ def discounted(kind=MAX, sense=1):
     """The two-state example of many textbooks: A stays for 0 or goes for 1, B goes back for 2."""
     return network(
         [
-            (kind, [(2, sense * 1), (0, 0, 1.0, True)]),
-            (kind, [(0, sense * 2, 1.0, True)]),
-            (CHANCE, [(0, 0, 0.5, True), (1, 0, 0.5, True)]),
+            (kind, [(2, sense * 1), (0, 0, 1.0, 1, True)]),
+            (kind, [(0, sense * 2, 1.0, 1, True)]),
+            (CHANCE, [(0, 0, 0.5, 1, True), (1, 0, 0.5, 1, True)]),
         ],
         discount=Fraction(9, 10),
     )
@@ -368,30 +321,24 @@ class TestProtocol:
     def test_progress(self):
         told = []
         run = Run(progress=lambda phase, numbers: told.append((phase, dict(numbers))))
-        LinearProgramming(block=1).solve(chain(5), run)
+        LinearProgramming(block=1).solve(collecting(5), run)
         assert told[-1] == ("solve", {"done": 5, "total": 5})
         assert len(told) == 5
 
     def test_cancelled_between_blocks(self):
         run = Run(progress=lambda phase, numbers: run.cancel.set())
         with pytest.raises(SolveInterrupted):
-            LinearProgramming(block=1).solve(chain(5), run)
+            LinearProgramming(block=1).solve(collecting(5), run)
 
     def test_deadline(self):
         with pytest.raises(SolveInterrupted, match="deadline"):
-            LinearProgramming().solve(chain(5), Run(deadline=time.monotonic() - 1))
+            LinearProgramming().solve(collecting(5), Run(deadline=time.monotonic() - 1))
 
     @pytest.mark.parametrize("solver", _pulp.available_solvers())
     def test_time_limit(self, solver):
         with pytest.raises(NotConvergedError, match="time_limit=1e-09") as caught:
             solve(discounted(), time_limit=1e-9, solver=solver)
         assert caught.value.limit == 1e-9
-
-
-def chain(n):
-    """Decisions 0..n-1: end for 0.5, or go on for 1; the last one ends for 1 or 2."""
-    nodes = [(MAX, [(n, 0.5), (i + 1, 1)]) for i in range(n - 1)]
-    return network([*nodes, (MAX, [(n, 1), (n, 2)]), (END, 0)])
 
 
 @st.composite
@@ -426,7 +373,7 @@ def problems(draw):
             else:
                 target = draw(st.integers(i + 1, n + 1))  # ... and circles through chance nodes only
             reward = 0 if free and discount == 1 and target < n else draw(number)
-            edges.append((target, reward, weights[k], True))
+            edges.append((target, reward, weights[k], 1, True))
         nodes.append((kind, edges))
     ends = [(END, draw(number)), (END, draw(number))]
     return network([*nodes, *ends], start=draw(st.integers(0, n - 1)), discount=discount)

@@ -8,56 +8,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from enumeration import CHANCE, END, MAX, collecting, network, transition
 
 from mdpdice.backend import Run
 from mdpdice.errors import SolveInterrupted
-from mdpdice.network import Kind, Network
+from mdpdice.network import Network
 from mdpdice.solvers import _blocks
 from mdpdice.solvers.linear_programming import INTERIOR, LinearProgramming
 
-END, MAX, CHANCE = Kind.END, Kind.MAX, Kind.CHANCE
 FORMS = ["primal", "dual"]
-
-
-def network(nodes, *, start=0):
-    """Undiscounted network from (END, payoff) and (kind, [(target, reward, weight), ...])."""
-    edges = [
-        (*edge, 0, 1.0)[:3] if len(edge) == 1 else (*edge, 1.0)[:3]
-        for kind, rest in nodes
-        if kind != END
-        for edge in rest
-    ]
-    target, reward, weight = zip(*edges, strict=True)
-    return Network(
-        kind=[kind for kind, _ in nodes],
-        indptr=np.cumsum([0, *(0 if kind == END else len(rest) for kind, rest in nodes)]),
-        dst=target,
-        weight=weight,
-        reward=reward,
-        sign=np.ones(len(edges)),
-        step=np.zeros(len(edges)),
-        payoff=[rest if kind == END else 0 for kind, rest in nodes],
-        start=start,
-    )
 
 
 def solve(problem, **parameters):
     return LinearProgramming(**parameters).solve(problem, Run())
-
-
-def transition(problem, policy):
-    """Discounted transition matrix and mean gain of a policy, by plain loops."""
-    n = problem.n_nodes
-    P, r = np.zeros((n, n)), np.zeros(n)
-    for i in range(n):
-        if problem.kind[i] == END:
-            r[i] = problem.payoff[i]
-        edges = [policy[i]] if problem.decides[i] else problem.edges(i)
-        for e in edges:
-            g = float(problem.discount) if problem.step[e] else 1.0
-            P[i, problem.dst[e]] += problem.weight[e] * g
-            r[i] += problem.weight[e] * problem.reward[e]
-    return P, r
 
 
 def check(problem, answer, expected=None, rtol=1e-12):
@@ -71,12 +34,6 @@ def check(problem, answer, expected=None, rtol=1e-12):
     assert (worth - answer.value[problem.source])[decision].max() <= rtol * scale
     if expected is not None:
         np.testing.assert_allclose(answer.value, expected, rtol=rtol, atol=rtol)
-
-
-def chain(n):
-    """Decisions 0..n-1: end for 0.5, or go on for 1; the last one ends for 1 or 2."""
-    nodes = [(MAX, [(n, 0.5), (i + 1, 1)]) for i in range(n - 1)]
-    return network([*nodes, (MAX, [(n, 1), (n, 2)]), (END, 0)])
 
 
 def random_discounted(n, seed=0, actions=3, branches=3, discount=Fraction(95, 100)):
@@ -152,7 +109,7 @@ class TestBlocks:
     @pytest.mark.parametrize("form", FORMS)
     @pytest.mark.parametrize("block", [1, 7, 100, 10**6])
     def test_the_block_size_changes_nothing(self, form, block):
-        for problem in (chain(30), random_discounted(40), farkle_like(8, menus=5, sizes=3)):
+        for problem in (collecting(30), random_discounted(40), farkle_like(8, menus=5, sizes=3)):
             answer = solve(problem, form=form, block=block)
             reference = solve(problem)
             np.testing.assert_allclose(answer.value, reference.value, rtol=1e-13, atol=1e-13)
