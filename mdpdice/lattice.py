@@ -39,6 +39,7 @@ from mdpdice.counters import Axis, Update
 from mdpdice.expressions import Expr
 from mdpdice.game import Game
 from mdpdice.memory import available_bytes
+from mdpdice.network import Kind
 
 __all__ = ["FORBIDDEN", "OUTSIDE", "Lattice", "compile_lattice"]
 
@@ -164,6 +165,11 @@ class Lattice:
     def strides(self) -> tuple[int, ...]:
         """By how much a point changes when a counter moves one position up its axis."""
         return tuple(math.prod(self.shape[at + 1 :]) for at in range(len(self.shape)))
+
+    def first_action(self, node: int) -> int:
+        """Place of the actions of a decision node in `actions`."""
+        decides = (self.kind[:node] == Kind.MAX) | (self.kind[:node] == Kind.MIN)
+        return int(np.diff(self.indptr)[:node][decides].sum())
 
     def __repr__(self) -> str:
         grid = " x ".join(f"{axis.name} {len(axis.values):,}" for axis in self.axes)

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Hashable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -27,12 +27,17 @@ from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
 from mdpdice.game import Game
 from mdpdice.grid_tables import Tables
 from mdpdice.lattice import Lattice, compile_lattice
+from mdpdice.lattice_excerpts import excerpt
 from mdpdice.lattice_solving import core_rows, second_moments
 from mdpdice.layers import Layers, find_layers
 from mdpdice.network import Floats, Kind
 from mdpdice.objectives import Sense
 from mdpdice.policy_files import read_header
-from mdpdice.views import card
+from mdpdice.solution import Solution
+from mdpdice.views import card, grid
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["LatticeSolution", "certify_lattice", "digest", "for_sense"]
 
@@ -220,7 +225,7 @@ class LatticeSolution(Answer):
         if lattice.kind[node] not in (Kind.MAX, Kind.MIN):
             msg = "nobody decides in this state; ask value() instead"
             raise GameError(msg, state=self.start if state is None else state)
-        first = self._first_action(node)
+        first = lattice.first_action(node)
         found = {}
         for at, edge in enumerate(range(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))):
             update = int(lattice.update[edge])
@@ -228,11 +233,6 @@ class LatticeSolution(Answer):
             if open_ and (update < 0 or tables.targets[update, 0] >= 0):
                 found[lattice.actions[first + at]] = float(rows[program.edge_row[edge]])
         return int(lattice.kind[node]), found
-
-    def _first_action(self, node: int) -> int:
-        lattice = self.lattice
-        decides = (lattice.kind[:node] == Kind.MAX) | (lattice.kind[:node] == Kind.MIN)
-        return int(np.diff(lattice.indptr)[:node][decides].sum())
 
     def _resolved(self, node: int, tables: Tables) -> int:
         """The node that a switch stands for at a point."""
@@ -286,6 +286,79 @@ class LatticeSolution(Answer):
             self._last.clear()
             found = self._last[point] = core_rows(self.layers.program, point, self.stored, self.layers.tables)
         return found
+
+    # --- other forms ----------------------------------------------------------
+
+    def excerpt(self, where: Mapping[str, Any] | None = None, *, max_states: int = 1_000_000) -> Solution:
+        """Some of the states as a solution of their own, for tables and pictures.
+
+        Parameters
+        ----------
+        where : mapping of str to object, optional
+            Values of counters, and of fields of core states, by name; by default all states are taken.
+        max_states : int
+            Most states.
+
+        Returns
+        -------
+        Solution
+            Behind every option of a decision is an end that is worth what the option is worth, so `value`, `q`,
+            `ties`, `action` and the interval are those of the lattice.  It starts where the game does if that state
+            is among them.  States that play cannot reach may be among them too, where their value follows from
+            those of states that it can.
+
+        Raises
+        ------
+        StateLimitError
+            There are more states.
+        GameError
+            There is no such counter or field, or no such state.
+        """
+        return excerpt(
+            self.layers,
+            self.stored,
+            np.maximum(self.widths.optimal, self.widths.policy),
+            {} if where is None else where,
+            sense=self.sense,
+            status=self.status,
+            max_states=max_states,
+            solver=self.solver,
+            iterations=self.iterations,
+            seconds=self.seconds,
+            width=self.width,
+            reason=self.reason,
+            version=self.version,
+        )
+
+    def to_dataframe(
+        self,
+        where: Mapping[str, Any] | None = None,
+        *,
+        decisions: bool = False,
+        max_states: int = 1_000_000,
+    ) -> pd.DataFrame:
+        """Some of the states as a data frame of pandas, one row each.
+
+        Parameters
+        ----------
+        where, max_states
+            As for `excerpt`.
+        decisions : bool
+            Leave out states in which nobody decides.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of `mdpdice.Solution.to_dataframe`.
+
+        Raises
+        ------
+        MissingPackageError
+            pandas is not installed.
+        StateLimitError, GameError
+            As for `excerpt`.
+        """
+        return self.excerpt(where, max_states=max_states).to_dataframe(decisions=decisions)
 
     # --- files --------------------------------------------------------------
 
@@ -382,7 +455,10 @@ class LatticeSolution(Answer):
             ("counters", counters),
             ("grid", f"{lattice.size:,} points, {len(lattice.kind):,} core nodes"),
         ]
-        return card("LatticeSolution", rows)
+        # No decision is stored, so the one at hand is shown: that at the start, if there is one.
+        decides = self.kind() in (Kind.MAX, Kind.MIN)
+        listed = grid("at the start", ("action", "value"), self.q().items()) if decides else ""
+        return card("LatticeSolution", rows) + listed
 
     def _unproved(self, number: float) -> str:
         return (

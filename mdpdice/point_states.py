@@ -41,6 +41,11 @@ class PointStates(NamedStates):
         self._core = core
         self._point = point
 
+    @property
+    def lattice(self) -> Lattice:
+        """What has the core states and the grid."""
+        return self._lattice
+
     def __len__(self) -> int:
         return len(self._point)
 

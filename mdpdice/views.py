@@ -21,7 +21,10 @@ ITSELF = "state"
 
 
 def fields_of(state: Hashable) -> dict[str, Any]:
-    """What a state holds, by name: its counters, and its fields or those of its core state."""
+    """What a state holds, by name: its counters, and its fields or those of its core state.
+
+    A state or core state that has no fields is `ITSELF`.
+    """
     core: Any = state.state if isinstance(state, At) else state
     kind: Any = type(core)
     found: dict[str, Any] = {}
@@ -32,9 +35,16 @@ def fields_of(state: Hashable) -> dict[str, Any]:
     elif isinstance(core, tuple):
         names = getattr(core, "_fields", map(str, range(len(core))))
         found = dict(zip(names, core, strict=True))
+    if not found:
+        found = {ITSELF: core}
     if isinstance(state, At):
-        found |= state.counters
-    return found or {ITSELF: state}
+        # A core state without parts comes after the counters, which say more.
+        found = {
+            **{name: value for name, value in found.items() if name != ITSELF},
+            **state.counters,
+            **found,
+        }
+    return found
 
 
 def card(title: str, rows: Iterable[tuple[str, object]]) -> str:

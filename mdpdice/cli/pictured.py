@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import click
@@ -11,11 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mdpdice import plots
+from mdpdice.backend import Run
 from mdpdice.cli.answers import Case, solver_of
 from mdpdice.cli.chosen import policy_on
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.distributions import outcomes
+from mdpdice.errors import GameError
 from mdpdice.exploration import explore
 from mdpdice.network import Network
 from mdpdice.objectives import Horizon
@@ -25,6 +28,7 @@ from mdpdice.plots.drawings import MAX_NODES
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 from mdpdice.solving import solve
+from mdpdice.solving_lattice import large_lattice
 from mdpdice.views import fields_of
 
 __all__ = ["Wishes", "drawn"]
@@ -55,26 +59,46 @@ def drawn(case: Case, kind: str, solver: str, wishes: Wishes) -> Axes | Figure:
     if wishes.steps_left is not None and case.horizon is None:
         raise click.UsageError("--steps-left goes with --horizon")
     with ProgressBars() as progress:
-        desk = _Desk(case, solver, wishes, progress)
+        desk = _Desk(case, solver, wishes, progress, whole=kind in _WHOLE)
         return _KINDS[kind](desk)
 
 
 class _Desk:
     """What the kinds of pictures have in common: the network, its solution, and options that are checked."""
 
-    def __init__(self, case: Case, solver: str, wishes: Wishes, progress: ProgressBars) -> None:
+    def __init__(
+        self, case: Case, solver: str, wishes: Wishes, progress: ProgressBars, *, whole: bool
+    ) -> None:
         self.case, self.solver, self.wishes, self.progress = case, solver, wishes, progress
         # A solver that takes the game itself has no network to draw.
         solver_of(solver)
-        network = explore(case.game, progress=progress)
-        self.network: Network = network if case.horizon is None else Horizon(case.horizon).apply(network)
+        self.whole = whole
         self._solution: Solution | None = None
+
+    @cached_property
+    def network(self) -> Network:
+        """The network of the game; of one whose grid is too large for that, the states that are drawn."""
+        case = self.case
+        if not self.whole and case.horizon is None:
+            large = large_lattice(case.game, None, solver_of(self.solver), Run(progress=self.progress))
+            if large is not None:
+                solved = solve(
+                    large.lattice, solver=solver_of(self.solver), epsilon=case.epsilon, progress=self.progress
+                )
+                try:
+                    self._solution = solved.excerpt(self.where())
+                except GameError as error:
+                    raise click.UsageError(f"--where: {error.message}") from error
+                return self._solution.network
+        network = explore(case.game, progress=self.progress)
+        return network if case.horizon is None else Horizon(case.horizon).apply(network)
 
     def solution(self) -> Solution:
         """The solved game, once."""
+        network = self.network  # of a large grid it comes with its solution
         if self._solution is None:
             self._solution = solve(
-                self.network, solver=solver_of(self.solver), epsilon=self.case.epsilon, progress=self.progress
+                network, solver=solver_of(self.solver), epsilon=self.case.epsilon, progress=self.progress
             )
         return self._solution
 
@@ -240,6 +264,9 @@ def _network(desk: _Desk) -> Axes:
         desk.network, policy, steps_left=desk.wishes.steps_left, title=desk.wishes.title
     )
 
+
+_WHOLE = ("stages", "outcomes", "convergence", "network")
+"""Kinds that are about all plays, and not about some of the states."""
 
 _KINDS: dict[str, Callable[[_Desk], Axes | Figure]] = {
     "policy": _policy,

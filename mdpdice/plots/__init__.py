@@ -6,7 +6,8 @@ figures belong to whoever holds them, and no window or display is needed.
 
 A *coordinate* says where a state is drawn.  It is a name (of a counter, or of a field of the state; ``"state"``
 for a state that is a number), or a function from states to numbers.  `where` leaves states out: a function from
-states to bool, or a mapping from names to the values that they must have.
+states to bool, or a mapping from names to the values that they must have.  The solution of a lattice may have too
+many states to be drawn all; a mapping `where` picks those that are computed.
 
 Colours are those of M. Okabe and K. Ito (*Color universal design*, 2008), which people with
 colour-vision deficiencies can tell apart, and the maps cividis and PuOr for numbers; nothing is told by colour alone

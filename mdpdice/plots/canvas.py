@@ -16,6 +16,7 @@ from matplotlib.ticker import MaxNLocator
 from mdpdice.archives import replaced
 from mdpdice.errors import UnsupportedError
 from mdpdice.network import Kind, Network
+from mdpdice.point_states import PointStates
 
 __all__ = [
     "BLANK",
@@ -91,10 +92,17 @@ def save_picture(picture: Axes | Figure, path: str | os.PathLike[str], *, dpi: f
 
 def unit_of(network: Network) -> str:
     """What values are measured in, as far as the network tells."""
-    ends = network.payoff[network.kind == Kind.END]
-    if network.total == 1 and len(ends) and ((ends == 0) | (ends == 1)).all() and not network.reward.any():
-        return "chance to win"
-    return "payoff units"
+    states = network.states
+    if isinstance(states, PointStates):
+        # Some states of a lattice may stand here, with other ends.
+        lattice = states.lattice
+        paid = lattice.payoff[lattice.kind == Kind.END]
+        ends = {lattice.rewards[at].value if at >= 0 else 0 for at in paid.tolist()}
+        total, rewards = lattice.total, bool((lattice.reward >= 0).any())
+    else:
+        ends = set(network.payoff[network.kind == Kind.END].tolist())
+        total, rewards = network.total, bool(network.reward.any())
+    return "chance to win" if total == 1 and ends and ends <= {0, 1} and not rewards else "payoff units"
 
 
 def whole_ticks(axis: Axis) -> None:

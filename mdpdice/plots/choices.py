@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeAlias, overload
 
 from mdpdice.errors import HorizonRangeError, UnsupportedError
+from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Ints, Network
+from mdpdice.plots.coordinates import Where
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 
-__all__ = ["AT_RANDOM", "choice_of", "network_of", "stage_of", "taken"]
+__all__ = ["AT_RANDOM", "Drawable", "choice_of", "network_of", "shown", "stage_of", "taken"]
+
+Drawable: TypeAlias = "Policy | Solution | LatticeSolution"
+"""What has something to draw in its states."""
 
 AT_RANDOM = "at random"
 """What is drawn where the policy leaves the action to chance."""
+
+
+@overload
+def shown(answer: Solution | LatticeSolution, where: Where) -> Solution: ...
+@overload
+def shown(answer: Drawable, where: Where) -> Policy | Solution: ...
+def shown(answer: Drawable, where: Where) -> Policy | Solution:
+    """What is drawn: of a solution of a lattice the states that are wanted, anything else as it is.
+
+    Raises
+    ------
+    StateLimitError
+        These are too many states; a mapping `where` makes them fewer.
+    """
+    if isinstance(answer, LatticeSolution):
+        return answer.excerpt(where if isinstance(where, Mapping) else None)
+    return answer
 
 
 def network_of(answer: Policy | Solution) -> Network:
@@ -22,14 +44,14 @@ def network_of(answer: Policy | Solution) -> Network:
     Raises
     ------
     UnsupportedError
-        It has none: the grid of the game is too large for a network.
+        It has none.
     """
     network = getattr(answer, "network", None)
     if isinstance(network, Network):
         return network
     msg = (
-        f"{type(answer).__name__} has no network whose states could be drawn; draw a smaller game, or its network: "
-        "solve(explore(game))"
+        f"{type(answer).__name__} has no network whose states could be drawn; draw a Policy, a Solution or a "
+        "LatticeSolution"
     )
     raise UnsupportedError(msg, value=answer)
 

@@ -9,8 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from mdpdice.errors import GameError, HorizonRangeError
+from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.plots.canvas import LINES, PALETTE, new_axes, unit_of, whole_ticks, words
-from mdpdice.plots.choices import network_of, stage_of
+from mdpdice.plots.choices import network_of, shown, stage_of
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 from mdpdice.solution import Solution
 
@@ -18,7 +19,7 @@ __all__ = ["stage_curve", "value_curve"]
 
 
 def value_curve(
-    solution: Solution,
+    solution: Solution | LatticeSolution,
     x: Coordinate,
     *,
     by: Coordinate | None = None,
@@ -34,7 +35,7 @@ def value_curve(
 
     Parameters
     ----------
-    solution : Solution
+    solution : Solution or LatticeSolution
         Its values are drawn, proved or not.
     x : str or callable
         The dimension, see `mdpdice.plots`.
@@ -77,6 +78,7 @@ def value_curve(
     if actions and by is not None:
         msg = "the curves are told apart by actions or by a dimension of the state; leave out one of the two"
         raise GameError(msg)
+    solution = shown(solution, where)
     network = network_of(solution)
     stage = stage_of(solution, steps_left)
     values, lowers, uppers = (

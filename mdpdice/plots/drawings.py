@@ -175,7 +175,7 @@ def _state_text(state: Hashable) -> str:
     fields = fields_of(state)
     if list(fields) == [ITSELF]:
         return action_text(state)
-    return "\n".join(f"{name} {words(value)}" for name, value in fields.items())
+    return "\n".join(f"{name} {words(value)}" for name, value in fields.items() if name != ITSELF)
 
 
 def _texts(

@@ -14,10 +14,11 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from mdpdice.errors import GameError, UnsupportedError
+from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Network
 from mdpdice.plots.canvas import BLANK, INK, PALETTE, new_axes, unit_of, words
 from mdpdice.plots.cells import grid_of, hatched, label_axes, runs
-from mdpdice.plots.choices import choice_of, network_of, stage_of, taken
+from mdpdice.plots.choices import Drawable, choice_of, network_of, shown, stage_of, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
@@ -95,7 +96,7 @@ def region_map(
 
 
 def policy_map(
-    policy: Policy | Solution,
+    policy: Drawable,
     x: Coordinate,
     y: Coordinate | None = None,
     *,
@@ -111,7 +112,7 @@ def policy_map(
 
     Parameters
     ----------
-    policy : Policy or Solution
+    policy : Policy, Solution or LatticeSolution
         What is drawn.
     x, y : str or callable
         Coordinates, see `mdpdice.plots`; without y a strip is drawn.
@@ -139,6 +140,7 @@ def policy_map(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['hold', 'roll', 'no such state']
     """
+    policy = shown(policy, where)
     choice, network = choice_of(policy, steps_left), policy.network
     index, (xs, ys) = points_of(network, (x, y), where, deciding=True)
     done = taken(policy, choice, network.state_node[index], group, steps_left)
@@ -148,8 +150,8 @@ def policy_map(
 
 
 def policy_difference(
-    first: Policy | Solution,
-    second: Policy | Solution,
+    first: Drawable,
+    second: Drawable,
     x: Coordinate,
     y: Coordinate | None = None,
     *,
@@ -179,6 +181,7 @@ def policy_difference(
     Axes
         As for `region_map`: categories "both roll" in pale colours, "first: hold; second: roll" in strong ones.
     """
+    first, second = shown(first, where), shown(second, where)
     network = network_of(first)
     other = (Policy.from_solution(second) if isinstance(second, Solution) else second).on(network)
     mine, theirs = choice_of(first, steps_left), choice_of(other, steps_left)
@@ -276,7 +279,7 @@ def _merge_rare(categories: list[Hashable]) -> list[Hashable]:
 
 
 def threshold_map(
-    policy: Policy | Solution,
+    policy: Drawable,
     x: Coordinate,
     y: Coordinate,
     over: Coordinate,
@@ -298,7 +301,7 @@ def threshold_map(
 
     Parameters
     ----------
-    policy : Policy or Solution
+    policy : Policy, Solution or LatticeSolution
         What is drawn.
     x, y : str or callable
         Coordinates of the map, see `mdpdice.plots`.
@@ -328,6 +331,7 @@ def threshold_map(
     GameError
         As for `policy_map`; or the action is taken nowhere.
     """
+    policy = shown(policy, where)
     choice, network = choice_of(policy, steps_left), policy.network
     index, (xs, ys, numbers) = points_of(network, (x, y, over), where, deciding=True)
     done = taken(policy, choice, network.state_node[index], group, steps_left)
@@ -351,7 +355,7 @@ def threshold_map(
 
 
 def value_map(
-    solution: Solution,
+    solution: Solution | LatticeSolution,
     x: Coordinate,
     y: Coordinate,
     *,
@@ -370,7 +374,7 @@ def value_map(
 
     Parameters
     ----------
-    solution : Solution
+    solution : Solution or LatticeSolution
         Its values are drawn, proved or not.
     x, y : str or callable
         Coordinates, see `mdpdice.plots`.
@@ -398,6 +402,7 @@ def value_map(
     GameError
         Several states have the same coordinates: narrow them by `where`.
     """
+    solution = shown(solution, where)
     network = network_of(solution)
     stage = stage_of(solution, steps_left)
     values = solution.values if stage is None else solution.values[stage]

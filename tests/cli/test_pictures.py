@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from mdpdice import plots
+from mdpdice import plots, solving_lattice
 from mdpdice.cli.pictures import KINDS
 
 
@@ -77,6 +77,31 @@ def test_values_and_stages(drawn):
     assert chart.figure.axes[1].get_ylabel() == "value (chance to win)"
     stages = drawn("pig-turn", "stages", "-p", "cap=30", "--horizon", "5")
     assert len(stages.lines[0].get_xdata()) == 6
+
+
+def test_a_grid_too_large_for_a_network(drawn, run, tmp_path, monkeypatch):
+    monkeypatch.setattr(solving_lattice, "FLAT_EDGES", 100)
+    small = ("pig-race", "-p", "goal=12", "--where", "theirs=5")
+    ax = drawn(small[0], "policy", *small[1:], "--policy", "hold-at:4")
+    assert {ax.get_xlabel(), ax.get_ylabel()} == {"turn", "mine"}
+    assert set(legend(ax)) == {"roll", "hold", "no such state"}
+    curves = drawn(small[0], "values", *small[1:], "--where", "mine=2", "--x", "turn", "--actions")
+    assert sorted(line.get_label() for line in curves.lines) == ["hold", "roll"]
+    assert curves.get_ylabel() == "value (chance to win)"
+    wrong = run(
+        "plot",
+        "pig-race",
+        "-p",
+        "goal=12",
+        "--kind",
+        "policy",
+        "--where",
+        "score=1",
+        "--to",
+        tmp_path / "p.png",
+    )
+    assert wrong.exit_code == 2
+    assert "mine, state, theirs, turn" in wrong.output
 
 
 def test_outcomes(drawn):

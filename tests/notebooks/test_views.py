@@ -143,3 +143,4 @@ def test_a_solution_of_a_lattice():
     assert rows["status"] == "certified"
     assert rows["counters"] == "mine (8 values), theirs (8 values), turn (8 values)"
     assert rows["grid"].startswith("512 points")
+    assert rows["roll"] == f"{solution.q()['roll']:.12g}"

@@ -7,9 +7,20 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from mdpdice import Game, Policy, decide, end, errors, explore, go, solve
-from mdpdice.games.pig import hold_at, position
-from mdpdice.plots import policy_difference, policy_map, region_map, threshold_map, value_map
+from mdpdice import (
+    Game,
+    LatticeSolution,
+    Policy,
+    compile_lattice,
+    decide,
+    end,
+    errors,
+    explore,
+    go,
+    solve,
+)
+from mdpdice.games.pig import PigRace, hold_at, position
+from mdpdice.plots import policy_difference, policy_map, region_map, threshold_map, value_curve, value_map
 
 
 def legend(ax):
@@ -186,3 +197,18 @@ def test_answers_without_a_network():
     for draw in (policy_map, value_map, lambda grid, x, y: policy_difference(grid, grid, x, y)):
         with pytest.raises(errors.UnsupportedError, match="Grid has no network whose states could be drawn"):
             draw(Grid(), "turn", "mine")
+
+
+def test_states_of_a_lattice(race):
+    lattice = solve(compile_lattice(PigRace(goal=12)))
+    assert isinstance(lattice, LatticeSolution)
+    mine, flat = (policy_map(which, "turn", "mine", where={"theirs": 5}) for which in (lattice, race))
+    assert legend(mine) == legend(flat)
+    assert cells(mine) == cells(flat)
+    same = policy_difference(lattice, race, "turn", "mine", where={"theirs": 5})
+    assert set(legend(same)) <= {"both roll", "both hold", "no such state"}
+    mine, flat = (value_map(which, "theirs", "mine", where={"turn": 0}) for which in (lattice, race))
+    assert cells(mine) == pytest.approx(cells(flat))
+    assert mine.figure.axes[1].get_ylabel() == "value (chance to win)"
+    curve = value_curve(lattice, "turn", actions=True, where={"mine": 2, "theirs": 5})
+    assert sorted(line.get_label() for line in curve.lines) == ["hold", "roll"]
