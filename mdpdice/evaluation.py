@@ -166,7 +166,9 @@ def evaluate(
     progress: Progress | None = None,
 ) -> Evaluation: ...
 @overload
-def evaluate(game: Lattice, policy: Rule, *, epsilon: float = 1e-6) -> LatticeSolution: ...
+def evaluate(
+    game: Lattice, policy: Rule, *, epsilon: float = 1e-6, progress: Progress | None = None
+) -> LatticeSolution: ...
 def evaluate(
     game: Game[S, A] | Network | Lattice,
     policy: Policy | Sequence[Policy] | Rule,
@@ -193,7 +195,8 @@ def evaluate(
         The status is CERTIFIED if every interval has at most the width
         ``epsilon * max(1, |value|)``.
     progress : callable, optional
-        Called as ``progress("evaluate", {"nodes": ...})`` before the linear system is solved.
+        Called as ``progress("evaluate", {"nodes": ...})`` before the linear system is solved;
+        on a lattice as by `mdpdice.solve`.
 
     Examples
     --------
@@ -211,7 +214,7 @@ def evaluate(
         if exact or not callable(policy):
             msg = "on a lattice a rule is evaluated, in floats: a function of core states (mdpdice.lattice_policies)"
             raise UnsupportedError(msg, value=policy)
-        return evaluate_lattice(game, policy, epsilon=epsilon)
+        return evaluate_lattice(game, policy, epsilon=epsilon, progress=progress)
     if callable(policy):
         msg = "a rule is evaluated on a lattice, compile_lattice(game); on a network use Policy.of(network, function)"
         raise UnsupportedError(msg, value=policy)

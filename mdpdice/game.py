@@ -234,7 +234,14 @@ class Game(abc.ABC, Generic[S, A]):
         """
         return None
 
-    def thresholds(self, *, monotone: bool = False, search: int = 0, seed: int = 0) -> list[Thresholds]:
+    def thresholds(
+        self,
+        *,
+        monotone: bool = False,
+        search: int = 0,
+        seed: int = 0,
+        progress: Callable[[str, Mapping[str, float]], None] | None = None,
+    ) -> list[Thresholds]:
         """Thresholds of the optimal policy, and the best ones of a search; nothing where there are none.
 
         Parameters
@@ -245,10 +252,14 @@ class Game(abc.ABC, Generic[S, A]):
             Vectors to draw at random before the best one is refined; 0: no search.
         seed : int
             Seed of the random numbers.
+        progress : callable, optional
+            Called as ``progress("search", {"vectors": ..., "of": ...})`` from time to time.
         """
         return []
 
-    def policy_value(self, name: str) -> Enclosure | None:
+    def policy_value(
+        self, name: str, *, progress: Callable[[str, Mapping[str, float]], None] | None = None
+    ) -> Enclosure | None:
         """Value of a named policy, where the game knows how to find it without exploring itself; else None.
 
         For games whose network would not fit into memory, but fall into parts that do.

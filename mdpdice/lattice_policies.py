@@ -24,7 +24,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mdpdice.backend import Run
+from mdpdice.backend import Progress, Run
 from mdpdice.errors import GameError, MdpDiceError, UnknownStateError
 from mdpdice.expressions import Expr, as_expr
 from mdpdice.lattice import Lattice
@@ -39,7 +39,9 @@ Rule = Callable[[Any], Any]
 """See the module's text."""
 
 
-def evaluate_lattice(lattice: Lattice, rule: Rule, *, epsilon: float = 1e-6) -> LatticeSolution:
+def evaluate_lattice(
+    lattice: Lattice, rule: Rule, *, epsilon: float = 1e-6, progress: Progress | None = None
+) -> LatticeSolution:
     """Value of every state of a lattice when everybody follows a rule, certified.
 
     Parameters
@@ -48,7 +50,7 @@ def evaluate_lattice(lattice: Lattice, rule: Rule, *, epsilon: float = 1e-6) -> 
         Undiscounted.
     rule : callable
         See the module's text.
-    epsilon : float
+    epsilon, progress
         As for `mdpdice.solve`.
 
     Raises
@@ -59,7 +61,7 @@ def evaluate_lattice(lattice: Lattice, rule: Rule, *, epsilon: float = 1e-6) -> 
         The rule raised, or takes an action where it is not available.
     """
     started = time.perf_counter()
-    run = Run()
+    run = Run(progress=progress)
     layers = find_layers(induce_lattice(lattice, rule), run)
     values, sweeps = solve_layers(layers, run)
     return certify_lattice(

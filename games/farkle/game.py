@@ -332,14 +332,21 @@ class KcdFarkle(Game[State, Action]):
             raise GameError(msg, value=name) from error
         return ThresholdTurn(self).rule(vector)
 
-    def thresholds(self, *, monotone: bool = False, search: int = 0, seed: int = 0) -> list[Thresholds]:
+    def thresholds(
+        self,
+        *,
+        monotone: bool = False,
+        search: int = 0,
+        seed: int = 0,
+        progress: Callable[[str, Mapping[str, float]], None] | None = None,
+    ) -> list[Thresholds]:
         """Read off the optimal policy, and found by a search (see `mdpdice.games.farkle.thresholds`)."""
         if len(self.kinds) > 1 or self.defective:
             return []
         # Imported here because it builds on this module.
         from mdpdice.games.farkle.thresholds import described
 
-        return described(self, monotone=monotone, draws=search, seed=seed)
+        return described(self, monotone=monotone, draws=search, seed=seed, progress=progress)
 
     def _bound_note(self) -> str:
         bound = self.banking_bound

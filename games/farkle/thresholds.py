@@ -26,7 +26,7 @@ what monotone vectors lose, with a proof that no better one was missed.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import attrs
@@ -46,8 +46,11 @@ __all__ = ["Found", "Gap", "ThresholdTurn", "gap", "refine", "search"]
 Vector: TypeAlias = tuple[int, ...]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
+Progress: TypeAlias = Callable[[str, Mapping[str, float]], None]
 
 _NEVER: Final = -np.inf
+AT_ONCE: Final = 100
+"""Vectors between two calls of a progress callback."""
 _OFFSETS: Final = np.array(
     [sign * (at if at <= 8 else round(1.5 ** (at - 3))) for sign in (-1, 1) for at in range(18)]
 )
@@ -273,7 +276,13 @@ class Found:
 
 
 def search(
-    turn: ThresholdTurn, n: int = 1000, seed: int = 0, *, monotone: bool = True, refined: bool = True
+    turn: ThresholdTurn,
+    n: int = 1000,
+    seed: int = 0,
+    *,
+    monotone: bool = True,
+    refined: bool = True,
+    progress: Progress | None = None,
 ) -> Found:
     """Search for a good vector: draw some at random, then refine the best one.
 
@@ -289,6 +298,8 @@ def search(
         Keep to vectors that do not fall: ``T[1] <= T[2] <= ...``.
     refined : bool
         Whether to refine (see `refine`).
+    progress : callable, optional
+        Called as ``progress("search", {"vectors": ..., "of": n})``, then as `refine` does.
     """
     if n < 1:
         raise GameError(f"a search draws at least 1 vector, not {n}", value=n, limit=1)
@@ -298,18 +309,25 @@ def search(
     vectors = grid * drawn.astype(np.int64)
     if monotone:
         vectors.sort(axis=1)
-    values = turn.values(vectors)
+    values = np.empty(n)
+    for first in range(0, n, AT_ONCE):
+        values[first : first + AT_ONCE] = turn.values(vectors[first : first + AT_ONCE])
+        if progress is not None:
+            progress("search", {"vectors": min(first + AT_ONCE, n), "of": n})
     best = int(np.argmax(values))
     found = Found(tuple(vectors[best].tolist()), float(values[best]), n)
-    return refine(turn, found, monotone=monotone) if refined else found
+    return refine(turn, found, monotone=monotone, progress=progress) if refined else found
 
 
-def refine(turn: ThresholdTurn, found: Found, *, monotone: bool = True) -> Found:
+def refine(
+    turn: ThresholdTurn, found: Found, *, monotone: bool = True, progress: Progress | None = None
+) -> Found:
     """Improve a vector until no move makes it better.
 
     A move sets one threshold to another number.  For monotone vectors it sets a run
     of neighbouring ones to a common number, as the neighbours allow: where the
-    order binds, thresholds can only move together.
+    order binds, thresholds can only move together.  `progress` is called as
+    ``progress("refine", {"vectors": ..., "points": ...})``, with the best value so far.
     """
     improved = True
     while improved:
@@ -321,6 +339,8 @@ def refine(turn: ThresholdTurn, found: Found, *, monotone: bool = True) -> Found
             vector = tuple(moved[best].tolist()) if better else found.vector
             found = Found(vector, max(found.value, float(values[best])), found.tried + len(moved))
             improved |= bool(better)
+            if progress is not None:
+                progress("refine", {"vectors": found.tried, "points": found.value})
             if better:
                 break
     return found
@@ -373,16 +393,16 @@ class Gap:
         return self.bound <= self.monotone.value + 1e-9 * max(1.0, self.optimal)
 
 
-def gap(game: KcdFarkle, n: int = 1000, seed: int = 0) -> Gap:
+def gap(game: KcdFarkle, n: int = 1000, seed: int = 0, *, progress: Progress | None = None) -> Gap:
     """Compare the optimal policy with the best monotone vector of a search.
 
     Where the optimal thresholds fall from one number of dice to the next, the order
     binds; `ThresholdTurn.upper_bound` then bounds what is left, and proves that nothing
-    better was missed if the search has reached it.
+    better was missed if the search has reached it.  `progress` is called as by `search`.
     """
     turn = ThresholdTurn(game)
     optimal, value = turn.optimal(), solve(game).value()
-    found = search(turn, n, seed)
+    found = search(turn, n, seed, progress=progress)
     falls = [at + 1 for at in range(turn.n_dice - 1) if optimal[at] > optimal[at + 1]]
     for place in falls:
         # The search is helped: the two that are out of order may meet at either of their numbers.
@@ -390,7 +410,7 @@ def gap(game: KcdFarkle, n: int = 1000, seed: int = 0) -> Gap:
             start = np.array(optimal)
             start[place - 1 : place + 1] = level
             vector = tuple(np.maximum.accumulate(start).tolist())
-            other = refine(turn, Found(vector, turn.value(vector), 1))
+            other = refine(turn, Found(vector, turn.value(vector), 1), progress=progress)
             better = max(found, other, key=lambda one: one.value)
             found = attrs.evolve(better, tried=found.tried + other.tried)
     if not falls:
@@ -398,19 +418,21 @@ def gap(game: KcdFarkle, n: int = 1000, seed: int = 0) -> Gap:
     return Gap(value, optimal, found, min((turn.upper_bound(place) for place in falls), default=value))
 
 
-def described(game: KcdFarkle, *, monotone: bool, draws: int, seed: int) -> list[Thresholds]:
+def described(
+    game: KcdFarkle, *, monotone: bool, draws: int, seed: int, progress: Progress | None = None
+) -> list[Thresholds]:
     """Return the thresholds of the optimal policy and, if any vectors are to be drawn, the best ones of a search."""
     turn = ThresholdTurn(game)
     optimal = turn.optimal()
     found = [Thresholds("optimal", _name(optimal), optimal, turn.value(optimal))]
     if draws and monotone:
-        best = gap(game, draws, seed)
+        best = gap(game, draws, seed, progress=progress)
         one, bound = best.monotone, best.bound
         found.append(
             Thresholds("best monotone found", _name(one.vector), one.vector, one.value, one.tried, bound)
         )
     elif draws:
-        one = search(turn, draws, seed, monotone=False)
+        one = search(turn, draws, seed, monotone=False, progress=progress)
         found.append(Thresholds("best found", _name(one.vector), one.vector, one.value, one.tried))
     return found
 

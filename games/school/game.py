@@ -154,7 +154,9 @@ class School(Rules, Game[State, Action]):
 
         return rule
 
-    def policy_value(self, name: str) -> Enclosure | None:
+    def policy_value(
+        self, name: str, *, progress: Callable[[str, Mapping[str, float]], None] | None = None
+    ) -> Enclosure | None:
         """What Bob gets, by the chain of whole turns (`mdpdice.games.school.bob_game`)."""
         from mdpdice import Enclosure
         from mdpdice.games.school.bob_game import BobGame
@@ -162,7 +164,7 @@ class School(Rules, Game[State, Action]):
         if name != "bob":
             return None
         game = BobGame(self.little, self.big, self.two_pairs, self.full, self.grades, self.open)
-        found = solve(game)
+        found = solve(game, progress=progress)
         return Enclosure(found.value(), found.lower(), found.upper(), "a Markov chain of whole turns")
 
     # --- states as text ---------------------------------------------------------

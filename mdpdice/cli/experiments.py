@@ -108,7 +108,9 @@ def evaluated(case: Case, name: str, against: str | None, solver: str) -> dict[s
     began = time.perf_counter()
     spread = None
     with ProgressBars() as progress:
-        known = case.game.policy_value(name) if against is None and case.horizon is None else None
+        known = None
+        if against is None and case.horizon is None:
+            known = case.game.policy_value(name, progress=progress)
         if known is not None:
             told, notes = enclosed(case, known), [*notes_of(case), *([known.method] if known.method else [])]
         elif layers := large(case, progress):
@@ -256,8 +258,7 @@ def thresholds_found(case: Case, *, monotone: bool, search: int, seed: int) -> d
     refuse_infinite(case)
     began = time.perf_counter()
     with ProgressBars() as progress:
-        progress("search", {"vectors drawn": search})
-        found = case.game.thresholds(monotone=monotone, search=search, seed=seed)
+        found = case.game.thresholds(monotone=monotone, search=search, seed=seed, progress=progress)
     if not found:
         raise click.UsageError(f"{case.name} has no thresholds, at least not with these parameters")
     return {

@@ -139,7 +139,7 @@ def _on_the_lattice(
         told = figures(solution)
         return found, {key: told[key] for key in _unknown("")}
     size = {"states": layers.states, "edges": layers.edges}
-    known = case.game.policy_value(names[0]) if len(names) == 1 else None
+    known = case.game.policy_value(names[0], progress=progress) if len(names) == 1 else None
     if known is not None:
         told = enclosed(case, known)
         return found, {key: told[key] for key in _unknown("")} | size

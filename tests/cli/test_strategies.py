@@ -130,7 +130,7 @@ ENCLOSED = """
             return decide({"on": go(n + 1), "off": end(n)})
         def policy_names(self):
             return {"bob": "what Bob does", "vague": "badly known"}
-        def policy_value(self, name):
+        def policy_value(self, name, *, progress=None):
             found = {"bob": Enclosure(2.5, 2.5 - 1e-9, 2.5 + 1e-9, "set by set"), "vague": Enclosure(2, 1, 3)}
             return found.get(name)
     class Discounted(Game[int, str]):

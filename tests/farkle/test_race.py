@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from mdpdice import At, cross_check, explore, solve
+from mdpdice import At, Policy, cross_check, evaluate, explore, simulate, solve
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.farkle import Bank, Choose, FarkleRace, Keep, Ready
 from mdpdice.games.farkle.menus import Menu
@@ -156,3 +156,21 @@ def test_texts():
     ]:
         with pytest.raises(UnknownStateError, match=message):
             game.read_state(text)
+
+
+def test_thresholds_of_both_players():
+    game = FarkleRace(target=400, dice=3)
+    network = explore(game)
+    name = "threshold:100,250,350"
+    known = game.policy_value(name)
+    players = Policy.of(network, game.named_policy(name))
+    exact = evaluate(network, players)
+    assert known.value == pytest.approx(exact.value(), abs=1e-10)
+    assert known.lower <= exact.upper()
+    assert exact.lower() <= known.upper
+    assert known.value == pytest.approx(simulate(network, players, 20_000, seed=1).mean, abs=0.02)
+    assert list(game.policy_names()) == ["threshold:T1,T2,T3"]
+    assert game.named_policy("hold-at:20") is None
+    assert game.policy_value("optimal") is None
+    with pytest.raises(GameError, match="threshold:250,200"):
+        game.policy_value("threshold:x")

@@ -266,10 +266,18 @@ def test_thresholds_for_the_command_line():
     assert optimal.vector == ThresholdTurn(game).optimal()
     assert optimal.value == pytest.approx(solve(game).value(), rel=1e-12)
     assert optimal.policy == f"threshold:{','.join(map(str, optimal.vector))}"
-    _, free = game.thresholds(search=50, seed=1)
+    told = []
+    _, free = game.thresholds(
+        search=250, seed=1, progress=lambda phase, numbers: told.append((phase, numbers))
+    )
+    searched = [numbers for phase, numbers in told if phase == "search"]
+    assert searched == [{"vectors": done, "of": 250} for done in (100, 200, 250)]
+    refined = [numbers["points"] for phase, numbers in told if phase == "refine"]
+    assert refined == sorted(refined)
+    assert refined[-1] == free.value
     assert free.rule == "best found"
     assert free.value == pytest.approx(optimal.value, rel=1e-12)
-    assert free.tried >= 50
+    assert free.tried >= 250
     _, ordered = game.thresholds(monotone=True, search=50, seed=1)
     assert list(ordered.vector) == sorted(ordered.vector)
     assert ordered.value <= ordered.bound
