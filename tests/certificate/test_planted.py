@@ -16,8 +16,9 @@ from planted import (
     WrongPolicy,
     Zeros,
 )
+from small_games import PlainRace
 
-from mdpdice import Game, Network, Status, cross_check, d6, decide, end, explore, go, pass_to, roll, solve
+from mdpdice import Game, Network, Status, cross_check, d6, decide, end, explore, go, roll, solve
 from mdpdice.errors import NotCertifiedError, PluginError
 from mdpdice.games.farkle import KcdFarkle
 
@@ -68,29 +69,12 @@ def discounted() -> Network:
     )
 
 
-def race() -> Network:
-    def node(state):
-        mine, theirs, turn = state
-        if mine + turn >= 8:
-            return end(1)
-        return decide(
-            {
-                "hold": pass_to((theirs, mine + turn, 0)),
-                "roll": roll(
-                    d6, lambda k: pass_to((theirs, mine, 0)) if k == 1 else go((mine, theirs, turn + k))
-                ),
-            }
-        )
-
-    return explore(Game.of(start=(0, 0, 0), node=node, total=1))
-
-
 NETWORKS: dict[str, Callable[[], Network]] = {
     "pig": pig_turn,
     "farkle": farkle,
     "cyclic": cyclic,
     "discounted": discounted,
-    "race": race,
+    "race": lambda: explore(PlainRace(8)),
 }
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import attrs
 import pytest
+from small_games import PlainRace
 
 from mdpdice import (
     At,
@@ -132,29 +133,6 @@ class CountedRace(Game[str, str]):
                     "roll": roll(d6, lambda k: lost if k == 1 else go(s, self.turn.add(k))),
                 }
             ),
-        )
-
-
-@attrs.frozen
-class PlainRace(Game[tuple[int, int, int], str]):
-    """The same race, with three numbers as a state."""
-
-    goal: int = 10
-    total = 1
-
-    def start(self):
-        return (0, 0, 0)
-
-    def node(self, state):
-        mine, theirs, turn = state
-        if mine + turn >= self.goal:
-            return end(1)
-        lost = pass_to((theirs, mine, 0))
-        return decide(
-            {
-                "hold": pass_to((theirs, mine + turn, 0)),
-                "roll": roll(d6, lambda k: lost if k == 1 else go((mine, theirs, turn + k))),
-            }
         )
 
 

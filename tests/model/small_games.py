@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import attrs
 import pytest
 
-from mdpdice import Game, Kind, explore, uniform
+from mdpdice import Game, Kind, d6, decide, end, explore, go, pass_to, roll, uniform
 from mdpdice.errors import MdpDiceError
 
 COIN = uniform("ht")
@@ -22,6 +23,29 @@ class Night(NamedTuple):
 
     cash: int
     left: int
+
+
+@attrs.frozen
+class PlainRace(Game[tuple[int, int, int], str]):
+    """The race of Pig, with three numbers as a state: mine, theirs, and the points at risk."""
+
+    goal: int = 10
+    total = 1
+
+    def start(self):
+        return (0, 0, 0)
+
+    def node(self, state):
+        mine, theirs, turn = state
+        if mine + turn >= self.goal:
+            return end(1)
+        lost = pass_to((theirs, mine, 0))
+        return decide(
+            {
+                "hold": pass_to((theirs, mine + turn, 0)),
+                "roll": roll(d6, lambda k: lost if k == 1 else go((mine, theirs, turn + k))),
+            }
+        )
 
 
 def game(nodes, start="start", **fields):

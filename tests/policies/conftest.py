@@ -1,52 +1,16 @@
-"""Small games, random networks, and an evaluation of policies that shares no code with the library."""
+"""Random networks, and an evaluation of policies that shares no code with the library."""
 
 from __future__ import annotations
 
 import random
 from fractions import Fraction
 
-import attrs
 import numpy as np
 import pytest
+from small_games import PlainRace
 
-from mdpdice import Game, Kind, Network, d6, decide, end, go, pass_to, roll
-
-
-@attrs.frozen
-class Pig(Game[int, str]):
-    """One turn of Pig."""
-
-    cap: int = 100
-
-    def start(self):
-        return 0
-
-    def node(self, points):
-        if points >= self.cap:
-            return end(points)
-        return decide({"hold": end(points), "roll": roll(d6, lambda k: end() if k == 1 else go(points + k))})
-
-
-@attrs.frozen
-class Race(Game[tuple[int, int, int], str]):
-    """Pig for two: (mine, his, at risk)."""
-
-    goal: int = 12
-    total = 1
-
-    def start(self):
-        return (0, 0, 0)
-
-    def node(self, state):
-        mine, his, turn = state
-        if mine + turn >= self.goal:
-            return end(1)
-        return decide(
-            {
-                "hold": pass_to((his, mine + turn, 0)),
-                "roll": roll(d6, lambda k: pass_to((his, mine, 0)) if k == 1 else go((mine, his, turn + k))),
-            }
-        )
+from mdpdice import Kind, Network
+from mdpdice.games.pig import PigTurn
 
 
 def random_network(
@@ -139,11 +103,11 @@ def value_of(network, chances, among):
 
 @pytest.fixture(scope="session")
 def lab():
-    """The classes and functions of this module, which test modules cannot import."""
+    """The functions of this module, which test modules cannot import, and two games."""
 
     class Lab:
-        pig = Pig
-        race = Race
+        pig = PigTurn
+        race = PlainRace
         network = staticmethod(random_network)
         value_of = staticmethod(value_of)
         solve_dense = staticmethod(solve_dense)

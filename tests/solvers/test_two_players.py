@@ -8,36 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_games import PlainRace
 
-from mdpdice import Dist, Game, Status, d6, decide, end, explore, go, pass_to, roll, solve
+from mdpdice import Dist, Game, Status, decide, end, explore, go, pass_to, roll, solve
 from mdpdice.backend import Run
 from mdpdice.network import Kind, Network
 from mdpdice.solvers.linear_programming import LinearProgramming
 
 
-def race(goal: int) -> Network:
-    """Pig to a small goal; both may hold at 0 for ever."""
-
-    def node(state):
-        mine, theirs, turn = state
-        if mine + turn >= goal:
-            return end(1)
-        return decide(
-            {
-                "hold": pass_to((theirs, mine + turn, 0)),
-                "roll": roll(
-                    d6, lambda k: pass_to((theirs, mine, 0)) if k == 1 else go((mine, theirs, turn + k))
-                ),
-            }
-        )
-
-    return explore(Game.of(start=(0, 0, 0), node=node, total=1))
-
-
 @pytest.mark.parametrize("form", ["primal", "dual"])
 @pytest.mark.parametrize("goal", [2, 6, 12])
 def test_race_equals_the_exact_value(goal: int, form: str) -> None:
-    network = race(goal)
+    network = explore(PlainRace(goal))
     exact = solve(network, solver="exact")
     found = solve(network, solver=LinearProgramming(form=form), epsilon=1e-9)
     assert exact.status is Status.EXACT
