@@ -53,6 +53,13 @@ def game(nodes, start="start", **fields):
     return Game.of(start=start, node=lambda state: nodes[state](), **fields)
 
 
+def three_rounds(done):
+    """Nodes of a game in which a round costs 1 and pays the die, and counts from 3 on; after three it pays 8."""
+    if done == 3:
+        return end(8)
+    return decide({"on": roll(d6, lambda k: go(done + 1 if k > 2 else done, reward=k), reward=-1)})
+
+
 def rows(network):
     """Kind and edges of every node, with exact numbers: what a network says, without its numbering of edges."""
     return [

@@ -6,6 +6,7 @@ import statistics
 from fractions import Fraction
 
 import pytest
+from small_games import three_rounds
 
 from mdpdice import Dist, Game, Policy, chance, d6, decide, end, evaluate, explore, go, pass_to, roll, solve
 from mdpdice.errors import GameError, NotConvergedError, UnknownStateError
@@ -96,12 +97,7 @@ def test_maximiser_and_minimiser():
 
 
 def test_rewards_discount_and_sides():
-    def node(s):
-        if s == 3:
-            return end(8)
-        return decide({"on": roll(d6, lambda k: go(s + 1 if k > 2 else s, reward=k), reward=-1)})
-
-    game = Game.of(start=0, node=node, discount=Fraction(3, 4))
+    game = Game.of(start=0, node=three_rounds, discount=Fraction(3, 4))
     network = explore(game)
     assert agrees(totals(game, [lambda turn: "on"], 700), evaluate(network, Policy.uniform(network)).value())
 

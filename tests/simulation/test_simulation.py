@@ -7,6 +7,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
+from small_games import three_rounds
 
 from mdpdice import (
     Dist,
@@ -117,12 +118,7 @@ def test_maximiser_and_minimiser():
 
 
 def test_rewards_discount_and_steps():
-    def node(s):
-        if s == 3:
-            return end(8)
-        return decide({"on": roll(d6, lambda k: go(s + 1 if k > 2 else s, reward=k), reward=-1)})
-
-    network = explore(Game.of(start=0, node=node, discount=Fraction(3, 4)))
+    network = explore(Game.of(start=0, node=three_rounds, discount=Fraction(3, 4)))
     policy = Policy.uniform(network)
     assert agrees(simulate(network, policy, 60_000, seed=7), evaluate(network, policy).value())
     # A play that never ends is worth a finite amount here, and is followed until nothing is left of it.
