@@ -5,11 +5,29 @@ from __future__ import annotations
 from fractions import Fraction
 from importlib.metadata import entry_points
 
+import attrs
 import pytest
 from enumeration import best_value
 
-from mdpdice import At, Feature, Status, Total, load_solver, solve
-from mdpdice.testing import MODELS, check_game, check_solver
+from mdpdice import (
+    At,
+    Counter,
+    Feature,
+    Game,
+    Status,
+    Total,
+    decide,
+    end,
+    explore,
+    load_solver,
+    pass_to,
+    roll,
+    solve,
+    uniform,
+    when,
+)
+from mdpdice.errors import ConformanceError
+from mdpdice.testing import MODELS, check_game, check_same, check_solver
 
 GAMES = {
     "farkle": [{"dice": 2, "cap": 400}],
@@ -120,3 +138,28 @@ def test_models_are_new_every_time():
         assert all(isinstance(truth, Fraction) for _, _, _, truth in model.rows(one.network))
         assert model.hazard
     assert len({model.name for model in MODELS}) == len(MODELS) >= 25
+
+
+def test_a_roll_that_changes_nothing_is_no_difference():
+    """Near the goal every face wins: with counters that is a roll with one way on, and no roll in the unrolled game."""
+
+    class Last(Game):
+        total = 1
+        mine = Counter(range(4))
+        theirs = Counter(range(4))
+
+        def start(self):
+            return "turn"
+
+        def node(self, state):
+            swap = self.mine.set(self.theirs)
+            return decide(
+                (n, roll(uniform([n, n + 1]), lambda k: when(
+                    self.mine + k >= 4, end(1), pass_to(state, swap, self.theirs.set(self.mine + k)))))
+                for n in (1, 2)
+            )  # fmt: skip
+
+    assert check_game(Last()).passed["counters"] > 5
+    # Another payoff is one.
+    with pytest.raises(ConformanceError, match="differ|corresponds"):
+        check_same(explore(Last()), attrs.evolve(explore(Last()), payoff=explore(Last()).payoff / 2))
