@@ -319,7 +319,7 @@ def _checkpointed(
         solution, stop = None, None
         try:
             solution = solve_problem(problem, solver, run, epsilon, interrupts)
-        except (NotConvergedError, PluginError) as error:
+        except (NotConvergedError, PluginError, UnsupportedError) as error:
             stop = error
         except SolveInterrupted as error:
             error.checkpoint = str(file.path) if file.path.exists() else None

@@ -20,6 +20,7 @@ from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import bellman, unsigned
 from mdpdice.solvers import _linear
+from mdpdice.solvers._kept import Kept
 from mdpdice.solvers._reduction import Block, write_block
 
 __all__ = ["Settings", "propose"]
@@ -82,9 +83,11 @@ class _Solve:
         self.endless = np.zeros(problem.n_nodes, dtype=np.bool_)
         self.idle = self.endless
         self.iterations = 0
+        self.kept: Kept | None = None
 
     def candidate(self) -> Candidate:
         self.run.offer(self.proposed)
+        begin = self.begin()
         problem = self.problem
         possible = problem.weight > 0
         label, order, ptr = graph.ordered_components(problem.indptr, problem.dst, possible)
@@ -98,15 +101,35 @@ class _Solve:
                 paying[problem.source[pays]] = True
                 keep = possible & ~pays & ~(chance & paying)[problem.source]
                 self.idle = graph.end_components(problem.indptr, problem.dst, chance, keep) >= 0
-        for first, last, round_about in _runs(cyclic, ptr):
+        runs = list(_runs(cyclic, ptr))
+        if self.kept is not None and begin and begin not in {first for first, _, _ in runs}:
+            raise self.kept.corrupt("counts")
+        for first, last, round_about in runs:
+            if first < begin:
+                continue
+            if self.kept is not None and not self.kept.resumed:
+                self.kept.at_component(first, self.value, self.policy, self.iterations)
             self.check()
             nodes = order[ptr[first] : ptr[last]]
             if round_about:
                 self.solve_block(nodes[problem.kind[nodes] != Kind.END], merged=last - first > 1)
             else:
                 self.sweep(nodes)
+            if self.kept is not None:
+                self.kept.resumed = False
             self.run.tell("solve", nodes=int(ptr[last]), of=problem.n_nodes, iterations=self.iterations)
         return self.proposed()
+
+    def begin(self) -> int:
+        """Take up the state of a checkpoint, if there is one; the component to begin with."""
+        if self.run.checkpoint is None:
+            return 0
+        self.kept = Kept(self.problem, self.run)
+        if not self.kept.resumed:
+            return 0
+        self.value[:], self.policy[:] = self.kept.value, self.kept.policy
+        self.iterations = int(self.kept.counts[2])
+        return int(self.kept.counts[0])
 
     def proposed(self) -> Candidate:
         first = np.where(self.problem.decides, self.problem.indptr[:-1], -1)
@@ -118,6 +141,8 @@ class _Solve:
             self.run.check()
         except SolveInterrupted as stop:
             stop.partial = self.proposed()
+            if self.kept is not None:
+                self.kept.save(now=True)
             raise
 
     def sweep(self, nodes: Ints) -> None:
@@ -126,9 +151,14 @@ class _Solve:
         kernels.backup(*self.operator.edges, unsigned(nodes), self.value, self.value, self.policy)
 
     def solve_block(self, nodes: Ints, *, merged: bool) -> None:
-        # A few sweeps from 0 carry what lies behind the block into it: a policy to start from.
-        for _ in range(3):
-            self.sweep(nodes)
+        kept = self.kept
+        entered = kept is not None and kept.resumed and bool(kept.counts[1])
+        if not entered:
+            # A few sweeps from 0 carry what lies behind the block into it: a policy to start from.
+            for _ in range(3):
+                self.sweep(nodes)
+            if kept is not None:
+                kept.enter(self.value, self.policy)
         problem = self.problem
         block = write_block(problem, self.operator, self.value, self.local, nodes)
         chosen = np.where(
@@ -146,7 +176,10 @@ class _Solve:
             idle=bool(self.idle[nodes].any()),
             discounted=problem.discount < 1,
             directly=merged or len(block.kind) <= self.settings.direct,
+            record=kept,
         )
+        if entered and kept is not None:
+            search.value, search.policy, search.switched, search.iterations = kept.inner(block.start)
         try:
             search.run()
         except _InfiniteError as error:
@@ -214,6 +247,7 @@ class _Search:
         idle: bool,
         discounted: bool,
         directly: bool,
+        record: Kept | None,
     ) -> None:
         self.block = block
         self.settings = settings
@@ -224,6 +258,7 @@ class _Search:
         self.idle = idle
         self.discounted = discounted
         self.directly = directly
+        self.record = record
         self.iterations = 0
         self.owner = np.repeat(np.arange(len(block.kind)), np.diff(block.start))
         self.is_max, self.is_min = block.kind == Kind.MAX, block.kind == Kind.MIN
@@ -259,6 +294,8 @@ class _Search:
 
     def evaluate(self) -> None:
         """The value of the policy; sets `exact` if it is as exact as floats allow."""
+        if self.record is not None:
+            self.record.at_evaluation(self.value, self.policy, self.switched, self.iterations)
         self.iterations += 1
         if self.iterations > self.settings.max_iterations:
             msg = (

@@ -49,6 +49,9 @@ The solve stops when no option is better by more than ``1e-13`` of the numbers t
 up with `NotConvergedError` after `max_iterations` systems of one block.  Nothing here is a proof: a small
 residual says little where plays are long, and `mdpdice.solve` certifies what it gets.
 
+With a checkpoint, the values and the block at work are kept before every evaluation of a policy, so a solve that goes
+on from there gives the same bits as one that was never stopped.
+
 Measured on one core: 100,000 decisions with 4 options each and 2.8 million probabilities, undiscounted, plays of ten
 thousand steps: 4 s, 20 policies, 1,600 products of matrix and vector.  Value iteration needs more than 8
 minutes for it.
@@ -122,7 +125,9 @@ class PolicyIteration:
     sweeps: int = attrs.field(default=20, validator=attrs.validators.ge(0))
 
     name: ClassVar[str] = "policy-iteration"
-    features: ClassVar[frozenset[Feature]] = frozenset({Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT})
+    features: ClassVar[frozenset[Feature]] = frozenset(
+        {Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT, Feature.CHECKPOINT}
+    )
 
     @classmethod
     def available(cls) -> bool:

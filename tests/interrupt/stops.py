@@ -1,0 +1,73 @@
+"""Solves that are stopped, checkpoints that are changed, and what must come out the same."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import numpy as np
+
+from mdpdice import Game, decide, die, end, go, roll
+from mdpdice.archives import text_member, write_archive
+
+
+def walk(ends=30):
+    """Fair steps between two ends; slow enough to be stopped."""
+    return Game.of(
+        start=ends // 2,
+        node=lambda n: end(n // ends) if n in {0, ends} else roll(die(2), lambda k: go(n + 2 * k - 3)),
+    )
+
+
+def components():
+    return Game.of(
+        start=(0, 5),
+        node=lambda s: (
+            end(3)
+            if s[0] == 4
+            else decide(
+                {"on": go((s[0] + 1, 5)), "round": roll(die(6), lambda k: go((s[0] + (k == 6), k)), reward=1)}
+            )
+        ),
+    )
+
+
+def same(one, two):
+    assert one.values.tobytes() == two.values.tobytes()
+    assert one.lowers.tobytes() == two.lowers.tobytes()
+    assert one.policy.tobytes() == two.policy.tobytes()
+    assert (one.status, one.iterations) == (two.status, two.iterations)
+    assert one.value() == two.value()
+
+
+class Interrupting(threading.Event):
+    """A cancel event that is set when it was looked at so many times."""
+
+    def __init__(self, looks):
+        super().__init__()
+        self.looks = looks
+
+    def is_set(self):
+        self.looks -= 1
+        return self.looks < 0
+
+
+def forge(path, change):
+    """Change the arrays of a checkpoint and seal it again."""
+    with np.load(path) as members:
+        header = json.loads(members["header"].tobytes())
+        stores = {name: members[name].copy() for name in ("ints", "floats")}
+    at, views = {"ints": 0, "floats": 0}, {}
+    for name, store, shape in header["arrays"]:
+        size = int(np.prod(shape))
+        views[name] = stores[store][at[store] : at[store] + size].reshape(shape)
+        at[store] += size
+    change(views)
+    write_archive(path, {"header": text_member(header), **stores})
+
+
+def put(name, value, at=...):
+    def change(views):
+        views[name][at] = value
+
+    return change
