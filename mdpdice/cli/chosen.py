@@ -9,17 +9,21 @@ from typing import Any
 
 import click
 
+from mdpdice.backend import Run
 from mdpdice.cli.answers import Case
+from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.errors import GameError, MdpDiceError
 from mdpdice.lattice import Lattice
 from mdpdice.lattice_plays import LatticePolicy
 from mdpdice.lattice_solution import LatticeSolution
+from mdpdice.layers import Layers
 from mdpdice.network import Network
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
+from mdpdice.solving_lattice import MOST_EDGES, large_lattice
 
-__all__ = ["known_names", "lattice_policy", "policy_on", "rule_of"]
+__all__ = ["known_names", "large", "lattice_policy", "policy_on", "rule_of"]
 
 
 def known_names(case: Case) -> str:
@@ -28,6 +32,14 @@ def known_names(case: Case) -> str:
     return (
         f"optimal, random{', ' + own if own else ''}, or a file of 'mdpdice policy {case.name} --save FILE'"
     )
+
+
+def large(case: Case, progress: ProgressBars) -> Layers | None:
+    """The lattice of a game that is too large to be written out, where it can be used instead; else None."""
+    if case.horizon is not None:
+        return None
+    layers = large_lattice(case.game, None, "auto", Run(progress=progress))
+    return layers if layers is not None and layers.edges > MOST_EDGES else None
 
 
 def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:

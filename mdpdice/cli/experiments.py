@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import click
 
-from mdpdice.backend import Run
 from mdpdice.cli.answers import Case, after, check_solver, figures, notes_of, question, value_rows
-from mdpdice.cli.chosen import lattice_policy, policy_on
+from mdpdice.cli.chosen import large, lattice_policy, policy_on
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import aligned, figure, json_number
 from mdpdice.distributions import outcomes
@@ -24,7 +23,6 @@ from mdpdice.objectives import Horizon
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution, Status
 from mdpdice.solving import solve
-from mdpdice.solving_lattice import large_lattice
 from mdpdice.totals import Outcomes
 
 __all__ = [
@@ -34,7 +32,6 @@ __all__ = [
     "evaluated",
     "evaluated_text",
     "evaluation_figures",
-    "large",
     "players",
     "refuse_infinite",
     "set_up",
@@ -78,13 +75,6 @@ def set_up(
         if one not in made:
             made[one] = policy_on(case, one, network, optimum)
     return Setting(network, [made[one] for one in names])
-
-
-def large(case: Case, progress: ProgressBars) -> Layers | None:
-    """The lattice of a game that is too large to be written out, where it can be used instead; else None."""
-    if case.horizon is not None:
-        return None
-    return large_lattice(case.game, None, "auto", Run(progress=progress))
 
 
 def asked(case: Case, name: str, against: str | None) -> dict[str, Any]:
@@ -136,17 +126,21 @@ def _on_the_lattice(
     case: Case, name: str, against: str | None, solver: str, layers: Layers, progress: ProgressBars
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """What the optimal play is worth, and how it spreads; other policies cannot be evaluated there."""
-    if {name, against or name} != {"optimal"}:
-        other = name if name != "optimal" else against
-        # A name that nobody knows is refused as such.
-        lattice_policy(case, str(other), layers.lattice, cast("Any", None))
+
+    def optimum() -> LatticeSolution:
+        found = solve(layers.lattice, solver=solver, epsilon=case.epsilon, progress=progress)
+        assert isinstance(found, LatticeSolution)
+        return found
+
+    other = next((one for one in (name, against) if one not in ("optimal", None)), name)
+    # A name that nobody knows is refused as such.
+    solution = lattice_policy(case, other, layers.lattice, optimum).solution
+    if solution is None or (against is not None and against != name):
         msg = (
             f"this game has {layers.states:,} states, too many to evaluate {other!r} exactly; "
             f"mdpdice simulate {case.name} plays it"
         )
         raise click.UsageError(msg)
-    solution = solve(layers.lattice, solver=solver, epsilon=case.epsilon, progress=progress)
-    assert isinstance(solution, LatticeSolution)
     told = figures(solution)
     if layers.cyclic:
         return {key: told[key] for key in _FIGURES}, None

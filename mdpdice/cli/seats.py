@@ -14,7 +14,7 @@ import click
 
 from mdpdice.backend import load_solver
 from mdpdice.cli.answers import Case, check_solver
-from mdpdice.cli.chosen import known_names, policy_on, rule_of
+from mdpdice.cli.chosen import known_names, large, policy_on, rule_of
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, figure, phrase
 from mdpdice.dist import Dist
@@ -196,12 +196,15 @@ class Table:
         if self.case.horizon is not None:
             raise click.UsageError("lookahead knows no --horizon; ask the optimal player")
         if name != "lookahead" and not (depth.isdecimal() and int(depth)):
-            raise click.UsageError(
-                f"{name}: write lookahead:DEPTH with a positive number of decisions"
-            )
+            raise click.UsageError(f"{name}: write lookahead:DEPTH with a positive number of decisions")
         return _Looking(self.case.game, int(depth) if depth else None)
 
     def _of_file(self, name: str) -> Seat:
+        with ProgressBars() as progress:
+            layers = large(self.case, progress)
+        if layers is not None:
+            saved = LatticeSolution.load(name, layers.lattice, epsilon=self.case.epsilon)
+            return _Solved(self.game, saved).best
         self.symmetric = True
         network = explore(self.case.game)
         if self.case.horizon is not None:

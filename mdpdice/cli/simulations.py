@@ -14,12 +14,11 @@ from typing import Any
 import click
 
 from mdpdice.cli.answers import Case, after, check_solver, figures, notes_of, question, value_rows
-from mdpdice.cli.chosen import known_names, lattice_policy, rule_of
+from mdpdice.cli.chosen import known_names, large, lattice_policy, rule_of
 from mdpdice.cli.experiments import (
     asked,
     enclosed,
     evaluation_figures,
-    large,
     players,
     refuse_infinite,
     set_up,
@@ -42,6 +41,8 @@ __all__ = ["simulated", "simulated_text"]
 
 CONFIDENCE = 0.95
 """Level of the confidence interval of a simulated mean."""
+MOST_STATES = 10_000_000
+"""Most states of a network that is explored for its plays."""
 PLAYS, FEW_PLAYS = 100_000, 1_000
 """How often a game is played if nobody says: on arrays, and by its rules, which is slower."""
 
@@ -96,7 +97,7 @@ def _on_the_network(
     looks = type(case.game).estimate is not Game.estimate
     try:
         setting = set_up(
-            case, names, solver, progress, max_states=QUICK if looks and not needed else 10_000_000
+            case, names, solver, progress, max_states=QUICK if looks and not needed else MOST_STATES
         )
     except StateLimitError as error:
         if needed:
@@ -133,9 +134,8 @@ def _on_the_lattice(
 
     policies = {name: lattice_policy(case, name, lattice, optimum) for name in names}
     found = simulate(lattice, [policies[name] for name in names], plays, seed, progress=progress)
-    if set(names) == {"optimal"}:
-        solution = policies["optimal"].solution
-        assert solution is not None
+    solution = policies[names[0]].solution
+    if len(policies) == 1 and solution is not None:
         told = figures(solution)
         return found, {key: told[key] for key in _unknown("")}
     size = {"states": layers.states, "edges": layers.edges}

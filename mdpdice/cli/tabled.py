@@ -29,11 +29,18 @@ def tabled(
         raise click.ClickException(f"{reason}: every way to get there is as good as any other")
     solution = solve_case(case, solver, in_full=True)
     if isinstance(solution, LatticeSolution):
-        msg = f"this game has {solution.layers.states:,} states, too many for a table; ask advise about one of them"
-        raise click.UsageError(msg)
-    tables = _tables(case, solution, name)
-    if save is not None:
-        Policy.from_solution(solution).save(save)
+        if save is None or name is not None or as_csv:
+            msg = (
+                f"this game has {solution.layers.states:,} states, too many for a table; ask advise about one of "
+                "them, or keep all values with --save FILE alone"
+            )
+            raise click.UsageError(msg)
+        solution.save(save)
+        tables = []
+    else:
+        tables = _tables(case, solution, name)
+        if save is not None:
+            Policy.from_solution(solution).save(save)
     data = {
         **case.data(),
         **figures(solution),
