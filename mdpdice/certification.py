@@ -152,7 +152,7 @@ def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
     for lowering in lowerings:
         if lowering.infinite is not None:
             claimed = lowering.node < 0
-            if lowering.because == "collects":
+            if lowering.because in ("collects", "postpones"):
                 trap, rank = _collecting(network, claimed, lowering.infinite)
                 confirmed = checking_infinite.check_infinite(network, claimed, lowering.infinite, trap, rank)
             elif lowering.because == "pays":

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-Because: TypeAlias = Literal["collects", "pays", "won", "missed by all", "missed by some"]
+Because: TypeAlias = Literal["collects", "postpones", "pays", "won", "missed by all", "missed by some"]
 
 
 @attrs.frozen(eq=False)
@@ -57,7 +57,8 @@ class Lowering:
     infinite : ndarray of int64, shape (N,), optional
         Edge to take at decision nodes of infinite value.
     because : str
-        Why a value is infinite: play collects without end; every policy lets it pay without
+        Why a value is infinite: play collects without end; it collects as often as the player likes before he
+        goes for a target; every policy lets it pay without
         end with positive probability, so the value is minus infinity; one of two players collects
         without end whatever the other does; or a goal is missed with positive probability
         by all policies, or by some.

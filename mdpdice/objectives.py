@@ -213,7 +213,9 @@ class UntilReward(Objective):
         Where counting stops.  Payoffs of ends are not counted.
     sense : {"max", "min"}
         What the player to move wants.  In both senses a policy that may never
-        reach a target is worth +inf.
+        reach a target is worth +inf.  Where he who minimises can go round for less than nothing
+        the value is -inf: he does so as often as he likes before he goes for a target.  No
+        single policy is worth that; the one that is given goes round.
     """
 
     targets: States
@@ -237,7 +239,13 @@ class UntilReward(Objective):
         minimises = bool((applied.kind == Kind.MIN).any()) != (self.sense == "min")
         steps = [partial(_leave_out_unreached, minimises=minimises), *_for_the_maximiser(applied, self.sense)]
         # To stay for ever in an idle component is worth +inf, which the minimiser never wants.
-        return chain(applied, [*steps, drop_infinite, partial(collapse_idle, stay=False)])
+        return chain(applied, [*steps, _drop_postponed, partial(collapse_idle, stay=False)])
+
+
+def _drop_postponed(network: Network) -> Lowering | None:
+    """Leave out where rounds that lower the reward can be repeated before a target is reached: there is no least one."""
+    lowering = drop_infinite(network)
+    return None if lowering is None else attrs.evolve(lowering, because="postpones")
 
 
 def _leave_out_unreached(network: Network, *, minimises: bool) -> Lowering | None:

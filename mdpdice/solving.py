@@ -87,7 +87,8 @@ class Problem:
         problem = self.canonical
         # A cycle that collects or pays without end was left out as infinite, but it is there.
         endless = any(
-            low.infinite is not None and low.because in ("collects", "pays", "won") for low in self.lowerings
+            low.infinite is not None and low.because in ("collects", "postpones", "pays", "won")
+            for low in self.lowerings
         )
         acyclic = is_acyclic(problem.indptr, problem.dst, _lasting(problem))
         return needed_features(problem, cyclic=endless or not acyclic)
@@ -542,6 +543,10 @@ def _rounded(exact: list[list[Any]], shape: tuple[int, ...]) -> tuple[Floats, Fl
 
 _INFINITE = {
     "collects": "the value is infinite where a play can come to collect without end",
+    "postpones": (
+        "the value is infinite where a round that lowers the reward can be repeated before a target is reached; "
+        "no single policy attains it"
+    ),
     "pays": "the value is infinite where every policy lets a play lose without end with positive probability",
     "won": "the value is infinite where a player can come to collect without end, whatever the other one does",
     "missed by all": "the value is infinite where no policy reaches a target with probability one",

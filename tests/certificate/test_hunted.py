@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
 from enumeration import CHANCE, END, MAX, network
 
-from mdpdice import PayoffAtLeast, Reach, Status, solve
+from mdpdice import PayoffAtLeast, Reach, Status, UntilReward, solve
 
 SOLVERS = ["value-iteration", "policy-iteration", "linear-programming", "exact"]
 
@@ -120,3 +121,16 @@ def test_the_total_plays_no_part_in_a_payoff() -> None:
 def test_gains_in_loops_that_may_also_pay(solver: str, net, values: list[int]) -> None:
     found = solve(net, solver=solver)
     assert _holds(found, values), found.reason
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_rounds_before_the_target(solver: str) -> None:
+    """Each round takes 1 off what is paid until the target; to go round for ever would be worth +inf."""
+    net = network([(MAX, [(0, -1), (1, 3)]), (END, 0), (MAX, [(0, 2), (1, 2)])])
+    found = solve(net, UntilReward([1], sense="min"), solver=solver)
+    assert found.proved
+    assert found.values.tolist() == [-math.inf, 0, -math.inf]
+    assert found.reason.endswith("no single policy attains it")
+    most = solve(net, UntilReward([1]), solver=solver)
+    assert most.proved
+    assert most.values.tolist() == [math.inf, 0, math.inf]
