@@ -33,6 +33,7 @@ __all__ = [
     "check_solver",
     "checked",
     "figures",
+    "listed",
     "listing",
     "notes_of",
     "open_case",
@@ -402,14 +403,20 @@ def _action_lines(data: dict[str, Any]) -> list[str]:
 # --- list -------------------------------------------------------------------------------------
 
 
+def listed() -> dict[str, dict[str, str]]:
+    """Games and solvers by name, with what is said of them."""
+    return {
+        "games": {name: _about_game(name) for name in game_names()},
+        "solvers": {name: _about_solver(name) for name in solver_names()},
+    }
+
+
 def listing() -> str:
     """The answer of ``mdpdice list``."""
-    games = [(name, _about_game(name)) for name in game_names()]
-    solvers = [(name, _about_solver(name)) for name in solver_names()]
     lines: list[str] = []
-    for title, rows in (("Games", games), ("Solvers", solvers)):
-        indented = [(f"  {name}", about) for name, about in rows] or [("  none", "")]
-        lines += [f"{title}:", aligned(indented), ""]
+    for title, rows in listed().items():
+        indented = [(f"  {name}", about) for name, about in rows.items()] or [("  none", "")]
+        lines += [f"{title.capitalize()}:", aligned(indented), ""]
     lines.append("'mdpdice solve NAME --help' describes the parameters of a game.")
     return "\n".join(lines)
 

@@ -22,12 +22,13 @@ def main() -> None:
 
 
 @main.command("list")
-def list_() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_(*, as_json: bool) -> None:
     """List the shipped games and the solvers with what they can do."""
     with failures():
-        from mdpdice.cli.answers import listing
+        from mdpdice.cli.answers import listed, listing
 
-        click.echo(listing())
+        click.echo(json.dumps(listed()) if as_json else listing())
 
 
 @main.command(cls=GameCommand)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib.metadata import EntryPoint
 
+import click
 import pytest
 
-from mdpdice.cli import catalogue
+from mdpdice.cli import catalogue, main
 
 
 def test_list(run, plug_in, monkeypatch):
@@ -32,6 +34,18 @@ def test_list(run, plug_in, monkeypatch):
     for name in ("absent", "number"):
         assert run("solve", name).exit_code == 1
         assert run("solve", name, "--help").exit_code == 1
+
+
+def test_list_as_json(run):
+    data = json.loads(run("list", "--json").output)
+    assert data["games"]["farkle"].startswith("One turn of Farkle")
+    assert "exact rational answers" in data["solvers"]["exact"]
+
+
+def test_every_command_has_json(run):
+    for name, command in main.commands.items():
+        context = click.Context(command)
+        assert any("--json" in param.opts for param in command.get_params(context)), name
 
 
 def test_a_name_that_is_taken_is_not_taken_over(run, monkeypatch):
