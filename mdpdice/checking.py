@@ -231,12 +231,12 @@ def endless_plays_lose(replies: Replies, live: Bools, u: Floats, witness: Witnes
     stays[source[options & ~falls]] = True
     left = ~np.isin(label, label[stays])
     left[source[lower & replies.chance[source]]] = True
-    finite = (lower | left[source] | left[dst])[among & (reward > 0)].all()
+    finite = bool((lower | left[source] | left[dst])[among & (reward > 0)].all())
     if not finite and witness.gains is not None:
         most, proof = witness.gains
         fits = {array.shape for array in (most, proof.group, proof.rank, proof.label)} == {u.shape}
         gains = attrs.evolve(replies, reward=np.maximum(reward, 0.0), payoff=np.zeros(len(u)))
-        finite = fits and np.isfinite(most).all() and endless_plays_lose(gains, live, most, proof)
+        finite = fits and bool(np.isfinite(most).all()) and endless_plays_lose(gains, live, most, proof)
         finite = finite and _above(gains, most, most, proof.group)
     pays = reward < 0
     ranked = _some(source, falls | pays, chance) and (falls | pays)[options].all()

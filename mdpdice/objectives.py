@@ -243,7 +243,7 @@ class UntilReward(Objective):
 
 
 def _drop_postponed(network: Network) -> Lowering | None:
-    """Leave out where rounds that lower the reward can be repeated before a target is reached: there is no least one."""
+    """Leave out where rounds that lower the reward can be repeated before a target is reached."""
     lowering = drop_infinite(network)
     return None if lowering is None else attrs.evolve(lowering, because="postpones")
 

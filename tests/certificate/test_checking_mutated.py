@@ -271,7 +271,7 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
         "pass",
         "gains more than they say",
     ),
-    "infinite gains": ("fits and np.isfinite(most).all() and", "fits and", "gains without a bound"),
+    "infinite gains": ("fits and bool(np.isfinite(most).all()) and", "fits and", "gains without a bound"),
     "groups below 0": (" and (u[grouped] >= 0).all()", "", "idle group below 0"),
     "groups may pay": ("same and pays_nothing and", "same and", "paying loop in a group"),
     "groups unequal": (
