@@ -62,7 +62,8 @@ def read_scores(text: str) -> tuple[dict[str, int], str]:
     if len(dict(fields)) < len(fields):
         msg = f"{text!r} names a score twice"
         raise UnknownStateError(msg, value=text)
-    scores = dict.fromkeys(_NAMES, 0) | {name: int(points) for name, points in fields}
+    scores: dict[str, int] = dict.fromkeys(_NAMES, 0)
+    scores.update((name, int(points)) for name, points in fields)
     return scores, _SCORE.sub("", text).strip()
 
 

@@ -334,7 +334,7 @@ def _arranged(
     turn = np.where(kind == Kind.MAX, 1, np.where(kind == Kind.MIN, -1, 0))
     folded = np.where(turn != 0, guard, -1)
     made, port = _distinct(
-        np.stack((read, flip[stored], reward[stored], folded[stored], turn[stored]), axis=1)
+        np.stack((read, flip[stored].astype(np.int64), reward[stored], folded[stored], turn[stored]), axis=1)
     )
     arg = lattice.dst[possible].astype(np.int64)
     arg[stored] = lattice.n_nodes + port

@@ -246,9 +246,11 @@ def _simulate_elsewhere(
     totals, moves = np.empty(n), 0
     for at in range(n):
         happened = play(game, given, chance, horizon=horizon, symmetric=symmetric, max_moves=max_moves)
+        total: Any = 0
         for event in happened:
             moves += event.kind in _MOVES
-        totals[at] = float(event.total)
+            total = event.total
+        totals[at] = float(total)
         if progress is not None:
             progress("simulate", {"plays": at + 1, "of": n, "moves": moves})
     return Simulation(totals, moves, time.perf_counter() - began)
