@@ -33,6 +33,11 @@ from mdpdice.chains import Chain, Walk, component_levels, induce, walk
 from mdpdice.errors import GameError, TotalRewardUndefinedError, UnsupportedError
 from mdpdice.exploration import explore
 from mdpdice.game import Game
+from mdpdice.lattice import Lattice
+from mdpdice.lattice_distributions import lattice_outcomes
+from mdpdice.lattice_plays import LatticePolicy
+from mdpdice.lattice_policies import Rule, evaluate_lattice
+from mdpdice.lattice_solution import LatticeSolution, digest
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.linear import solve_chain
@@ -52,8 +57,8 @@ LIMIT = 1 << 62
 
 
 def outcomes(
-    game: Game[S, A] | Network,
-    policy: Policy | Sequence[Policy],
+    game: Game[S, A] | Network | Lattice,
+    policy: Policy | Sequence[Policy] | LatticeSolution | LatticePolicy | Rule,
     *,
     state: Hashable = None,
     missing: float = 1e-12,
@@ -64,10 +69,12 @@ def outcomes(
 
     Parameters
     ----------
-    game : Game or Network
+    game : Game, Network or Lattice
         What is played, undiscounted.  A game is explored so that no rewards are averaged.
-    policy : Policy or sequence of two
-        As for `evaluate`; the total is that of the player who moves first.
+    policy : Policy or sequence of two, or LatticeSolution, LatticePolicy or rule
+        As for `evaluate`; the total is that of the player who moves first.  On a lattice a solution of it, whose best
+        actions are taken, the policy made of one, or a rule; `mdpdice.lattice_distributions`
+        says how.
     state : hashable, optional
         Where the play starts, by default at the start.
     missing : float
@@ -85,6 +92,15 @@ def outcomes(
     TotalRewardUndefinedError
         A play can collect and pay without end.
     """
+    if isinstance(game, Lattice):
+        if exact or state is not None:
+            what = "in rational numbers" if exact else "from another state than the start"
+            msg = f"on a lattice totals are not computed {what}; use outcomes(explore(game), policy)"
+            raise UnsupportedError(msg)
+        return _on_lattice(game, policy)
+    if callable(policy) or isinstance(policy, LatticeSolution | LatticePolicy):
+        msg = "a rule, or the solution of a lattice, is followed on a lattice: outcomes(compile_lattice(game), policy)"
+        raise UnsupportedError(msg, value=policy)
     network = explore(game) if isinstance(game, Game) else game
     if isinstance(game, Game) and network.averaged:
         network = explore(game, merge=False)
@@ -119,6 +135,20 @@ def outcomes(
     found = spread.run(start, spread.reward, spread.final, missing, max_rounds)
     assert found is not None
     return Outcomes(*found)
+
+
+def _on_lattice(lattice: Lattice, policy: Any) -> Outcomes:
+    if isinstance(policy, LatticePolicy) and policy.solution is not None:
+        policy = policy.solution
+    if not isinstance(policy, LatticeSolution):
+        if not callable(policy):
+            msg = "on a lattice a solution of it is followed, or a rule (mdpdice.lattice_policies)"
+            raise UnsupportedError(msg, value=policy)
+        policy = evaluate_lattice(lattice, policy)
+    elif policy.lattice is not lattice and policy.digest != digest(lattice):
+        msg = "the solution is that of another lattice; use outcomes(solution.lattice, solution)"
+        raise GameError(msg, value=policy)
+    return lattice_outcomes(policy)
 
 
 def _quotients(totals: Totals, unit: int) -> Floats:

@@ -30,7 +30,7 @@ from mdpdice.lattice_program import Program
 from mdpdice.layers import Layer, Layers, in_parallel, slabs, threads
 from mdpdice.network import Floats, Ints
 
-__all__ = ["core_rows", "second_moments", "solve_layers", "table_rows"]
+__all__ = ["core_rows", "kernel_arguments", "second_moments", "solve_layers", "table_rows"]
 
 SWEEPS = 64
 """Sweeps between two looks at the clock."""
@@ -84,7 +84,7 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
     return values, most
 
 
-def _arguments(program: Program, tables: Tables, values: Floats) -> tuple[Any, ...]:
+def kernel_arguments(program: Program, tables: Tables, values: Floats) -> tuple[Any, ...]:
     """Arguments of the kernels."""
     lattice = program.lattice
     update = np.where(program.update < 0, len(lattice.updates), program.update)
@@ -124,7 +124,7 @@ def _settle(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Run]) -> Non
     length = len(tables.points)
     blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
     table = np.empty((layers.program.n_rows, kernels.WIDTH))
-    arguments = _arguments(layers.program, tables, values)
+    arguments = kernel_arguments(layers.program, tables, values)
     kernels.sweep(*arguments, layers.program.entry_row, tables.points, layers.reached, blocks, table)
 
 
@@ -154,7 +154,7 @@ def _iterate(job: tuple[Layers, Tables, Floats, Run, int]) -> int:
     inner = layers.ranks.inner[tables.points]
     blocks = _blocks(inner, kernels.WIDTH)
     table = np.empty((layers.program.n_rows, kernels.WIDTH))
-    arguments = _arguments(layers.program, tables, values)
+    arguments = kernel_arguments(layers.program, tables, values)
     kept, moves = np.empty((2, *reached.shape))
     done, tolerance, change = 0, 0.0, np.inf
     while done < max_sweeps:
@@ -222,7 +222,7 @@ def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> 
     blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
     table, second = np.empty((2, layers.program.n_rows, kernels.WIDTH))
     kernels.moments(
-        *_arguments(layers.program, tables, values),
+        *kernel_arguments(layers.program, tables, values),
         layers.program.entry_row,
         tables.points,
         layers.reached,
@@ -242,7 +242,7 @@ def core_rows(program: Program, point: int, values: Floats, tables: GridTables) 
 def table_rows(program: Program, tables: Tables, values: Floats) -> Floats:
     """Value of every row of the program at the points of some tables, from the store; shape (rows, points)."""
     kernels = _kernels()
-    arguments = _arguments(program, tables, values)
+    arguments = kernel_arguments(program, tables, values)
     length = len(tables.points)
     if length <= kernels.WIDTH:
         rows = np.empty((program.n_rows, length))

@@ -35,9 +35,18 @@ MOST_EDGES = 16_000_000
 
 
 def large_lattice(
-    game: Game[Any, Any], objective: Objective | None, solver: str | Solver, run: Run
+    game: Game[Any, Any],
+    objective: Objective | None,
+    solver: str | Solver,
+    run: Run,
+    *,
+    edges: int | None = None,
 ) -> Layers | None:
-    """The lattice of a game that is too large to be written out and that can be solved there, else None."""
+    """The lattice of a game that can be solved there and has more than so many edges, else None.
+
+    By default these are `FLAT_EDGES`.
+    """
+    edges = FLAT_EDGES if edges is None else edges
     if not axes(game) or game.discount != 1 or not isinstance(objective, Total | None):
         return None
     if solver != "auto":
@@ -45,10 +54,10 @@ def large_lattice(
         if Feature.LATTICE not in chosen.features:
             return None
     lattice = compile_lattice(game)
-    if lattice.n_edges * lattice.size <= FLAT_EDGES:
+    if lattice.n_edges * lattice.size <= edges:
         return None
     layers = find_layers(lattice, run)
-    return layers if layers.edges > FLAT_EDGES else None
+    return layers if layers.edges > edges else None
 
 
 def solve_on_lattice(

@@ -14,6 +14,7 @@ from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import aligned, figure, json_number
 from mdpdice.distributions import outcomes
 from mdpdice.enclosures import Enclosure
+from mdpdice.errors import UnsupportedError
 from mdpdice.evaluation import Evaluation, evaluate
 from mdpdice.exploration import explore
 from mdpdice.lattice_solution import LatticeSolution
@@ -144,16 +145,20 @@ def _on_the_lattice(
     told = figures(solution)
     if layers.cyclic:
         return {key: told[key] for key in _FIGURES}, None
-    deviation = solution.deviation()
-    spread = {
-        "mean": told["estimate"],
-        "variance": deviation * deviation,
-        "sd": deviation,
-        "p_bust": None,
-        "quantiles": {},
-        "totals": None,
-        "missing": None,
-    }
+    try:
+        spread = _spread(outcomes(layers.lattice, solution))
+    except UnsupportedError:
+        # Moments need less than a distribution does.
+        deviation = solution.deviation()
+        spread = {
+            "mean": told["estimate"],
+            "variance": deviation * deviation,
+            "sd": deviation,
+            "p_bust": None,
+            "quantiles": {},
+            "totals": None,
+            "missing": None,
+        }
     return {key: told[key] for key in _FIGURES}, spread
 
 
@@ -194,7 +199,11 @@ def _outcomes(setting: Setting, notes: list[str]) -> dict[str, Any] | None:
     if setting.network.discount != 1:
         notes.append("totals of a discounted game have no table of outcomes")
         return None
-    found = outcomes(setting.network, setting.policies)
+    return _spread(outcomes(setting.network, setting.policies))
+
+
+def _spread(found: Outcomes) -> dict[str, Any]:
+    """A distribution as JSON data."""
     return {
         "mean": json_number(found.mean),
         "variance": json_number(found.variance),

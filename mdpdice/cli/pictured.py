@@ -28,7 +28,7 @@ from mdpdice.plots.drawings import MAX_NODES
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 from mdpdice.solving import solve
-from mdpdice.solving_lattice import large_lattice
+from mdpdice.solving_lattice import MOST_EDGES, large_lattice
 from mdpdice.views import fields_of
 
 __all__ = ["Wishes", "drawn"]
@@ -80,7 +80,9 @@ class _Desk:
         """The network of the game; of one whose grid is too large for that, the states that are drawn."""
         case = self.case
         if not self.whole and case.horizon is None:
-            large = large_lattice(case.game, None, solver_of(self.solver), Run(progress=self.progress))
+            large = large_lattice(
+                case.game, None, solver_of(self.solver), Run(progress=self.progress), edges=MOST_EDGES
+            )
             if large is not None:
                 solved = solve(
                     large.lattice, solver=solver_of(self.solver), epsilon=case.epsilon, progress=self.progress
