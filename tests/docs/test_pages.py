@@ -131,6 +131,9 @@ def test_blocks(page: Path, output_of: Callable[[str], str], monkeypatch: pytest
 ELSEWHERE = {
     ("farkle", "0.557117046219"): "farkle/test_race.py",
     ("pig", "0.530592725274"): "pig/test_race.py",
+    ("yahtzee", "254.5896095"): "yahtzee/test_game.py",
+    ("yahtzee", "245.8707745"): "yahtzee/test_game.py",
+    ("yahtzee", "248.4399894"): "yatzy/test_game.py",
     ("knucklebones", "0.143495296"): "knucklebones/test_values.py",
     ("knucklebones", "0.0549715"): "knucklebones/test_values.py",
 }
