@@ -83,6 +83,13 @@ def test_sdist_holds_nothing_that_nobody_asked_for(sdist: dict[str, bytes]) -> N
     top = {name for name in sdist if "/" not in name}
     assert top == {"pyproject.toml", "README.md", "LICENSE", "PKG-INFO", "setup.cfg"}
     assert not [name for name in sdist if name.endswith((".pyc", ".nbi", ".nbc", ".coverage"))]
+    # The data of the tests have licences of their own (tests/data/README.md).
+    assert not [name for name in sdist if name.startswith("tests/") and not name.endswith(".py")]
+
+
+def test_nothing_is_under_another_licence(sdist: dict[str, bytes], wheel: zipfile.ZipFile) -> None:
+    for name, text in [*sdist.items(), *((name, wheel.read(name)) for name in wheel.namelist())]:
+        assert b"General Public License" not in text, name
 
 
 def test_an_index_could_show_them(dist: Path) -> None:
