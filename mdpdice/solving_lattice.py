@@ -5,28 +5,32 @@ back-end and has all that a `Solution` offers, but every pair of core state and 
 memory, and every edge some more.  On the lattice only a few values per point are kept, and edges never.
 Both ways give the same values and are certified.
 
-`mdpdice.solve` writes out what is small, or what the lattice cannot do (a horizon, a discount, objectives other than
-the total), or cannot prove: the intervals of a network are narrower.  To choose by
-oneself: ``solve(explore(game))`` and ``solve(compile_lattice(game))``.
+`mdpdice.solve` writes out what is small, or what the lattice cannot do (a horizon, a discount, objectives other
+than the total and `PayoffAtLeast`), or cannot prove: the intervals of a network are narrower.  To choose by oneself:
+``solve(explore(game))`` and ``solve(compile_lattice(game))``.
 """
 
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 from typing import Any, cast
 
+import attrs
 import numpy as np
 
 from mdpdice.backend import Feature, Run, Solver, available_solvers, load_solver
 from mdpdice.counters import axes
 from mdpdice.errors import PluginError, UnsupportedError
+from mdpdice.expressions import as_expr
 from mdpdice.game import Game
 from mdpdice.lattice import Lattice, compile_lattice
 from mdpdice.lattice_solution import LatticeSolution, certify_lattice, for_sense
 from mdpdice.layers import Layers, find_layers
-from mdpdice.objectives import Objective, Total
+from mdpdice.network import Kind
+from mdpdice.objectives import Objective, PayoffAtLeast, Total
 
-__all__ = ["FLAT_EDGES", "MOST_EDGES", "large_lattice", "solve_on_lattice"]
+__all__ = ["FLAT_EDGES", "MOST_EDGES", "large_lattice", "lower_lattice", "solve_on_lattice"]
 
 FLAT_EDGES = 3_000_000
 """Edges of the largest network that a game with counters is written out as, where both ways lead to an answer."""
@@ -47,7 +51,8 @@ def large_lattice(
     By default these are `FLAT_EDGES`.
     """
     edges = FLAT_EDGES if edges is None else edges
-    if not axes(game) or game.discount != 1 or not isinstance(objective, Total | None):
+    objective = Total() if objective is None else objective
+    if not axes(game) or game.discount != 1 or not isinstance(objective, Total | PayoffAtLeast):
         return None
     if solver != "auto":
         chosen = load_solver(solver) if isinstance(solver, str) else type(solver)
@@ -56,8 +61,63 @@ def large_lattice(
     lattice = compile_lattice(game)
     if lattice.n_edges * lattice.size <= edges:
         return None
+    try:
+        lattice = lower_lattice(lattice, objective)
+    except UnsupportedError:
+        return None
     layers = find_layers(lattice, run)
+    if _endless_play_counts(layers, objective):
+        return None
     return layers if layers.edges > edges else None
+
+
+def lower_lattice(lattice: Lattice, objective: Objective) -> Lattice:
+    """The lattice whose total reward is the objective, for the player to move.
+
+    Raises
+    ------
+    UnsupportedError
+        The lattice is discounted, or cannot do the objective.
+    """
+    if not isinstance(objective, Total | PayoffAtLeast) or lattice.discount != 1:
+        supported = isinstance(objective, Total | PayoffAtLeast)
+        what = "a discount" if supported else f"the objective {objective!r}"
+        msg = (
+            "lattices are solved for the undiscounted total and for PayoffAtLeast, not for "
+            f"{what}; use solve(explore(game), ...)"
+        )
+        raise UnsupportedError(msg, value=objective)
+    if isinstance(objective, PayoffAtLeast):
+        lattice = _reaching(lattice, objective)
+    return for_sense(lattice, objective.sense)
+
+
+def _reaching(lattice: Lattice, objective: PayoffAtLeast) -> Lattice:
+    """The lattice whose ends pay 1 where the payoff is large enough, else 0."""
+    if (lattice.sign < 0).any() or (lattice.reward >= 0).any():
+        what = "changes sides" if (lattice.sign < 0).any() else "pays on the way"
+        msg = (
+            f"PayoffAtLeast needs the whole payoff at the end, for one player, but this lattice {what}; keep the "
+            "points in a counter and pay them with end(...)"
+        )
+        raise UnsupportedError(msg, value=objective)
+    ends = lattice.kind == Kind.END
+    # Payoff 0 has no expression of its own.
+    payoffs = [*lattice.rewards, as_expr(0)]
+    reached = [as_expr(payoff >= objective.threshold) for payoff in payoffs]
+    number = np.where(lattice.payoff < 0, len(lattice.rewards), lattice.payoff)
+    return attrs.evolve(
+        lattice,
+        rewards=tuple(reached),
+        payoff=np.where(ends, number, -1).astype(lattice.payoff.dtype),
+        total=Fraction(0),
+        averaged=False,
+    )
+
+
+def _endless_play_counts(layers: Layers, objective: Objective) -> bool:
+    """Whether a play without end would have reached the payoff: it has payoff 0."""
+    return isinstance(objective, PayoffAtLeast) and layers.cyclic and bool(objective.threshold <= 0)
 
 
 def solve_on_lattice(
@@ -71,21 +131,24 @@ def solve_on_lattice(
 ) -> LatticeSolution:
     """Solve a lattice and certify the answer.
 
+    Parameters
+    ----------
+    problem : Lattice or Layers
+        A lattice, or the layers of what `lower_lattice` made of one.
+    objective : Objective, optional
+        By default `Total`.
+
     Raises
     ------
     UnsupportedError
-        The lattice is discounted, the objective is not the total, or the solver cannot do lattices.
+        The lattice is discounted, or cannot do the objective, or the solver cannot do lattices.
     """
     started = time.perf_counter()
-    lattice = problem if isinstance(problem, Lattice) else problem.lattice
     objective = Total() if objective is None else objective
-    if not isinstance(objective, Total) or lattice.discount != 1:
-        what = "a discount" if isinstance(objective, Total) else f"the objective {objective!r}"
-        msg = f"lattices are solved for the undiscounted total, not for {what}; use solve(explore(game), ...)"
+    layers = find_layers(lower_lattice(problem, objective), run) if isinstance(problem, Lattice) else problem
+    if _endless_play_counts(layers, objective):
+        msg = f"on a lattice with cycles {objective!r} is not solved; use solve(explore(game), ...)"
         raise UnsupportedError(msg, value=objective)
-    if objective.sense == "min":
-        problem = lattice = for_sense(lattice, "min")
-    layers = find_layers(lattice, run) if isinstance(problem, Lattice) else problem
     backend = _chosen(layers, solver)
     values, sweeps = cast("Any", backend).solve_lattice(layers, run)
     if (

@@ -38,8 +38,7 @@ def large(case: Case, progress: ProgressBars) -> Layers | None:
     """The lattice of a game that is too large to be written out, where it can be used instead; else None."""
     if case.horizon is not None:
         return None
-    layers = large_lattice(case.game, None, "auto", Run(progress=progress), edges=MOST_EDGES)
-    return layers if layers is not None and layers.edges > MOST_EDGES else None
+    return large_lattice(case.game, None, "auto", Run(progress=progress), edges=MOST_EDGES)
 
 
 def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:

@@ -90,6 +90,19 @@ def test_value_at_10():
     assert solution.value() == pytest.approx(0.810091114464, abs=1e-11)
 
 
+@pytest.mark.slow
+def test_race_to_100():
+    """420 million states on the lattice; minutes, most of them for the proof that turns end."""
+    game = KonijnenhokkenRace()
+    solution = solve(game)
+    assert solution.status is Status.CERTIFIED, solution.reason
+    assert solution.width < 1e-7
+    assert solution.value() == pytest.approx(0.5513048934, abs=1e-9)
+    played = simulate(solution.lattice, LatticePolicy.from_solution(solution), plays=20_000, seed=1)
+    low, high = played.interval(0.9999)
+    assert low <= solution.value() <= high
+
+
 def test_both_ways_to_explore():
     game = KonijnenhokkenRace(target=5, dice=4)
     fast, plain = explore(game), explore(game.unrolled())
