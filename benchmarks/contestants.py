@@ -26,7 +26,7 @@ class Contestant:
     """Branches of the largest model that it is asked about."""
     undiscounted: ClassVar[bool] = True
     fresh: ClassVar[bool] = False
-    """Whether it must be built anew for every run, because it goes on from its last answer."""
+    """Whether it must be built anew for every run, because it goes on from its last answer or remembers something."""
 
     def build(self, model: Model) -> None:
         """Make the tool's own model."""
@@ -50,6 +50,8 @@ class Mdpdice(Contestant):
 
     package = "mdpdice"
     largest = 1_000_000_000
+    # A network remembers its components once they are found.
+    fresh = True
 
     def build(self, model: Model) -> None:
         from mdpdice import Network
@@ -119,7 +121,7 @@ class MdpSolver(Contestant):
         )
 
     def solve(self) -> None:
-        self.model.solve(algorithm="mpi", tolerance=DIGITS)
+        self.model.solve(algorithm="mpi", tolerance=DIGITS, parallel=False)
 
     def values(self) -> Floats:
         return np.array(self.model.getValueVector())

@@ -1,8 +1,9 @@
 """mdpdice and its peers, side by side on the same seeded models: who is how fast, how large, and right?
 
 Every measurement is a process of its own, which makes the model, builds the tool's form of it, solves it to
-six digits, for mdpdice with its certificate, and reports CPU seconds and peak memory.  A tiny model of the same kind is
-solved before, so that no compiling is measured; of several runs the fastest counts.
+six digits, for mdpdice with its certificate, and reports CPU seconds and memory.  A small model of the same
+kind is solved before, so that no compiling is measured; of several runs the fastest counts.  Memory is what building
+and solving take at their peak, beyond the model, as a multiple of the arrays of the model.
 
 Every answer is compared at every state with the intervals that mdpdice certified, and those, where there
 is a discount, with an interval made here by one product of a sparse matrix: ``max |T v - v| / (1 - discount)``.
@@ -11,12 +12,13 @@ An answer outside by more than six digits is shown as wrong.  Last comes what it
 
     python benchmarks/flat.py [--quick] [--table FILE]
 
-``--table`` writes the ratios as Markdown; ``--quick`` leaves the models of a million states out.
+``--table`` writes ratios, memory and growth as Markdown; ``--quick`` leaves the models of a million states out.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import itertools
 import json
 import os
@@ -35,42 +37,47 @@ import numpy as np
 from contestants import CONTESTANTS, DIGITS, Contestant, installed
 from models import Floats, Model
 
-TIMEOUT = 900
+TIMEOUT = 3600
 """Seconds after which a contestant is stopped."""
 ENOUGH = 2.0
 """CPU seconds of solving after which no further run is made."""
 RUNS = 7
+SEEN = 2**23
+"""Bytes of arrays from which memory is compared: below it, only what packages set aside for themselves is seen."""
 
 
 class Case(NamedTuple):
-    """A model, a tiny one of its kind, and whether it is among the large ones."""
+    """A model, a small one of its kind, and whether it is among the large ones."""
 
     title: str
     make: Callable[[], Model]
-    tiny: Callable[[], Model]
+    small: Callable[[], Model]
     large: bool = False
 
 
 CASES = {
     "discounted-1e3-5": Case(
-        "discounted, 10³ × 4 × 5", lambda: models.discounted(10**3, 5), lambda: models.discounted(60, 5)
+        "discounted, 10³ × 4 × 5", lambda: models.discounted(10**3, 5), lambda: models.discounted(2000, 5)
     ),
     "discounted-1e4-5": Case(
-        "discounted, 10⁴ × 4 × 5", lambda: models.discounted(10**4, 5), lambda: models.discounted(60, 5)
+        "discounted, 10⁴ × 4 × 5", lambda: models.discounted(10**4, 5), lambda: models.discounted(2000, 5)
     ),
     "discounted-1e5-10": Case(
-        "discounted, 10⁵ × 4 × 10", lambda: models.discounted(10**5, 10), lambda: models.discounted(60, 10)
+        "discounted, 10⁵ × 4 × 10", lambda: models.discounted(10**5, 10), lambda: models.discounted(2000, 10)
     ),
     "discounted-1e6-5": Case(
-        "discounted, 10⁶ × 4 × 5", lambda: models.discounted(10**6, 5), lambda: models.discounted(60, 5), True
+        "discounted, 10⁶ × 4 × 5",
+        lambda: models.discounted(10**6, 5),
+        lambda: models.discounted(2000, 5),
+        True,
     ),
     "reachability-1e4": Case(
-        "reachability, 10⁴ × 4 × 7", lambda: models.reachability(10**4), lambda: models.reachability(60)
+        "reachability, 10⁴ × 4 × 7", lambda: models.reachability(10**4), lambda: models.reachability(2000)
     ),
     "reachability-1e5": Case(
-        "reachability, 10⁵ × 4 × 7", lambda: models.reachability(10**5), lambda: models.reachability(60)
+        "reachability, 10⁵ × 4 × 7", lambda: models.reachability(10**5), lambda: models.reachability(2000)
     ),
-    "pig-100": Case("Pig against hold at 20", lambda: models.pig(100), lambda: models.pig(8)),
+    "pig-100": Case("Pig against hold at 20", lambda: models.pig(100), lambda: models.pig(25)),
 }
 
 
@@ -84,18 +91,30 @@ class Measured(NamedTuple):
     n_bytes: int
 
 
+def resident(*, peak: bool) -> int:
+    """Bytes of memory in use, or their peak since the last question that was not for the peak."""
+    status = Path("/proc/self/status")
+    if not status.exists():  # elsewhere only the peak of the whole process is known
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    if not peak:
+        gc.collect()
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    name = "VmHWM:" if peak else "VmRSS:"
+    line = next(line for line in status.read_text(encoding="ascii").splitlines() if line.startswith(name))
+    return int(line.split()[1]) * 1024
+
+
 def measure(case: Case, contestant: Contestant, out: Path) -> None:
     """Run one contestant on one model; write its values and print the figures."""
-    contestant.build(case.tiny())
+    contestant.build(case.small())
     contestant.solve()
     model = case.make()
+    n_bytes = model.n_bytes
+    before = resident(peak=False)
     begun = time.process_time()
     contestant.build(model)
     build = time.process_time() - begun
-    n_bytes = model.n_bytes
-    if not contestant.fresh:
-        del model
-    solves, clocks = [], []
+    solves, clocks, memory = [], [], 0
     while not solves or (len(solves) < RUNS and sum(solves) < ENOUGH):
         if contestant.fresh and solves:
             contestant.build(model)
@@ -103,7 +122,8 @@ def measure(case: Case, contestant: Contestant, out: Path) -> None:
         contestant.solve()
         solves.append(time.process_time() - begun)
         clocks.append(time.perf_counter() - clock)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        if len(solves) == 1:
+            memory = resident(peak=True) - before
     bounds = contestant.bounds()
     arrays = {"values": contestant.values()}
     if bounds is not None:
@@ -176,10 +196,11 @@ def compare(name: str, case: Case, folder: Path) -> dict[str, Any]:
                 verdict = "right" if error <= DIGITS else f"WRONG by {error:.2g}"
         row[contestant, "verdict"] = verdict
         mine: Measured = row["mdpdice"]
+        whole = (found.build + found.solve) / (mine.build + mine.solve)
         print(
             f"  {contestant:13} solve {found.solve:8.3f} s ({found.solve / mine.solve:5.2f}x; {found.clock:.3f} by the "
-            f"clock), build {found.build:7.3f} s, {found.memory / 2**20:6.0f} MB "
-            f"({found.memory / found.n_bytes:.1f} of the arrays), {verdict}",
+            f"clock), build {found.build:7.3f} s ({whole:.2f}x with it), "
+            f"{found.memory / 2**20:6.0f} MB ({multiple(row, contestant)} of the arrays), {verdict}",
             flush=True,
         )
     return row
@@ -206,44 +227,58 @@ def starting() -> dict[str, float]:
     return found
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """The ratios, in Markdown."""
-    peers = [name for name in CONTESTANTS if name != "mdpdice"]
-
-    def cell(row: dict[str, Any], name: str) -> str:
-        found = row[name]
-        if isinstance(found, str):
-            return {"needs a discount": "–", "too large": "·"}.get(found, found)
-        wrong = row[name, "verdict"].startswith("WRONG")
-        return f"{found.solve / row['mdpdice'].solve:.2g}" + (
-            f" **{row[name, 'verdict'].lower()}**" if wrong else ""
-        )
-
-    lines = [f"| model | {' | '.join(peers)} |", "| --- |" + " ---: |" * len(peers)]
-    lines += [f"| {row['title']} | {' | '.join(cell(row, name) for name in peers)} |" for row in rows]
-    lines += ["", f"| memory | mdpdice | {' | '.join(peers)} |", "| --- |" + " ---: |" * (len(peers) + 1)]
-    for row in rows:
-        if row["mdpdice"].n_bytes < 2**26:
-            continue  # the interpreter and its packages would be all that is seen
-        cells = [
-            f"{row[name].memory / row[name].n_bytes:.1f}" if isinstance(row[name], Measured) else "·"
-            for name in CONTESTANTS
-        ]
-        lines.append(f"| {row['title']} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+def ratio(row: dict[str, Any], name: str) -> str:
+    """How many times as long as mdpdice a contestant takes to solve a model; with building in brackets."""
+    found, mine = row[name], row["mdpdice"]
+    if isinstance(found, str):
+        return {"needs a discount": "–", "too large": "·"}.get(found, found)
+    wrong = row[name, "verdict"].startswith("WRONG")
+    whole = (found.build + found.solve) / (mine.build + mine.solve)
+    return f"{found.solve / mine.solve:.2g} ({whole:.2g})" + (
+        f" **{row[name, 'verdict'].lower()}**" if wrong else ""
+    )
 
 
-def growth(rows: list[dict[str, Any]]) -> None:
-    """Print how time grows with size among the discounted models."""
+def multiple(row: dict[str, Any], name: str) -> str:
+    """Memory of a contestant as a multiple of the arrays of the model."""
+    found = row[name]
+    return f"{found.memory / found.n_bytes:.1f}" if isinstance(found, Measured) else "·"
+
+
+def growth(rows: list[dict[str, Any]]) -> list[list[str]]:
+    """How time and memory grow with size among the discounted models."""
     same = [row for row in rows if row["title"].startswith("discounted")]
+    lines = []
     for small, large in itertools.pairwise(same):
-        ratio = large["mdpdice"].n_bytes / small["mdpdice"].n_bytes
-        parts = [
-            f"{name} {large[name].solve / small[name].solve:.3g}"
-            for name in CONTESTANTS
-            if isinstance(small[name], Measured) and isinstance(large[name], Measured)
+        line = [
+            f"{small['title']} → {large['title'].removeprefix('discounted, ')}",
+            f"{large['mdpdice'].n_bytes / small['mdpdice'].n_bytes:.3g}",
         ]
-        print(f"{small['title']} -> {large['title']}: data x {ratio:.3g}, time x {', '.join(parts)}")
+        for name in CONTESTANTS:
+            both = small[name], large[name]
+            known = all(isinstance(found, Measured) for found in both)
+            line.append(f"{both[1].solve / both[0].solve:.3g}" if known else "·")
+        lines.append(line)
+    return lines
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The figures of one run, in Markdown."""
+    peers = [name for name in CONTESTANTS if name != "mdpdice"]
+    large = [row for row in rows if row["mdpdice"].n_bytes >= SEEN]
+    times = [[row["title"], *(ratio(row, name) for name in peers)] for row in rows]
+    spaces = [[row["title"], *(multiple(row, name) for name in CONTESTANTS)] for row in large]
+    parts = [
+        (["CPU seconds, mdpdice = 1", *peers], times),
+        (["memory, arrays = 1", *CONTESTANTS], spaces),
+        (["growth of the time to solve", "data", *CONTESTANTS], growth(rows)),
+    ]
+    lines = []
+    for head, body in parts:
+        if body:
+            lines += ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+            lines += ["| " + " | ".join(line) + " |" for line in body] + [""]
+    return "\n".join(lines)
 
 
 def main() -> int:
@@ -273,10 +308,10 @@ def main() -> int:
     if failed:
         print(f"\nmdpdice gave no answer: {', '.join(failed)}")
         return 1
-    print()
-    growth(rows)
+    text = table(rows)
+    print(f"\n{text}")
     if asked.table:
-        asked.table.write_text(table(rows), encoding="utf-8")
+        asked.table.write_text(text, encoding="utf-8")
     slower = [
         f"{row['title']} ({name})"
         for row in rows

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import sys
 import threading
 import time
 import warnings
@@ -251,8 +252,14 @@ class GameSolver(Solver, Protocol):
 
 
 def _entry_points() -> dict[str, EntryPoint]:
+    return _registered(entry_points, tuple(sys.path))
+
+
+@functools.lru_cache(maxsize=4)
+def _registered(look: Callable[..., Any], _path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    """The entry points by name; reading the metadata of everything on the path takes longer than a small solve."""
     found: dict[str, EntryPoint] = {}
-    for point in sorted(entry_points(group=GROUP), key=lambda p: not p.value.startswith("mdpdice.")):
+    for point in sorted(look(group=GROUP), key=lambda p: not p.value.startswith("mdpdice.")):
         if point.name in found and found[point.name].value != point.value:
             warnings.warn(
                 f"solver {point.name!r} is registered twice; {point.value} is left out",

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mdpdice import checking, checking_exact, checking_infinite
+from mdpdice import checking, checking_exact, checking_infinite, checking_large, residual_bounds
 from mdpdice.lowerings import Lowering
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
@@ -66,6 +66,7 @@ def certify(
     policy: Ints,
     epsilon: float,
     check: Callable[[], None] = lambda: None,
+    lengths: Any = None,
 ) -> Verdict:
     """Judge a candidate's value and policy on a canonical problem.
 
@@ -79,10 +80,19 @@ def certify(
         Relative width that is narrow enough.
     check : callable
         Called before every sweep; may raise to give up.
+    lengths : ndarray of float64, shape (N,), optional
+        Expected lengths of plays to try, as a back-end hands them out; nothing rests on them.
     """
-    find = _flat if problem.horizon is None else _stages
-    bounds, witness = find(problem, value, policy, check)
-    reason = checking.verify(problem, policy, bounds, witness)
+    found, reason = None, ""
+    if problem.horizon is None and problem.n_edges >= residual_bounds.LARGE:
+        found = residual_bounds.find_bounds(problem, value, policy, epsilon, check, lengths)
+    if found is not None:
+        bounds, witness = found
+        reason = checking_large.verify_large(problem, policy, bounds, witness)
+    if found is None or reason:
+        find = _flat if problem.horizon is None else _stages
+        bounds, witness = find(problem, value, policy, check)
+        reason = checking.verify(problem, policy, bounds, witness)
     if reason:
         nothing = np.full(value.shape, np.inf)
         return Verdict(False, -nothing, nothing, np.inf, reason)
@@ -173,7 +183,7 @@ def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
 
 def _collecting(network: Network, infinite: Bools, policy: Ints) -> tuple[Bools, Ints]:
     """Where the policy stays for ever and never pays, and the distance of every node from where it collects there."""
-    from mdpdice.numerics import kernels
+    from mdpdice.numerics import graph_kernels as kernels
 
     source, dst = network.source, network.dst
     taken = ~network.decides[source]
@@ -352,7 +362,7 @@ class _Groups:
         return checking.Witness(self.member, rank, np.zeros(len(live), dtype=np.int64), gains)
 
     def _rank(self, source: Ints, dst: Ints, chance: Bools, lives: Bools, counts: Bools) -> Ints:
-        from mdpdice.numerics import kernels
+        from mdpdice.numerics import graph_kernels as kernels
 
         wait = np.bincount(source[counts], minlength=self.count)
         rank = np.where(lives, -1, 0)

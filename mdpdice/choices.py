@@ -33,6 +33,8 @@ ROUNDING = 8 * 2.0**-53
 TINY = 5e-324
 SUM_TOLERANCE = 1e-9
 """Largest distance that is normalised away, and recorded."""
+AT_ONCE = 1 << 20
+"""Branches that are looked at together, where that takes arrays of the same size."""
 
 
 @attrs.frozen
@@ -99,7 +101,9 @@ def build(
             rewards = rewards[possible]
             exact_of = {int(left[at]): value for at, value in exact_of.items() if possible[at]}
         arrays = attrs.evolve(arrays, branch_ptr=left[arrays.branch_ptr], target=arrays.target[possible])
-        numerator, weight = numerator[possible], weight[possible]
+        same = numerator is weight
+        weight = weight[possible]
+        numerator = weight if same else numerator[possible]
 
     # Choices with one branch lead straight to their target; the others get a chance node after the states.
     n, m = len(arrays.states), arrays.n_choices
@@ -116,28 +120,40 @@ def build(
     kind[list(ends)] = Kind.END
     first = arrays.branch_ptr[:-1]
     choice_dst = np.where(spread, n + np.cumsum(spread) - 1, arrays.target[first] if m else 0)
-    edge_of_choice = np.cumsum(kept) - 1
-    edge_of_branch = n_decision + np.cumsum(inline) - 1
-    edge_of_branch[first[direct]] = edge_of_choice[direct]
-    edge_of = edge_of_choice if reward_per == "choice" else edge_of_branch
-    used = kept if reward_per == "choice" else np.repeat(kept, width)
-    reward_array = np.zeros(n_decision + int(inline.sum()))
+    edge_of, used = np.cumsum(kept) - 1, kept
+    if reward_per == "branch":
+        edge_of_branch = n_decision + np.cumsum(inline) - 1
+        edge_of_branch[first[direct]] = edge_of[direct]
+        edge_of, used = edge_of_branch, np.repeat(kept, width)
+    n_edges = n_decision + int(inline.sum())
+    reward_array = np.zeros(n_edges)
     reward_array[edge_of[used]] = rewards[used]
     payoffs, exact_payoffs = _payoffs(arrays, ends, len(kind))
-    ones = np.ones(n_decision)
+
+    def edges(of_decisions: Any, of_branches: NDArray[Any]) -> NDArray[Any]:
+        """The edges of decisions and then those of chance nodes, without a copy in between."""
+        found = np.empty(n_edges, dtype=of_branches.dtype)
+        found[:n_decision] = of_decisions
+        if len(inline):
+            np.compress(inline, of_branches, out=found[n_decision:])
+        return found
+
     degree = np.concatenate((np.bincount(of_state[kept], minlength=n), width[spread]))
+    step = np.ones(n_edges, dtype=bool)
+    step[:n_decision] = direct[kept]
+    weights = edges(1.0, weight)
     return Network(
         kind=kind,
         indptr=np.concatenate(([0], np.cumsum(degree))),
-        dst=np.concatenate((choice_dst[kept], arrays.target[inline])),
-        weight=np.concatenate((ones, weight[inline])),
+        dst=edges(choice_dst[kept], arrays.target),
+        weight=weights,
         reward=reward_array,
         sign=np.ones(len(reward_array), dtype=np.int8),
-        step=np.concatenate((direct[kept], np.ones(int(inline.sum()), dtype=bool))),
+        step=step,
         payoff=payoffs,
         start=start,
         discount=_discount(discount),
-        numerator=np.concatenate((ones.astype(numerator.dtype), numerator[inline])),
+        numerator=weights if numerator is weight else edges(1, numerator),
         states=arrays.states,
         state_node=np.arange(n),
         actions=_kept_actions(arrays, kept, of_state),
@@ -197,7 +213,7 @@ def _ints(values: Any, name: str) -> NDArray[np.int64]:
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         msg = f"{name} must be a flat array of whole numbers, not {array.dtype} of shape {array.shape}"
         raise GameError(msg)
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 def _pointer(values: Any, name: str) -> NDArray[np.int64]:
@@ -367,7 +383,7 @@ def _probabilities(arrays: _Arrays, given: Any) -> tuple[NDArray[Any], NDArray[n
         msg = f"{len(given)} probabilities for {len(arrays.target)} branches"
         raise GameError(msg)
     if isinstance(given, np.ndarray) and given.dtype.kind == "f":
-        return _float_probabilities(arrays, given.astype(np.float64))
+        return _float_probabilities(arrays, given.astype(np.float64, copy=False))
     exact = [_number(p) for p in _listed(given)]
     if all(type(p) in (float, int) for p in exact):
         return _float_probabilities(arrays, np.array(exact, dtype=np.float64))
@@ -380,7 +396,10 @@ def _probabilities(arrays: _Arrays, given: Any) -> tuple[NDArray[Any], NDArray[n
             repaired[choice] = float(total - 1)
         # A probability below the smallest float is still one.
         weight.extend(float(Fraction(p) / total) or (TINY if p else 0.0) for p in row)
-    return np.array([Fraction(p) for p in exact], dtype=object), np.array(weight), _repairs(arrays, repaired)
+    warnings = _repairs(
+        arrays, np.array(list(repaired), dtype=np.int64), np.array(list(repaired.values()), dtype=np.float64)
+    )
+    return np.array([Fraction(p) for p in exact], dtype=object), np.array(weight), warnings
 
 
 def _float_probabilities(
@@ -388,9 +407,7 @@ def _float_probabilities(
 ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
     """The same for floats, which are their own exact numerators; whole arrays at a time."""
     suspect = ~((weight >= 0) & (weight <= 1 + SUM_TOLERANCE))
-    total = (
-        np.add.reduceat(np.append(weight, 0.0), arrays.branch_ptr[:-1]) if arrays.n_choices else np.zeros(0)
-    )
+    total = np.add.reduceat(weight, arrays.branch_ptr[:-1]) if arrays.n_choices else np.zeros(0)
     width = np.diff(arrays.branch_ptr)
     defect = np.abs(total - 1)
     wrong = ~(defect <= SUM_TOLERANCE)
@@ -399,34 +416,46 @@ def _float_probabilities(
         for choice in sorted({*of_choice[suspect].tolist(), *np.flatnonzero(wrong).tolist()}):
             row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
             _row_sum(arrays, choice, row)
-    scaled = np.where(defect > ROUNDING * width, total, 1.0)
-    repaired = _defects(arrays, weight)
-    return weight, weight / np.repeat(scaled, width), _repairs(arrays, repaired)
+    off = _defects(arrays, weight)
+    repaired = np.flatnonzero(off)
+    warnings = _repairs(arrays, repaired, off[repaired])
+    scaled = defect > ROUNDING * width
+    if not scaled.any():
+        return weight, weight, warnings
+    return weight, weight / np.repeat(np.where(scaled, total, 1.0), width), warnings
 
 
-def _defects(arrays: _Arrays, weight: NDArray[np.float64]) -> dict[int, float]:
-    """Exact sums of float rows, minus 1, where that is not 0; three times 1/3 is less than 1, though not in floats."""
-    if not len(weight):
-        return {}
-    # All but small probabilities are whole multiples of 2^-62, and a row of those adds up exactly.
-    scaled = weight * 2.0**62
-    units = scaled.astype(np.int64)
-    off = (np.add.reduceat(units, arrays.branch_ptr[:-1]) - (1 << 62)) / 2.0**62
-    small = np.unique(np.searchsorted(arrays.branch_ptr, np.flatnonzero(units != scaled), side="right") - 1)
-    for choice in small.tolist():
-        row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
-        off[choice] = math.fsum([*row, -1.0])
-    return {int(choice): float(off[choice]) for choice in np.flatnonzero(off)}
+def _defects(arrays: _Arrays, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Exact sums of float rows, minus 1; three times 1/3 is less than 1, though not in floats."""
+    ptr = arrays.branch_ptr
+    off = np.zeros(arrays.n_choices)
+    # Some rows at a time, so that there is no second copy of a large array.
+    first = 0
+    while first < arrays.n_choices:
+        last = max(first + 1, int(np.searchsorted(ptr, ptr[first] + AT_ONCE, side="right")) - 1)
+        part = weight[ptr[first] : ptr[last]]
+        # All but small probabilities are whole multiples of 2^-62, and a row of those adds up exactly.
+        scaled = part * 2.0**62
+        units = scaled.astype(np.int64)
+        rows = ptr[first:last] - ptr[first]
+        off[first:last] = (np.add.reduceat(units, rows) - (1 << 62)) / 2.0**62
+        small = np.unique(np.searchsorted(rows, np.flatnonzero(units != scaled), side="right") - 1)
+        for choice in (first + small).tolist():
+            row = weight[ptr[choice] : ptr[choice + 1]].tolist()
+            off[choice] = math.fsum([*row, -1.0])
+        first = last
+    return off
 
 
-def _repairs(arrays: _Arrays, repaired: dict[int, float]) -> tuple[str, ...]:
-    if not repaired:
+def _repairs(arrays: _Arrays, repaired: NDArray[np.int64], off: NDArray[np.float64]) -> tuple[str, ...]:
+    """A warning about choices whose rows do not sum to 1."""
+    if not len(repaired):
         return ()
-    worst = max(repaired, key=lambda choice: abs(repaired[choice]))
-    place = arrays.where(worst)
+    worst = int(np.argmax(np.abs(off)))
+    place = arrays.where(int(repaired[worst]))
     text = (
         f"{len(repaired)} rows of probabilities do not sum to 1 and mean the normalised rationals; the largest "
-        f"defect is {repaired[worst]:.3g}, in state {place['state']!r}, action {place['action']!r}"
+        f"defect is {off[worst]:.3g}, in state {place['state']!r}, action {place['action']!r}"
     )
     return (text,)
 

@@ -11,7 +11,7 @@ from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
 from mdpdice.lowerings import Lowering, Merged, moved_numbers, towards, without
 from mdpdice.network import Bools, Ints, Kind, Network
 from mdpdice.numerics.graph import end_components, is_acyclic
-from mdpdice.regions import can_reach, reached_by_some
+from mdpdice.regions import can_reach, ending_ranks, reached_by_some
 
 __all__ = ["collapse_idle", "drop_infinite", "drop_lost", "end_idle_chance", "missing_policy"]
 
@@ -23,6 +23,7 @@ def _plays_may_not_end(network: Network) -> bool:
         and network.horizon is None
         and not network.two_player
         and not is_acyclic(network.indptr, network.dst)
+        and ending_ranks(network) is None
     )
 
 

@@ -447,7 +447,9 @@ class _Table:
 
         def is_open(edge: int) -> bool:
             guard, update = self.lattice.guard[edge], self.lattice.update[edge]
-            return bool((guard < 0 or tables.guards[guard, column]) and tables.targets[update, column] != FORBIDDEN)
+            return bool(
+                (guard < 0 or tables.guards[guard, column]) and tables.targets[update, column] != FORBIDDEN
+            )
 
         for edge in offered.get(action, ()):
             if is_open(edge):

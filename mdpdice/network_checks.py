@@ -101,8 +101,9 @@ def _check_numbers(net: Network) -> None:
             msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad])
         )
     if at_chance.any():
-        degree = np.diff(net.indptr)[at_chance]
-        total = np.add.reduceat(net.weight[chance], np.cumsum(degree) - degree)
+        degree = np.diff(net.indptr)
+        total = np.add.reduceat(net.weight, net.indptr[:-1][degree > 0])[at_chance[degree > 0]]
+        degree = degree[at_chance]
         defect = np.abs(total - 1)
         # Twice the contract's 8 k 2^-53, since this sum rounds too.
         allowed = 16 * degree * 2.0**-53
@@ -144,11 +145,13 @@ def _check_steps(net: Network) -> None:
         (np.ones(int(keep.sum()), dtype=np.int8), net.dst[keep], count[net.indptr]), shape=shape
     )
     parts, label = connected_components(graph, directed=True, connection="strong")
-    loops = np.flatnonzero(keep & (net.source == net.dst))
+    kept = np.flatnonzero(keep)
+    source = np.repeat(np.arange(net.n_nodes), np.diff(count[net.indptr]))
+    loops = source[source == net.dst[kept]]
     if parts == net.n_nodes and len(loops) == 0:
         return
     if len(loops):
-        cycle = net.source[loops[:1]]
+        cycle = loops[:1]
     else:
         size = np.bincount(label)
         cycle = np.flatnonzero(label == int(np.argmax(size)))[:5]

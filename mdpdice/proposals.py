@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run, Solver, calls_recorded
 from mdpdice.errors import CycleError, MdpDiceError, PluginError
 from mdpdice.network import Floats, Ints, Network
 
 __all__ = ["check_candidate", "cycle_error", "propose"]
+
+LARGE = 20_000
+"""Edges from which a cryptographic digest of a network takes longer than it should."""
+
+_BEFORE: WeakKeyDictionary[Network, object] = WeakKeyDictionary()
+"""What networks looked like when they were first solved."""
 
 
 def propose(network: Network, solver: Solver, run: Run) -> Candidate:
@@ -22,12 +30,14 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     PluginError
         It crashed, changed the problem, or returned something that is no candidate.
     """
-    digest = network.digest
+    if network not in _BEFORE:
+        _BEFORE[network] = _fingerprint(network)
+    before = _BEFORE[network]
     try:
         with calls_recorded() as called:
             candidate = solver.solve(network, run)
     except MdpDiceError as error:
-        _refuse_change(network, digest, solver.name, error)
+        _refuse_change(network, before, solver.name, error)
         raise
     except Exception as error:
         msg = f"solver {solver.name!r} raised {type(error).__name__}: {error}"
@@ -35,7 +45,7 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     if not isinstance(candidate, Candidate):
         msg = f"solver {solver.name!r} returned {candidate!r} instead of a Candidate"
         raise PluginError(msg, name=solver.name, phase="answer")
-    _refuse_change(network, digest, solver.name)
+    _refuse_change(network, before, solver.name)
     # A private copy: nobody may change an answer after it was certified.
     try:
         value, policy = np.array(candidate.value), np.array(candidate.policy)
@@ -48,14 +58,31 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     )
 
 
-def _refuse_change(network: Network, digest: str, name: str, cause: Exception | None = None) -> None:
-    network.__dict__.pop("digest", None)
-    if network.digest != digest:
+def _refuse_change(network: Network, before: object, name: str, cause: Exception | None = None) -> None:
+    if _fingerprint(network) != before:
         msg = (
             f"solver {name!r} changed the problem that it was given; "
             "explore the game again, and do without this solver"
         )
         raise PluginError(msg, name=name, phase="solve") from cause
+
+
+def _fingerprint(network: Network) -> object:
+    """Something that changes when an array of the network does: its digest, or sums where that takes long."""
+    if network.n_edges < LARGE:
+        network.__dict__.pop("digest", None)
+        return network.digest
+    from mdpdice.numerics.residual_kernels import checksum
+
+    sums = []
+    for name in ("kind", "indptr", "dst", "weight", "reward", "sign", "step", "payoff", "numerator"):
+        array: NDArray[Any] = getattr(network, name)
+        if array.dtype == object or (name == "numerator" and array is network.weight):
+            continue
+        data = array.view(np.uint8)
+        whole = len(data) // 8 * 8
+        sums.append((name, int(checksum(data[:whole].view(np.uint64))), data[whole:].tobytes()))
+    return sums
 
 
 def check_candidate(network: Network, value: Floats, policy: Ints, name: str) -> None:

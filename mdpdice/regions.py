@@ -2,12 +2,67 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from mdpdice.network import Bools, Ints, Kind, Network
-from mdpdice.numerics.graph import end_components, reachable
+from mdpdice.numerics.graph import end_components, ordered_components, reachable
 
-__all__ = ["can_reach", "reached_by_all", "reached_by_some"]
+__all__ = [
+    "can_reach",
+    "components",
+    "ending_ranks",
+    "largest_component",
+    "reached_by_all",
+    "reached_by_some",
+]
+
+_RANKS: WeakKeyDictionary[Network, Ints | None] = WeakKeyDictionary()
+_COMPONENTS: WeakKeyDictionary[Network, tuple[Ints, Ints, Ints]] = WeakKeyDictionary()
+
+
+def ending_ranks(network: Network) -> Ints | None:
+    """Ranks that fall along every option and along some edge of every chance node; None if there are none.
+
+    They show that every play ends, whatever is done.  They are found once for a network, since reductions, back-ends
+    and bounds all want to know.
+
+    Returns
+    -------
+    ndarray of int64, shape (N,), or None
+        0 at ends.  None also where some edge has probability 0.
+    """
+    from mdpdice.numerics import graph_kernels as kernels
+
+    if network not in _RANKS:
+        rank = np.where(network.kind == Kind.END, 0, -1)
+        if (network.weight > 0).all():
+            entering = kernels.reverse(network.indptr, network.dst)
+            kernels.escape(
+                network.source, *entering, network.kind == Kind.CHANCE, np.diff(network.indptr), rank
+            )
+        rank.flags.writeable = False
+        _RANKS[network] = rank if (rank >= 0).all() else None
+    return _RANKS[network]
+
+
+def components(network: Network) -> tuple[Ints, Ints, Ints]:
+    """Label of every node, order and ptr of `mdpdice.numerics.graph.ordered_components`, of edges that may be taken.
+
+    They are found once for a network: the choice of a back-end, the back-end and the bounds want them.
+    """
+    if network not in _COMPONENTS:
+        found = ordered_components(network.indptr, network.dst, network.weight > 0)
+        for array in found:
+            array.flags.writeable = False
+        _COMPONENTS[network] = found
+    return _COMPONENTS[network]
+
+
+def largest_component(network: Network) -> int:
+    """Nodes of the largest strongly connected component."""
+    return int(np.diff(components(network)[2]).max(initial=0))
 
 
 def can_reach(network: Network, goal: Bools, keep: Bools | None = None) -> Bools:
@@ -48,7 +103,7 @@ def reached_by_some(network: Network, goal: Bools) -> Bools:
 
 def _forced(network: Network, bad: Bools) -> Bools:
     """The marked nodes, and those that cannot keep a play from coming there with positive probability."""
-    from mdpdice.numerics import kernels
+    from mdpdice.numerics import graph_kernels as kernels
 
     rank = np.where(bad, 0, -1)
     wait: Ints = np.diff(network.indptr).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import threading
 import time
@@ -44,6 +45,7 @@ from mdpdice.network import Bools, Floats, Ints, Network
 from mdpdice.numerics.graph import find_cycle, is_acyclic
 from mdpdice.objectives import Horizon, Objective, Sense, Total
 from mdpdice.proposals import check_candidate, cycle_error, propose
+from mdpdice.regions import largest_component
 from mdpdice.searches import game_solver, search_game
 from mdpdice.solution import Solution, Status
 from mdpdice.solving_lattice import MOST_EDGES, large_lattice, solve_on_lattice
@@ -57,6 +59,8 @@ PARTIAL_SECONDS = 0.4
 """Time that is taken to find bounds for what a stopped solver leaves behind."""
 PARTIAL_EDGES = 3_000_000
 """Edges of the largest problem for which bounds can be found in about that time."""
+LARGE, LARGE_COMPONENT = 20_000, 5_000
+"""Edges of a network, and nodes of a component, from which policies are iterated where plays may be long."""
 
 
 @attrs.frozen(eq=False)
@@ -343,13 +347,24 @@ def choose(problem: Problem, solver: str | Solver, extra: frozenset[Feature] = f
         return load_solver(solver)()
     need = problem.needs() | extra
     # The most direct first; a plug-in is loaded only when the built-in ones cannot do it.
-    for name in ("backward-induction", "value-iteration"):
+    for name in ("backward-induction", *_iterations(problem.canonical, need)):
         if need <= (cls := load_solver(name)).features:
             return cls()
     for cls in available_solvers().values():
         if need <= cls.features:
             return cls()
     raise unsupported("auto", need, frozenset())
+
+
+def _iterations(network: Network, need: frozenset[Feature]) -> tuple[str, ...]:
+    """The back-ends for cycles, the faster one first.
+
+    Sweeps are faster, unless one large component takes them without a discount, where plays may be long.
+    """
+    hard = Feature.CYCLIC in need and need.isdisjoint({Feature.DISCOUNT, Feature.HORIZON, Feature.TWO_PLAYER})
+    if hard and network.n_edges >= LARGE and largest_component(network) >= LARGE_COMPONENT:
+        return "policy-iteration", "value-iteration"
+    return ("value-iteration",)
 
 
 def unsupported(name: str, need: frozenset[Feature], have: frozenset[Feature]) -> UnsupportedError:
@@ -394,7 +409,10 @@ def solve_problem(
             if verdict.certified:
                 return _lift(problem, solver, candidate, value, policy, verdict, started, exact=claimed)
         run.tell("certify", nodes=canonical.n_nodes, edges=canonical.n_edges)
-        verdict = certify(canonical, value, policy, epsilon)
+        details = dict(candidate.details)
+        lengths = details.pop("lengths", None)
+        candidate = attrs.evolve(candidate, details=details)
+        verdict = certify(canonical, value, policy, epsilon, lengths=lengths)
         return _lift(problem, solver, candidate, value, policy, verdict, started)
     except (SolveInterrupted, NotConvergedError) as error:
         stop = error
@@ -554,6 +572,7 @@ _INFINITE = {
 }
 
 
+@functools.cache
 def _version() -> str:
     try:
         return version("mdpdice")

@@ -155,7 +155,7 @@ class _Sides:
 
     def _attract(self, rank: Ints, some: Bools, keep: Bools) -> None:
         """Rank nodes that come to ranked ones: those in `some` by one of their edges, the others by all."""
-        from mdpdice.numerics import kernels
+        from mdpdice.numerics import graph_kernels as kernels
 
         edges = np.flatnonzero(keep)
         source = self.source[edges]

@@ -19,6 +19,7 @@ from mdpdice.errors import NotConvergedError, SolveInterrupted, UnsupportedError
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import bellman, unsigned
+from mdpdice.regions import components, ending_ranks
 from mdpdice.solvers import _linear
 from mdpdice.solvers._kept import Kept
 from mdpdice.solvers._reduction import Block, write_block
@@ -90,9 +91,9 @@ class _Solve:
         begin = self.begin()
         problem = self.problem
         possible = problem.weight > 0
-        label, order, ptr = graph.ordered_components(problem.indptr, problem.dst, possible)
+        label, order, ptr = components(problem)
         cyclic = graph.cyclic_components(problem.indptr, problem.dst, label, possible)
-        if problem.discount == 1 and cyclic.any():
+        if problem.discount == 1 and cyclic.any() and ending_ranks(problem) is None:
             chance = problem.kind == Kind.CHANCE
             self.endless = graph.end_components(problem.indptr, problem.dst, chance, possible) >= 0
             if self.endless.any():

@@ -30,6 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 
+from mdpdice.numerics.linear import compiled_bicgstab, matrix_rows
+
 __all__ = ["iterate", "solve_directly", "without_subtraction"]
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -110,13 +112,9 @@ def iterate(
         rest: Floats = gain + P @ x - x
         return rest if scale is None else rest * scale
 
-    def scaled(x: Floats) -> Floats:
-        product: Floats = P @ x
-        np.subtract(x, product, out=product)
-        return product if scale is None else np.multiply(product, scale, out=product)
-
+    rows = matrix_rows(P)
     methods: list[Callable[[Floats], Floats]] = [
-        lambda x: _bicgstab(scaled, x, residual(x), target, check),
+        lambda x: compiled_bicgstab(rows, scale, x, residual(x), 0.5 * target, PATIENCE // 2, check),
         lambda x: _preconditioned(P, gain, x, target, check),
         lambda x: _sweeps(P, gain, x, target, check),
     ]

@@ -81,7 +81,7 @@ import attrs
 from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import NotConvergedError
 from mdpdice.network import Network
-from mdpdice.solvers import _howard
+from mdpdice.solvers import _howard, _long_plays
 
 __all__ = ["PolicyIteration"]
 
@@ -139,7 +139,8 @@ class PolicyIteration:
         """Propose the value and the policy."""
         settings = _howard.Settings(self.max_iterations, self.direct, self.sweeps)
         try:
-            return _howard.propose(problem, run, settings)
+            quick = _long_plays.propose(problem, run, self.max_iterations)
+            return _howard.propose(problem, run, settings) if quick is None else quick
         except NotConvergedError as error:
             if run.on_limit == "partial" and error.partial is not None:
                 partial: Candidate = error.partial

@@ -16,6 +16,9 @@ Gauss-Seidel manner, each node reading the newest values.  Where every play stop
 parallel moves are summed as a geometric series (Aitken 1926), which for a
 discounted problem does what MacQueen's bounds do.
 
+A discounted problem of one player in which decisions and chance take turns is solved by modified
+policy iteration with MacQueen's bounds instead, unless a checkpoint is kept or the chain mixes too slowly.
+
 Bounds
 ------
 Let :math:`|P|` take the weights of a policy with the discount and with the signs
@@ -61,6 +64,9 @@ Computer Science 735 (2018) 111-131.
 
 J. MacQueen, "A modified dynamic programming method for Markovian decision problems",
 Journal of Mathematical Analysis and Applications 14 (1966) 38-43.
+
+M. L. Puterman and M. C. Shin, "Modified policy iteration algorithms for discounted Markov decision
+problems", Management Science 24 (1978) 1127-1137.
 """
 
 from __future__ import annotations
@@ -79,6 +85,8 @@ from mdpdice.layers import Layers
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, unsigned
+from mdpdice.regions import components, ending_ranks
+from mdpdice.solvers import _alternating
 
 __all__ = ["ValueIteration"]
 
@@ -154,21 +162,31 @@ class ValueIteration:
 
 
 class _Blocks:
-    """The components of a part of the network, and the sweeps over them.
+    """The components of the network or of a part of it, and the sweeps over them.
 
-    `keep` are the edges inside the part, `inside` its nodes; the values of the others stay as they are.
+    `keep` are the edges inside a part, `inside` its nodes; the values of the others stay as they are.
     """
 
-    def __init__(self, problem: Network, run: Run, max_sweeps: int, keep: Bools, inside: Bools) -> None:
-        label = graph.strong_components(problem.indptr, problem.dst, keep)
-        order, ptr = graph.component_order(label)
+    def __init__(
+        self,
+        problem: Network,
+        run: Run,
+        max_sweeps: int,
+        keep: Bools | None = None,
+        inside: Bools | None = None,
+    ) -> None:
+        if keep is None or inside is None:
+            keep, inside = problem.weight > 0, np.ones(problem.n_nodes, dtype=np.bool_)
+            label, order, ptr = components(problem)
+        else:
+            label, order, ptr = graph.ordered_components(problem.indptr, problem.dst, keep)
         mine = inside[order[ptr[:-1]]]
         self.order = unsigned(order[inside[order]])
         self.ptr = unsigned(np.concatenate(([0], np.cumsum(np.diff(ptr)[mine]))))
         self.cyclic = graph.cyclic_components(problem.indptr, problem.dst, label, keep)[mine]
         self.stops = np.ones(len(self.cyclic), dtype=np.bool_)
         # A discount below 1 acts on every cycle: `Network` has seen to that.
-        if problem.discount == 1 and self.cyclic.any():
+        if problem.discount == 1 and self.cyclic.any() and ending_ranks(problem) is None:
             chance = problem.kind == Kind.CHANCE
             endless = graph.end_components(problem.indptr, problem.dst, chance, keep) >= 0
             self.stops = ~np.isin(np.flatnonzero(mine), label[endless])
@@ -187,6 +205,12 @@ class _Blocks:
         self.kept: dict[str, NDArray[Any]] = {}
         self.halfway = False
 
+    def renumber(self) -> Ints:
+        """Number the nodes in the order of the sweeps from now on; what they were before."""
+        order: Ints = self.order.astype(np.int64)
+        self.order = unsigned(np.arange(len(order)))
+        return order
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that changes."""
         counts = [self.sweeps, self._before, self.limit, self.measured, self.gave_up]
@@ -198,14 +222,14 @@ class _Blocks:
             **self.kept,
         }
 
-    def resume(self, problem: Network) -> None:
+    def resume(self, indptr: Ints) -> None:
         """Take up the state of a checkpoint, if there is one."""
         state = self.state()
         if not self.run.resume(state):
             return
         counts, at, number = state["counts"], state["at"], state["number"]
         wrong = [name for name in ("value", "w", "room") if not np.isfinite(state[name]).all()]
-        wrong += [name for name in ("policy", "moves") if not _own_edges(problem, state[name])]
+        wrong += [name for name in ("policy", "moves") if not _own_edges(indptr, state[name])]
         wrong += [
             name for name in ("counts", "at") if not ((state[name] >= 0) & (state[name] < 1 << 53)).all()
         ]
@@ -279,13 +303,37 @@ class _Blocks:
 
 
 def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
-    everywhere = np.ones(problem.n_nodes, dtype=np.bool_)
-    blocks = _Blocks(problem, run, max_sweeps, problem.weight > 0, everywhere)
-    operator = bellman(problem)
+    quick = None if run.checkpoint else _alternating.propose(problem, run, max_sweeps)
+    if quick is not None:
+        if quick[1] or quick[0].iterations >= max_sweeps:
+            return _judged(problem, quick[0], run, settled=quick[1])
+        max_sweeps -= quick[0].iterations
+    blocks = _Blocks(problem, run, max_sweeps)
+    # Everything until the end is in the order of the sweeps, which then read memory in one direction.
+    order, operator = blocks.renumber(), bellman(problem)
+    operator = operator.in_order(order)
+    indptr = operator.indptr.astype(np.int64)
     value = np.zeros(problem.n_nodes)
+    if quick is not None:
+        blocks.sweeps = quick[0].iterations
+        if np.isfinite(quick[0].value).all():
+            value[:] = quick[0].value[order]
     policy = np.full(problem.n_nodes, -1, dtype=np.int64)
     play: tuple[Floats, float] | None = None
-    run.offer(lambda: Candidate(value, policy, blocks.sweeps))
+
+    def back(values: Floats) -> Floats:
+        """Values in the order of the problem."""
+        found = np.empty_like(values)
+        found[order] = values
+        return found
+
+    def edges(chosen: Ints) -> Ints:
+        """Edges of the problem."""
+        found = np.empty_like(chosen)
+        found[order] = np.where(chosen < 0, -1, chosen - indptr[:-1] + problem.indptr[order])
+        return found
+
+    run.offer(lambda: Candidate(back(value), edges(policy), blocks.sweeps))
 
     def propose() -> tuple[Candidate, float]:
         """The candidate now, and the share of its width that is due to rounding."""
@@ -294,17 +342,21 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         if play is None:
             # Ties matter here: the greedy policy only fills in what no sweep has reached.
             chosen = np.where(policy < 0, greedy, policy)
-            return Candidate(value, chosen, blocks.sweeps), 0.0
+            return Candidate(back(value), edges(chosen), blocks.sweeps), 0.0
         gap = max(most, -least)
-        error = gap / play[1] * play[0]
-        return _bounded(problem, value, greedy, error, blocks.sweeps), noise / gap if gap > 0 else 0.0
+        w = back(play[0])
+        error = gap / play[1] * w
+        candidate = _bounded(problem, back(value), edges(greedy), error, blocks.sweeps)
+        if problem.discount == 1:
+            candidate = attrs.evolve(candidate, details={**candidate.details, "lengths": w})
+        return candidate, noise / gap if gap > 0 else 0.0
 
     def partial() -> Candidate:
         return propose()[0]
 
     w, moves = np.zeros(problem.n_nodes), np.full(problem.n_nodes, -1, dtype=np.int64)
     blocks.kept = {"value": value, "policy": policy, "w": w, "moves": moves}
-    blocks.resume(problem)
+    blocks.resume(indptr)
     play = blocks.longest_play(operator, w, moves, partial)
     if play is None:
         fine = 1e-4 * run.tolerance
@@ -387,16 +439,16 @@ def _check_stages(problem: Network, run: Run, state: dict[str, NDArray[Any]]) ->
     counts, value, policy = state["counts"], state["value"], state["policy"]
     if not (0 <= counts[0] <= len(value) and 0 <= counts[1] < 1 << 53):
         wrong.append("counts")
-    if not _own_edges(problem, policy):
+    if not _own_edges(problem.indptr, policy):
         wrong.append("policy")
     if wrong:
         raise _corrupt(run, wrong[0])
     value[counts[0] :], policy[counts[0] :] = np.where(problem.kind == Kind.END, problem.payoff, 0.0), -1
 
 
-def _own_edges(problem: Network, policy: Ints) -> bool:
+def _own_edges(indptr: Ints, policy: Ints) -> bool:
     """Whether each node has one of its own edges, or none (-1)."""
-    own = (problem.indptr[:-1] <= policy) & (policy < problem.indptr[1:])
+    own = (indptr[:-1] <= policy) & (policy < indptr[1:])
     return bool((own | (policy == -1)).all())
 
 

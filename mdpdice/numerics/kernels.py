@@ -1,4 +1,4 @@
-"""Every compiled loop of the library.
+"""The compiled loops of the Bellman operator, and what all compiled loops share.
 
 Importing this module imports numba, which takes about a second, and a kernel is
 compiled when it is first called on a machine; later processes load it from
@@ -26,20 +26,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "backup",
-    "bucket",
-    "choose",
-    "components",
-    "cycle",
-    "end_components",
-    "escape",
-    "looped",
-    "measure",
-    "reach",
-    "reverse",
-    "settle",
-]
+__all__ = ["backup", "choose", "inlined", "measure", "njit", "reorder", "settle"]
 
 # The names tell the type of the elements, for readers: numba infers them, and its scalars follow rules
 # that numpy's types do not describe.
@@ -51,7 +38,7 @@ Number: TypeAlias = Any  # a scalar that a kernel took out of an array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MAX, MIN, CHANCE = 1, 2, 3
+END, MAX, MIN, CHANCE = 0, 1, 2, 3
 """Values of `mdpdice.network.Kind`, as plain numbers that numba can take as constants."""
 
 ULP = 2.0**-52
@@ -65,240 +52,12 @@ def njit(function: F) -> F:
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
-# --- Graphs ------------------------------------------------------------------------------------------
+def inlined(function: F) -> F:
+    """The same for what is called once per node: a call with arrays costs as much as the work on a short row."""
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
 
 
-@njit
-def components(indptr: Ints, dst: Ints, keep: Bools) -> Ints:
-    """Strong components by Tarjan's algorithm in Pearce's form, without recursion.
-
-    Pearce keeps one number per node: while a node is on the path, the order in which it was found;
-    afterwards, counted down from N, the component.  Path and stack share one array from both ends.
-
-    Returns the label of every node, successors first.
-
-    References
-    ----------
-    D. J. Pearce, "A space-efficient algorithm for finding strongly connected components",
-    Information Processing Letters 116 (2016) 47-52.
-    """
-    n = len(indptr) - 1
-    number = np.zeros(n, dtype=np.int64)
-    cursor = indptr[:n].copy()
-    is_root = np.ones(n, dtype=np.bool_)
-    shelf = np.empty(n, dtype=np.int64)  # path from the left, waiting nodes from the right
-    depth, top = 0, n
-    found, label = 1, n
-    for start in range(n):
-        if number[start] != 0:
-            continue
-        shelf[0] = start
-        depth = 1
-        number[start] = found
-        found += 1
-        while depth > 0:
-            node = shelf[depth - 1]
-            last = indptr[node + 1]
-            e = cursor[node]
-            child = -1
-            while e < last:
-                if keep[e]:
-                    to = dst[e]
-                    if number[to] == 0:
-                        child = to  # the edge is looked at again when the search comes back
-                        break
-                    if number[to] < number[node]:
-                        number[node] = number[to]
-                        is_root[node] = False
-                e += 1
-            cursor[node] = e
-            if child >= 0:
-                shelf[depth] = child
-                depth += 1
-                number[child] = found
-                found += 1
-                continue
-            depth -= 1
-            if is_root[node]:
-                found -= 1
-                while top < n and number[node] <= number[shelf[top]]:
-                    number[shelf[top]] = label
-                    top += 1
-                    found -= 1
-                number[node] = label
-                label -= 1
-            else:
-                top -= 1
-                shelf[top] = node
-    for node in range(n):
-        number[node] = n - number[node]
-    return number
-
-
-@njit
-def bucket(label: Ints, count: int) -> tuple[Ints, Ints]:
-    """Nodes grouped by label, in decreasing order within each group, and where the groups start."""
-    ptr = np.zeros(count + 1, dtype=np.int64)
-    for c in label:
-        ptr[c + 1] += 1
-    for c in range(count):
-        ptr[c + 1] += ptr[c]
-    put = ptr.copy()
-    order = np.empty(len(label), dtype=np.int64)
-    for node in range(len(label) - 1, -1, -1):
-        order[put[label[node]]] = node
-        put[label[node]] += 1
-    return order, ptr
-
-
-@njit
-def looped(indptr: Ints, dst: Ints, keep: Bools, label: Ints, ptr: Ints) -> Bools:
-    """Whether each component holds a cycle: it has two nodes, or one with an edge to itself."""
-    count = len(ptr) - 1
-    cyclic = np.zeros(count, dtype=np.bool_)
-    for c in range(count):
-        cyclic[c] = ptr[c + 1] - ptr[c] > 1
-    for node in range(len(indptr) - 1):
-        for e in range(indptr[node], indptr[node + 1]):
-            if keep[e] and dst[e] == node:
-                cyclic[label[node]] = True
-    return cyclic
-
-
-@njit
-def cycle(indptr: Ints, dst: Ints, keep: Bools, label: Ints, start: int) -> Ints:
-    """Nodes of a shortest cycle through `start`, in order; breadth first inside its component."""
-    n = len(indptr) - 1
-    came_from = np.full(n, -1, dtype=np.int64)
-    queue = np.empty(n, dtype=np.int64)
-    queue[0] = start
-    head, tail = 0, 1
-    while head < tail:
-        node = queue[head]
-        head += 1
-        for e in range(indptr[node], indptr[node + 1]):
-            to = dst[e]
-            if not keep[e] or label[to] != label[start]:
-                continue
-            if to == start:
-                length = 1
-                back = node
-                while back != start:
-                    length += 1
-                    back = came_from[back]
-                path = np.empty(length, dtype=np.int64)
-                for i in range(length - 1, -1, -1):
-                    path[i] = node
-                    node = came_from[node]
-                return path
-            if came_from[to] < 0:
-                came_from[to] = node
-                queue[tail] = to
-                tail += 1
-    return queue[:0]
-
-
-@njit
-def reach(indptr: Ints, dst: Ints, keep: Bools, seen: Bools) -> None:
-    """Mark in `seen` every node that can be reached from the nodes marked there."""
-    n = len(indptr) - 1
-    stack = np.empty(n, dtype=np.int64)
-    top = 0
-    for node in range(n):
-        if seen[node]:
-            stack[top] = node
-            top += 1
-    while top > 0:
-        top -= 1
-        node = stack[top]
-        for e in range(indptr[node], indptr[node + 1]):
-            to = dst[e]
-            if keep[e] and not seen[to]:
-                seen[to] = True
-                stack[top] = to
-                top += 1
-
-
-@njit
-def reverse(indptr: Ints, dst: Ints) -> tuple[Ints, Ints]:
-    """Edges that enter every node: their start, by node, and their numbers."""
-    n, m = len(indptr) - 1, len(dst)
-    ptr = np.zeros(n + 1, dtype=np.int64)
-    for e in range(m):
-        ptr[dst[e] + 1] += 1
-    for node in range(n):
-        ptr[node + 1] += ptr[node]
-    put = ptr[:n].copy()
-    edge = np.empty(m, dtype=np.int64)
-    for e in range(m):
-        edge[put[dst[e]]] = e
-        put[dst[e]] += 1
-    return ptr, edge
-
-
-@njit
-def end_components(
-    indptr: Ints,
-    dst: Ints,
-    source: Ints,
-    entering_ptr: Ints,
-    entering: Ints,
-    chance: Bools,
-    label: Ints,
-    gone: Bools,
-    keep: Bools,
-) -> bool:
-    """One round of the search for maximal end components: throw out what cannot stay.
-
-    An edge cannot stay when it leaves its component; a chance node cannot stay when one of its edges
-    cannot; a decision cannot stay when none can; and no edge to a node thrown out can stay.
-
-    Updates `gone` (nodes) and `keep` (edges); returns whether any edge of a decision was thrown out
-    for leaving its component (then the components may have split, and another round is due).
-    """
-    n, m = len(indptr) - 1, len(dst)
-    left = np.zeros(n, dtype=np.int64)
-    stack = np.empty(n, dtype=np.int64)
-    top = 0
-    for e in range(m):
-        if keep[e]:
-            left[source[e]] += 1
-    again = False
-    for e in range(m):
-        if keep[e] and label[source[e]] != label[dst[e]]:
-            keep[e] = False
-            again = True
-            left[source[e]] -= 1
-            if chance[source[e]]:
-                left[source[e]] = -m
-    for node in range(n):
-        if not gone[node] and left[node] <= 0:
-            gone[node] = True
-            stack[top] = node
-            top += 1
-    while top > 0:
-        top -= 1
-        node = stack[top]
-        for e in range(indptr[node], indptr[node + 1]):
-            keep[e] = False
-        for k in range(entering_ptr[node], entering_ptr[node + 1]):
-            e = entering[k]
-            before = source[e]
-            if not keep[e] or gone[before]:
-                continue
-            keep[e] = False
-            left[before] -= 1
-            if chance[before] or left[before] == 0:
-                gone[before] = True
-                stack[top] = before
-                top += 1
-    return again
-
-
-# --- The Bellman operator ------------------------------------------------------------------------------
-
-
-@njit
+@inlined
 def choose(
     kind: Number,
     gain: Floats,
@@ -310,25 +69,15 @@ def choose(
     incumbent: Number,
 ) -> tuple[Number, Number]:
     """Best edge of a decision and its worth; a tie leaves the incumbent (-1: none, then the first)."""
-    one = np.uint64(1)
-    best = first
-    top = gain[first] + coef[first] * value[dst[first]]
-    if kind == MAX:
-        for e in range(first + one, last):
-            x = gain[e] + coef[e] * value[dst[e]]
-            if x > top:
-                top = x
-                best = e
-    else:
-        for e in range(first + one, last):
-            x = gain[e] + coef[e] * value[dst[e]]
-            if x < top:
-                top = x
-                best = e
-    if incumbent >= 0:
-        kept = np.uint64(incumbent)
-        if gain[kept] + coef[kept] * value[dst[kept]] == top:
-            best = kept
+    best = np.uint64(incumbent) if incumbent >= 0 else first
+    top = gain[best] + coef[best] * value[dst[best]]
+    # One loop for both players: with two of them a sweep takes three times as long.
+    view = 1.0 if kind == MAX else -1.0
+    for e in range(first, last):
+        x = gain[e] + coef[e] * value[dst[e]]
+        if view * (x - top) > 0:
+            top = x
+            best = e
     return best, top
 
 
@@ -364,6 +113,32 @@ def backup(
             edge, x = choose(kind[i], gain, coef, dst, first, last, source, policy[i])
             value[i] = x
             policy[i] = np.int64(edge)
+
+
+@njit
+def reorder(
+    indptr: Ints,
+    dst: Ints,
+    gain: Floats,
+    coef: Floats,
+    order: Ints,
+    place: Ints,
+    new_indptr: Ints,
+    new_dst: Ints,
+    new_gain: Floats,
+    new_coef: Floats,
+) -> None:
+    """Write the edges node by node in another order; `place` is its inverse."""
+    one = np.uint64(1)
+    at = np.uint64(0)
+    for k in range(len(order)):
+        node = order[k]
+        for e in range(indptr[node], indptr[node + one]):
+            new_dst[at] = place[dst[e]]
+            new_gain[at] = gain[e]
+            new_coef[at] = coef[e]
+            at += one
+        new_indptr[np.uint64(k) + one] = at
 
 
 @njit
@@ -555,33 +330,3 @@ def settle(
                 at[3] += 1
             at[0] += 1
             at[1] = 0
-
-
-@njit
-def escape(source: Ints, entering_ptr: Ints, entering: Ints, chance: Bools, wait: Ints, rank: Ints) -> None:
-    """Rank the nodes from which play cannot be kept from the nodes that have a rank already.
-
-    A chance node gets a rank as soon as one of its successors has one; another node when `wait` of
-    its edges lead to such nodes.  A rank is larger than those that it waited for; nodes from which
-    play can be kept away keep -1.
-    """
-    n = len(rank)
-    queue = np.empty(n, dtype=np.int64)
-    head, tail = 0, 0
-    for node in range(n):
-        if rank[node] >= 0:
-            queue[tail] = node
-            tail += 1
-    while head < tail:
-        node = queue[head]
-        head += 1
-        for k in range(entering_ptr[node], entering_ptr[node + 1]):
-            before = source[entering[k]]
-            if rank[before] >= 0:
-                continue
-            wait[before] -= 1
-            if chance[before] or wait[before] == 0:
-                # The queue is in order of rank, so this is the largest so far.
-                rank[before] = rank[node] + 1
-                queue[tail] = before
-                tail += 1

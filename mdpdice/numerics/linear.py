@@ -23,7 +23,8 @@ H. A. van der Vorst, "Bi-CGSTAB", SIAM J. Sci. Stat. Comput. 13 (1992) 631-644.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
@@ -32,7 +33,7 @@ from numpy.typing import NDArray
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, unsigned
 
-__all__ = ["DENSE", "solve_chain"]
+__all__ = ["DENSE", "compiled_bicgstab", "matrix_rows", "solve_chain"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -49,9 +50,13 @@ FACTORISED = 20_000
 """Largest component that is factorised when the iteration fails: fill-in can need its square in memory."""
 ROUNDS = 6
 """Rounds of iterative refinement."""
+STEPS, STEPS_AT_ONCE = 2000, 64
+"""Steps of BiCGSTAB in one round, and most of those between two looks at the clock."""
+AT_ONCE = 1 << 25
+"""Edges that are read between two looks at the clock: about a tenth of a second."""
 
 
-def solve_chain(operator: Operator, *, stochastic: bool = False) -> Floats:
+def solve_chain(operator: Operator, *, stochastic: bool = False, loose: float = 0.0) -> Floats:
     """The value of every node of a chain.
 
     Parameters
@@ -60,6 +65,8 @@ def solve_chain(operator: Operator, *, stochastic: bool = False) -> Floats:
         Without decisions, and such that every play stops or is discounted.
     stochastic : bool
         Whether the coefficients of a node are probabilities that sum to 1.
+    loose : float
+        Residual that is small enough where a component is solved by iteration; 0 for that of rounding.
 
     Returns
     -------
@@ -67,9 +74,8 @@ def solve_chain(operator: Operator, *, stochastic: bool = False) -> Floats:
         As exact as floats allow; NaN or wrong where a component is too close to
         singular, so have it certified.
     """
-    chain = _Chain(operator, stochastic)
-    label = graph.strong_components(chain.indptr, chain.dst)
-    order, ptr = graph.component_order(label)
+    chain = _Chain(operator, stochastic, loose)
+    label, order, ptr = graph.ordered_components(chain.indptr, chain.dst)
     cyclic = np.flatnonzero(graph.cyclic_components(chain.indptr, chain.dst, label))
     at = 0
     while (at := chain.solve_small(order, ptr, cyclic, at)) < len(cyclic):
@@ -87,8 +93,9 @@ class _Chain:
         The solution, as far as it goes.
     """
 
-    def __init__(self, operator: Operator, stochastic: bool) -> None:
+    def __init__(self, operator: Operator, stochastic: bool, loose: float) -> None:
         self.operator = operator
+        self.loose = loose
         self.stochastic = stochastic
         self.indptr, self.dst = operator.indptr.astype(np.int64), operator.dst.astype(np.int64)
         self.degree = np.diff(self.indptr)
@@ -170,7 +177,7 @@ class _Chain:
         ahead = coef[outside] * self.value[self.dst[edges[outside]]]
         right = self.operator.base[block] + np.bincount(row[outside], weights=ahead, minlength=size)
         if size > DENSE:
-            self.value[block] = _solve_large(row[inside], column[inside], coef[inside], right)
+            self.value[block] = _solve_large(row[inside], column[inside], coef[inside], right, self.loose)
             return
         leave = np.bincount(row[outside], weights=coef[outside], minlength=size).astype(np.float64)
         matrix = np.zeros((size, size))
@@ -210,28 +217,84 @@ def _eliminate(matrix: Floats, leave: Floats, right: Floats) -> Floats:
     return right
 
 
-def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats) -> Floats:
+def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats, loose: float) -> Floats:
     from scipy.sparse import csr_array, eye_array
-    from scipy.sparse.linalg import bicgstab, splu
+    from scipy.sparse.linalg import splu
 
     size = len(right)
-    system: Any = (eye_array(size) - csr_array((coef, (row, column)), shape=(size, size))).tocsr()
+    chances: Any = csr_array((coef, (row, column)), shape=(size, size))
     enough = 4 * 2.0**-52
     found = np.zeros(size)
     left = right
     for _ in range(ROUNDS):
-        move, _failed = bicgstab(system, left, rtol=1e-8, maxiter=2000)
         before = np.abs(left).max()
-        if not np.isfinite(move).all():
-            break
-        rest = right - system @ (found + move)
+        wanted = max(0.5 * loose, 1e-8 * float(before))
+        move = compiled_bicgstab(matrix_rows(chances), None, np.zeros(size), left.copy(), wanted, STEPS)
+        rest = right + chances @ (found + move) - (found + move)
         if not np.abs(rest).max() < before:
             break
         found, left = found + move, rest
-        if np.abs(left).max() <= enough * (np.abs(found).max() + np.abs(right).max()):
-            return cast("Floats", found)
+        if np.abs(left).max() <= max(loose, enough * (np.abs(found).max() + np.abs(right).max())):
+            return found
     if size > FACTORISED or np.abs(left).max() <= 1e3 * enough * (np.abs(found).max() + np.abs(right).max()):
-        return cast("Floats", found)
-    factors = splu(system.tocsc())
+        return found
+    factors = splu((eye_array(size) - chances).tocsc())
     found = factors.solve(right)
-    return found + factors.solve(right - system @ found)
+    found += factors.solve(right + chances @ found - found)
+    return found
+
+
+def matrix_rows(matrix: Any) -> tuple[Any, Any, Floats]:
+    """Arrays of a csr_array as `compiled_bicgstab` wants them."""
+    indices = matrix.indices.view(np.uint32 if matrix.indices.itemsize == 4 else np.uint64)
+    return matrix.indptr, indices, matrix.data
+
+
+def compiled_bicgstab(
+    rows: tuple[Any, Any, Floats],
+    scale: Floats | None,
+    start: Floats,
+    residual: Floats,
+    target: float,
+    steps: int,
+    check: Callable[[], None] = lambda: None,
+) -> Floats:
+    """Improve a solution of ``x = right + P x`` by BiCGSTAB; see `mdpdice.numerics.krylov_kernels`.
+
+    Parameters
+    ----------
+    rows : tuple of ndarray
+        The matrix `P`: start of every row, columns (unsigned) and numbers.
+    scale : ndarray of float64, shape (n,), optional
+        What the equations are multiplied by.
+    start, residual : ndarray of float64, shape (n,)
+        A first guess and its residual, multiplied by `scale`.
+    target : float
+        Largest component of the residual at which to stop.
+    steps : int
+        Most steps, of two products each.
+    check : callable
+        Called now and then; may raise to give up.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        The iterate with the smallest residual that was met.
+    """
+    from mdpdice.numerics.krylov_kernels import bicgstab
+
+    n = len(start)
+    best = start.copy()
+    vectors = np.zeros((6, n))
+    vectors[0], vectors[1] = start, residual
+    size = float(np.abs(residual).max(initial=0.0))
+    # Not by its norm: libraries start threads for a dot product.
+    vectors[2] = residual / max(size, 1e-300)
+    number = np.array([1.0, 1.0, 1.0, size])
+    diagonal = np.ones(n) if scale is None else scale
+    at_once = min(STEPS_AT_ONCE, max(1, AT_ONCE // (2 * len(rows[2]) + 10 * n)))
+    for done in range(0, steps, at_once):
+        check()
+        if bicgstab(*rows, diagonal, vectors, best, number, target, min(at_once, steps - done)):
+            break
+    return best

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mdpdice.network import Kind, Network
 
-__all__ = ["Operator", "bellman", "unsigned"]
+__all__ = ["Operator", "bellman", "locked", "unsigned"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -51,6 +51,29 @@ class Operator:
         """The arguments that every kernel starts with."""
         return self.kind, self.indptr, self.dst, self.gain, self.coef, self.base
 
+    def in_order(self, order: Ints) -> Operator:
+        """The same operator, node ``k`` being node ``order[k]``: sweeps in that order read memory in one direction."""
+        from mdpdice.numerics import kernels
+
+        n, m = len(self.kind), len(self.dst)
+        indptr, dst = np.zeros(n + 1, dtype=np.uint64), np.empty(m, dtype=np.uint64)
+        gain, coef = np.empty(m), np.empty(m)
+        place = np.empty(n, dtype=np.uint64)
+        place[order] = np.arange(n, dtype=np.uint64)
+        kernels.reorder(
+            self.indptr,
+            self.dst,
+            self.gain,
+            self.coef,
+            unsigned(order),
+            locked(place),
+            indptr,
+            dst,
+            gain,
+            coef,
+        )
+        return _operator(self.kind[order], indptr, dst, gain, coef, self.base[order])
+
     def plays(self) -> Operator:
         """The operator whose fixed point is the longest expected play, counted in nodes before the end.
 
@@ -82,14 +105,14 @@ def bellman(problem: Network) -> Operator:
 
 def unsigned(nodes: Ints) -> NDArray[np.uint64]:
     """Node numbers as the kernels want them."""
-    return _locked(np.ascontiguousarray(nodes, dtype=np.int64).view(np.uint64))
+    return locked(np.ascontiguousarray(nodes, dtype=np.int64).view(np.uint64))
 
 
 def _operator(*arrays: NDArray[Any]) -> Operator:
-    return Operator(*(_locked(array) for array in arrays))
+    return Operator(*(locked(array) for array in arrays))
 
 
-def _locked(array: NDArray[Any]) -> NDArray[Any]:
+def locked(array: NDArray[Any]) -> NDArray[Any]:
     """A read-only view: numba compiles for writeable arrays anew."""
     view = array.view()
     view.flags.writeable = False

@@ -228,11 +228,11 @@ def test_while_certifying(monkeypatch):
 
     certify, calls = solving.certify, []
 
-    def pressed(*args):
+    def pressed(*args, **options):
         calls.append(args)
         if len(calls) == 1:
             signal.raise_signal(signal.SIGINT)
-        return certify(*args)
+        return certify(*args, **options)
 
     monkeypatch.setattr(solving, "certify", pressed)
     with pytest.raises(SolveInterrupted) as caught:

@@ -47,14 +47,35 @@ def gambler(n):
     )
 
 
+def stairs(n):
+    """Stop for 0, or climb to the step with the next lower number, with a small chance to fall to the foot.
+
+    The top is worth 1, so everybody is, but sweeps and new policies find that out step by step.
+    """
+    end = 2 * n
+    climb = np.append(end + 1, np.arange(n - 1))
+    options = np.column_stack((np.full(n, end), n + np.arange(n))).ravel()
+    return Network(
+        kind=[Kind.MAX] * n + [Kind.CHANCE] * n + [Kind.END] * 2,
+        indptr=np.append(2 * np.arange(2 * n + 1), [4 * n] * 2),
+        dst=np.concatenate((options, np.column_stack((climb, np.full(n, n - 1))).ravel())),
+        weight=np.append(np.ones(2 * n), np.tile([1 - 1e-6, 1e-6], n)),
+        reward=np.zeros(4 * n),
+        sign=np.ones(4 * n),
+        step=np.append(np.zeros(2 * n), np.ones(2 * n)),
+        payoff=[0.0] * (2 * n + 1) + [1.0],
+        start=n - 1,
+    )
+
+
 PROBLEMS = {
     "backward-induction": lambda: (random_choices(3), 400_000, None),
     "exact": lambda: (random_choices(300), None, None),
     "linear-programming": lambda: (random_choices(3000), None, None),
-    "policy-iteration": lambda: (random_choices(20_000), None, None),
+    "policy-iteration": lambda: (stairs(20_000), None, 1.0),
     "value-iteration": lambda: (gambler(2001), None, 0.5),
 }
-PARAMETERS = {"value-iteration": {"max_sweeps": 10**15}}
+PARAMETERS = {"policy-iteration": {"max_iterations": 10**9}, "value-iteration": {"max_sweeps": 10**15}}
 
 
 def main(name):

@@ -1,0 +1,107 @@
+"""The checks of `mdpdice.checking` for large flat problems, edge by edge in compiled code.
+
+They are the inequalities of `mdpdice.checking`, with the same terms for rounding, for bounds without groups; they
+read the problem itself instead of writing its network of best replies.  Tests compare both.  No back-end uses this
+loop, and it uses none of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+
+from mdpdice.network import Kind
+
+__all__ = ["holds"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ULP = 2.0**-52
+END, MAX, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.CHANCE)
+
+BOUNDS, ENDLESS = 1, 2
+
+
+def njit(function: F) -> F:
+    """`numba.njit` with the options of this module."""
+    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+@njit
+def holds(
+    kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, policy, bounds, rank, ranked
+):  # fmt: skip
+    """Whether ``-bounds[:N] <= V_s <= V* <= bounds[N:]`` was shown: 0, or `BOUNDS`, or `ENDLESS` for the ranks.
+
+    `room` is how far payoffs may be off, and `ranked` whether ranks have to fall, which they must where there is
+    no discount.
+    """
+    n = len(kind)
+    one = np.uint64(1)
+    other = np.uint64(n)
+    for i in range(n):
+        node = np.uint64(i)
+        first, last = indptr[node], indptr[node + one]
+        if kind[node] == END:
+            if not (
+                bounds[node] >= room[node] - payoff[node]
+                and bounds[other + node] >= payoff[node] + room[node]
+            ):
+                return BOUNDS
+        elif kind[node] == CHANCE:
+            # Both sides at once: what they share is read once.
+            low, high, low_size, high_size, total, usable = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+            low_falls, high_falls = False, False
+            for e in range(first, last):
+                p = weight[e]
+                if not p > 0:
+                    continue
+                near, far = dst[e], other + dst[e]
+                if sign[e] < 0:
+                    near, far = far, near
+                factor = discount if step[e] else 1.0
+                low += p * (factor * bounds[near] - reward[e])
+                high += p * (factor * bounds[far] + reward[e])
+                low_size += p * (factor * abs(bounds[near]) + abs(reward[e]))
+                high_size += p * (factor * abs(bounds[far]) + abs(reward[e]))
+                total += p
+                usable += 1
+                if ranked:
+                    ends = kind[dst[e]] == END
+                    low_falls |= ends or rank[near] < rank[node]
+                    high_falls |= ends or rank[far] < rank[other + node]
+            slack = (2 * usable + 8) * ULP + abs(1.0 - total)
+            if not (
+                bounds[node] >= low + slack * low_size and bounds[other + node] >= high + slack * high_size
+            ):
+                return BOUNDS
+            if ranked and not (low_falls and high_falls):
+                return ENDLESS
+        else:
+            for side in range(2):
+                view = 1.0 if side == 1 else -1.0
+                here_at, there_at = (other, np.uint64(0)) if side == 1 else (np.uint64(0), other)
+                here = bounds[here_at + node]
+                begin, end = first, last
+                if (kind[node] == MAX) == (side == 0):
+                    if not np.int64(first) <= policy[node] < np.int64(last):
+                        return BOUNDS
+                    begin = np.uint64(policy[node])
+                    end = begin + one
+                for e in range(begin, end):
+                    if not weight[e] > 0:
+                        continue
+                    to = (here_at if sign[e] > 0 else there_at) + dst[e]
+                    gain = view * reward[e]
+                    factor = discount if step[e] else 1.0
+                    value = gain + factor * bounds[to]
+                    size = abs(gain) + factor * abs(bounds[to])
+                    slack = 0.0 if gain == 0.0 and factor == 1.0 else 4 * ULP * size
+                    if not here >= value + slack:
+                        return BOUNDS
+                    if ranked and not (kind[dst[e]] == END or rank[to] < rank[here_at + node]):
+                        return ENDLESS
+    return 0
