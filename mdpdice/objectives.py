@@ -277,7 +277,7 @@ class Utility(Objective):
 
     def apply(self, network: Network) -> Network:
         """The network whose ends pay the utility of their payoff, less that of payoff 0."""
-        return _with_utility(network, self.function, "Utility")
+        return _with_utility(network, lambda payoff: self.function(float(payoff)), "Utility")
 
     def _first(self) -> list[Step]:
         return [partial(shift_value, shift=Fraction(self.function(0.0)))]
@@ -303,13 +303,13 @@ class PayoffAtLeast(Objective):
         return _with_utility(network, self._reached, "PayoffAtLeast")
 
     def _first(self) -> list[Step]:
-        return [partial(shift_value, shift=Fraction(self._reached(0.0)))]
+        return [partial(shift_value, shift=Fraction(self._reached(Fraction(0))))]
 
-    def _reached(self, payoff: float) -> int:
+    def _reached(self, payoff: Fraction) -> int:
         return int(payoff >= self.threshold)
 
 
-def _with_utility(network: Network, function: Callable[[float], Any], name: str) -> Network:
+def _with_utility(network: Network, function: Callable[[Fraction], Any], name: str) -> Network:
     _refuse_pass_to(network, name)
     if network.reward.any() or network.discount < 1:
         msg = (
@@ -319,9 +319,9 @@ def _with_utility(network: Network, function: Callable[[float], Any], name: str)
         raise UnsupportedError(msg)
     payoff = np.zeros(network.n_nodes)
     exact = {}
-    nothing = Fraction(function(0.0))
+    nothing = Fraction(function(Fraction(0)))
     for node in np.flatnonzero(network.kind == Kind.END).tolist():
-        value = Fraction(function(float(network.exact_payoff(node)))) - nothing
+        value = Fraction(function(network.exact_payoff(node))) - nothing
         payoff[node] = float(value)
         if Fraction(float(value)) != value:
             exact[node] = value

@@ -134,3 +134,11 @@ def test_rounds_before_the_target(solver: str) -> None:
     most = solve(net, UntilReward([1]), solver=solver)
     assert most.proved
     assert most.values.tolist() == [math.inf, 0, math.inf]
+
+
+@pytest.mark.parametrize("threshold", [Fraction(1, 3), 1 / 3])
+def test_a_payoff_that_no_float_equals_is_at_least_itself(threshold) -> None:
+    """The nearest float of 1/3 is less than that."""
+    net = network([(MAX, [(1,), (2,)]), (END, 1 / 3), (END, 0)], exact_payoffs={1: Fraction(1, 3)})
+    assert solve(net, PayoffAtLeast(threshold)).values.tolist() == [1, 1, 0]
+    assert solve(net, PayoffAtLeast(Fraction(1, 3) + Fraction(1, 10**20))).values.tolist() == [0, 0, 0]
