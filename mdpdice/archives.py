@@ -52,8 +52,10 @@ def write_archive(path: str | os.PathLike[str], members: Mapping[str, NDArray[An
             for name, array in members.items():
                 # A fixed date: the same arrays give the same file.
                 info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+                # Arrays in columns, as fancy indexing makes them, are not read again.
+                rows = np.ascontiguousarray(array)
                 with archive.open(info, "w", force_zip64=True) as member:
-                    npy.write_array(member, array, version=(1, 0), allow_pickle=False)
+                    npy.write_array(member, rows, version=(1, 0), allow_pickle=False)
         seal = _hash(file, file.tell() - _HEX)
         file.seek(-_HEX, os.SEEK_END)
         file.write(seal)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from enumeration import CHANCE, END, MAX, network
 
-from mdpdice import PayoffAtLeast, Reach, Status, UntilReward, solve
+from mdpdice import PayoffAtLeast, Reach, Solution, Status, Total, UntilReward, solve
 
 SOLVERS = ["value-iteration", "policy-iteration", "linear-programming", "exact"]
 
@@ -142,3 +142,16 @@ def test_a_payoff_that_no_float_equals_is_at_least_itself(threshold) -> None:
     net = network([(MAX, [(1,), (2,)]), (END, 1 / 3), (END, 0)], exact_payoffs={1: Fraction(1, 3)})
     assert solve(net, PayoffAtLeast(threshold)).values.tolist() == [1, 1, 0]
     assert solve(net, PayoffAtLeast(Fraction(1, 3) + Fraction(1, 10**20))).values.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_a_solution_with_a_horizon_is_read_again(sense, tmp_path) -> None:
+    """Reductions may leave its stages in columns."""
+    net = network(
+        [(MAX, [(1, 1), (3, 2)]), (CHANCE, [(2, 0, 0.5), (0, 0, 0.5)]), (CHANCE, [(2, 0, 1.0)]), (END, -2)]
+    )
+    found = solve(net, Total(sense), horizon=3)
+    found.save(tmp_path / "a")
+    read = Solution.load(tmp_path / "a", net, Total(sense), horizon=3)
+    assert read.status is Status.CERTIFIED
+    assert read.values.tolist() == found.values.tolist()
