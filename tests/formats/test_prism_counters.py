@@ -109,7 +109,7 @@ def test_the_last_turn_of_a_score_sheet_keeps_its_exact_value(game, last, tmp_pa
     assert theirs == exact(network)[network.start]
 
 
-@settings(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=12, suppress_health_check=list(HealthCheck), deadline=None)
 @given(game=counter_strategies.counter_games(ahead=True))
 def test_random_games_keep_their_values(game, tmp_path: Path) -> None:
     try:

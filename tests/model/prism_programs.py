@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
@@ -178,6 +179,7 @@ class Program:
         for name, body in re.findall(r"^formula (\w+) = (.*);\s*$", text, re.MULTILINE):
             formulas[name] = Parser(body, formulas).whole()
 
+        @cache
         def expression(body):
             return Parser(body, formulas).whole()
 
