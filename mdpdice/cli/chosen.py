@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
-from mdpdice.backend import Run
+from mdpdice.backend import Run, Solver, load_solver
 from mdpdice.cli.answers import Case
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, phrase
@@ -21,17 +21,16 @@ from mdpdice.layers import Layers
 from mdpdice.network import Network
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
+from mdpdice.solving import solve
 from mdpdice.solving_lattice import MOST_EDGES, large_lattice
 
-__all__ = ["known_names", "large", "lattice_policy", "policy_on", "rule_of"]
+__all__ = ["known_names", "large", "lattice_policy", "policy_on", "rule_of", "search_of"]
 
 
 def known_names(case: Case) -> str:
     """What may be written for a policy of a game, for messages."""
-    own = ", ".join(case.game.policy_names())
-    return (
-        f"optimal, random{', ' + own if own else ''}, or a file of 'mdpdice policy {case.name} --save FILE'"
-    )
+    file = f"a file of 'mdpdice policy {case.name} --save FILE'"
+    return ", ".join(["optimal", "random", "lookahead:DEPTH", *case.game.policy_names()]) + f", or {file}"
 
 
 def large(case: Case, progress: ProgressBars) -> Layers | None:
@@ -55,7 +54,35 @@ def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:
         raise click.UsageError(error.message) from error
 
 
-def policy_on(case: Case, name: str, network: Network, solve: Callable[[], Solution]) -> Policy:
+def search_of(case: Case, name: str) -> Solver | None:
+    """The back-end of ``lookahead:DEPTH``, which searches from every state that it is asked about; else None.
+
+    Raises
+    ------
+    click.UsageError
+        The depth is wrong, or there is a horizon.
+    """
+    key, _, depth = name.partition(":")
+    if key != "lookahead":
+        return None
+    if case.horizon is not None:
+        raise click.UsageError("lookahead knows no --horizon; ask the optimal player")
+    if name != key and not (depth.isdecimal() and int(depth)):
+        raise click.UsageError(f"{name}: write lookahead:DEPTH with a positive number of decisions")
+    # What a back-end takes is its own; this one's parameter is known.
+    chosen = cast("Any", load_solver(key))
+    return chosen(depth=int(depth)) if depth else chosen()  # type: ignore[no-any-return]
+
+
+def _acting(case: Case, name: str) -> Callable[[Any], Any] | None:
+    """The rule of a name, of the game or of looking ahead."""
+    chosen = search_of(case, name)
+    if chosen is None:
+        return rule_of(case, name)
+    return lambda state: solve(case.game.at(state), solver=chosen).action(state)
+
+
+def policy_on(case: Case, name: str, network: Network, optimum: Callable[[], Solution]) -> Policy:
     """The policy of a name.
 
     Parameters
@@ -66,7 +93,7 @@ def policy_on(case: Case, name: str, network: Network, solve: Callable[[], Solut
         As on the command line.
     network : Network
         Of the game, with its horizon.
-    solve : callable
+    optimum : callable
         Solves the game; called for ``optimal`` only.
 
     Raises
@@ -75,10 +102,10 @@ def policy_on(case: Case, name: str, network: Network, solve: Callable[[], Solut
         There is no such policy.
     """
     if name == "optimal":
-        return Policy.from_solution(solve()).on(network)
+        return Policy.from_solution(optimum()).on(network)
     if name == "random":
         return Policy.uniform(network)
-    rule = rule_of(case, name)
+    rule = _acting(case, name)
     if rule is not None:
         return Policy.of(network, rule)
     path = Path(name)
@@ -88,7 +115,7 @@ def policy_on(case: Case, name: str, network: Network, solve: Callable[[], Solut
 
 
 def lattice_policy(
-    case: Case, name: str, lattice: Lattice, solve: Callable[[], LatticeSolution]
+    case: Case, name: str, lattice: Lattice, optimum: Callable[[], LatticeSolution]
 ) -> LatticePolicy:
     """The policy of a name, for a game that is too large to be written out.
 
@@ -98,10 +125,10 @@ def lattice_policy(
         There is no such policy.
     """
     if name == "optimal":
-        return LatticePolicy.from_solution(solve())
+        return LatticePolicy.from_solution(optimum())
     if name == "random":
         return LatticePolicy.uniform(lattice)
-    rule = rule_of(case, name)
+    rule = _acting(case, name)
     if rule is not None:
         return LatticePolicy.of(lattice, rule)
     if Path(name).is_file():

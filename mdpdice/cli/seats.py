@@ -8,13 +8,13 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import click
 
-from mdpdice.backend import load_solver
+from mdpdice.backend import Solver, load_solver
 from mdpdice.cli.answers import Case, check_solver
-from mdpdice.cli.chosen import known_names, large, policy_on, rule_of
+from mdpdice.cli.chosen import known_names, large, policy_on, rule_of, search_of
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, figure, phrase
 from mdpdice.dist import Dist
@@ -108,10 +108,9 @@ class _Solved:
 class _Looking:
     """Some decisions looked ahead from every turn."""
 
-    def __init__(self, game: Game[Any, Any], depth: int | None) -> None:
+    def __init__(self, game: Game[Any, Any], solver: Solver) -> None:
         self.game = game
-        solver = cast("Any", load_solver("lookahead"))
-        self.solver = solver() if depth is None else solver(depth=depth)
+        self.solver = solver
         self.known: dict[Any, Any] = {}
 
     def values(self, turn: Turn) -> dict[Any, float]:
@@ -179,25 +178,17 @@ class Table:
             return lambda turn: turn.actions[self.generator.randrange(len(turn.actions))]
         if name == "optimal":
             return self.optimum().best
-        key, _, depth = name.partition(":")
-        if key == "lookahead":
-            return self._looking(name, depth).best
+        if chosen := search_of(self.case, name):
+            return _Looking(self.case.game, chosen).best
         if rule := rule_of(self.case, name):
             return self._ruled(rule)
         if Path(name).is_file():
             return self._of_file(name)
-        msg = f"--seats: nobody is called {name!r}; write human, lookahead:DEPTH, {known_names(self.case)}"
+        msg = f"--seats: nobody is called {name!r}; write human, {known_names(self.case)}"
         raise click.UsageError(msg)
 
     def _ruled(self, rule: Callable[[Any], Any]) -> Seat:
         return lambda turn: self._drawn(rule(turn.state))
-
-    def _looking(self, name: str, depth: str) -> _Looking:
-        if self.case.horizon is not None:
-            raise click.UsageError("lookahead knows no --horizon; ask the optimal player")
-        if name != "lookahead" and not (depth.isdecimal() and int(depth)):
-            raise click.UsageError(f"{name}: write lookahead:DEPTH with a positive number of decisions")
-        return _Looking(self.case.game, int(depth) if depth else None)
 
     def _of_file(self, name: str) -> Seat:
         with ProgressBars() as progress:
@@ -297,7 +288,7 @@ class Table:
                 self._advice = self.optimum(max_states=QUICK) if looks else self.optimum()
             except StateLimitError:
                 self.say("  (the game is too large to be solved, so this is looked ahead)")
-                self._advice = _Looking(self.game, None)
+                self._advice = _Looking(self.game, load_solver("lookahead")())
         return self._advice
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from mdpdice.cli.answers import Case, after, check_solver, figures, notes_of, question, value_rows
-from mdpdice.cli.chosen import known_names, large, lattice_policy, rule_of
+from mdpdice.cli.chosen import known_names, large, lattice_policy, rule_of, search_of
 from mdpdice.cli.experiments import (
     asked,
     enclosed,
@@ -156,11 +156,9 @@ def _by_the_rules(
     why: str,
 ) -> tuple[Simulation, dict[str, Any]]:
     for name in names:
-        known = name in ("optimal", "random") or name.partition(":")[0] == "lookahead"
+        known = name in ("optimal", "random") or search_of(case, name) is not None
         if not known and rule_of(case, name) is None and not Path(name).is_file():
-            raise click.UsageError(
-                f"{case.name} has no policy {name!r}; write lookahead:DEPTH, {known_names(case)}"
-            )
+            raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
     generator = random.Random(seed)  # noqa: S311 - no secrets
     table = Table(case, names, solver, generator, lambda line: click.echo(line, err=True))
     seats, moved = table.seats, [False, False]

@@ -18,7 +18,7 @@ _policy_option = click.option(
     default="optimal",
     metavar="POLICY",
     show_default=True,
-    help="optimal, random, a policy that the game knows by name (hold-at:20), or a file.",
+    help="optimal, random, lookahead:DEPTH, a policy that the game knows by name (hold-at:20), or a file.",
 )
 _against_option = click.option(
     "--against", metavar="POLICY", help="What the other player does, by default the same."
@@ -127,7 +127,6 @@ def simulate(
     """Play many times, and tell the mean with its confidence interval beside the exact value.
 
     Games that are too large to be explored are played as well, and then the exact value may not be known.
-    Besides the policies of the other commands there is lookahead:DEPTH.
 
     Exit status: 0 done, 1 the exact value is not proved, 2 wrong usage.
     """

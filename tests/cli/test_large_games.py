@@ -81,11 +81,11 @@ def test_a_saved_solution_is_a_policy(run, always_on_lattices, value, tmp_path):
         ),
         (
             ("evaluate", *SCHOOL, "--policy", "alice"),
-            "school has no policy 'alice'; write optimal, random, bob",
+            "school has no policy 'alice'; write optimal, random, lookahead:DEPTH, bob",
         ),
         (
             ("simulate", *SCHOOL, "--policy", "alice"),
-            "school has no policy 'alice'; write optimal, random, bob",
+            "school has no policy 'alice'; write optimal, random, lookahead:DEPTH, bob",
         ),
         (("simulate", *SCHOOL, "--against", "bob"), "--against is for two players, and school has one"),
         (
@@ -102,6 +102,16 @@ def test_what_a_large_game_refuses(run, always_on_lattices, call, message):
 
 
 # --- by the rules -----------------------------------------------------------------------------------
+
+
+def test_players_who_look_ahead_are_evaluated(run):
+    board = ("knucklebones", "-p", "columns=2", "-p", "rows=1", "--against", "optimal", "--json")
+    found, wild = (
+        answer(run("evaluate", *board, "--policy", name))["value"] for name in ("lookahead:2", "random")
+    )
+    # The best play is worth 125/252, and on so small a board two decisions ahead are enough.
+    assert found == pytest.approx(125 / 252, abs=1e-9)
+    assert wild < 0.48
 
 
 def test_players_who_look_ahead_are_simulated(run):
@@ -135,7 +145,7 @@ def test_games_that_cannot_be_explored_are_simulated(run, monkeypatch):
         (
             ("--policy", "lookahead:1", "--against", "alice"),
             2,
-            "has no policy 'alice'; write lookahead:DEPTH, ",
+            "has no policy 'alice'; write optimal, random, lookahead:DEPTH, ",
         ),
         (("--policy", "lookahead:1", "--horizon", "3"), 2, "lookahead knows no --horizon"),
     ],

@@ -174,7 +174,7 @@ def test_a_game_with_symmetry(sit, write):
 @pytest.mark.parametrize(
     ("who", "message"),
     [
-        ("bold", "nobody is called 'bold'; write human, lookahead:DEPTH, optimal, random, hold-at:N"),
+        ("bold", "nobody is called 'bold'; write human, optimal, random, lookahead:DEPTH, hold-at:N"),
         ("hold-at:x", "write hold-at:N"),
         ("lookahead:x", "write lookahead:DEPTH"),
         ("human,human,human", "one or two players, not 3"),

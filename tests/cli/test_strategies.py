@@ -108,7 +108,7 @@ def test_a_policy_from_a_file(run, tmp_path, pig):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("bold", "optimal, random, hold-at:N, or a file"),
+        ("bold", "optimal, random, lookahead:DEPTH, hold-at:N, or a file"),
         ("threshold:1,2", "has no policy 'threshold:1,2'"),
         ("hold-at:x", "write hold-at:N"),
     ],
