@@ -25,9 +25,9 @@ every option ``a`` of the network of best replies (``g`` the discount on steps).
   node at one of their ends, or ranks as before show that plays leave their label; or,
   instead of a label, the theorem bounds the total without negative rewards and payoffs.
 
-In the last two cases nodes may be grouped: edges inside a group are left out, and
-``u`` must be the same and at least 0 on a group, edges inside must pay nothing, and
-chance nodes of a group must have no other edges.  (To stay there is worth 0.)
+In the last two cases nodes may be grouped: edges inside a group that pay nothing are
+left out, ``u`` must be the same and at least 0 on a group, and chance nodes of a group
+must have no other edges.  (To stay there is worth 0.)
 
 Proof.  Some stationary choice of options is optimal then (Puterman 1994, theorem 7.1.9).
 Where its plays end almost surely, their length has a geometric tail, and ``u >= r + g P u``
@@ -208,15 +208,15 @@ def endless_plays_lose(replies: Replies, live: Bools, u: Floats, witness: Witnes
     source, dst, reward = replies.source, replies.dst, replies.reward
     among = live[source]
     inside = (group[source] >= 0) & (group[source] == group[dst])
+    inside &= (reward == 0) & (replies.factor == 1)
     grouped = group >= 0
     if grouped.any():
         first = np.zeros(int(group.max()) + 1, dtype=np.int64)
         first[group[grouped]] = np.flatnonzero(grouped)
         lead = first[group[grouped]]
         same = all((array[grouped] == array[lead]).all() for array in (u, rank, label))
-        pays_nothing = not reward[inside].any() and (replies.factor[inside] == 1).all()
         alone = not (replies.chance[source] & grouped[source] & ~inside).any()
-        if not (same and pays_nothing and (u[grouped] >= 0).all() and alone):
+        if not (same and (u[grouped] >= 0).all() and alone):
             return False
     falls = ~live[dst] | (rank[dst] < rank[source])
     chance = live & replies.chance & ~grouped

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run
-from mdpdice.errors import NotConvergedError
+from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedError, UnsupportedError
 from mdpdice.network import Kind, Network
 
 __all__ = ["iterate"]
@@ -62,7 +62,15 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
         run.check()
         run.tell("solve", rounds=done)
         reply, edge = _reply(game, chosen)
-        answer = solve_one(reply)
+        try:
+            answer = solve_one(reply)
+        except (LPInfeasibleError, LPUnboundedError) as error:
+            # True of the reply to one policy; the game may well have a value.
+            msg = (
+                "a reply to a policy that was tried goes on for ever and collects or pays; linear programs are for "
+                "games whose plays stop; use solver='policy-iteration', 'value-iteration' or 'exact'"
+            )
+            raise UnsupportedError(msg, state=error.state, action=error.action) from error
         iterations += answer.iterations
         value = answer.value
         policy = np.where(answer.policy >= 0, edge[answer.policy], -1)

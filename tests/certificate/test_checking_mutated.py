@@ -273,7 +273,7 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
     ),
     "infinite gains": ("fits and bool(np.isfinite(most).all()) and", "fits and", "gains without a bound"),
     "groups below 0": (" and (u[grouped] >= 0).all()", "", "idle group below 0"),
-    "groups may pay": ("same and pays_nothing and", "same and", "paying loop in a group"),
+    "groups may pay": ("inside &= (reward == 0)", "inside &= (reward == reward)", "paying loop in a group"),
     "groups unequal": (
         "for array in (u, rank, label)",
         "for array in (rank, label)",

@@ -6,9 +6,10 @@ import math
 from fractions import Fraction
 
 import pytest
-from enumeration import CHANCE, END, MAX, network
+from enumeration import CHANCE, END, MAX, MIN, network
 
 from mdpdice import PayoffAtLeast, Reach, Solution, Status, Total, UntilReward, solve
+from mdpdice.errors import UnsupportedError
 
 SOLVERS = ["value-iteration", "policy-iteration", "linear-programming", "exact"]
 
@@ -155,3 +156,20 @@ def test_a_solution_with_a_horizon_is_read_again(sense, tmp_path) -> None:
     read = Solution.load(tmp_path / "a", net, Total(sense), horizon=3)
     assert read.status is Status.CERTIFIED
     assert read.values.tolist() == found.values.tolist()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("net", "values"),
+    [
+        (network([(MAX, [(0, -1), (0, 0, 1.0, -1)]), (END, 0)]), [0, 0]),
+        (network([(MAX, [(1, 0), (1, -2)]), (MIN, [(0, 0), (0, 3), (2, 5)]), (END, 1)]), [0, 0, 1]),
+    ],
+)
+def test_where_two_players_idle_they_may_also_pay(solver: str, net, values: list[int]) -> None:
+    if solver == "linear-programming" and len(values) == 2:
+        with pytest.raises(UnsupportedError, match="whose plays stop"):
+            solve(net, solver=solver)
+        return
+    found = solve(net, solver=solver)
+    assert _holds(found, values), found.reason
