@@ -5,10 +5,11 @@ import itertools
 import attrs
 import pytest
 
-from mdpdice import At, cross_check, explore, solve
+from mdpdice import At, Status, compile_lattice, cross_check, explore, simulate, solve
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.konijnenhokken import KonijnenhokkenRace
 from mdpdice.games.konijnenhokken.race import Hutch, Seen
+from mdpdice.lattice_plays import LatticePolicy
 
 
 def plain_race(dice, target, oracle):
@@ -94,11 +95,11 @@ def test_value_at_10():
 def test_race_to_100():
     """420 million states on the lattice; minutes, most of them for the proof that turns end."""
     game = KonijnenhokkenRace()
-    solution = solve(game)
+    solution = solve(compile_lattice(game))
     assert solution.status is Status.CERTIFIED, solution.reason
     assert solution.width < 1e-7
     assert solution.value() == pytest.approx(0.5513048934, abs=1e-9)
-    played = simulate(solution.lattice, LatticePolicy.from_solution(solution), plays=20_000, seed=1)
+    played = simulate(solution.lattice, LatticePolicy.from_solution(solution), n=20_000, seed=1)
     low, high = played.interval(0.9999)
     assert low <= solution.value() <= high
 
