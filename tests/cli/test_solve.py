@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 
 import pytest
@@ -264,6 +265,6 @@ def test_a_checkpoint_is_gone_when_the_solve_is_over(run, pig, tmp_path):
     kept = run("solve", pig, "--solver", "value-iteration", "--json", "--checkpoint", path)
     assert json.loads(plain.stdout)["value"] == json.loads(kept.stdout)["value"]
     assert not path.exists()
-    refused = run("solve", pig, "--solver", "policy-iteration", "--checkpoint", path)
+    refused = run("solve", pig, "--solver", "linear-programming", "--checkpoint", path)
     assert refused.exit_code == 1
-    assert "checkpoints; use value-iteration" in refused.output
+    assert re.search(r"checkpoints; use .*value-iteration", " ".join(refused.output.split()))
