@@ -399,6 +399,16 @@ class _Solve:
         """The error that tells why the program of a block has no optimal basis."""
         problem = self.problem
         ray = self.ray(block)
+        everything = np.ones(block.matrix.shape[0], dtype=np.bool_)
+        lost = np.flatnonzero(_blocks.stopping_rows(block, everything) < 0)
+        chance, possible = problem.kind == Kind.CHANCE, problem.weight > 0
+        stay = graph.end_components(problem.indptr, problem.dst, chance, possible) >= 0
+        if (ray is not None or len(lost)) and problem.discount == 1 and not stay.any():
+            msg = (
+                "every play ends, but some probabilities are so near 1 that a linear program in floats cannot tell; "
+                "use solver='exact'"
+            )
+            return NotConvergedError(msg, iterations=self.iterations, width=math.inf)
         if ray is not None:
             node = int(np.concatenate((block.variables[block.owner], block.variables[block.chance]))[ray])
             action = problem.action_of(int(block.edge[ray])) if ray < len(block.edge) else None
@@ -406,8 +416,6 @@ class _Solve:
                 "the linear program is unbounded: an endless play through here collects rewards without bound"
             )
             return LPUnboundedError(msg, state=problem.describe(node), action=action)
-        everything = np.ones(block.matrix.shape[0], dtype=np.bool_)
-        lost = np.flatnonzero(_blocks.stopping_rows(block, everything) < 0)
         if len(lost):
             msg = "the linear program is infeasible: from here no play ends, and each costs without bound"
             return LPInfeasibleError(msg, state=problem.describe(int(block.variables[lost[0]])))

@@ -9,7 +9,7 @@ import pytest
 from enumeration import CHANCE, END, MAX, MIN, network
 
 from mdpdice import PayoffAtLeast, Reach, Solution, Status, Total, UntilReward, solve
-from mdpdice.errors import UnsupportedError
+from mdpdice.errors import NotConvergedError, UnsupportedError
 
 SOLVERS = ["value-iteration", "policy-iteration", "linear-programming", "exact"]
 
@@ -173,3 +173,12 @@ def test_where_two_players_idle_they_may_also_pay(solver: str, net, values: list
         return
     found = solve(net, solver=solver)
     assert _holds(found, values), found.reason
+
+
+def test_a_probability_next_to_one_is_not_called_endless() -> None:
+    """The float of 1 - 1e-17 is 1; the value is 1 all the same."""
+    net = network([(CHANCE, [(0, 0, 1.0), (1, 1, 1e-17)]), (END, 0)], numerator=[10**17 - 1, 1])
+    with pytest.raises(NotConvergedError, match="so near 1"):
+        solve(net, solver="linear-programming")
+    assert solve(net, solver="exact").exact_values == [[1, 0]]
+    assert not solve(net, solver="policy-iteration").proved
