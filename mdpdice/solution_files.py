@@ -139,6 +139,9 @@ def load_solution(
         raise file.corrupt(
             "values", "they contradict each other, or what the graph says about infinite values"
         )
+    # The way down to the canonical problem and back may have changed a last digit.
+    inside = (found.lowers <= value) & (value <= found.uppers)
+    found = attrs.evolve(found, values=np.where(inside, value, found.values))
     status, reason = found.status, found.reason
     if claimed is Status.ESTIMATE or (status is Status.UNCERTIFIED and claimed is Status.PARTIAL):
         status = claimed

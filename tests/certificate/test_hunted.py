@@ -182,3 +182,15 @@ def test_a_probability_next_to_one_is_not_called_endless() -> None:
         solve(net, solver="linear-programming")
     assert solve(net, solver="exact").exact_values == [[1, 0]]
     assert not solve(net, solver="policy-iteration").proved
+
+
+def test_an_exact_solution_is_read_to_the_last_digit(tmp_path) -> None:
+    net = network(
+        [(MAX, [(1, 0, 1.0, -1), (2,)]), (CHANCE, [(2, 0, 0.4), (0, 0, 0.6)]), (END, 1 / 7)],
+        total=Fraction(1, 3),
+        exact_payoffs={2: Fraction(1, 7)},
+        numerator=[1, 1, 2, 3],
+    )
+    found = solve(net, solver="exact")
+    found.save(tmp_path / "a")
+    assert Solution.load(tmp_path / "a", net).values.tolist() == found.values.tolist()
