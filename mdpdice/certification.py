@@ -83,16 +83,15 @@ def certify(
     lengths : ndarray of float64, shape (N,), optional
         Expected lengths of plays to try, as a back-end hands them out; nothing rests on them.
     """
-    found, reason = None, ""
+    found: tuple[Floats, Any] | None = None
     if problem.horizon is None and problem.n_edges >= residual_bounds.LARGE:
         found = residual_bounds.find_bounds(problem, value, policy, epsilon, check, lengths)
-    if found is not None:
-        bounds, witness = found
-        reason = checking_large.verify_large(problem, policy, bounds, witness)
+    reason = "" if found is None else checking_large.verify_large(problem, policy, *found)
     if found is None or reason:
         find = _flat if problem.horizon is None else _stages
-        bounds, witness = find(problem, value, policy, check)
-        reason = checking.verify(problem, policy, bounds, witness)
+        found = find(problem, value, policy, check)
+        reason = checking.verify(problem, policy, *found)
+    bounds, _ = found
     if reason:
         nothing = np.full(value.shape, np.inf)
         return Verdict(False, -nothing, nothing, np.inf, reason)

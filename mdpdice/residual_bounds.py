@@ -172,6 +172,7 @@ def _undiscounted(
             if not np.isfinite(d):
                 return None
             below = SLACK * d * w
+            assert below is not None  # an array, which type checkers do not see
         d = SLACK * kernels.scale(*rows, problem.weight, problem.step, 1.0, locked(w), locked(follow), high)
         if not np.isfinite(d):
             return None

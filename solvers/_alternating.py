@@ -218,8 +218,9 @@ class _Sweeps:
     def iterate(self, max_sweeps: int) -> tuple[_Moves, bool]:
         """The moves of the last backup, and whether they are close enough together."""
         ahead = self.discount / (1.0 - self.discount)
-        before, stuck = np.inf, 0
-        for left in range(BACKUPS - 1, -1, -1):
+        before, stuck, left = np.inf, 0, BACKUPS
+        while True:
+            left -= 1
             moves = self.improve()
             spread = moves.high - moves.low
             self.run.tell("solve", sweeps=self.sweeps, move=spread)
@@ -229,7 +230,7 @@ class _Sweeps:
                 return moves, True
             stuck = stuck + 1 if spread > self.kernels.SLOW * before else 0
             if stuck > 3 or not left or self.sweeps >= max_sweeps or not np.isfinite(spread):
-                break
+                return moves, False
             before = spread
             restless = [share for change, share in CLOSER if moves.changed > change * len(self.decisions)]
             closer = max(0.4 * aim, finest, *(share * spread for share in restless[:1]))
@@ -237,7 +238,6 @@ class _Sweeps:
             limit = min(SWEEPS, max_sweeps - self.sweeps - 1)
             below, above = self.sweep(moves.low, moves.high, closer, limit)
             self.value[self.mine] += 0.5 * ahead * (below + above)
-        return moves, False
 
     def partial(self) -> Candidate:
         """What there is: one more backup gives the bounds."""

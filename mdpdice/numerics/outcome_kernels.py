@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels import Bools, Floats, Ints, Kinds, njit
+from mdpdice.numerics.kernels import Bools, Floats, Ints, Kinds, Number, njit
 from mdpdice.numerics.lattice_kernels import CHANCE, END, TERM, WIDTH, rows_at
 
 __all__ = ["WIDTH", "add", "limits", "moves", "trim"]
@@ -154,9 +154,10 @@ def add(
 
 
 @njit
-def trim(lowest: Ints, start: Ints, mass: Floats, least: float) -> tuple[Ints, float]:
+def trim(lowest: Ints, start: Ints, mass: Floats, least: float) -> tuple[Ints, Number]:
     """Cut ends of histograms that weigh less than `least` each, in place; the new `start`, and what was cut off."""
-    kept, lost = np.zeros(len(start), dtype=np.int64), 0.0
+    kept = np.zeros(len(start), dtype=np.int64)
+    lost: Number = 0.0
     for d in range(len(lowest)):
         first, last = start[d], start[d + 1]
         while first < last and mass[first] < least:
