@@ -139,7 +139,8 @@ class PolicyIteration:
         """Propose the value and the policy."""
         settings = _howard.Settings(self.max_iterations, self.direct, self.sweeps)
         try:
-            quick = _long_plays.propose(problem, run, self.max_iterations)
+            # What is quick keeps no checkpoint.
+            quick = None if run.checkpoint else _long_plays.propose(problem, run, self.max_iterations)
             return _howard.propose(problem, run, settings) if quick is None else quick
         except NotConvergedError as error:
             if run.on_limit == "partial" and error.partial is not None:

@@ -131,3 +131,13 @@ def test_a_row_that_stays_is_scaled():
     assert gain.tolist() == [1, 0]
     assert scale.tolist() == [2.0**20, 2.0]
     assert _long_plays.propose(net, Run(), 10).value[0] == pytest.approx(2.0**20, rel=1e-9)
+
+
+def test_a_solve_with_a_checkpoint_is_left_to_others(tmp_path, monkeypatch):
+    net = random_choices(np.random.default_rng(5))
+    asked = []
+    monkeypatch.setattr(_long_plays, "propose", lambda *args: asked.append(args))
+    assert solve(net, solver="policy-iteration", checkpoint=tmp_path / "c").proved
+    assert asked == []
+    assert solve(net, solver="policy-iteration").proved
+    assert len(asked) == 1
