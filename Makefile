@@ -104,7 +104,7 @@ define test_wheel
 	"$(1)" -m venv "$$scratch/venv" && \
 	"$$scratch/venv/bin/python" -m pip install -qq "$$(echo "$$scratch"/dist/*.whl)[dev,plot]" && \
 	"$$scratch/venv/bin/python" -m pip list 2>/dev/null | grep -i -E '^(mdpdice|numpy|pulp) ' && \
-	cd "$$scratch" && venv/bin/python -P -m pytest -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))
+	cd "$$scratch" && venv/bin/python -P -m pytest -n 2 --dist loadfile -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))
 endef
 
 # Other people's solvers answer for exported models, in an environment of their own.  They are not made for
