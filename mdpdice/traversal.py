@@ -176,6 +176,8 @@ class Traversal(abc.ABC, Generic[R]):
             f"states still to explore are, for example, {frontier!r}. Merge equal futures, cap a score, "
             f"or raise {name}"
         )
+        if getattr(type(self.game), "estimate", None) is not Game.estimate:
+            msg += "; or look some decisions ahead, with solver='lookahead'"
         return StateLimitError(msg, explored=found, frontier=frontier, value=found, limit=limit)
 
     # --- targets ------------------------------------------------------------

@@ -25,6 +25,7 @@ from mdpdice import (
     solve,
 )
 from mdpdice.errors import MdpDiceError, StateLimitError
+from mdpdice.games.knucklebones import Knucklebones
 
 # --- limits --------------------------------------------------------------------------------------
 
@@ -50,6 +51,12 @@ def test_the_limit_of_states():
     assert all(len(state) == 40 for state in error.frontier)
     assert repr(error.frontier[0]) in str(error)
     assert "Merge equal futures" in str(error)
+    assert "lookahead" not in str(error)
+
+
+def test_a_large_game_with_an_estimate_of_its_own_can_be_searched():
+    with pytest.raises(StateLimitError, match="look some decisions ahead, with solver='lookahead'"):
+        explore(Knucklebones(), max_states=1000)
 
 
 def test_a_model_that_just_fits():
