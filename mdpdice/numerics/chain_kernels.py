@@ -74,13 +74,13 @@ def solve_components(
             place[block[i]] = i
         # A sweep in this order has not come by these nodes when it reads them.
         knot = np.zeros(len(block), dtype=np.bool_)
-        knots = 0
         for i in range(len(block)):
             for e in range(indptr[block[i]], indptr[block[i] + 1]):
                 to = place[dst[e]]
-                if to >= i and not knot[to]:
+                if to >= i:
                     knot[to] = True
-                    knots += 1
+        # Counted at once: a counter that starts at a constant has `_solve_knots` compiled twice.
+        knots = knot.sum()
         if knots <= most:
             _solve_knots(indptr, dst, coef, base, block, knot, knots, stochastic, value, place)
         for i in range(len(block)):

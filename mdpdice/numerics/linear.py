@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.numerics import graph
-from mdpdice.numerics.operator import Operator, unsigned
+from mdpdice.numerics.operator import Operator, locked, unsigned
 
 __all__ = ["DENSE", "compiled_bicgstab", "matrix_rows", "solve_chain"]
 
@@ -114,8 +114,8 @@ class _Chain:
         found = solve_components(
             self.indptr,
             self.dst,
-            self.operator.coef,
-            self.operator.base,
+            locked(self.operator.coef),
+            locked(self.operator.base),
             order,
             ptr,
             cyclic,
