@@ -84,8 +84,11 @@ def certify(
         Expected lengths of plays to try, as a back-end hands them out; nothing rests on them.
     """
     found: tuple[Floats, Any] | None = None
-    if problem.horizon is None and problem.n_edges >= residual_bounds.LARGE:
-        found = residual_bounds.find_bounds(problem, value, policy, epsilon, check, lengths)
+    if residual_bounds.is_large(problem):
+        if problem.horizon is None:
+            found = residual_bounds.find_bounds(problem, value, policy, epsilon, check, lengths)
+        else:
+            found = residual_bounds.find_stages(problem, value, policy, check)
     reason = "" if found is None else checking_large.verify_large(problem, policy, *found)
     if found is None or reason:
         find = _flat if problem.horizon is None else _stages
@@ -95,19 +98,23 @@ def certify(
     if reason:
         nothing = np.full(value.shape, np.inf)
         return Verdict(False, -nothing, nothing, np.inf, reason)
+    # They are nobody else's, so the lower ones need no array of their own.
+    lower, upper = bounds[..., : problem.n_nodes], bounds[..., problem.n_nodes :]
     # Subtracted from 0, so that no -0.0 comes out.
-    lower, upper = 0.0 - bounds[..., : problem.n_nodes], bounds[..., problem.n_nodes :]
-    # The value handed out must lie in its own interval; written so that NaN fails.
-    outside = ~((lower <= value) & (value <= upper))
-    if outside.any():
-        node = int(np.argwhere(outside)[0][-1])
-        return Verdict(
-            False, lower, upper, np.inf, f"the value of {problem.describe(node)!r} is not in its interval"
-        )
-    relative = (upper - lower) / np.maximum(1.0, np.abs(value))
-    width = float(relative.max(initial=0.0))
+    np.subtract(0.0, lower, out=lower)
+    width, worst = 0.0, 0
+    # Row by row: with a horizon there are many.
+    for claimed, low, high in zip(*map(np.atleast_2d, (value, lower, upper)), strict=True):
+        # The value handed out must lie in its own interval; written so that NaN fails.
+        outside = ~((low <= claimed) & (claimed <= high))
+        if outside.any():
+            reason = f"the value of {problem.describe(int(np.argmax(outside)))!r} is not in its interval"
+            return Verdict(False, lower, upper, np.inf, reason)
+        relative = (high - low) / np.maximum(1.0, np.abs(claimed))
+        if relative.max(initial=0.0) > width:
+            worst = int(np.argmax(relative))
+            width = float(relative[worst])
     if not width <= epsilon:
-        worst = int(np.unravel_index(int(np.argmax(relative)), relative.shape)[-1])
         where = problem.describe(worst)
         reason = f"the interval of {where!r} has relative width {width:.3g}, more than {epsilon:.3g}"
     return Verdict(not reason, lower, upper, width, reason)

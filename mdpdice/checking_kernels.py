@@ -1,4 +1,4 @@
-"""The checks of `mdpdice.checking` for large flat problems, edge by edge in compiled code.
+"""The checks of `mdpdice.checking` for large problems, edge by edge in compiled code.
 
 They are the inequalities of `mdpdice.checking`, with the same terms for rounding, for bounds without groups; they
 read the problem itself instead of writing its network of best replies.  Tests compare both.  No back-end uses this
@@ -32,12 +32,15 @@ def njit(function: F) -> F:
 
 @njit
 def holds(
-    kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, policy, bounds, rank, ranked
+    kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, policy, here, before, rank, ranked,
+    staged, cut,
 ):  # fmt: skip
-    """Whether ``-bounds[:N] <= V_s <= V* <= bounds[N:]`` was shown: 0, or `BOUNDS`, or `ENDLESS` for the ranks.
+    """Whether ``-here[:N] <= V_s <= V* <= here[N:]`` was shown: 0, or `BOUNDS`, or `ENDLESS` for the ranks.
 
     `room` is how far payoffs may be off, and `ranked` whether ranks have to fall, which they must where there is
-    no discount.
+    no discount.  With a horizon (`staged`) decisions look at the bounds `before`, of one decision less, and plays
+    need only leave the chance nodes; `cut` is the stage with no decision left, where decisions end with 0.
+    Without a horizon `before` is `here`.
     """
     n = len(kind)
     one = np.uint64(1)
@@ -45,11 +48,10 @@ def holds(
     for i in range(n):
         node = np.uint64(i)
         first, last = indptr[node], indptr[node + one]
-        if kind[node] == END:
-            if not (
-                bounds[node] >= room[node] - payoff[node]
-                and bounds[other + node] >= payoff[node] + room[node]
-            ):
+        decides = kind[node] != END and kind[node] != CHANCE
+        if kind[node] == END or (cut and decides):
+            paid = 0.0 if decides else payoff[node]
+            if not (here[node] >= room[node] - paid and here[other + node] >= paid + room[node]):
                 return BOUNDS
         elif kind[node] == CHANCE:
             # Both sides at once: what they share is read once.
@@ -63,20 +65,18 @@ def holds(
                 if sign[e] < 0:
                     near, far = far, near
                 factor = discount if step[e] else 1.0
-                low += p * (factor * bounds[near] - reward[e])
-                high += p * (factor * bounds[far] + reward[e])
-                low_size += p * (factor * abs(bounds[near]) + abs(reward[e]))
-                high_size += p * (factor * abs(bounds[far]) + abs(reward[e]))
+                low += p * (factor * here[near] - reward[e])
+                high += p * (factor * here[far] + reward[e])
+                low_size += p * (factor * abs(here[near]) + abs(reward[e]))
+                high_size += p * (factor * abs(here[far]) + abs(reward[e]))
                 total += p
                 usable += 1
                 if ranked:
-                    ends = kind[dst[e]] == END
+                    ends = kind[dst[e]] != CHANCE if staged else kind[dst[e]] == END
                     low_falls |= ends or rank[near] < rank[node]
                     high_falls |= ends or rank[far] < rank[other + node]
             slack = (2 * usable + 8) * ULP + abs(1.0 - total)
-            if not (
-                bounds[node] >= low + slack * low_size and bounds[other + node] >= high + slack * high_size
-            ):
+            if not (here[node] >= low + slack * low_size and here[other + node] >= high + slack * high_size):
                 return BOUNDS
             if ranked and not (low_falls and high_falls):
                 return ENDLESS
@@ -84,7 +84,7 @@ def holds(
             for side in range(2):
                 view = 1.0 if side == 1 else -1.0
                 here_at, there_at = (other, np.uint64(0)) if side == 1 else (np.uint64(0), other)
-                here = bounds[here_at + node]
+                bound = here[here_at + node]
                 begin, end = first, last
                 if (kind[node] == MAX) == (side == 0):
                     if not np.int64(first) <= policy[node] < np.int64(last):
@@ -97,11 +97,11 @@ def holds(
                     to = (here_at if sign[e] > 0 else there_at) + dst[e]
                     gain = view * reward[e]
                     factor = discount if step[e] else 1.0
-                    value = gain + factor * bounds[to]
-                    size = abs(gain) + factor * abs(bounds[to])
+                    value = gain + factor * before[to]
+                    size = abs(gain) + factor * abs(before[to])
                     slack = 0.0 if gain == 0.0 and factor == 1.0 else 4 * ULP * size
-                    if not here >= value + slack:
+                    if not bound >= value + slack:
                         return BOUNDS
-                    if ranked and not (kind[dst[e]] == END or rank[to] < rank[here_at + node]):
+                    if ranked and not (staged or kind[dst[e]] == END or rank[to] < rank[here_at + node]):
                         return ENDLESS
     return 0

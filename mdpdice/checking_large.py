@@ -14,18 +14,19 @@ __all__ = ["verify_large"]
 
 
 def verify_large(problem: Network, policy: Ints, bounds: Floats, witness: Witness) -> str:
-    """Verify that ``-bounds[:N] <= V_s <= V* <= bounds[N:]``, as `mdpdice.checking.verify` does.
+    """Verify that ``-bounds[..., :N] <= V_s <= V* <= bounds[..., N:]``, as `mdpdice.checking.verify` does.
 
     Parameters
     ----------
     problem : Network
-        The canonical problem, without a horizon.
-    policy : ndarray of int64, shape (N,)
+        The canonical problem.
+    policy : ndarray of int64, shape (N,) or (horizon + 1, N)
         The claimed policy.
-    bounds : ndarray of float64, shape (2 N,)
-        The claimed bounds.
+    bounds : ndarray of float64, shape (2 N,) or (horizon + 1, 2 N)
+        The claimed bounds; with a horizon, one row per stage.
     witness : Witness
-        Without groups, and with ranks that show that every play ends, where there is no discount.
+        Without groups, and with ranks that show that every play ends, where there is no discount; with a horizon,
+        that every play of chance alone does.
 
     Returns
     -------
@@ -35,31 +36,41 @@ def verify_large(problem: Network, policy: Ints, bounds: Floats, witness: Witnes
     from mdpdice import checking_kernels
 
     n = problem.n_nodes
-    if bounds.shape != (2 * n,) or witness.rank.shape != (2 * n,) or policy.shape != (n,):
+    staged = problem.horizon is not None
+    stages = (problem.horizon + 1,) if problem.horizon is not None else ()
+    if bounds.shape != (*stages, 2 * n) or policy.shape != (*stages, n) or witness.rank.shape != (2 * n,):
         return "the witnesses do not fit the problem"
-    if problem.total != 0 or problem.horizon is not None or (witness.group >= 0).any():
+    if problem.total != 0 or (witness.group >= 0).any():
         return "the witnesses do not fit the problem"
-    if not np.isfinite(bounds).all():
+    rows, choices = np.atleast_2d(bounds), np.atleast_2d(policy)
+    if not all(np.isfinite(row).all() for row in rows):
         return "the bounds are not finite"
-    found = checking_kernels.holds(
-        problem.kind,
-        _read(problem.indptr).view(np.uint64),
-        _read(problem.dst).view(np.uint64),
-        problem.weight,
-        problem.reward,
-        problem.sign,
-        problem.step,
-        float(problem.discount),
-        problem.payoff,
-        _read(problem.payoff_room),
-        _read(policy),
-        _read(bounds),
-        _read(witness.rank),
-        problem.discount == 1,
-    )
-    if found == checking_kernels.BOUNDS:
-        return "the bounds do not contain what one move ahead is worth"
-    return "some play may never end" if found == checking_kernels.ENDLESS else ""
+    for k in range(len(rows)):
+        found = checking_kernels.holds(
+            problem.kind,
+            _read(problem.indptr).view(np.uint64),
+            _read(problem.dst).view(np.uint64),
+            problem.weight,
+            problem.reward,
+            problem.sign,
+            problem.step,
+            float(problem.discount),
+            problem.payoff,
+            _read(problem.payoff_room),
+            _read(choices[k]),
+            _read(rows[k]),
+            _read(rows[max(k - 1, 0)]),
+            _read(witness.rank),
+            # Chance is the same at every stage, and nothing else needs ranks there: once is enough.
+            problem.discount == 1 and k == 0,
+            staged,
+            staged and k == 0,
+        )
+        if found == checking_kernels.BOUNDS:
+            return "the bounds do not contain what one move ahead is worth"
+        if found == checking_kernels.ENDLESS:
+            return "some play of chance alone may never end" if staged else "some play may never end"
+    return ""
 
 
 def _read(array: NDArray[Any]) -> NDArray[Any]:

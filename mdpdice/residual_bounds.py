@@ -15,6 +15,9 @@ bounds such as `mdpdice.checking` verifies.
 Where there are cycles, the bounds are wider than those that `mdpdice.certification` finds, and cost two passes
 instead of many; so they serve large problems, and where they are too wide, or `w` is not found, the others
 are looked for.
+
+With a horizon there is nothing to multiply: the bounds of a stage are one backup of those of the stage before, and of
+their own at chance nodes, rounded outwards and no narrower than the claimed value.  That takes one pass per stage.
 """
 
 from __future__ import annotations
@@ -26,12 +29,12 @@ import numpy as np
 
 from mdpdice import checking
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
-from mdpdice.numerics.graph import is_acyclic
+from mdpdice.numerics.graph import is_acyclic, ordered_components
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, locked, unsigned
 from mdpdice.regions import components, ending_ranks
 
-__all__ = ["LARGE", "find_bounds"]
+__all__ = ["LARGE", "find_bounds", "find_stages", "is_large"]
 
 LARGE = 20_000
 """Edges from which a problem is large enough: a tenth of a second for the bounds that are narrower."""
@@ -41,6 +44,61 @@ SLACK = 1.01
 """Widens the bounds, for the rounding of their own computation."""
 DEPTH = 64
 """Most nodes in a row without a step, with a discount."""
+
+
+def is_large(problem: Network) -> bool:
+    """Whether bounds are looked for here first: `LARGE` edges or more, those of all stages together."""
+    return problem.n_edges * (1 if problem.horizon is None else problem.horizon + 1) >= LARGE
+
+
+def find_stages(
+    problem: Network, value: Floats, policy: Ints, check: Callable[[], None]
+) -> tuple[Floats, checking.Witness] | None:
+    """Bounds and witness for a problem with a horizon; None where chance alone can go round in a cycle.
+
+    Parameters
+    ----------
+    problem : Network
+        The canonical problem.
+    value, policy : ndarray, shape (horizon + 1, N)
+        The candidate.
+    check : callable
+        Called before every stage; may raise to give up.
+    """
+    from mdpdice.numerics import residual_kernels as kernels
+
+    n = problem.n_nodes
+    # At one stage only chance nodes read each other.
+    keep = (problem.kind == Kind.CHANCE)[problem.source]
+    if not is_acyclic(problem.indptr, problem.dst, keep):
+        return None
+    # So every node is a component of its own, and labels fall along every edge of a chance node.
+    label, order, _ = ordered_components(problem.indptr, problem.dst, keep)
+    bounds = np.empty((len(value), 2 * n))
+    for k in range(len(value)):
+        check()
+        fits = kernels.stage(
+            problem.kind,
+            unsigned(problem.indptr),
+            unsigned(problem.dst),
+            problem.weight,
+            problem.reward,
+            problem.sign,
+            problem.step,
+            float(problem.discount),
+            problem.payoff,
+            locked(problem.payoff_room),
+            unsigned(order),
+            locked(value[k]),
+            locked(policy[k]),
+            locked(bounds[max(k - 1, 0)]),
+            bounds[k],
+            k == 0,
+        )
+        if not fits:
+            return None
+    none, zero = np.broadcast_to(np.int64(-1), 2 * n), np.broadcast_to(np.int64(0), 2 * n)
+    return bounds, checking.Witness(none, np.tile(label, 2), zero)
 
 
 def find_bounds(

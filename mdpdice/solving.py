@@ -398,7 +398,9 @@ def solve_problem(
     stop: SolveInterrupted | NotConvergedError
     try:
         with watch.patience():
-            candidate = propose(network, solver, run)
+            candidate = answer = propose(network, solver, run)
+        # Lets go of the back-end's own arrays, which with a horizon are large.
+        run.offer(lambda: answer)
         if watch.arrived:
             run.check(candidate)
         value, policy = _on_stages(unrolled, candidate)

@@ -1,5 +1,7 @@
 """Compiled passes that find how far a value is from one backup of itself, for bounds on large networks.
 
+With a horizon one pass finds the bounds of one stage.
+
 See `mdpdice.numerics.kernels` for the conventions.
 """
 
@@ -9,7 +11,7 @@ import numpy as np
 
 from mdpdice.numerics.kernels import CHANCE, MAX, ULP, Bools, Floats, Ints, Kinds, Number, njit
 
-__all__ = ["add_up", "checksum", "excess", "lengthen", "scale"]
+__all__ = ["add_up", "checksum", "excess", "lengthen", "scale", "stage"]
 
 
 @njit
@@ -190,3 +192,79 @@ def add_up(
                 most = max(most, cost + above[to])
             below[node] = low[node] + below[dst[np.uint64(policy[node])]]
             above[node] = most
+
+
+@njit
+def stage(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    weight: Floats,
+    reward: Floats,
+    sign: Ints,
+    step: Bools,
+    discount: Number,
+    payoff: Floats,
+    room: Floats,
+    order: Ints,
+    value: Floats,
+    policy: Ints,
+    before: Floats,
+    here: Floats,
+    cut: bool,
+) -> bool:
+    """Bounds of one stage of a horizon, into `here`: of ``-value`` and then of `value`, node by node.
+
+    Each is the claimed number itself, or one backup of the bounds where that is larger, with the room that
+    `mdpdice.checking` wants.  Decisions read the bounds `before`, of one decision less, and are worth 0 where plays
+    are cut off (`cut`); chance nodes read `here`, so that `order` has their successors first.  In the first half
+    a maximiser follows the policy and a minimiser is free, in the second half the other way round.
+
+    Returns whether the policy takes edges of the nodes that it decides.
+    """
+    one, other = np.uint64(1), np.uint64(len(kind))
+    for node in order:
+        first, last = indptr[node], indptr[node + one]
+        below, above = -value[node], value[node]
+        if kind[node] == CHANCE:
+            low, high, low_size, high_size, total, count = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+            for e in range(first, last):
+                p = weight[e]
+                near, far = dst[e], dst[e] + other
+                if sign[e] < 0:
+                    near, far = far, near
+                factor = discount if step[e] else 1.0
+                minus, plus = factor * here[near], factor * here[far]
+                low += p * (minus - reward[e])
+                high += p * (plus + reward[e])
+                low_size += p * (abs(minus) + abs(reward[e]))
+                high_size += p * (abs(plus) + abs(reward[e]))
+                total += p
+                count += 1
+            slack = 1.5 * ((2 * count + 10) * ULP + abs(1.0 - total))
+            below = max(below, low + slack * low_size)
+            above = max(above, high + slack * high_size)
+        elif first == last or cut:
+            paid = payoff[node] if first == last else 0.0
+            below, above = max(below, room[node] - paid), max(above, room[node] + paid)
+        else:
+            chosen = policy[node]
+            if not np.int64(first) <= chosen < np.int64(last):
+                return False
+            for e in range(first, last):
+                mine = np.int64(e) == chosen
+                near, far = dst[e], dst[e] + other
+                if sign[e] < 0:
+                    near, far = far, near
+                factor = discount if step[e] else 1.0
+                free = reward[e] == 0.0 and factor == 1.0
+                if mine or kind[node] != MAX:
+                    ahead = factor * before[near]
+                    slack = 0.0 if free else 5 * ULP * (abs(ahead) + abs(reward[e]))
+                    below = max(below, ahead - reward[e] + slack)
+                if mine or kind[node] == MAX:
+                    ahead = factor * before[far]
+                    slack = 0.0 if free else 5 * ULP * (abs(ahead) + abs(reward[e]))
+                    above = max(above, ahead + reward[e] + slack)
+        here[node], here[node + other] = below, above
+    return True
