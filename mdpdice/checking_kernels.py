@@ -33,14 +33,13 @@ def njit(function: F) -> F:
 @njit
 def holds(
     kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, policy, here, before, rank, ranked,
-    staged, cut,
+    cut,
 ):  # fmt: skip
     """Whether ``-here[:N] <= V_s <= V* <= here[N:]`` was shown: 0, or `BOUNDS`, or `ENDLESS` for the ranks.
 
     `room` is how far payoffs may be off, and `ranked` whether ranks have to fall, which they must where there is
-    no discount.  With a horizon (`staged`) decisions look at the bounds `before`, of one decision less, and plays
-    need only leave the chance nodes; `cut` is the stage with no decision left, where decisions end with 0.
-    Without a horizon `before` is `here`.
+    no discount.  With a horizon decisions look at the bounds `before`, of one decision less, and where none is left
+    (`cut`) they end plays with 0; without one `before` is `here`.
     """
     n = len(kind)
     one = np.uint64(1)
@@ -72,7 +71,7 @@ def holds(
                 total += p
                 usable += 1
                 if ranked:
-                    ends = kind[dst[e]] != CHANCE if staged else kind[dst[e]] == END
+                    ends = kind[dst[e]] == END or (cut and kind[dst[e]] != CHANCE)
                     low_falls |= ends or rank[near] < rank[node]
                     high_falls |= ends or rank[far] < rank[other + node]
             slack = (2 * usable + 8) * ULP + abs(1.0 - total)
@@ -102,6 +101,6 @@ def holds(
                     slack = 0.0 if gain == 0.0 and factor == 1.0 else 4 * ULP * size
                     if not bound >= value + slack:
                         return BOUNDS
-                    if ranked and not (staged or kind[dst[e]] == END or rank[to] < rank[here_at + node]):
+                    if ranked and not (kind[dst[e]] == END or rank[to] < rank[here_at + node]):
                         return ENDLESS
     return 0

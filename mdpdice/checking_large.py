@@ -61,9 +61,8 @@ def verify_large(problem: Network, policy: Ints, bounds: Floats, witness: Witnes
             _read(rows[k]),
             _read(rows[max(k - 1, 0)]),
             _read(witness.rank),
-            # Chance is the same at every stage, and nothing else needs ranks there: once is enough.
+            # With a horizon only chance needs ranks, which is the same at every stage: the one without decisions.
             problem.discount == 1 and k == 0,
-            staged,
             staged and k == 0,
         )
         if found == checking_kernels.BOUNDS:

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from mdpdice import solve
@@ -108,6 +109,22 @@ def test_six_different_weighted_dice_to_the_full_cap():
     names = "Odd die,Heavenly Kingdom die,Lucky die,Strip die,Even die,Shrinking die"
     solution = solve(KcdFarkle(dice=names), solver="backward-induction")
     assert solution.value() == close(783.0949097443)
+
+
+@pytest.mark.slow
+def test_six_different_weighted_dice_roll_by_roll():
+    names = "Odd die,Heavenly Kingdom die,Lucky die,Strip die,Even die,Shrinking die"
+    game = KcdFarkle(dice=names)
+    stages = solve(game, horizon=20)
+    assert stages.proved
+    values = [stages.value(steps_left=n) for n in range(21)]
+    assert values[0] == 0
+    assert values[1] == close(float(game.book.rolls((1,) * 6).mean_best))
+    # Every roll that may be taken is worth something, and in the end next to nothing.
+    assert (np.diff(values) > 0).all()
+    assert 783.0949097443 - 1e-6 < values[20] < 783.0949097443
+    intervals = [stages.upper(steps_left=n) - stages.lower(steps_left=n) for n in range(21)]
+    assert max(intervals) < 1e-7
 
 
 # github.com/phlip9/kcddice, README: six dice, at most 4000 points, a roll and the values of keeping some
