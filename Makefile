@@ -115,8 +115,8 @@ peers: $(VENV)/.installed-dev
 	cd $(PEERS) && MDPDICE_PEERS=1 bin/python -P -m pytest -p no:cacheprovider $(CURDIR)/tests/formats/peers
 
 test-slow: coverage peers tree
-	$(BIN)/pytest -m slow $(TESTS)
 	$(BIN)/python -m pip install -qq '$(PYRIGHT)'
+	$(BIN)/pytest -m slow $(TESTS)
 	cd .typed && ../$(BIN)/pyright --pythonpath ../$(BIN)/python
 	$(call test_wheel,$(BIN)/python)
 	@if [ -z "$(PYTHON313)" ]; then \
