@@ -142,6 +142,11 @@ class Report:
                     f"{found.seconds:.2f}",
                 )
             )
+        endless = next(
+            (found for found in self.solutions if found.proved and np.isinf(found.estimate())), None
+        )
+        if endless is not None:
+            notes.append(f"{endless.reason}; a discount or a horizon limits it, and costs want sense='min'")
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -263,8 +268,13 @@ def cross_check(
     ------
     GameError
         `at_least` asks for something that is not counted.
+    UnsupportedError
+        No back-end has a name in `solvers`.
     """
     floors = _floors(at_least)
+    for name in solvers or ():
+        if isinstance(name, str):
+            load_solver(name)  # a name that is not known is an error, not a back-end that cannot
     problem = prepare(game, objective, horizon=horizon, progress=progress, max_states=max_states)
     chosen: Sequence[str | Solver] = list(available_solvers()) if solvers is None else solvers
     entries = tuple(_enter(problem, solver, epsilon, progress) for solver in chosen)

@@ -37,7 +37,12 @@ __all__ = ["Discounted", "Horizon", "Objective", "PayoffAtLeast", "Reach", "Tota
 States: TypeAlias = Collection[Hashable] | Callable[[Any], bool]
 
 Sense: TypeAlias = Literal["max", "min"]
-_sense = attrs.validators.in_(("max", "min"))
+
+
+def _sense(_: object, attribute: attrs.Attribute[str], value: object) -> None:
+    if value not in ("max", "min"):
+        msg = f"{attribute.name} {value!r} is neither 'max' nor 'min'"
+        raise GameError(msg, value=value)
 
 
 class Objective(abc.ABC):

@@ -127,6 +127,9 @@ def prepare(
         msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
     chosen = Total() if objective is None else objective
+    if not isinstance(chosen, Objective):
+        msg = f"{chosen!r} is not an objective; write Total('min'), Discounted(Fraction(9, 10)), Reach([...]), ..."
+        raise GameError(msg, value=chosen)
     if horizon is not None:
         if isinstance(chosen, Horizon):
             msg = "the horizon is given twice: in the objective and as horizon="

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 from mdpdice.assembly import END, FLIP
 from mdpdice.backend import Progress
+from mdpdice.dist import Dist
 from mdpdice.equality import collision_error, same_kind
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitError
 from mdpdice.game import Chance, Conditional, End, Game, Go, PassTo
@@ -194,6 +195,12 @@ class Traversal(abc.ABC, Generic[R]):
             return found
         kind = type(state)
         if kind is not int and kind is not str:
+            if kind is Dist:
+                msg = (
+                    "a distribution is not a state; where chance moves, or chooses the start, let node() give "
+                    "roll(...) or chance(...) for a state of its own"
+                )
+                raise GameError(msg, value=state)
             check_state(state)
         self.index[state] = found = len(self.states)
         self.states.append(state)

@@ -34,7 +34,7 @@ from mdpdice.game import Game
 from mdpdice.lattice import compile_lattice
 from mdpdice.network import Bools, Kind, Network
 from mdpdice.numerics.graph import reachable
-from mdpdice.objectives import Objective
+from mdpdice.objectives import Discounted, Horizon, Objective
 from mdpdice.repeatability import SAMPLE, check_repeatable
 from mdpdice.solution import Solution
 from mdpdice.statetext import encode
@@ -144,7 +144,8 @@ def check_game(
     _check_network(ledger, network)
     _check_determinism(ledger, game, network, some, max_states)
     _check_reachability(ledger, network, reaches)
-    lasting = endless or horizon is not None or network.discount < 1
+    asked = isinstance(objective, Horizon) or (isinstance(objective, Discounted) and objective.discount < 1)
+    lasting = endless or asked or horizon is not None or network.discount < 1
     trap = _trap(network)
     if trap is not None and not lasting:
         ledger.fail(

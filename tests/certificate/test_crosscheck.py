@@ -33,7 +33,7 @@ from mdpdice import (
 from mdpdice.backend import Feature, Run, traced
 from mdpdice.comparisons import compare_actions, compare_policies, compare_values, edge_intervals, may, must
 from mdpdice.crosscheck import COUNTERS
-from mdpdice.errors import GameError
+from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.solvers.value_iteration import ValueIteration
 from mdpdice.solving import prepare
 
@@ -260,3 +260,23 @@ def test_no_false_alarms_on_random_networks(net):
     report = cross_check(net, solvers=["value-iteration", "exact"])
     assert report.ok, report
     assert all(found.status in (Status.EXACT, Status.CERTIFIED) for found in report.solutions)
+
+
+def test_what_is_no_back_end_and_no_objective_is_an_error():
+    with pytest.raises(
+        UnsupportedError, match="no solver is called 'exakt'; installed are: backward-induction"
+    ):
+        cross_check(RICH, solvers=["value-iteration", "exakt"])
+    with pytest.raises(GameError, match="'min' is not an objective"):
+        cross_check(RICH, "min")
+    for make in (Total, lambda sense: Discounted(0.5, sense)):
+        with pytest.raises(GameError, match="sense 'least' is neither 'max' nor 'min'"):
+            make("least")
+
+
+def test_an_infinite_value_says_why():
+    endless = network([(MAX, [(0, 1), (1,)]), (END, 0)])
+    report = cross_check(endless, solvers=BOTH)
+    assert report.ok
+    assert "can come to collect without end; a discount or a horizon limits it" in report.table()
+    assert "collect" not in cross_check(endless, Total("min"), solvers=BOTH).table()

@@ -262,3 +262,12 @@ def test_every_kind_of_number_is_a_number(place):
 
 def test_a_reward_of_true_is_one():
     assert explore(PLACES["go"](True)).reward[0] == 1
+
+
+@pytest.mark.parametrize("start", [Dist({0: 1, 1: 2}), "start"])
+def test_a_random_start_is_a_state_whose_node_is_a_roll(start):
+    uneven = Dist({0: 1, 1: 2})
+    error = failure(game({"start": lambda: go(uneven)}, start=start))
+    assert type(error) is GameError
+    assert "a distribution is not a state" in error.message
+    assert error.value == uneven

@@ -10,7 +10,22 @@ from typing import NamedTuple
 import attrs
 import pytest
 
-from mdpdice import ClassicMDP, Counter, Dist, Game, chance, d6, decide, end, go, pass_to, roll, when
+from mdpdice import (
+    ClassicMDP,
+    Counter,
+    Discounted,
+    Dist,
+    Game,
+    Horizon,
+    chance,
+    d6,
+    decide,
+    end,
+    go,
+    pass_to,
+    roll,
+    when,
+)
 from mdpdice.errors import ConformanceError, MdpDiceError
 from mdpdice.testing import GAME_CHECKS, check_game, check_same
 
@@ -429,6 +444,10 @@ def test_endless_plays_may_be_meant():
     assert check_game(Machine(), require=["termination", "solution"])
     assert check_game(Trap(), endless=True).passed["termination"]
     assert check_game(Trap(), horizon=4).skipped["payoff_range"]
+    for lasting in (Horizon(4), Discounted(Fraction(1, 2))):
+        assert check_game(Trap(), lasting).passed["termination"]
+    with pytest.raises(ConformanceError, match="endless=True"):
+        check_game(Trap(), Discounted(1))
 
 
 def test_what_is_no_game():
