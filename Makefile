@@ -102,7 +102,7 @@ define test_wheel
 	scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && \
 	$(BIN)/python -m build --outdir "$$scratch/dist" . && \
 	"$(1)" -m venv "$$scratch/venv" && \
-	"$$scratch/venv/bin/python" -m pip install -qq "$$(echo "$$scratch"/dist/*.whl)[dev,plot]" && \
+	"$$scratch/venv/bin/python" -m pip install -qq "$$(echo "$$scratch"/dist/*.whl)[dev,docs,plot]" && \
 	"$$scratch/venv/bin/python" -m pip list 2>/dev/null | grep -i -E '^(mdpdice|numpy|pulp) ' && \
 	cd "$$scratch" && venv/bin/python -P -m pytest -n 2 --dist loadfile -p no:cacheprovider $(addprefix $(CURDIR)/,$(TESTS))
 endef
