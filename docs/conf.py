@@ -82,7 +82,7 @@ trim_doctest_flags = True
 nitpick_ignore_regex = [
     (r"py:.*", r"(attrs?|click|collections|decimal|enum|fractions|networkx|nx|np|npt|numpy|scipy)\..*"),
     (r"py:.*", r"(highspy|matplotlib|os|pandas|pathlib|pd|pulp|random|threading|types|typing|t)\..*"),
-    (r"py:class", r"array|mdpdice\.backend\.Solve"),  # array.array, a type variable
+    (r"py:class", r"array(\.array)?|mdpdice\.backend\.Solve"),  # array.array, a type variable
     (r"py:class", r"[A-Z]\w*"),  # an alias in a signature; pages write mdpdice.Name
     (r"py:.*", r"(ArrayLike|Callable|Fraction|Iterable|Iterator|Mapping|NDArray|Path|Sequence|csr_array)"),
     (r"py:(class|obj)", r"(~?mdpdice\..*\.)?_?[A-Z][A-Za-z]?(_co|_contra)?"),

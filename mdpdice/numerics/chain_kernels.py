@@ -80,7 +80,7 @@ def solve_components(
                 if to >= i:
                     knot[to] = True
         # Counted at once: a counter that starts at a constant has `_solve_knots` compiled twice.
-        knots = knot.sum()
+        knots = int(knot.sum())
         if knots <= most:
             _solve_knots(indptr, dst, coef, base, block, knot, knots, stochastic, value, place)
         for i in range(len(block)):
