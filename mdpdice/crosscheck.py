@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
-from mdpdice.backend import Feature, Progress, Run, Solver, available_solvers, load_solver
+from mdpdice.backend import Feature, Progress, Run, Solver, available_solvers, load_solver, solver_names
 from mdpdice.comparisons import (
     compare_actions,
     compare_policies,
@@ -273,8 +273,8 @@ def cross_check(
     """
     floors = _floors(at_least)
     for name in solvers or ():
-        if isinstance(name, str):
-            load_solver(name)  # a name that is not known is an error, not a back-end that cannot
+        if isinstance(name, str) and name not in solver_names():
+            load_solver(name)  # raises: a name that is not known is no back-end that cannot, or fails
     problem = prepare(game, objective, horizon=horizon, progress=progress, max_states=max_states)
     chosen: Sequence[str | Solver] = list(available_solvers()) if solvers is None else solvers
     entries = tuple(_enter(problem, solver, epsilon, progress) for solver in chosen)
