@@ -6,7 +6,9 @@ mutants run in plain Python.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import operator
 import types
 from fractions import Fraction
 
@@ -29,7 +31,8 @@ LEAKY = network([(CHANCE, [(1, 0.5), (2, 0.5 - 14 * 2.0**-52)]), (END, []), (END
 TENTHS = network(
     [(CHANCE, [(k, 0.1) for k in range(1, 11)])] + [(END, [])] * 10, payoff=[0, *([0.3] * 9), 0.1]
 )
-TENTH = sum([0.1 * number for number in [0.3] * 9 + [0.1]], 0.0)
+# Rounded after every addition, as a kernel does; `sum` compensates since Python 3.12.
+TENTH = functools.reduce(operator.add, [0.1 * number for number in [0.3] * 9 + [0.1]])
 PAID = network([(MAX, [(1, 1, 2.2)]), (END, [])], payoff=[0, 1.1])
 PRIZE = network([(CHANCE, [(1, 1, 2.0)]), (END, [])], payoff=[0, 1])
 OTHERS = network([(MIN, [(2,), (3,)]), (MIN, [(2,)]), (END, []), (END, [])], payoff=[0, 0, 1, 3])
