@@ -181,6 +181,9 @@ class FlagsValue(Expr):
             return _update(self.name, value)
         return Update(self.name, as_expr(self._mask(value)))
 
+    def _truth(self) -> tuple[str, str]:
+        return f"{self}.any()", f"~{self}.any()"
+
     def _mask(self, boxes: Iterable[Any]) -> int:
         mask = 0
         if isinstance(boxes, int) or not isinstance(boxes, Iterable):

@@ -9,7 +9,7 @@ from mdpdice.expression_values import COMPARISONS, FLAG_OPERATIONS
 if TYPE_CHECKING:
     from mdpdice.expressions import Expr
 
-__all__ = ["expression_text"]
+__all__ = ["expression_text", "negation_text"]
 
 _SHOWN = 12  # entries of a table in a repr
 
@@ -32,6 +32,13 @@ def expression_text(expr: Expr) -> str:
     return _text(expr, 0)
 
 
+def negation_text(expr: Expr) -> str:
+    """Text of the condition that holds where this one does not; of a number, where it is 0."""
+    if not expr.boolean:
+        return f"{_text(expr, 2)} == 0"
+    return _text(expr.args[0], 0) if expr.op == "~" else f"~{_text(expr, _PRECEDENCE['~'])}"
+
+
 def _text(expr: Expr, outer: int) -> str:
     """Text as a user would write it, in parentheses if the operation around it binds more tightly."""
     op, args = expr.op, expr.args
@@ -52,7 +59,8 @@ def _text(expr: Expr, outer: int) -> str:
         text = f"table({_shortened(args[0])}, {args[1]})"
     elif op in FLAG_OPERATIONS:
         boxes = [box for box in range(args[1].bit_length()) if args[1] >> box & 1]
-        text = f"{args[0]}" + _FLAG_TEXT[op].format(", ".join(map(str, boxes)))
+        form = "[{}]" if op == "any" and len(boxes) == 1 else _FLAG_TEXT[op]
+        text = f"{args[0]}" + form.format(", ".join(map(str, boxes)))
     else:
         text = f"{op}({', '.join(map(repr, args))})"
     return text if inner >= outer else f"({text})"

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mdpdice.errors import GameError
-from mdpdice.expression_text import expression_text
+from mdpdice.expression_text import expression_text, negation_text
 from mdpdice.expression_values import (
     ARITHMETIC,
     BOOL,
@@ -194,11 +194,17 @@ class Expr:
     # --- what Python would do with a value ----------------------------------
 
     def __bool__(self) -> bool:
+        # Python does not tell whether `if`, `not`, `and` or `min` asks.
+        holds, fails = self._truth()
         raise self._refusal(
             "is neither true nor false while a game is declared",
-            "write when(condition, then, otherwise) instead of if; & | ~ instead of and, or, not, with "
-            "parentheses as in (a < b) & (b < c); least and most instead of min and max",
+            f"write when({holds}, then, otherwise) for `if`, {fails} for `not`, & and | for `and` and `or` with "
+            "parentheses as in (a < b) & (b < c), least and most for min and max",
         )
+
+    def _truth(self) -> tuple[str, str]:
+        """What to write for the condition that Python would make of it, and for its opposite."""
+        return (str(self) if self.boolean else f"{self} != 0"), negation_text(self)
 
     def __hash__(self) -> int:
         raise self._refusal(

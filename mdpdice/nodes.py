@@ -181,15 +181,34 @@ _ZERO_END = End(0)
 _MISSING: Any = object()
 
 
-def end(payoff: Number | Expr = 0) -> Edge[Never]:
+def end(payoff: Number | Expr = 0, *, reward: None = None) -> Edge[Never]:
     """Stop the play.
 
     Parameters
     ----------
     payoff : number or Expr
         What the play is worth from here, on top of the rewards on the way; seen by the player to move.
+    reward : None
+        Not to be given: the payoff is all that an end pays.
+
+    Raises
+    ------
+    GameError
+        A reward is given.
     """
+    if reward is not None:
+        msg = (
+            f"end({payoff!r}, reward={reward!r}): an end pays its payoff alone; add the reward to it, as in "
+            f"end({_summed(payoff)} + {_summed(reward)})"
+        )
+        raise GameError(msg, value=reward)
     return _ZERO_END if type(payoff) is int and payoff == 0 else End(payoff)
+
+
+def _summed(number: object) -> str:
+    """Text of a number as one of the terms of a sum."""
+    text = repr(number)
+    return text if text.isidentifier() or text.replace(".", "", 1).isdecimal() else f"({text})"
 
 
 def go(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:

@@ -99,6 +99,18 @@ def test_when_wants_a_bool(cond):
     assert caught.value.value == cond
 
 
+@pytest.mark.parametrize(
+    ("payoff", "reward", "instead"),
+    [(1, 2, "end(1 + 2)"), (0, -1, "end(0 + (-1))"), (2.5, 0, "end(2.5 + 0)")],
+)
+def test_an_end_has_no_reward_beside_its_payoff(payoff, reward, instead):
+    with pytest.raises(GameError) as caught:
+        end(payoff, reward=reward)
+    assert caught.value.value == reward
+    assert "an end pays its payoff alone" in caught.value.message
+    assert caught.value.message.endswith(instead)
+
+
 def test_options_keep_their_order_and_may_come_from_anything_ordered():
     pairs = [(k, end(k)) for k in (3, 1, 2)]
     for options in (
