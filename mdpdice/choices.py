@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from mdpdice.errors import (
     DeadEndError,
-    DiscountRangeError,
     DuplicateActionError,
     EmptySupportError,
     GameError,
@@ -25,6 +24,7 @@ from mdpdice.errors import (
     UnknownStateError,
 )
 from mdpdice.network import Kind, Network
+from mdpdice.ranges import discount_error
 
 __all__ = ["build"]
 
@@ -328,8 +328,7 @@ def _finite(value: Any, what: str, where: dict[str, Any]) -> Any:
 def _discount(value: Any) -> Fraction:
     number = _number(value)
     if not 0 < number <= 1:
-        msg = f"discount {value!r} is outside (0, 1]"
-        raise DiscountRangeError(msg, value=number)
+        raise discount_error(number, shown=repr(value))
     return Fraction(number)
 
 

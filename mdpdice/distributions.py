@@ -43,6 +43,7 @@ from mdpdice.numerics import graph
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, unsigned
 from mdpdice.policies import Policy
+from mdpdice.ranges import number_text
 from mdpdice.totals import Outcomes
 
 __all__ = ["Outcomes", "outcomes"]
@@ -115,7 +116,8 @@ def outcomes(
         raise UnsupportedError(msg)
     if network.discount != 1:
         msg = (
-            f"the distribution of totals is computed for discount 1, and this network has {network.discount}"
+            "the distribution of totals is computed for discount 1, and this network has "
+            f"{number_text(network.discount)}; evaluate() tells its mean, simulate() plays it"
         )
         raise UnsupportedError(msg, value=network.discount)
     chain = induce(network, policy)

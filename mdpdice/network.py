@@ -44,6 +44,7 @@ from mdpdice.network_arrays import (
 )
 from mdpdice.network_checks import check_network
 from mdpdice.network_digest import network_digest
+from mdpdice.ranges import number_text
 from mdpdice.views import card, remarks
 
 if TYPE_CHECKING:
@@ -351,7 +352,7 @@ class Network:
     def __repr__(self) -> str:
         count = np.bincount(self.kind, minlength=4)
         parts = [f"{count[k]:,} {k.name}" for k in Kind if count[k]]
-        more = "" if self.discount == 1 else f", discount {self.discount}"
+        more = "" if self.discount == 1 else f", discount {number_text(self.discount)}"
         more += "" if self.horizon is None else f", horizon {self.horizon}"
         return f"<Network: {self.n_states:,} states, {', '.join(parts)}, {self.n_edges:,} edges{more}>"
 
@@ -364,7 +365,7 @@ class Network:
             ("edges", f"{self.n_edges:,}"),
             ("players", 2 if self.two_player else 1),
             ("start", self.describe(self.start)),
-            ("discount", None if self.discount == 1 else self.discount),
+            ("discount", None if self.discount == 1 else number_text(self.discount)),
             ("horizon", self.horizon),
             ("payoffs sum to", self.total or None),
         ]

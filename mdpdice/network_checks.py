@@ -16,6 +16,7 @@ from mdpdice.errors import (
     UnknownStateError,
 )
 from mdpdice.network_arrays import Kind
+from mdpdice.ranges import discount_error, horizon_error
 
 if TYPE_CHECKING:
     from mdpdice.network import Network
@@ -116,16 +117,14 @@ def _check_numbers(net: Network) -> None:
 
 def _check_range(net: Network) -> None:
     if not 0 < net.discount <= 1:
-        msg = f"discount {net.discount} is outside (0, 1]"
-        raise DiscountRangeError(msg, value=net.discount)
+        raise discount_error(net.discount)
     if net.total and net.discount != 1:
         msg = (
             "a game with `total` other than 0 is not discounted: give it discount 1, or payoffs that sum to 0"
         )
         raise DiscountRangeError(msg, value=net.discount)
     if net.horizon is not None and (type(net.horizon) is not int or net.horizon < 0):
-        msg = f"horizon {net.horizon!r} is not a number of decisions (0, 1, 2, ...)"
-        raise HorizonRangeError(msg, value=net.horizon)
+        raise horizon_error(net.horizon)
     if net.total and net.horizon is not None:
         msg = "a game with `total` other than 0 has no horizon: a play cut off would have no owner"
         raise HorizonRangeError(msg, value=net.horizon)

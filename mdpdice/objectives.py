@@ -8,6 +8,7 @@ the network's discount and horizon, and the idle end components merged.
 from __future__ import annotations
 
 import abc
+import numbers
 from collections.abc import Callable, Collection, Hashable
 from fractions import Fraction
 from functools import partial
@@ -29,6 +30,7 @@ from mdpdice.lowerings import (
     without,
 )
 from mdpdice.network import Bools, Kind, Network
+from mdpdice.ranges import discount_error, horizon_error, number_text
 from mdpdice.regions import reached_by_all, reached_by_some
 from mdpdice.winning import drop_won, turn_if_alone
 
@@ -43,6 +45,21 @@ def _sense(_: object, attribute: attrs.Attribute[str], value: object) -> None:
     if value not in ("max", "min"):
         msg = f"{attribute.name} {value!r} is neither 'max' nor 'min'"
         raise GameError(msg, value=value)
+
+
+def _states(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    """Whether something is a collection of states, or a predicate of them."""
+    name, one = attribute.name, isinstance(value, str) or hasattr(value, "_fields")
+    if isinstance(value, type):
+        msg = f"{name}={value.__name__} is a class; write {name}=lambda state: isinstance(state, {value.__name__})"
+    elif one or not (isinstance(value, Collection) or callable(value)):
+        msg = (
+            f"{name}={value!r} is {'one state' if one else 'neither a collection of states nor a function'}; write "
+            f"[{value!r}], or a function that tells whether a state is meant"
+        )
+    else:
+        return
+    raise GameError(msg, value=value)
 
 
 class Objective(abc.ABC):
@@ -81,15 +98,12 @@ def _for_the_maximiser(network: Network, sense: Sense) -> list[Step]:
     return [partial(negate, twice=True)] if only_min else []
 
 
-def _marked(network: Network, states: States, what: str) -> Bools:
+def _marked(network: Network, states: States) -> Bools:
     """Nodes of the states that are given as a collection or by a predicate."""
     if callable(states):
         chosen = {i for i, state in enumerate(network.states) if states(state)}
         marked = np.isin(network.node_state, np.fromiter(chosen, dtype=np.int64, count=len(chosen)))
     else:
-        if isinstance(states, str):
-            msg = f"{what}={states!r} is one string; give a collection of states, such as [{states!r}]"
-            raise GameError(msg, value=states)
         marked = np.zeros(network.n_nodes, dtype=bool)
         for state in states:
             index = network.node_state[network.node_of(state)]
@@ -122,10 +136,13 @@ class Total(Objective):
 
 def _discount(value: Any) -> Fraction:
     try:
-        return Fraction(value)
+        discount = Fraction(value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
-        msg = f"discount {value!r} is not a number in (0, 1]"
+        msg = f"discount {value!r} is not a number in (0, 1], such as 0.95 or Fraction(95, 100)"
         raise DiscountRangeError(msg, value=value) from error
+    if not 0 < discount <= 1:
+        raise discount_error(value)
+    return discount
 
 
 @attrs.frozen
@@ -135,23 +152,26 @@ class Discounted(Objective):
     Parameters
     ----------
     discount : number
-        Factor per step, in (0, 1).
+        Factor per step, in (0, 1]: a float counts as the rational that it is, ``"0.9"`` and
+        ``Fraction(9, 10)`` are nine tenths.
     sense : {"max", "min"}
         What the player to move wants.
     """
 
-    discount: Fraction = attrs.field(converter=_discount)
+    discount: Fraction = attrs.field(converter=_discount, repr=number_text)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def apply(self, network: Network) -> Network:
         """The network with this discount."""
-        if not 0 < self.discount <= 1:
-            msg = f"discount {self.discount} is outside (0, 1]"
-            raise DiscountRangeError(msg, value=self.discount)
         if network.total:
             msg = "a game with `total` other than 0 cannot be discounted; give it payoffs that sum to 0"
             raise UnsupportedError(msg)
         return attrs.evolve(network, discount=self.discount)
+
+
+def _decisions(_: object, _attribute: object, value: object) -> None:
+    if type(value) is not int or value < 0:
+        raise horizon_error(value)
 
 
 @attrs.frozen
@@ -166,14 +186,11 @@ class Horizon(Objective):
         What the player to move wants.
     """
 
-    decisions: int
+    decisions: int = attrs.field(validator=_decisions)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def apply(self, network: Network) -> Network:
         """The network with this horizon."""
-        if type(self.decisions) is not int or self.decisions < 0:
-            msg = f"horizon {self.decisions!r} is not a number of decisions (0, 1, 2, ...)"
-            raise HorizonRangeError(msg, value=self.decisions)
         if network.total:
             msg = "a game with `total` other than 0 has no horizon: a play cut off would have no owner"
             raise HorizonRangeError(msg, value=self.decisions)
@@ -194,15 +211,15 @@ class Reach(Objective):
         What the player to move wants; ``"min"`` keeps away from the targets.
     """
 
-    targets: States
-    avoiding: States = ()
+    targets: States = attrs.field(validator=_states)
+    avoiding: States = attrs.field(default=(), validator=_states)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def apply(self, network: Network) -> Network:
         """The network in which targets end with payoff 1 and everything else pays nothing."""
         _refuse_pass_to(network, "Reach")
-        goal = _marked(network, self.targets, "targets")
-        shunned = _marked(network, self.avoiding, "avoiding") & ~goal
+        goal = _marked(network, self.targets)
+        shunned = _marked(network, self.avoiding) & ~goal
         return stop_at(
             network, goal | shunned | (network.kind == Kind.END), goal.astype(np.float64), rewards=False
         )
@@ -223,7 +240,7 @@ class UntilReward(Objective):
         single policy is worth that; the one that is given goes round.
     """
 
-    targets: States
+    targets: States = attrs.field(validator=_states)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def apply(self, network: Network) -> Network:
@@ -235,7 +252,7 @@ class UntilReward(Objective):
         if network.discount < 1 or network.horizon is not None:
             msg = "UntilReward goes on until a target is reached; with a discount or a horizon use Total"
             raise UnsupportedError(msg)
-        goal = _marked(network, self.targets, "targets")
+        goal = _marked(network, self.targets)
         # The payoff tells goals and other ends apart until the infinite part is left out.
         return stop_at(network, goal | (network.kind == Kind.END), np.where(goal, 0.0, 1.0), rewards=True)
 
@@ -264,6 +281,12 @@ def _leave_out_unreached(network: Network, *, minimises: bool) -> Lowering | Non
     return without(network, region, policy, because=why)
 
 
+def _utility(_: object, _attribute: object, value: object) -> None:
+    if not callable(value):
+        msg = f"Utility({value!r}): give it a function from a payoff to a number, such as math.sqrt"
+        raise GameError(msg, value=value)
+
+
 @attrs.frozen
 class Utility(Objective):
     """Expected utility of the payoff.
@@ -277,7 +300,7 @@ class Utility(Objective):
         What the player to move wants.
     """
 
-    function: Callable[[float], Any]
+    function: Callable[[float], Any] = attrs.field(validator=_utility)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def apply(self, network: Network) -> Network:
@@ -286,6 +309,13 @@ class Utility(Objective):
 
     def _first(self) -> list[Step]:
         return [partial(shift_value, shift=Fraction(self.function(0.0)))]
+
+
+def _threshold(_: object, _attribute: object, value: Any) -> None:
+    # NaN differs from itself; no payoff would reach it.
+    if not isinstance(value, numbers.Real) or value != value:  # noqa: PLR0124
+        msg = f"PayoffAtLeast({value!r}): give it a number that a payoff is compared with, such as 20 or Fraction(1, 3)"
+        raise GameError(msg, value=value)
 
 
 @attrs.frozen
@@ -300,7 +330,7 @@ class PayoffAtLeast(Objective):
         What the player to move wants.
     """
 
-    threshold: Any
+    threshold: Any = attrs.field(validator=_threshold)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def apply(self, network: Network) -> Network:

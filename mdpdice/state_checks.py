@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from mdpdice.equality import Getter, no_parts, parts
-from mdpdice.errors import DiscountRangeError, GameError, RewardNotFiniteError
+from mdpdice.errors import GameError, RewardNotFiniteError
 from mdpdice.game import Conditional, Decide, Go, Option, PassTo, Unavailable
+from mdpdice.ranges import discount_error
 
 __all__ = [
     "check_state",
@@ -101,8 +102,7 @@ def exact_discount(value: Any) -> Fraction:
     try:
         return Fraction(finite_number(value, "discount"))
     except RewardNotFiniteError as error:
-        msg = f"discount {value!r} is outside (0, 1]"
-        raise DiscountRangeError(msg, value=value) from error
+        raise discount_error(value) from error
 
 
 def not_an_edge_error(edge: Any) -> GameError:
