@@ -25,7 +25,7 @@ from mdpdice.expression_values import INT
 from mdpdice.expressions import Expr
 from mdpdice.lattice_program import TERM, Program
 from mdpdice.lattice_solution import LatticeSolution
-from mdpdice.lattice_solving import kernel_arguments
+from mdpdice.lattice_solving import kernel_arguments, refuse_averaged
 from mdpdice.layers import in_parallel, threads
 from mdpdice.network import Floats, Ints, Kind
 from mdpdice.totals import Outcomes
@@ -243,12 +243,7 @@ def _check(solution: LatticeSolution) -> None:
     if what:
         msg = f"the distribution of totals is computed for lattices without {what}; use outcomes(explore(game), policy)"
         raise UnsupportedError(msg)
-    if solution.lattice.averaged:
-        msg = (
-            "this lattice holds means of rewards that differ, so the distribution of totals is lost; "
-            "solve(compile_lattice(game, merge=False)) keeps it"
-        )
-        raise UnsupportedError(msg)
+    refuse_averaged(solution.lattice)
 
 
 def _pays_within(program: Program) -> bool:

@@ -20,7 +20,7 @@ from mdpdice.answers import Status
 from mdpdice.errors import GameError, StateLimitError
 from mdpdice.grid_tables import Tables
 from mdpdice.lattice import Lattice
-from mdpdice.lattice_solving import table_rows
+from mdpdice.lattice_solving import known_rows
 from mdpdice.layers import Layers
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.objectives import Sense
@@ -95,7 +95,7 @@ def excerpt(
     chunk = max(64, CHUNK_BYTES // (8 * program.n_rows))
     for first in range(0, len(points), chunk):
         tables = layers.tables.at(points[first : first + chunk])
-        rows = table_rows(program, tables, stored)
+        rows = known_rows(program, tables, stored)
         for core in cores.tolist():
             parts += _parts(layers, core, tables, rows)
     if not parts:

@@ -382,6 +382,15 @@ class _Table:
         edges, owner = self._choices(group, which)
         program = solution.layers.program
         value = rows[program.edge_row[edges], group.column[which][owner]]
+        unknown = np.flatnonzero(np.isnan(value))
+        if len(unknown):
+            at = which[owner[unknown[0]]]
+            state = self._state(int(group.node[at]), int(group.tables.points[group.column[at]]))
+            msg = (
+                "play from the start cannot come to where an option of this state leads, so the solution does not know "
+                "what it is worth; solve the game that starts here, game.at(state)"
+            )
+            raise UnknownStateError(msg, state=state)
         # The kinds of the lattice that was solved: with sense="min" the players have changed their aims.
         least = solution.lattice.kind[group.node[which]] == Kind.MIN
         value = np.where(least[owner], -value, value)

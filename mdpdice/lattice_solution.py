@@ -28,10 +28,11 @@ from mdpdice.game import Game
 from mdpdice.grid_tables import Tables
 from mdpdice.lattice import Lattice, compile_lattice
 from mdpdice.lattice_excerpts import excerpt
+from mdpdice.lattice_objectives import lower_lattice
 from mdpdice.lattice_solving import core_rows, second_moments
 from mdpdice.layers import Layers, find_layers
 from mdpdice.network import Floats, Kind
-from mdpdice.objectives import Sense
+from mdpdice.objectives import Objective, Sense, Total
 from mdpdice.policy_files import read_header
 from mdpdice.solution import Solution
 from mdpdice.views import card, grid
@@ -39,7 +40,7 @@ from mdpdice.views import card, grid
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LatticeSolution", "certify_lattice", "digest", "for_sense"]
+__all__ = ["LatticeSolution", "certify_lattice", "digest"]
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -135,7 +136,7 @@ class LatticeSolution(Answer):
         Raises
         ------
         UnsupportedError
-            The lattice has cycles.
+            The lattice has cycles, or holds means of rewards that differ.
         """
         squares = second_moments(self.layers, self.stored)
         mean, square = (float(array[0, self.lattice.start_point]) for array in (self.stored, squares))
@@ -212,7 +213,7 @@ class LatticeSolution(Answer):
         self._value(state, node, point)
         kind = Kind(int(self.lattice.kind[self._resolved(node, self._rows(point)[1])]))
         if self.sense == "min" and kind in (Kind.MAX, Kind.MIN):
-            # The lattice that was solved has the sides changed, see `for_sense`.
+            # The lattice that was solved has the sides changed, see `mdpdice.lattice_objectives`.
             return Kind.MIN if kind == Kind.MAX else Kind.MAX
         return kind
 
@@ -267,17 +268,13 @@ class LatticeSolution(Answer):
         if state is None:
             return lattice.start, lattice.start_point
         if not isinstance(state, At):
-            msg = f"state {state!r} does not tell the counters; write At(state, {self._example()})"
-            raise UnknownStateError(msg, value=state)
+            raise UnknownStateError(not_a_state(state, lattice.axes), value=state)
         index = self._numbers.get(state.state)
         if index is None or not same_kind(lattice.states[index], state.state):
             first = list(lattice.states[:3])
             msg = f"state {state.state!r} is not in the core of this game; its first states are {first!r}"
             raise UnknownStateError(msg, value=state)
         return int(lattice.state_node[index]), state.point(lattice.axes)
-
-    def _example(self) -> str:
-        return ", ".join(f"{axis.name}={axis.start}" for axis in self.lattice.axes)
 
     def _rows(self, point: int) -> tuple[Floats, Tables]:
         # Whoever asks for the action asks for its value next.
@@ -385,22 +382,18 @@ class LatticeSolution(Answer):
         cls,
         path: str | os.PathLike[str],
         game: Game[Any, Any] | Lattice,
+        objective: Objective | None = None,
         *,
-        sense: Sense = "max",
         epsilon: float = 1e-6,
     ) -> LatticeSolution:
-        """Read stored values and certify them again, for the game that they answer.
+        """Read stored values and certify them again, for the game and objective that they answer.
 
         Parameters
         ----------
         path : path
             The file.
-        game : Game or Lattice
-            As it was given to `mdpdice.solve`.
-        sense : {"max", "min"}
-            That of the objective.
-        epsilon : float
-            As for `mdpdice.solve`.
+        game, objective, epsilon
+            As they were given to `mdpdice.solve`.
 
         Raises
         ------
@@ -408,12 +401,13 @@ class LatticeSolution(Answer):
             The file is damaged, or answers another problem.
         """
         started = time.perf_counter()
-        lattice = for_sense(game if isinstance(game, Lattice) else compile_lattice(game), sense)
+        objective = Total() if objective is None else objective
+        lattice = lower_lattice(game if isinstance(game, Lattice) else compile_lattice(game), objective)
         file = Archive(os.fspath(path), _DTYPES, "write it again with LatticeSolution.save")
         members = file.read()
         header = read_header(file, members, FORMAT, VERSION, _HEADER)
         if header["digest"] != digest(lattice):
-            raise file.corrupt("digest", "it answers another game or sense")
+            raise file.corrupt("digest", "it answers another game or objective")
         layers = find_layers(lattice)
         if members["stored"].shape != (int(layers.reached.sum()),):
             raise file.corrupt("stored", "it does not have a value for everything that is stored")
@@ -427,7 +421,7 @@ class LatticeSolution(Answer):
             epsilon=epsilon,
             started=started,
             iterations=header["iterations"],
-            sense=sense,
+            sense=objective.sense,
             version=header["mdpdice"],
         )
 
@@ -471,15 +465,6 @@ FORMAT = "mdpdice-lattice-solution"
 VERSION = 1
 _DTYPES = {"header": ("|u1",), "stored": ("<f8",)}
 _HEADER = {"format": str, "version": int, "digest": str, "solver": str, "iterations": int, "mdpdice": str}
-
-
-def for_sense(lattice: Lattice, sense: Sense) -> Lattice:
-    """The lattice in which the player to move wants what `sense` says."""
-    if sense == "max":
-        return lattice
-    kind = lattice.kind.copy()
-    kind[lattice.kind == Kind.MAX], kind[lattice.kind == Kind.MIN] = Kind.MIN, Kind.MAX
-    return attrs.evolve(lattice, kind=kind)
 
 
 def _no_horizon(steps_left: int | None) -> None:

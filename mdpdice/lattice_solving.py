@@ -21,16 +21,26 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import attrs
 import numpy as np
 
 from mdpdice.backend import Run
 from mdpdice.errors import NotConvergedError, UnsupportedError
 from mdpdice.grid_tables import GridTables, Tables
+from mdpdice.lattice import Lattice
 from mdpdice.lattice_program import Program
 from mdpdice.layers import Layer, Layers, in_parallel, slabs, threads
-from mdpdice.network import Floats, Ints
+from mdpdice.network import Floats, Ints, Kind
 
-__all__ = ["core_rows", "kernel_arguments", "second_moments", "solve_layers", "table_rows"]
+__all__ = [
+    "core_rows",
+    "kernel_arguments",
+    "known_rows",
+    "refuse_averaged",
+    "second_moments",
+    "solve_layers",
+    "table_rows",
+]
 
 SWEEPS = 64
 """Sweeps between two looks at the clock."""
@@ -192,17 +202,28 @@ def _blocks(inner: Ints, width: int) -> Ints:
     )
 
 
+def refuse_averaged(lattice: Lattice) -> None:
+    """Refuse a lattice with means of rewards that differ, for questions about more than the mean total."""
+    if lattice.averaged:
+        msg = (
+            "this lattice holds means of rewards that differ, so the distribution of totals is lost; "
+            "solve(compile_lattice(game, merge=False)) keeps it"
+        )
+        raise UnsupportedError(msg)
+
+
 def second_moments(layers: Layers, values: Floats) -> Floats:
     """Second moments of what a play is still worth, for everything that is stored, if all follow the values.
 
     Raises
     ------
     UnsupportedError
-        A layer leads to itself.
+        A layer leads to itself, or the lattice holds means of rewards that differ.
     """
     if layers.cyclic:
         msg = "second moments are computed for lattices without cycles; use outcomes(explore(game), policy)"
         raise UnsupportedError(msg)
+    refuse_averaged(layers.lattice)
     squares = np.full(values.shape, np.nan)
     for layer in reversed(layers.layers):
         pieces = slabs(layers.lattice, len(layer.points))
@@ -234,9 +255,28 @@ def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> 
 
 
 def core_rows(program: Program, point: int, values: Floats, tables: GridTables) -> tuple[Floats, Tables]:
-    """Value of every row of the program at one point, from the store, and the tables of the point."""
+    """What `known_rows` gives at one point, and the tables of the point."""
     here = tables.at(np.array([point]))
-    return table_rows(program, here, values)[:, 0], here
+    return known_rows(program, here, values)[:, 0], here
+
+
+def known_rows(program: Program, tables: Tables, values: Floats) -> Floats:
+    """What `table_rows` gives; NaN where it depends on something that is not in the store.
+
+    The compiled loops pass over NaN in a maximum or minimum, which no play that stays where play can come ever
+    meets.  Whoever asks about any point may: an option that leads elsewhere might be the best one.
+    """
+    rows = table_rows(program, tables, values)
+    if np.isnan(rows).any():
+        decides = (program.kind == Kind.MAX) | (program.kind == Kind.MIN)
+        # Sums over all options, in which those that are closed count 0: NaN is not lost.
+        summed = attrs.evolve(
+            program,
+            kind=np.where(decides, np.uint8(Kind.CHANCE), program.kind),
+            neutral=np.zeros_like(program.neutral),
+        )
+        rows[np.isnan(table_rows(summed, tables, values))] = np.nan
+    return rows
 
 
 def table_rows(program: Program, tables: Tables, values: Floats) -> Floats:

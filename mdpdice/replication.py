@@ -336,6 +336,17 @@ class _Replication:
                     exact |= dict.fromkeys(places.tolist(), Fraction(value))
         return result, exact
 
+    def _inexact(self, number: int) -> bool:
+        """Whether a reward or payoff may have values that no float equals."""
+        expr = self.lattice.rewards[number]
+        if not expr.integral:
+            return True
+        if expr.value is not None:
+            return float(expr.value) != expr.value
+        row = self.reward_table[self.reward_row[number]]
+        # Written so that places where it is not defined do not count.
+        return bool(max(np.fmax.reduce(row), -np.fmin.reduce(row)) >= 1 << 53)
+
     def _payoffs(self) -> tuple[int, NDArray[np.float64], dict[int, Fraction]]:
         """Payoffs of all nodes; ends of equal payoff become one."""
         lattice, size = self.lattice, self.lattice.size
@@ -376,7 +387,7 @@ class _Replication:
         place = self.slot[self.queue_node].astype(np.int64) * size + self.queue_point
         self.ids[place] = 1 + 2 * self.row_start + decides
         constants = [float(number.value or 0) for number in lattice.rewards]
-        inexact = np.array([not number.integral for number in lattice.rewards], dtype=bool)
+        inexact = np.array([self._inexact(at) for at in range(len(constants))], dtype=bool)
         is_exact_reward = inexact[lattice.reward[lattice.reward >= 0]].any()
         wide = lattice.numerator.dtype == object
         n_traced = n_edges if wide or is_exact_reward else 0

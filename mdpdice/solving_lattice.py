@@ -13,24 +13,21 @@ than the total and `PayoffAtLeast`), or cannot prove: the intervals of a network
 from __future__ import annotations
 
 import time
-from fractions import Fraction
 from typing import Any, cast
 
-import attrs
 import numpy as np
 
 from mdpdice.backend import Feature, Run, Solver, available_solvers, load_solver
 from mdpdice.counters import axes
 from mdpdice.errors import PluginError, UnsupportedError
-from mdpdice.expressions import as_expr
 from mdpdice.game import Game
 from mdpdice.lattice import Lattice, compile_lattice
-from mdpdice.lattice_solution import LatticeSolution, certify_lattice, for_sense
+from mdpdice.lattice_objectives import lower_lattice
+from mdpdice.lattice_solution import LatticeSolution, certify_lattice
 from mdpdice.layers import Layers, find_layers
-from mdpdice.network import Kind
 from mdpdice.objectives import Objective, PayoffAtLeast, Total
 
-__all__ = ["FLAT_EDGES", "MOST_EDGES", "large_lattice", "lower_lattice", "solve_on_lattice"]
+__all__ = ["FLAT_EDGES", "MOST_EDGES", "large_lattice", "solve_on_lattice"]
 
 FLAT_EDGES = 3_000_000
 """Edges of the largest network that a game with counters is written out as, where both ways lead to an answer."""
@@ -71,50 +68,6 @@ def large_lattice(
     return layers if layers.edges > edges else None
 
 
-def lower_lattice(lattice: Lattice, objective: Objective) -> Lattice:
-    """The lattice whose total reward is the objective, for the player to move.
-
-    Raises
-    ------
-    UnsupportedError
-        The lattice is discounted, or cannot do the objective.
-    """
-    if not isinstance(objective, Total | PayoffAtLeast) or lattice.discount != 1:
-        supported = isinstance(objective, Total | PayoffAtLeast)
-        what = "a discount" if supported else f"the objective {objective!r}"
-        msg = (
-            "lattices are solved for the undiscounted total and for PayoffAtLeast, not for "
-            f"{what}; use solve(explore(game), ...)"
-        )
-        raise UnsupportedError(msg, value=objective)
-    if isinstance(objective, PayoffAtLeast):
-        lattice = _reaching(lattice, objective)
-    return for_sense(lattice, objective.sense)
-
-
-def _reaching(lattice: Lattice, objective: PayoffAtLeast) -> Lattice:
-    """The lattice whose ends pay 1 where the payoff is large enough, else 0."""
-    if (lattice.sign < 0).any() or (lattice.reward >= 0).any():
-        what = "changes sides" if (lattice.sign < 0).any() else "pays on the way"
-        msg = (
-            f"PayoffAtLeast needs the whole payoff at the end, for one player, but this lattice {what}; keep the "
-            "points in a counter and pay them with end(...)"
-        )
-        raise UnsupportedError(msg, value=objective)
-    ends = lattice.kind == Kind.END
-    # Payoff 0 has no expression of its own.
-    payoffs = [*lattice.rewards, as_expr(0)]
-    reached = [as_expr(payoff >= objective.threshold) for payoff in payoffs]
-    number = np.where(lattice.payoff < 0, len(lattice.rewards), lattice.payoff)
-    return attrs.evolve(
-        lattice,
-        rewards=tuple(reached),
-        payoff=np.where(ends, number, -1).astype(lattice.payoff.dtype),
-        total=Fraction(0),
-        averaged=False,
-    )
-
-
 def _endless_play_counts(layers: Layers, objective: Objective) -> bool:
     """Whether a play without end would have reached the payoff: it has payoff 0."""
     return isinstance(objective, PayoffAtLeast) and layers.cyclic and bool(objective.threshold <= 0)
@@ -134,7 +87,7 @@ def solve_on_lattice(
     Parameters
     ----------
     problem : Lattice or Layers
-        A lattice, or the layers of what `lower_lattice` made of one.
+        A lattice, or the layers of what `mdpdice.lattice_objectives.lower_lattice` made of one.
     objective : Objective, optional
         By default `Total`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +14,7 @@ from mdpdice.cli.answers import Case
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.errors import GameError, MdpDiceError
-from mdpdice.lattice import Lattice
+from mdpdice.lattice import Lattice, compile_lattice
 from mdpdice.lattice_plays import LatticePolicy
 from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.layers import Layers
@@ -24,7 +24,7 @@ from mdpdice.solution import Solution
 from mdpdice.solving import solve
 from mdpdice.solving_lattice import MOST_EDGES, large_lattice
 
-__all__ = ["known_names", "large", "lattice_policy", "policy_on", "rule_of", "search_of"]
+__all__ = ["known_names", "large", "lattice_policy", "policy_on", "rule_of", "search_of", "spread_out"]
 
 
 def known_names(case: Case) -> str:
@@ -38,6 +38,16 @@ def large(case: Case, progress: ProgressBars) -> Layers | None:
     if case.horizon is not None:
         return None
     return large_lattice(case.game, None, "auto", Run(progress=progress), edges=MOST_EDGES)
+
+
+def spread_out(case: Case, lattice: Lattice, names: Sequence[str | None]) -> Lattice:
+    """The lattice of a game with rewards that differ kept apart, so that totals spread as they do in play.
+
+    A policy in a file belongs to the lattice as it was solved, and is left there.
+    """
+    if not lattice.averaged or any(name is not None and Path(name).is_file() for name in names):
+        return lattice
+    return compile_lattice(case.game, merge=False)
 
 
 def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:

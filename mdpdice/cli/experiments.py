@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from mdpdice.cli.answers import Case, after, check_solver, figures, notes_of, question, value_rows
-from mdpdice.cli.chosen import large, lattice_policy, policy_on
+from mdpdice.cli.chosen import large, lattice_policy, policy_on, spread_out
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import aligned, figure, json_number
 from mdpdice.distributions import outcomes
@@ -127,15 +127,16 @@ def _on_the_lattice(
     case: Case, name: str, against: str | None, solver: str, layers: Layers, progress: ProgressBars
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """What the optimal play is worth, and how it spreads; other policies cannot be evaluated there."""
+    lattice = spread_out(case, layers.lattice, (name, against))
 
     def optimum() -> LatticeSolution:
-        found = solve(layers.lattice, solver=solver, epsilon=case.epsilon, progress=progress)
+        found = solve(lattice, solver=solver, epsilon=case.epsilon, progress=progress)
         assert isinstance(found, LatticeSolution)
         return found
 
     other = next((one for one in (name, against) if one not in ("optimal", None)), name)
     # A name that nobody knows is refused as such.
-    solution = lattice_policy(case, other, layers.lattice, optimum).solution
+    solution = lattice_policy(case, other, lattice, optimum).solution
     if solution is None or (against is not None and against != name):
         msg = (
             f"this game has {layers.states:,} states, too many to evaluate {other!r} exactly; "
@@ -143,10 +144,10 @@ def _on_the_lattice(
         )
         raise click.UsageError(msg)
     told = figures(solution)
-    if layers.cyclic:
+    if layers.cyclic or lattice.averaged:
         return {key: told[key] for key in _FIGURES}, None
     try:
-        spread = _spread(outcomes(layers.lattice, solution))
+        spread = _spread(outcomes(lattice, solution))
     except UnsupportedError:
         # Moments need less than a distribution does.
         deviation = solution.deviation()

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from mdpdice.cli.answers import Case, after, check_solver, figures, notes_of, question, value_rows
-from mdpdice.cli.chosen import known_names, large, lattice_policy, rule_of, search_of
+from mdpdice.cli.chosen import known_names, large, lattice_policy, rule_of, search_of, spread_out
 from mdpdice.cli.experiments import (
     asked,
     enclosed,
@@ -122,13 +122,13 @@ def _on_the_lattice(
     seed: int,
     progress: ProgressBars,
 ) -> tuple[Simulation, dict[str, Any]]:
-    lattice = layers.lattice
+    lattice = spread_out(case, layers.lattice, names)
     two = bool((lattice.sign < 0).any() or (lattice.kind == Kind.MIN).any())
     if len(names) == 2 and not two:
         raise click.UsageError(f"--against is for two players, and {case.name} has one")
 
     def optimum() -> LatticeSolution:
-        found = solve(layers.lattice, solver=solver, epsilon=case.epsilon, progress=progress)
+        found = solve(lattice, solver=solver, epsilon=case.epsilon, progress=progress)
         assert isinstance(found, LatticeSolution)
         return found
 

@@ -159,3 +159,28 @@ def test_what_plays_by_the_rules_refuse(run, monkeypatch, more, status, message)
 def test_one_player_has_no_opponent(run):
     result = run("simulate", "pig-turn", "--policy", "lookahead:1", "--against", "random", "--plays", 5)
     assert (result.exit_code, "--against is for two players" in result.output) == (2, True)
+
+
+THROWN = """
+from mdpdice import Counter, Game, d6, end, go, roll, when
+
+
+class Thrown(Game[int, int]):
+    throws = Counter(range(3))
+
+    def start(self):
+        return 0
+
+    def node(self, state):
+        return when(self.throws == 2, end(), roll(d6, lambda k: go(0, self.throws.add(1), reward=k)))
+"""
+
+
+def test_rewards_that_differ_are_kept_apart(run, always_on_lattices, tmp_path):
+    file = tmp_path / "thrown.py"
+    file.write_text(THROWN)
+    found = answer(run("evaluate", f"{file}:Thrown", "--json"))
+    assert found["outcomes"]["sd"] == pytest.approx((2 * 35 / 12) ** 0.5)
+    played = answer(run("simulate", f"{file}:Thrown", "--plays", 2000, "--json"))
+    assert 2 < played["sd"] < 3
+    assert near(played, 7)

@@ -7,8 +7,22 @@ import numpy as np
 import pytest
 from lattice_games import Race, Sheet
 
-from mdpdice import At, Total, compile_lattice, explore, solve
-from mdpdice.errors import GameError, StateLimitError
+from mdpdice import (
+    At,
+    Counter,
+    Game,
+    Total,
+    compile_lattice,
+    decide,
+    end,
+    explore,
+    go,
+    simulate,
+    solve,
+    when,
+)
+from mdpdice.errors import GameError, StateLimitError, UnknownStateError
+from mdpdice.lattice_plays import LatticePolicy
 
 
 @pytest.mark.parametrize(("game", "sense"), [(Race(goal=6), "max"), (Sheet(), "max"), (Sheet(), "min")])
@@ -68,3 +82,35 @@ def test_a_data_frame_of_some_states():
     state = At("turn", mine=3, theirs=2, turn=4)
     assert (row["state"], row["kind"], row["action"]) == (state, "MAX", solution.action(state))
     assert (row["value"], row["lower"]) == (solution.value(state), solution.lower(state))
+
+
+class Climb(Game[str, str]):
+    """It starts halfway, so what lies below is on the grid and cannot be reached."""
+
+    height = Counter(range(10), start=5, outside="clip")
+
+    def start(self):
+        return "here"
+
+    def node(self, state):
+        up = go(state, self.height.add(1))
+        return when(self.height == 9, end(9), decide({"up": up, "off": end(self.height * 0), "out": end(1)}))
+
+
+def test_a_state_is_worth_nothing_known_where_an_option_leads_out_of_reach():
+    lattice = compile_lattice(Climb())
+    solution = solve(lattice)
+    assert solution.value(At("here", height=5)) == 9
+    # One step below, the way up leads where play comes to; two steps below it does not.
+    assert solution.value(At("here", height=4)) == 9
+    for question in (solution.value, solution.action, solution.q, solution.kind, solution.lower):
+        with pytest.raises(UnknownStateError, match="cannot be reached"):
+            question(At("here", height=3))
+    assert solution.to_dataframe()["height"].tolist() == [5, 6, 7, 8, 9]
+    with pytest.raises(UnknownStateError, match=r"at\(state\)") as caught:
+        simulate(lattice, LatticePolicy.from_solution(solution), 10, seed=1, state=At("here", height=3))
+    assert caught.value.state == At("here", height=3)
+    assert (
+        simulate(lattice, LatticePolicy.from_solution(solution), 10, seed=1, state=At("here", height=4)).mean
+        == 9
+    )

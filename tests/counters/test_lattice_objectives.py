@@ -14,6 +14,7 @@ from mdpdice import (
     Horizon,
     LatticeSolution,
     PayoffAtLeast,
+    Total,
     compile_lattice,
     decide,
     end,
@@ -21,7 +22,7 @@ from mdpdice import (
     go,
     solve,
 )
-from mdpdice.errors import UnsupportedError
+from mdpdice.errors import CorruptFileError, UnsupportedError
 from mdpdice.games.farkle import KcdFarkle
 
 
@@ -66,3 +67,15 @@ class Waiting(Game[str, str]):
 
     def node(self, _):
         return decide({"wait": go("wait", self.left.set(1 - self.left)), "take": end(2 * self.left - 1)})
+
+
+@pytest.mark.parametrize("objective", [PayoffAtLeast(150), PayoffAtLeast(150, sense="min"), Total("min")])
+def test_a_file_is_read_for_its_objective(objective, tmp_path):
+    game, path = KcdFarkle(cap=400, dice=3), tmp_path / "farkle.npz"
+    solution = solve(compile_lattice(game), objective)
+    solution.save(path)
+    again = LatticeSolution.load(path, game, objective)
+    assert again.proved
+    assert (again.value(), again.sense) == (solution.value(), objective.sense)
+    with pytest.raises(CorruptFileError, match="another game or objective"):
+        LatticeSolution.load(path, game)

@@ -5,7 +5,21 @@ from __future__ import annotations
 import pytest
 from lattice_games import Race, Sheet
 
-from mdpdice import Policy, compile_lattice, evaluate, explore, outcomes, solve
+from mdpdice import (
+    Counter,
+    Game,
+    Policy,
+    compile_lattice,
+    d6,
+    end,
+    evaluate,
+    explore,
+    go,
+    outcomes,
+    roll,
+    solve,
+    when,
+)
 from mdpdice.errors import GameError, UnknownStateError, UnsupportedError
 from mdpdice.games.yahtzee import Yahtzee
 
@@ -85,3 +99,22 @@ def test_deviation():
 def test_deviation_of_yahtzee():
     # P. Woodward, "Yahtzee: the solution", Chance 16:1 (2003): 59.61.
     assert round(solve(Yahtzee("verhoeff", "only-when-both-filled")).deviation(), 2) == 59.61
+
+
+class Thrown(Game[int, int]):
+    """Two throws that are added up on the way, where no decision tells them apart."""
+
+    throws = Counter(range(3))
+
+    def start(self):
+        return 0
+
+    def node(self, state):
+        return when(self.throws == 2, end(), roll(d6, lambda k: go(0, self.throws.add(1), reward=k)))
+
+
+def test_deviation_needs_rewards_that_were_kept_apart():
+    with pytest.raises(UnsupportedError, match="merge=False"):
+        solve(compile_lattice(Thrown())).deviation()
+    apart = solve(compile_lattice(Thrown(), merge=False))
+    assert apart.deviation() == pytest.approx((2 * 35 / 12) ** 0.5, abs=1e-12)

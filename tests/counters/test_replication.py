@@ -382,3 +382,28 @@ def test_solved_compared_simulated_and_evaluated():
     assert outcomes(network, policy).mean == pytest.approx(solution.value(), abs=1e-9)
     graph = explore(counting(range(4))).to_networkx()
     assert graph.nodes[0]["state"] == At("s", n=0)
+
+
+class Heavy(Game[str, str]):
+    """Rewards and payoffs that are whole, and larger than those that floats tell apart."""
+
+    count = Counter(range(3))
+
+    def start(self):
+        return "s"
+
+    def node(self, state):
+        less = self.count < 2
+        return decide(
+            {
+                "constant": when(less, go("s", self.count.add(1), reward=2**53 + 1)),
+                "counted": when(less, go("s", self.count.add(1), reward=(2**54 + 1) * self.count)),
+                "stop": end(self.count * (2**60 + 1)),
+            }
+        )
+
+
+def test_whole_numbers_that_no_float_equals():
+    expected = (2**53 + 1) + (2**54 + 1) + 2 * (2**60 + 1)
+    for game in (Heavy(), Heavy().unrolled()):
+        assert solve(explore(game), solver="exact").exact() == expected
