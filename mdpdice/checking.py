@@ -105,15 +105,15 @@ class Witness:
 
 
 def best_replies(network: Network, policy: Ints, *, last: bool = False) -> Replies:
-    """Build the network of best replies to a policy; `last` makes decisions ends of payoff 0."""
-    n, source = network.n_nodes, network.source
-    decides = network.decides
+    """Build the network of best replies to a policy, of its own edges; `last` makes decisions ends of payoff 0."""
+    n, source, decides = network.n_nodes, network.source, network.decides
     factor = np.where(network.step, float(network.discount), 1.0)
+    own = (network.indptr[:-1] <= policy) & (policy < network.indptr[1:])
     edges, targets, degrees = [], [], []
     for side in (0, 1):
         fixed = decides & ((network.kind == Kind.MAX) == (side == 0))
         usable = ~fixed[source]
-        usable[policy[fixed & (policy >= 0)]] = True
+        usable[policy[fixed & own]] = True
         usable &= (network.weight > 0) & ~(last & decides[source])
         kept = np.flatnonzero(usable)
         edges.append(kept)
@@ -187,7 +187,7 @@ def _above(replies: Replies, here: Floats, before: Floats, group: Ints) -> bool:
     value = replies.reward + replies.factor * ahead
     size = np.abs(replies.reward) + replies.factor * np.abs(ahead)
     starts, decides = replies.indptr[:-1], ~replies.chance & ~replies.end
-    good = np.where(replies.end, here >= replies.payoff, True)
+    good = np.where(replies.end, here >= replies.payoff, np.diff(replies.indptr) > 0)
     if len(dst):
         # reduceat gives nonsense for empty rows; only rows of chance nodes are used, which are not empty.
         terms = (replies.weight * value, replies.weight, replies.weight * size)

@@ -7,7 +7,6 @@ mutants run in plain Python.
 from __future__ import annotations
 
 import functools
-import inspect
 import operator
 import types
 from fractions import Fraction
@@ -16,6 +15,7 @@ import attrs
 import numpy as np
 import pytest
 from claims import claim, network
+from mutations import mutated, plain
 
 import mdpdice
 from mdpdice import checking, checking_kernels, checking_large
@@ -182,8 +182,8 @@ def test_compiled_checker_is_right(case: str) -> None:
     assert says(case) is CASES[case][1]
 
 
-# Groups are for the checker in numpy alone; that policies take edges of their own nodes it is told.
-@pytest.mark.parametrize("case", [case for case in CASES if case not in ("group", "edge of nobody")])
+# Groups are for the checker in numpy alone.
+@pytest.mark.parametrize("case", [case for case in CASES if case != "group"])
 def test_the_checker_in_numpy_says_the_same(case: str) -> None:
     net, policy, bounds, arrays = CASES[case][0]
     assert (not checking.verify(net, policy, bounds, Witness(**arrays))) is CASES[case][1]
@@ -256,23 +256,11 @@ LARGE: dict[str, tuple[str, str, int, str]] = {
 }
 
 
-def mutated(module: types.ModuleType, text: str, replacement: str, at: int) -> types.ModuleType:
-    source = inspect.getsource(module).replace(
-        'numba.njit(cache=True, nogil=True, error_model="numpy")(function)', "function"
-    )
-    parts = source.split(text)
-    assert len(parts) > at + 1, f"{text!r} does not stand in {module.__name__}"
-    changed = text.join(parts[: at + 1]) + replacement + text.join(parts[at + 1 :])
-    mutant = types.ModuleType("mutant")
-    exec(compile(changed, "mutant.py", "exec"), mutant.__dict__)
-    return mutant
-
-
 @pytest.mark.parametrize("name", KERNEL)
 def test_mutated_kernel_fails_its_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, replacement, at, case = KERNEL[name]
     # In plain Python and unchanged it is right.
-    monkeypatch.setattr(mdpdice, "checking_kernels", mutated(checking_kernels, "ULP = ", "ULP = ", 0))
+    monkeypatch.setattr(mdpdice, "checking_kernels", plain(checking_kernels))
     assert says(case) is CASES[case][1]
     monkeypatch.setattr(mdpdice, "checking_kernels", mutated(checking_kernels, text, replacement, at))
     with np.errstate(all="ignore"):

@@ -7,13 +7,12 @@ Everything runs in plain Python here, since compiling every mutant would take mi
 from __future__ import annotations
 
 import functools
-import inspect
-import types
 
 import attrs
 import numpy as np
 import pytest
 from lattice_games import Race, Sheet
+from mutations import mutated, plain
 
 from mdpdice import (
     Counter,
@@ -196,18 +195,6 @@ def is_right(kernels, case) -> bool:
     return not found < NARROW
 
 
-def mutant(old: str, new: str) -> types.ModuleType:
-    """The module of the loops in plain Python, with a change."""
-    source = inspect.getsource(checking_lattice_kernels)
-    compiled = 'numba.njit(cache=True, nogil=True, error_model="numpy")(function)'
-    assert compiled in source
-    assert old in source, old
-    module = types.ModuleType("mutant")
-    text = source.replace(compiled, "function").replace(old, new, 1)
-    exec(compile(text, "mutant", "exec"), module.__dict__)
-    return module
-
-
 # What is changed, what to, and the case that then comes out wrong.
 MUTATIONS = [
     ("best[i, j] = total - best[i, j]", "best[i, j] = best[i, j]", "race: right"),
@@ -360,7 +347,7 @@ MUTATIONS = [
 ]
 
 
-PLAIN = mutant("ULP = 2.0**-52", "ULP = 2.0**-52")
+PLAIN = plain(checking_lattice_kernels)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -370,4 +357,4 @@ def test_plain_loops_are_right(case):
 
 @pytest.mark.parametrize(("old", "new", "case"), MUTATIONS, ids=range(len(MUTATIONS)))
 def test_mutants_are_caught(old, new, case):
-    assert not is_right(mutant(old, new), case)
+    assert not is_right(mutated(checking_lattice_kernels, old, new, 0), case)
