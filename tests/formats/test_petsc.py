@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from strategies import Table, tables
 
-from mdpdice import explore
+from mdpdice import explore, solve
 from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
 from mdpdice.formats import read_petsc, write_petsc
 from mdpdice.formats.arrays import from_pymdptoolbox
@@ -65,6 +65,48 @@ def test_the_bytes_are_those_of_the_manual_page(files, tmp_path: Path) -> None:
     assert table.discount == 0.9
     write_petsc(network, tmp_path / "mine.bin", tmp_path / "mine.costs.bin", mode="cost")
     assert (tmp_path / "mine.costs.bin").read_bytes() == packed((-np.array(FOREST_R)).tolist())
+
+
+def unpacked(path: Path) -> np.ndarray:
+    """A file of PETSc as a dense array, read word by word."""
+    data = path.read_bytes()
+    _, rows, columns, entries = struct.unpack_from(">4i", data)
+    widths = struct.unpack_from(f">{rows}i", data, 16)
+    indices = struct.unpack_from(f">{entries}i", data, 16 + 4 * rows)
+    values = struct.unpack_from(f">{entries}d", data, 16 + 4 * rows + 4 * entries)
+    matrix = np.zeros((rows, columns))
+    np.add.at(matrix, (np.repeat(np.arange(rows), widths), list(indices)), values)
+    return matrix
+
+
+def cheapest(transitions: np.ndarray, costs: np.ndarray, discount: float) -> np.ndarray:
+    """Least expected costs, shape (n,), by policy iteration with dense systems."""
+    states = np.arange(len(costs))
+    policy = costs.argmin(axis=1)
+    while True:
+        value = np.linalg.solve(
+            np.eye(len(costs)) - discount * transitions[states, policy], costs[states, policy]
+        )
+        worth = costs + discount * transitions @ value
+        better = worth.min(axis=1) < value - 1e-9 * np.abs(value).max()
+        if not better.any():
+            return value
+        policy = np.where(better, worth.argmin(axis=1), policy)
+
+
+@pytest.mark.parametrize("discount", [0.9, 0.999])
+def test_a_pendulum_of_madupite(discount: float, robot: Path) -> None:
+    # Files that the authors of madupite wrote: 121 states, 5 actions, costs.
+    files = robot / "pendulum_P.bin", robot / "pendulum_g.bin"
+    network = read_petsc(*files, mode="cost", discount=discount)
+    assert (network.n_states, len(network.dst)) == (121, 2747)
+    costs = unpacked(files[1])
+    reference = cheapest(unpacked(files[0]).reshape(121, 5, 121), costs, discount)
+    solution = solve(network)
+    assert solution.proved
+    room = 1e-9 * reference.max()  # for the rounding of the reference
+    for state, cost in enumerate(reference):
+        assert -solution.upper(state) - room <= cost <= -solution.lower(state) + room
 
 
 @pytest.mark.parametrize("name", ["gym_frozenlake4x4/0", "gym_cliffwalking/1", "gym_taxi/0"])
