@@ -8,9 +8,11 @@ TESTS  ?= tests
 PEERS  ?= $(VENV)-peers
 BENCH  ?= $(VENV)-bench
 
-# For test-slow: where to look for a newer Python, and the second type checker (it brings its own node).
-PYTHON313 ?= $(shell for p in python3.13 $(HOME)/.pyenv/versions/3.13*/bin/python; do \
+# For test-slow: where to look for newer Pythons, and the second type checker (it brings its own node).
+found      = $(shell for p in python$(1) $(HOME)/.pyenv/versions/$(1)*/bin/python; do \
                  if "$$p" -c "import venv" >/dev/null 2>&1; then echo "$$p"; break; fi; done)
+PYTHON312 ?= $(call found,3.12)
+PYTHON313 ?= $(call found,3.13)
 PYRIGHT   := pyright[nodejs]>=1.1.400
 
 .PHONY: demo test test-slow peers lint tree types layers unit coverage docs format bench clean help
@@ -19,7 +21,7 @@ PYRIGHT   := pyright[nodejs]>=1.1.400
 help:
 	@echo 'make demo       solve and cross-check a dice game, after installing into $(VENV)'
 	@echo 'make test       style, types, architecture, documentation, tests: what a change must pass'
-	@echo 'make test-slow  coverage, the slow tests, pyright, and the tests against an installed wheel'
+	@echo 'make test-slow  coverage, the slow tests, pyright, and the tests against an installed wheel, also on Python 3.12 and 3.13'
 	@echo 'make peers      other solvers (Storm, QuantEcon, ...) answer for exported models'
 	@echo 'make coverage   the tests, and how much of the code they run'
 	@echo 'make docs       the documentation, in docs/_build/html'
@@ -119,9 +121,8 @@ test-slow: coverage peers tree
 	$(BIN)/pytest -m slow $(TESTS)
 	cd .typed && ../$(BIN)/pyright --pythonpath ../$(BIN)/python
 	$(call test_wheel,$(BIN)/python)
-	@if [ -z "$(PYTHON313)" ]; then \
-	    echo 'NOT TESTED on Python 3.13: none found (make test-slow PYTHON313=/path/to/python3.13)'; fi
-	$(if $(PYTHON313),$(call test_wheel,$(PYTHON313)))
+	$(if $(PYTHON312),$(call test_wheel,$(PYTHON312)),@echo 'NOT TESTED on Python 3.12: set PYTHON312=/path/to/python3.12')
+	$(if $(PYTHON313),$(call test_wheel,$(PYTHON313)),@echo 'NOT TESTED on Python 3.13: set PYTHON313=/path/to/python3.13')
 
 clean:
 	rm -rf .typed build dist mdpdice.egg-info docs/_build .coverage .coverage.* \
