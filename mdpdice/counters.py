@@ -33,7 +33,16 @@ import attrs
 from mdpdice.errors import GameError
 from mdpdice.expression_values import BOOL, INT
 from mdpdice.expressions import Expr, as_expr, flag_operation
-from mdpdice.grid import At, Axis, Outside, forbidden_error, range_error, unknown_counter_error
+from mdpdice.grid import (
+    At,
+    Axis,
+    Outside,
+    forbidden_error,
+    full_state,
+    misfit,
+    range_error,
+    unknown_counter_error,
+)
 
 if TYPE_CHECKING:
     from mdpdice.game import Game
@@ -48,6 +57,8 @@ __all__ = [
     "Update",
     "axes",
     "forbidden_error",
+    "full_state",
+    "misfit",
     "range_error",
     "unknown_counter_error",
 ]

@@ -156,6 +156,11 @@ class Game(abc.ABC, Generic[S, A]):
             Any state that `node` knows, reached from the usual start or not; of a game with counters
             an `At`, and then the game that is returned is `unrolled`.
 
+        Raises
+        ------
+        UnknownStateError
+            The game has counters, and `state` does not give a value of its range to each of them.
+
         Examples
         --------
         >>> from mdpdice import solve
@@ -163,9 +168,12 @@ class Game(abc.ABC, Generic[S, A]):
         >>> solve(PigTurn().at(19)).action(), solve(PigTurn().at(20)).action()
         ('roll', 'hold')
         """
-        from mdpdice.counters import axes
+        from mdpdice.counters import axes, full_state
 
-        moved: Game[Any, A] = self.unrolled() if axes(self) else copy.copy(self)
+        found = axes(self)
+        if found:
+            full_state(state, found).point(found)
+        moved: Game[Any, A] = self.unrolled() if found else copy.copy(self)
         # Frozen attrs classes refuse an ordinary assignment.
         object.__setattr__(moved, "start", lambda: state)
         return moved

@@ -6,10 +6,11 @@ the last counter runs fastest.
 
 from __future__ import annotations
 
+import difflib
 import operator
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 import attrs
 import numpy as np
@@ -21,6 +22,8 @@ __all__ = [
     "Axis",
     "Outside",
     "forbidden_error",
+    "full_state",
+    "misfit",
     "range_error",
     "unknown_counter_error",
 ]
@@ -170,15 +173,12 @@ class At(Generic[S]):
             A counter is missing or unknown, or its value is not one of its values.
         """
         counters = self.counters
-        if set(counters) != {axis.name for axis in axes}:
-            names = ", ".join(axis.name for axis in axes) or "none"
-            msg = f"{self!r} does not give a value for each counter; they are: {names}"
-            raise UnknownStateError(msg, value=self)
+        full_state(self, axes)
         index = 0
         for axis in axes:
             value = counters[axis.name]
             if value not in axis.values:
-                msg = f"{self!r}: {axis.name} has the values {axis.values}"
+                msg = f"state {self!r} is none of this game: {axis.name} has the values {axis.values}"
                 raise UnknownStateError(msg, value=self)
             index = index * len(axis.values) + axis.values.index(value)
         return index
@@ -186,3 +186,46 @@ class At(Generic[S]):
     def __repr__(self) -> str:
         counters = (f"{name}={value}" for name, value in zip(self._names, self._values, strict=True))
         return f"At({', '.join([repr(self.state), *counters])})"
+
+
+def full_state(state: object, axes: Iterable[Axis]) -> At[Any]:
+    """A state with a value for each counter of the game.
+
+    Raises
+    ------
+    UnknownStateError
+        It is none; the message tells what one looks like.
+    """
+    if why := misfit(state, [axis.name for axis in axes]):
+        raise UnknownStateError(why, value=state)
+    return cast("At[Any]", state)
+
+
+def misfit(state: object, names: Iterable[str]) -> str | None:
+    """Why something is no full state of a game with these counters, with what one looks like; None: it is one.
+
+    Parameters
+    ----------
+    state : object
+        What is given for a state.
+    names : iterable of str
+        The counters of the game.
+    """
+    known = list(names)
+    if not isinstance(state, At):
+        why = f"state {state!r} does not tell the counters"
+    else:
+        given = state.counters
+        lacking = [name for name in known if name not in given]
+        unknown = [name for name in given if name not in known]
+        if not lacking and not unknown:
+            return None
+        parts = []
+        for name in unknown:
+            near = difflib.get_close_matches(name, lacking, n=1)
+            parts.append(f"there is no counter {name!r}" + (f", did you mean {near[0]!r}" if near else ""))
+        if not unknown:
+            parts.append(f"it tells nothing of {' and '.join(lacking)}")
+        why = f"state {state!r} is none of this game: {'; '.join(parts)}"
+    form = ", ".join(["core", *(f"{name}=..." for name in known)])
+    return f"{why}; a state of this game is At({form})"

@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 
 from mdpdice.backend import Progress
-from mdpdice.counters import At
+from mdpdice.counters import At, full_state
 from mdpdice.dist import Dist
 from mdpdice.equality import same_kind
 from mdpdice.errors import (
@@ -164,11 +164,11 @@ def play_on_lattice(
 
 
 def _place(lattice: Lattice, state: Hashable) -> tuple[int, int]:
-    if isinstance(state, At):
-        for at, known in enumerate(lattice.states):
-            if known == state.state and same_kind(known, state.state):
-                return int(lattice.state_node[at]), state.point(lattice.axes)
-    msg = f"state {state!r} is not in the core of this game; write At(state, counter=value, ...)"
+    full = full_state(state, lattice.axes)
+    for at, known in enumerate(lattice.states):
+        if known == full.state and same_kind(known, full.state):
+            return int(lattice.state_node[at]), full.point(lattice.axes)
+    msg = f"state {full.state!r} is not in the core of this game; its first states are {list(lattice.states[:3])!r}"
     raise UnknownStateError(msg, value=state)
 
 

@@ -21,7 +21,7 @@ from mdpdice.answers import Answer, Status
 from mdpdice.archives import Archive, text_member, write_archive
 from mdpdice.backend import Run
 from mdpdice.checking_lattice import Claim, Widths, verify_lattice
-from mdpdice.counters import At
+from mdpdice.counters import At, full_state
 from mdpdice.equality import same_kind
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
 from mdpdice.game import Game
@@ -267,14 +267,13 @@ class LatticeSolution(Answer):
         lattice = self.lattice
         if state is None:
             return lattice.start, lattice.start_point
-        if not isinstance(state, At):
-            raise UnknownStateError(not_a_state(state, lattice.axes), value=state)
-        index = self._numbers.get(state.state)
-        if index is None or not same_kind(lattice.states[index], state.state):
+        full = full_state(state, lattice.axes)
+        index = self._numbers.get(full.state)
+        if index is None or not same_kind(lattice.states[index], full.state):
             first = list(lattice.states[:3])
-            msg = f"state {state.state!r} is not in the core of this game; its first states are {first!r}"
+            msg = f"state {full.state!r} is not in the core of this game; its first states are {first!r}"
             raise UnknownStateError(msg, value=state)
-        return int(lattice.state_node[index]), state.point(lattice.axes)
+        return int(lattice.state_node[index]), full.point(lattice.axes)
 
     def _rows(self, point: int) -> tuple[Floats, Tables]:
         # Whoever asks for the action asks for its value next.

@@ -28,6 +28,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice.counters import At, misfit
 from mdpdice.equality import same_kind
 from mdpdice.errors import UnknownStateError
 from mdpdice.network_arrays import (
@@ -61,6 +62,10 @@ class NamedStates(Sequence[Hashable]):
     """States that tell by themselves where a state is: `index` is fast, so no dictionary is made of them."""
 
     __slots__ = ()
+
+    def misfit(self, state: object) -> str | None:
+        """Why something cannot be a state of this kind, with what one looks like; None: it could be one."""
+        return None
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -224,7 +229,8 @@ class Network:
             index = None
         if index is None or not same_kind(self.states[index], state):
             near = ", ".join(repr(s) for s in self.nearest(state))
-            msg = f"state {state!r} is not in this network; states like it: {near}"
+            why = self._misfit(state) or f"state {state!r} is not in this network"
+            msg = f"{why}; states like it: {near}"
             raise UnknownStateError(msg, value=state)
         return int(self.state_node[index])
 
@@ -250,6 +256,15 @@ class Network:
             if found == state:
                 raise
             return self.node_of(found)
+
+    def _misfit(self, state: Hashable) -> str | None:
+        """Why something is no state of a game with counters, of which this is the network."""
+        states = self.states
+        if isinstance(states, NamedStates):
+            return states.misfit(state)
+        # Those of an unrolled game all have the same counters.
+        first = states[0] if len(states) else None
+        return misfit(state, first.counters) if isinstance(first, At) else None
 
     def nearest(self, state: Hashable, count: int = 3) -> list[Hashable]:
         """States whose text is most like that of `state`, for messages."""

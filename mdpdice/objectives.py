@@ -169,7 +169,7 @@ class Discounted(Objective):
         return attrs.evolve(network, discount=self.discount)
 
 
-def _decisions(_: object, _attribute: object, value: object) -> None:
+def _decisions(_: object, _attribute: attrs.Attribute[Any], value: object) -> None:
     if type(value) is not int or value < 0:
         raise horizon_error(value)
 
@@ -281,7 +281,7 @@ def _leave_out_unreached(network: Network, *, minimises: bool) -> Lowering | Non
     return without(network, region, policy, because=why)
 
 
-def _utility(_: object, _attribute: object, value: object) -> None:
+def _utility(_: object, _attribute: attrs.Attribute[Any], value: object) -> None:
     if not callable(value):
         msg = f"Utility({value!r}): give it a function from a payoff to a number, such as math.sqrt"
         raise GameError(msg, value=value)
@@ -311,7 +311,7 @@ class Utility(Objective):
         return [partial(shift_value, shift=Fraction(self.function(0.0)))]
 
 
-def _threshold(_: object, _attribute: object, value: Any) -> None:
+def _threshold(_: object, _attribute: attrs.Attribute[Any], value: Any) -> None:
     # NaN differs from itself; no payoff would reach it.
     if not isinstance(value, numbers.Real) or value != value:  # noqa: PLR0124
         msg = f"PayoffAtLeast({value!r}): give it a number that a payoff is compared with, such as 20 or Fraction(1, 3)"

@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.counters import At
+from mdpdice.counters import At, full_state
 from mdpdice.errors import UnknownStateError
 from mdpdice.lattice import Lattice
 from mdpdice.network import Ints, NamedStates
@@ -71,6 +71,15 @@ class PointStates(NamedStates):
     def counters(self) -> dict[str, Ints]:
         """Values of the counters by name, each int64 of shape (number of states,)."""
         return self._lattice.values(self._point)
+
+    def misfit(self, state: object) -> str | None:
+        """Why something cannot be one of these states: its counters are not those of the game."""
+        axes = self._lattice.axes
+        try:
+            full_state(state, axes).point(axes)
+        except UnknownStateError as error:
+            return error.message
+        return None
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         """Place of a state, found by its core state and its point."""

@@ -31,7 +31,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mdpdice.counters import At
+from mdpdice.counters import At, full_state
 from mdpdice.errors import UnknownStateError
 from mdpdice.expressions import Expr, as_expr
 from mdpdice.formats.models import REWARD, action_text, label_names, question
@@ -110,8 +110,8 @@ class PrismProgram:
         UnknownStateError
             The game has no such state.
         """
+        full_state(state, self.lattice.axes).point(self.lattice.axes)  # raises
         node = self.node(state.state)
-        state.point(self.lattice.axes)  # raises
         found: dict[str, int | bool] = {"s": node}
         for name, value in state.counters.items():
             if name in self.texts.variable:

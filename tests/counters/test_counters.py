@@ -383,8 +383,8 @@ def test_points_are_numbered_in_c_order():
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (At("s", points=0), "they are: points, used"),
-        (At("s", points=0, used=0, more=1), "they are: points, used"),
+        (At("s", points=0), "At(core, points=..., used=...)"),
+        (At("s", points=0, used=0, more=1), "there is no counter 'more'"),
         (At("s", points=25, used=0), "points has the values range(0, 300, 50)"),
         (At("s", points=0, used=8), "used has the values range(0, 8)"),
     ],

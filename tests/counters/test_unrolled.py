@@ -473,7 +473,7 @@ def test_an_expression_inside_a_state_or_as_a_bool():
     assert type(error) is GameError
     assert "cannot be part of a state" in str(error)
     error = refused(make(lambda g, core: end() if g.n > 2 else go("s"), n=Counter(range(3))))
-    assert "write when(condition, then, otherwise)" in str(error)
+    assert "write when(n > 2, then, otherwise)" in str(error)
     assert error.state == At("s", n=0)
 
 

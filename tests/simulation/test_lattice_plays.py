@@ -183,7 +183,7 @@ def test_what_can_go_wrong():
         simulate(lattice, wild, 10, seed=1, max_moves=3)
     with pytest.raises(GameError, match="another lattice"):
         simulate(compile_lattice(Race(13)), wild, 10, seed=1)
-    with pytest.raises(UnknownStateError, match="not in the core"):
+    with pytest.raises(UnknownStateError, match="does not tell the counters; a state of this game is At"):
         simulate(lattice, wild, 10, seed=1, state="turn")
     with pytest.raises(GameError, match="the same kind for both"):
         simulate(Race(12), [wild, lambda turn: turn.actions[0]], 10, seed=1)
