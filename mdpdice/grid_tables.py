@@ -57,13 +57,13 @@ class Tables:
         return self.points.nbytes + self.targets.nbytes + self.guards.nbytes + self.rewards.nbytes
 
     def take(self, columns: NDArray[np.int64]) -> Tables:
-        """The tables for some of the points, by their place in the list."""
+        """The tables for some of the points, by their place in the list; rows stay contiguous, as kernels want them."""
         return Tables(
             self.points[columns],
-            self.targets[:, columns],
-            self.guards[:, columns],
-            self.unknown[:, columns],
-            self.rewards[:, columns],
+            self.targets.take(columns, axis=1),
+            self.guards.take(columns, axis=1),
+            self.unknown.take(columns, axis=1),
+            self.rewards.take(columns, axis=1),
         )
 
 

@@ -95,27 +95,25 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
 
 
 def kernel_arguments(program: Program, tables: Tables, values: Floats) -> tuple[Any, ...]:
-    """Arguments of the kernels."""
+    """Arguments of the kernels: rows, columns and the store."""
+    kernels = _kernels()
     lattice = program.lattice
-    update = np.where(program.update < 0, len(lattice.updates), program.update)
-    return (
-        program.kind,
-        program.indptr,
-        program.arg,
-        program.weight,
-        program.source,
-        program.entry,
-        update,
-        program.reward,
-        program.flip,
-        program.guard,
-        program.neutral,
-        float(lattice.total),
-        tables.targets,
-        tables.guards,
-        tables.rewards,
-        values,
+    rows = kernels.Rows(
+        kind=program.kind,
+        indptr=program.indptr,
+        arg=program.arg,
+        weight=program.weight,
+        source=program.source,
+        entry=program.entry,
+        update=np.where(program.update < 0, len(lattice.updates), program.update),
+        reward=program.reward,
+        flip=program.flip,
+        guard=program.guard,
+        neutral=program.neutral,
+        entry_row=program.entry_row,
+        total=float(lattice.total),
     )
+    return rows, kernels.Columns(**attrs.asdict(tables, recurse=False)), values
 
 
 def _kernels() -> Any:
@@ -135,7 +133,7 @@ def _settle(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Run]) -> Non
     blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
     table = np.empty((layers.program.n_rows, kernels.WIDTH))
     arguments = kernel_arguments(layers.program, tables, values)
-    kernels.sweep(*arguments, layers.program.entry_row, tables.points, layers.reached, blocks, table)
+    kernels.sweep(*arguments, layers.reached, blocks, table)
 
 
 def _groups(layers: Layers, layer: Layer) -> list[Tables]:
@@ -171,8 +169,6 @@ def _iterate(job: tuple[Layers, Tables, Floats, Run, int]) -> int:
         run.check()
         change, sweeps = kernels.iterate(
             *arguments,
-            layers.program.entry_row,
-            tables.points,
             layers.reached,
             blocks,
             table,
@@ -244,8 +240,6 @@ def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> 
     table, second = np.empty((2, layers.program.n_rows, kernels.WIDTH))
     kernels.moments(
         *kernel_arguments(layers.program, tables, values),
-        layers.program.entry_row,
-        tables.points,
         layers.reached,
         blocks,
         table,

@@ -1,7 +1,7 @@
 """The points of a lattice that play can reach, layer by layer.
 
 Play starts at one core node and one point.  Layers are taken from the first to the last; in each,
-everything that the marked entries lead to is marked (`numerics.lattice_kernels.spread`).
+everything that the marked entries lead to is marked (`numerics.spreading_kernels.spread`).
 This is where the whole game is looked at for the first time, so it is here that faults are
 found that depend on the counters: an option that is not there, a counter that leaves
 its range, a progress that decreases.
@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from mdpdice.backend import Run
 from mdpdice.counters import At, range_error
@@ -171,25 +172,42 @@ class _Spread:
         self.reached[0, lattice.start_point] = True
         self.place = np.full(lattice.size, -1, dtype=np.int32)
         self.counts = np.zeros(2, dtype=np.int64)
-        pairs = np.stack((program.stored, lattice.update), axis=1)[program.stored >= 0]
-        unique, index = np.unique(pairs, axis=0, return_inverse=True)
-        self.port = np.full(lattice.n_edges, -1)
-        self.port[program.stored >= 0] = index.reshape(-1)
-        self.port_entry, self.port_update = np.ascontiguousarray(unique.reshape(-1, 2).T, dtype=np.int64)
-        # One row more than there are updates: no update at all.
-        self.update = np.where(lattice.update < 0, len(lattice.updates), lattice.update).astype(np.int64)
-        self.port_update = np.where(self.port_update < 0, len(lattice.updates), self.port_update)
-        # And one word more than there are guards, or rewards: none at all.
-        self.guard = np.where(lattice.guard < 0, len(lattice.guards), lattice.guard).astype(np.int64)
-        self.reward = np.where(lattice.reward < 0, len(lattice.rewards), lattice.reward).astype(np.int64)
-        self.payoff = np.where(lattice.payoff < 0, len(lattice.rewards), lattice.payoff).astype(np.int64)
-        depends = (lattice.weight <= 0) | (lattice.guard >= 0) | (lattice.reward >= 0) | (self.port >= 0)
-        source = np.repeat(np.arange(lattice.n_nodes), np.diff(lattice.indptr))
-        self.plain = (lattice.kind != Kind.END) & (
-            np.bincount(source[depends], minlength=lattice.n_nodes) == 0
-        )
         self.spare = available_bytes() // KEPT_SHARE
         self.kept: dict[tuple[int, int], Tables] = {}
+
+    @cached_property
+    def _core(self) -> Any:
+        from mdpdice.numerics.spreading_kernels import Core
+
+        lattice, program = self.lattice, self.program
+        reads = program.stored >= 0
+        pairs, index = np.unique(
+            np.stack((program.stored, lattice.update), axis=1)[reads], axis=0, return_inverse=True
+        )
+        port = np.full(lattice.n_edges, -1)
+        port[reads] = index.reshape(-1)
+        port_entry, port_update = np.ascontiguousarray(pairs.reshape(-1, 2).T, dtype=np.int64)
+        depends = (lattice.weight <= 0) | (lattice.guard >= 0) | (lattice.reward >= 0) | reads
+        source = np.repeat(np.arange(lattice.n_nodes), np.diff(lattice.indptr))
+        free = np.bincount(source[depends], minlength=lattice.n_nodes) == 0
+        # Tables have one row more than there are updates: no update at all; the words of guards and rewards, too.
+        return Core(
+            kind=lattice.kind,
+            named=lattice.node_state >= 0,
+            plain=(lattice.kind != Kind.END) & free,
+            indptr=lattice.indptr,
+            order=program.order[::-1].copy(),
+            dst=lattice.dst,
+            possible=lattice.weight > 0,
+            guard=_or_last(lattice.guard, len(lattice.guards)),
+            update=_or_last(lattice.update, len(lattice.updates)),
+            reward=_or_last(lattice.reward, len(lattice.rewards)),
+            payoff=_or_last(lattice.payoff, len(lattice.rewards)),
+            port=port,
+            port_entry=port_entry,
+            port_update=_or_last(port_update, len(lattice.updates)),
+            entries=program.entries,
+        )
 
     def run(self) -> Layers | None:
         """The layers; None if a progress that was inferred turns out to decrease."""
@@ -251,33 +269,15 @@ class _Spread:
             self.kept[number, at] = tables
 
     def _spread(self, tables: Tables, parent: Ints) -> bool | None:
-        from mdpdice.numerics import lattice_kernels as kernels
+        from mdpdice.numerics import spreading_kernels as kernels
+        from mdpdice.numerics.lattice_kernels import Columns
 
-        lattice, program = self.lattice, self.program
         fault, counts = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
         itself: bool = kernels.spread(
-            lattice.kind,
-            lattice.node_state >= 0,
-            self.plain,
-            lattice.indptr,
-            program.order[::-1].copy(),
-            lattice.dst,
-            lattice.weight > 0,
-            self.guard,
-            self.update,
-            self.reward,
-            self.payoff,
-            self.port,
-            self.port_entry,
-            self.port_update,
-            program.entries,
-            tables.points,
-            tables.targets,
-            tables.guards,
-            tables.unknown,
-            tables.rewards,
+            self._core,
+            Columns(**attrs.asdict(tables, recurse=False)),
             self.reached,
-            np.zeros((len(program.entries), len(tables.points)), dtype=np.bool_),
+            np.zeros((len(self.program.entries), len(tables.points)), dtype=np.bool_),
             self.ranks.layer,
             self.place,
             parent,
@@ -292,11 +292,11 @@ class _Spread:
         return itself
 
     def _error(self, what: int, at: int, point: int, to: int) -> Exception:
-        from mdpdice.numerics import lattice_kernels as kernels
+        from mdpdice.numerics import spreading_kernels as kernels
 
         lattice = self.lattice
         if what == kernels.GOES_BACK:
-            edge = int(np.flatnonzero(self.port == at)[0])
+            edge = int(np.flatnonzero(self._core.port == at)[0])
             node = int(np.searchsorted(lattice.indptr, edge, side="right")) - 1
             msg = (
                 f"progress() decreases along an edge to {lattice.counters(to)}: the layers of a lattice are "
@@ -335,6 +335,11 @@ class _Spread:
             return error.at(state)
         msg = f"a reward or payoff is {number!r}, which is not finite"
         return RewardNotFiniteError(msg, state=state, value=number)
+
+
+def _or_last(numbers: NDArray[Any], last: int) -> Ints:
+    """Numbers with that of a last row in place of -1."""
+    return np.where(numbers < 0, last, numbers).astype(np.int64)
 
 
 def describe(lattice: Lattice, node: int, point: int) -> Any:

@@ -1,267 +1,72 @@
-"""The compiled loops over lattices: which pairs of core node and grid point play can reach, and their values.
+"""The compiled loops over lattices, backward: the values of core nodes at grid points, and their moments.
 
-The conventions are those of `mdpdice.numerics.kernels`.  Points are taken in blocks of at
-most `WIDTH`.  `spread` goes forward and keeps one bit per core node and point, so that a
-block is one word; `sweep` and `iterate` go backward and keep one float per row of a
-`mdpdice.lattice_program.Program` and point, in a table that stays in the cache.
-
-Tables are given for the points of a list, one column per point: `targets` (one row per
-update, then one for no update at all; int32, negative where there is none), `guards` and
-`rewards`.  The store `values` and the marks `reached` have one row per entry and a column
-for every point of the grid.
+The conventions are those of `mdpdice.numerics.kernels`.  Points are taken in blocks of at most `WIDTH`; there
+is one float per row of a `mdpdice.lattice_program.Program` and point of a block, in a table that stays in
+the cache.  The store `values` and the marks `reached` have one row per entry and a column for every point of the grid.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from mdpdice.numerics.kernels import Bools, Floats, Ints, Kinds, Number, njit
+from mdpdice.numerics.kernels import Bools, Floats, Ints, Kinds, njit
 
-__all__ = ["WIDTH", "iterate", "moments", "rows_at", "spread", "sweep"]
+__all__ = ["WIDTH", "Columns", "Rows", "iterate", "moments", "rows_at", "sweep"]
 
 WORTH = 2.0**17
 """Moves as many times larger than the tolerance are extrapolated."""
 
 WIDTH = 64
-"""Points of a block; `spread` keeps a block in one word."""
+"""Points of a block."""
 
 END, MAX, MIN, CHANCE, TERM = 0, 1, 2, 3, 4
-FORBIDDEN, OUTSIDE = -1, -2
-ONE = np.uint64(1)
-
-# What `spread` found wrong.
-NO_OPTION, LEAVES_GRID, GOES_BACK, UNDEFINED, NO_PAYOFF = 1, 2, 3, 4, 5
 
 
-@njit
-def _root(parent: Ints, at: Number) -> Number:
-    while parent[at] != at:
-        parent[at] = parent[parent[at]]
-        at = parent[at]
-    return at
+class Rows(NamedTuple):
+    """What is computed at every point, as a `mdpdice.lattice_program.Program` has it.
 
-
-@njit
-def spread(
-    kind: Kinds,
-    named: Bools,
-    plain: Bools,
-    indptr: Ints,
-    order: Ints,
-    dst: Ints,
-    possible: Bools,
-    guard: Ints,
-    update: Ints,
-    reward: Ints,
-    payoff: Ints,
-    port: Ints,
-    port_entry: Ints,
-    port_update: Ints,
-    entries: Ints,
-    points: Ints,
-    targets: Ints,
-    guards: Bools,
-    unknown: Bools,
-    rewards: Floats,
-    reached: Bools,
-    done: Bools,
-    rank: Ints,
-    place: Ints,
-    parent: Ints,
-    fault: Ints,
-    counts: Ints,
-) -> bool:
-    """Mark everything that play can reach from the marks at some points of one layer.
-
-    Parameters
-    ----------
-    named : ndarray of bool
-        Which core nodes have a state.
-    plain : ndarray of bool
-        Core nodes whose edges are all there, wherever play is, lead to the same point and pay nothing.
-    order : ndarray of int64
-        Core nodes, predecessors first.
-    port : ndarray of int64, shape (E,)
-        Pair of entry and update of an edge that reads the store, -1 for the others.
-    done : ndarray of bool, shape (K, number of points)
-        Marks whose consequences were drawn.
-    rank : ndarray of int32, one per grid point
-        Number of the layer.
-    place : ndarray of int32, one per grid point
-        Position in `points`, for points of this layer; -1 if this layer is not expected to lead to itself.
-    parent : ndarray of int64, one per point of the list
-        Forest of the parts of the layer that do not lead to each other.
-    fault : ndarray of int64, shape (4,)
-        What is wrong, edge or node, point, target; kind 0 is nothing.
-    counts : ndarray of int64, shape (2,)
-        States and edges of the flat network are added up here.
-
-    Returns
-    -------
-    bool
-        Whether the layer leads to itself.
+    Where a row has no update, `update` is the number of updates.
     """
-    n, length = len(kind), len(points)
-    words = np.zeros(n, dtype=np.uint64)
-    seen = np.zeros((n, length // WIDTH + 1), dtype=np.uint64)
-    ports = np.zeros(len(port_entry), dtype=np.uint64)
-    guard_word = np.zeros(len(guards) + 1, dtype=np.uint64)
-    free = np.zeros(len(targets), dtype=np.uint64)
-    outside = np.zeros(len(targets), dtype=np.uint64)
-    # The last word is that of edges without a guard, or a reward.
-    unknown_word = np.zeros(len(guards) + 1, dtype=np.uint64)
-    unpaid = np.zeros(len(rewards) + 1, dtype=np.uint64)
-    itself = False
-    again = True
-    while again:
-        again = False
-        for first in range(0, length, WIDTH):
-            last = min(first + WIDTH, length)
-            some = np.uint64(0)
-            for k in range(len(entries)):
-                word = np.uint64(0)
-                for j in range(first, last):
-                    if reached[k, points[j]] and not done[k, j]:
-                        done[k, j] = True
-                        word |= ONE << np.uint64(j - first)
-                words[entries[k]] = word
-                some |= word
-            if some == 0:
-                continue
-            for g in range(len(guards)):
-                word = np.uint64(0)
-                for j in range(first, last):
-                    if guards[g, j]:
-                        word |= ONE << np.uint64(j - first)
-                guard_word[g] = word
-            guard_word[len(guards)] = ~np.uint64(0)
-            for g in range(len(unknown)):
-                word = np.uint64(0)
-                for j in range(first, last):
-                    if unknown[g, j]:
-                        word |= ONE << np.uint64(j - first)
-                unknown_word[g] = word
-            for r in range(len(rewards)):
-                word = np.uint64(0)
-                for j in range(first, last):
-                    if not abs(rewards[r, j]) < np.inf:
-                        word |= ONE << np.uint64(j - first)
-                unpaid[r] = word
-            for u in range(len(targets)):
-                word, off = np.uint64(0), np.uint64(0)
-                for j in range(first, last):
-                    if targets[u, j] >= 0:
-                        word |= ONE << np.uint64(j - first)
-                    elif targets[u, j] == OUTSIDE:
-                        off |= ONE << np.uint64(j - first)
-                free[u], outside[u] = word, off
-            for node in order:
-                here = words[node] & ~seen[node, first // WIDTH]
-                words[node] = np.uint64(0)
-                if here == 0:
-                    continue
-                seen[node, first // WIDTH] |= here
-                if named[node]:
-                    counts[0] += np.int64(_bits(here))
-                if plain[node]:
-                    for e in range(indptr[node], indptr[node + 1]):
-                        words[dst[e]] |= here
-                    counts[1] += np.int64(_bits(here)) * (indptr[node + 1] - indptr[node])
-                    continue
-                covered = np.uint64(0)
-                wrong = here & unpaid[payoff[node]]
-                if wrong != 0:
-                    fault[0], fault[1], fault[2] = NO_PAYOFF, node, points[first + _lowest(wrong)]
-                    return itself
-                for e in range(indptr[node], indptr[node + 1]):
-                    if not possible[e]:
-                        continue
-                    live = here & guard_word[guard[e]]
-                    wrong = (here & unknown_word[guard[e]]) | (live & unpaid[reward[e]] & free[update[e]])
-                    if wrong != 0:
-                        fault[0], fault[1], fault[2] = UNDEFINED, e, points[first + _lowest(wrong)]
-                        return itself
-                    wrong = live & (outside[update[e]] if kind[node] != CHANCE else ~free[update[e]])
-                    if wrong != 0:
-                        fault[0], fault[1], fault[2] = LEAVES_GRID, e, points[first + _lowest(wrong)]
-                        return itself
-                    live &= free[update[e]]
-                    covered |= live
-                    counts[1] += np.int64(_bits(live))
-                    if port[e] >= 0:
-                        ports[port[e]] |= live
-                    else:
-                        words[dst[e]] |= live
-                if kind[node] != END and covered != here:
-                    fault[0], fault[1], fault[2] = NO_OPTION, node, points[first + _lowest(here & ~covered)]
-                    return itself
-            for q in range(len(ports)):
-                word = ports[q]
-                ports[q] = np.uint64(0)
-                k, u = port_entry[q], port_update[q]
-                for j in range(first, last):
-                    if word == 0:
-                        break
-                    if word & ONE:
-                        to = targets[u, j]
-                        if rank[to] <= rank[points[j]]:
-                            if rank[to] < rank[points[j]]:
-                                fault[0], fault[1], fault[2], fault[3] = GOES_BACK, q, points[j], to
-                                return itself
-                            itself = True
-                            if place[to] >= 0:
-                                a, b = _root(parent, j), _root(parent, place[to])
-                                if a != b:
-                                    parent[max(a, b)] = min(a, b)
-                                if not reached[k, to]:
-                                    again = True
-                        reached[k, to] = True
-                    word >>= ONE
-    return itself
+
+    kind: Kinds
+    indptr: Ints
+    arg: Ints
+    weight: Floats
+    source: Ints
+    entry: Ints
+    update: Ints
+    reward: Ints
+    flip: Ints
+    guard: Ints
+    neutral: Floats
+    entry_row: Ints
+    total: float
 
 
-@njit
-def _bits(word):
-    """Count the bits that are set, by adding up neighbours, then pairs, then fours of them."""
-    word -= (word >> ONE) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+class Columns(NamedTuple):
+    """The points of a list, and what depends on them: see `mdpdice.grid_tables.Tables`."""
 
-
-@njit
-def _lowest(word):
-    """Position of the lowest bit that is set."""
-    at = 0
-    while not word & ONE:
-        word >>= ONE
-        at += 1
-    return at
+    points: Ints
+    targets: Ints
+    guards: Bools
+    unknown: Bools
+    rewards: Floats
 
 
 @njit
 def _block(
-    kind: Kinds,
-    indptr: Ints,
-    arg: Ints,
-    weight: Floats,
-    source: Ints,
-    entry: Ints,
-    update: Ints,
-    reward: Ints,
-    flip: Ints,
-    guard: Ints,
-    neutral: Floats,
-    total: float,
-    targets: Ints,
-    guards: Bools,
-    rewards: Floats,
+    rows: Rows,
+    columns: Columns,
     values: Floats,
     first: int,
     last: int,
     table: Floats,
 ) -> None:
     """Fill the table for the points `first` to `last` of the list."""
+    kind, indptr, arg, weight, source, entry, update, reward, flip, guard, neutral, _, total = rows
+    _, targets, guards, _, rewards = columns
     width = last - first
     for r in range(len(kind)):
         row = table[r]
@@ -346,53 +151,19 @@ def _block(
 
 @njit
 def sweep(
-    kind: Kinds,
-    indptr: Ints,
-    arg: Ints,
-    weight: Floats,
-    source: Ints,
-    entry: Ints,
-    update: Ints,
-    reward: Ints,
-    flip: Ints,
-    guard: Ints,
-    neutral: Floats,
-    total: float,
-    targets: Ints,
-    guards: Bools,
-    rewards: Floats,
+    rows: Rows,
+    columns: Columns,
     values: Floats,
-    entry_row: Ints,
-    points: Ints,
     reached: Bools,
     blocks: Ints,
     table: Floats,
 ) -> float:
     """One sweep over blocks of points, in their order; the largest change of a stored value."""
+    points, entry_row = columns.points, rows.entry_row
     change = 0.0
     for b in range(len(blocks) - 1):
         first, last = blocks[b], blocks[b + 1]
-        _block(
-            kind,
-            indptr,
-            arg,
-            weight,
-            source,
-            entry,
-            update,
-            reward,
-            flip,
-            guard,
-            neutral,
-            total,
-            targets,
-            guards,
-            rewards,
-            values,
-            first,
-            last,
-            table,
-        )
+        _block(rows, columns, values, first, last, table)
         for k in range(len(entry_row)):
             row = table[entry_row[k]]
             for j in range(first, last):
@@ -408,24 +179,9 @@ def sweep(
 
 @njit
 def iterate(
-    kind: Kinds,
-    indptr: Ints,
-    arg: Ints,
-    weight: Floats,
-    source: Ints,
-    entry: Ints,
-    update: Ints,
-    reward: Ints,
-    flip: Ints,
-    guard: Ints,
-    neutral: Floats,
-    total: float,
-    targets: Ints,
-    guards: Bools,
-    rewards: Floats,
+    rows: Rows,
+    columns: Columns,
     values: Floats,
-    entry_row: Ints,
-    points: Ints,
     reached: Bools,
     blocks: Ints,
     table: Floats,
@@ -441,35 +197,14 @@ def iterate(
     sum of all these moves is known, and after every fourth sweep the values go there (Aitken's
     extrapolation).  `kept` and `moves`, with one row per entry and one column per point of the list, are room for that.
     """
+    points = columns.points
     change = np.inf
     for k in range(sweeps):
         if k % 4 == 0:
             for m in range(len(kept)):
                 for j in range(len(points)):
                     kept[m, j] = values[m, points[j]]
-        change = sweep(
-            kind,
-            indptr,
-            arg,
-            weight,
-            source,
-            entry,
-            update,
-            reward,
-            flip,
-            guard,
-            neutral,
-            total,
-            targets,
-            guards,
-            rewards,
-            values,
-            entry_row,
-            points,
-            reached,
-            blocks,
-            table,
-        )
+        change = sweep(rows, columns, values, reached, blocks, table)
         if change <= tolerance:
             return change, k + 1
         if k % 4 == 1:
@@ -490,24 +225,9 @@ def iterate(
 
 @njit
 def moments(
-    kind: Kinds,
-    indptr: Ints,
-    arg: Ints,
-    weight: Floats,
-    source: Ints,
-    entry: Ints,
-    update: Ints,
-    reward: Ints,
-    flip: Ints,
-    guard: Ints,
-    neutral: Floats,
-    total: float,
-    targets: Ints,
-    guards: Bools,
-    rewards: Floats,
+    rows: Rows,
+    columns: Columns,
     values: Floats,
-    entry_row: Ints,
-    points: Ints,
     reached: Bools,
     blocks: Ints,
     table: Floats,
@@ -519,29 +239,11 @@ def moments(
     With first moments ``m`` and second ones ``s``, an edge with reward ``r`` has ``s + 2 r m + r**2``, and
     ``total**2 - 2 total m + s`` where the sides change.  `second` is a table as `table` is.
     """
+    kind, indptr, arg, weight, source, entry, update, reward, flip, guard, _, entry_row, total = rows
+    points, targets, guards, _, rewards = columns
     for b in range(len(blocks) - 1):
         first, last = blocks[b], blocks[b + 1]
-        _block(
-            kind,
-            indptr,
-            arg,
-            weight,
-            source,
-            entry,
-            update,
-            reward,
-            flip,
-            guard,
-            neutral,
-            total,
-            targets,
-            guards,
-            rewards,
-            values,
-            first,
-            last,
-            table,
-        )
+        _block(rows, columns, values, first, last, table)
         for r in range(len(kind)):
             for j in range(last - first):
                 if kind[r] == END:

@@ -9,29 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels import Bools, Floats, Ints, Kinds, Number, njit
-from mdpdice.numerics.lattice_kernels import CHANCE, END, TERM, WIDTH, rows_at
+from mdpdice.numerics.kernels import Floats, Ints, Number, njit
+from mdpdice.numerics.lattice_kernels import CHANCE, END, TERM, WIDTH, Columns, Rows, rows_at
 
 __all__ = ["WIDTH", "add", "limits", "moves", "trim"]
 
 
 @njit
 def moves(
-    kind: Kinds,
-    indptr: Ints,
-    arg: Ints,
-    weight: Floats,
-    source: Ints,
-    entry: Ints,
-    update: Ints,
-    reward: Ints,
-    flip: Ints,
-    guard: Ints,
-    neutral: Floats,
-    total: float,
-    targets: Ints,
-    guards: Bools,
-    rewards: Floats,
+    rows: Rows,
+    columns: Columns,
     values: Floats,
     size: int,
     unit: float,
@@ -47,6 +34,8 @@ def moves(
 
     Parameters
     ----------
+    rows, columns, values
+        As `mdpdice.numerics.lattice_kernels.rows_at` takes them.
     size : int
         Points of the grid.
     unit : float
@@ -64,14 +53,13 @@ def moves(
     int
         Number of moves.
     """
-    length, count = targets.shape[1], 0
+    kind, indptr, arg, weight, source, entry, update, reward, _, guard, _, _, _ = rows
+    points, targets, guards, _, rewards = columns
+    length, count = len(points), 0
     for first in range(0, length, WIDTH):
         last = min(first + WIDTH, length)
         width = last - first
-        rows_at(
-            kind, indptr, arg, weight, source, entry, update, reward, flip, guard, neutral, total,
-            targets, guards, rewards, values, first, last, table,
-        )  # fmt: skip
+        rows_at(rows, columns, values, first, last, table)
         for j in range(width):
             mass[first_row, j] = 1.0
         for r in range(first_row, -1, -1):
