@@ -66,7 +66,9 @@ def points(box: str, dice: tuple[int, ...]) -> int:
 
 @attrs.frozen
 class Yahtzee(ScoreSheet):
-    """The whole game; actions are the dice to keep, and in the end of a turn the box to fill.
+    """Solitaire Yahtzee, for as many points as possible.
+
+    Actions are the dice to keep, and at the end of a turn the box to fill.
 
     Parameters
     ----------

@@ -61,7 +61,10 @@ def points(box: str, dice: tuple[int, ...]) -> int:
 
 @attrs.frozen
 class Yatzy(ScoreSheet):
-    """The whole game; actions are the dice to keep, and in the end of a turn the box to fill."""
+    """Solitaire Scandinavian Yatzy, for as many points as possible.
+
+    Actions are the dice to keep, and at the end of a turn the box to fill.
+    """
 
     sheet: ClassVar[tuple[str, ...]] = BOXES
     extra: ClassVar[int] = 50

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mdpdice.backend import Feature, available_solvers
+from mdpdice.backend import Feature, Run, available_solvers
 from mdpdice.cli.answers import Case, question
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import aligned
@@ -14,18 +14,20 @@ from mdpdice.counters import axes
 from mdpdice.errors import StateLimitError
 from mdpdice.exploration import explore
 from mdpdice.lattice import compile_lattice
+from mdpdice.layers import Layers
 from mdpdice.memory import available_bytes
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.replication import size_bound
 from mdpdice.solving import prepare
+from mdpdice.solving_lattice import MOST_EDGES, large_lattice
 
 __all__ = ["informed", "informed_text"]
 
 NOT_EXPLORED = dict.fromkeys(
     (
         *("states", "nodes", "edges", "kinds", "players", "components", "largest_component", "bytes"),
-        *("cyclic_components", "cycle", "end_components", "largest_degree", "solvers", "digest"),
+        *("cyclic_components", "cycle", "end_components", "largest_degree", "layers", "solvers", "digest"),
     )
 )
 
@@ -71,12 +73,26 @@ def informed(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
             data["bound"] = {"nodes": nodes, "edges": edges, "bytes": size}
         if explores:
             try:
-                network = explore(game, max_states=max_states, progress=progress)
+                layers = large_lattice(game, None, "auto", Run(progress=progress), edges=MOST_EDGES)
+                data |= (
+                    _structure(case, explore(game, max_states=max_states, progress=progress))
+                    if layers is None
+                    else _on_lattice(layers)
+                )
             except StateLimitError as error:
                 data["refused"] = error.message
-            else:
-                data |= _structure(case, network)
     return data
+
+
+def _on_lattice(layers: Layers) -> dict[str, Any]:
+    """What is told of a game that `solve` does not write out."""
+    need = {Feature.LATTICE, Feature.CYCLIC} if layers.cyclic else {Feature.LATTICE}
+    return {
+        "states": layers.states,
+        "edges": layers.edges,
+        "layers": len(layers.layers),
+        "solvers": sorted(name for name, cls in available_solvers().items() if need <= cls.features),
+    }
 
 
 def _structure(case: Case, network: Network) -> dict[str, Any]:
@@ -141,6 +157,15 @@ def informed_text(case: Case, data: dict[str, Any]) -> str:
         rows.append(("not explored", "as you asked"))
     if data["states"] is None:
         rows.append(("memory", f"{_bytes(data['available_bytes'])} are there"))
+        return aligned(rows)
+    if data["layers"] is not None:
+        rows += [
+            ("states", f"{data['states']:,}"),
+            ("edges", f"{data['edges']:,}"),
+            ("layers", f"{data['layers']:,}; solved one after the other, and never written out"),
+            ("memory", f"{_bytes(data['available_bytes'])} are there"),
+            ("solvers", ", ".join(data["solvers"])),
+        ]
         return aligned(rows)
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in data["kinds"].items())
     cyclic = data["cyclic_components"]

@@ -39,8 +39,8 @@ def info(
 ) -> None:
     """Tell how large a game is, what its network is like, and which solvers can do it.
 
-    For a game with counters the grid and a bound of the memory are known before it is explored; it is not
-    explored where even a part of it would not fit.
+    For a game with counters the grid and a bound of the memory are known before it is explored. It is not
+    explored where it is so large that it is solved on its lattice.
 
     Exit status: 0 told, 1 it could not be explored within the limits, 2 wrong usage.
     """

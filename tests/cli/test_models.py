@@ -107,6 +107,16 @@ def test_what_is_too_large_is_not_explored(run, write):
     assert "max_states=100" in json.loads(endless.output)["refused"]
 
 
+def test_what_is_solved_on_its_lattice_is_counted(run):
+    sheet = run("info", "school")
+    assert sheet.exit_code == 0
+    assert "25,334,926" in sheet.output  # as docs/games/school.md has it from `solve`
+    assert "backward-induction, value-iteration" in sheet.output
+    race = json.loads(run("info", "farkle-race", "-p", "target=2000", "--json").output)
+    assert race["layers"] > 1
+    assert race["solvers"] == ["value-iteration"]  # points swap sides: there are cycles
+
+
 def test_a_new_game_and_its_test_run(run, tmp_path):
     result = run("new", "high-dice", "--folder", tmp_path)
     assert result.exit_code == 0
