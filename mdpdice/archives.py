@@ -23,15 +23,15 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from mdpdice.errors import CorruptFileError
+from mdpdice.errors import CorruptFileError, ProblemMismatchError
 
-__all__ = ["Archive", "exact_text", "rational", "replaced", "text_member", "write_archive"]
+__all__ = ["Archive", "Question", "exact_text", "rational", "replaced", "text_member", "write_archive"]
 
 MAX_BYTES = 64 << 30
 """Largest file that is read."""
@@ -135,6 +135,26 @@ def _fresh(path: Path) -> tuple[Path, IO[bytes]]:
 # --- reading -----------------------------------------------------------------
 
 
+class Question(NamedTuple):
+    """What an answer in a file answers.
+
+    Attributes
+    ----------
+    objective : str
+        Text of the objective.
+    sense : str
+    horizon : int or None
+    """
+
+    objective: str
+    sense: str
+    horizon: int | None = None
+
+    def __str__(self) -> str:
+        text = self.objective if self.sense == "max" else f"{self.objective} with sense {self.sense!r}"
+        return text if self.horizon is None else f"{text} with horizon {self.horizon}"
+
+
 class Archive:
     """A file being read; it knows its name for the errors.
 
@@ -162,6 +182,25 @@ class Archive:
         """The error about a part of the file."""
         msg = f"{self.path} cannot be used ({field}): {what}; {self.remedy}"
         return CorruptFileError(msg, path=self.path, field=field)
+
+    def mismatch(self, field: str, saved: Question, asked: Question, call: str) -> ProblemMismatchError:
+        """The error about a sound file that answers another question.
+
+        Parameters
+        ----------
+        field : str
+            Where that shows.
+        saved, asked : Question
+            What the file answers, and what it was opened for.
+        call : str
+            How to open it.
+        """
+        if str(saved) == str(asked):
+            why = f"it answers another game than this one, or other parameters of it (about {saved}, as was asked)"
+        else:
+            why = f"it answers a question about {saved}, and was asked about {asked}; give what was solved: {call}"
+        msg = f"{self.path} cannot be used ({field}): {why}"
+        return ProblemMismatchError(msg, path=self.path, field=field, saved=str(saved), asked=str(asked))
 
     @contextlib.contextmanager
     def part(self, field: str) -> Iterator[None]:

@@ -34,6 +34,7 @@ __all__ = [
     "PluginError",
     "ProbabilityRangeError",
     "ProbabilitySumError",
+    "ProblemMismatchError",
     "RewardNotFiniteError",
     "SolveInterrupted",
     "StateCollisionError",
@@ -327,6 +328,23 @@ class CorruptFileError(MdpDiceError):
         self.path = path
         self.field = field
         self.line = line
+
+
+class ProblemMismatchError(CorruptFileError):
+    """A file is sound and answers another question: another game, objective, sense or horizon.
+
+    Attributes
+    ----------
+    saved, asked : str
+        What the file answers and what was asked, as in ``"discounted:9/10"``; equal if the games differ.
+    """
+
+    code = "ProblemMismatch"
+
+    def __init__(self, message: str, *, saved: str, asked: str, **fields: Any) -> None:
+        super().__init__(message, **fields)
+        self.saved = saved
+        self.asked = asked
 
 
 class CheckpointMismatchError(MdpDiceError):

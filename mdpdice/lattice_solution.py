@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 
 from mdpdice.answers import Answer, Status
-from mdpdice.archives import Archive, text_member, write_archive
+from mdpdice.archives import Archive, Question, text_member, write_archive
 from mdpdice.backend import Run
 from mdpdice.checking_lattice import Claim, Widths, verify_lattice
 from mdpdice.counters import At, full_state
@@ -71,6 +71,8 @@ class LatticeSolution(Answer):
         Why the status is not CERTIFIED.
     version : str
         Version of mdpdice.
+    objective : str
+        What counted, as `mdpdice.Objective` tells it.
     """
 
     layers: Layers
@@ -85,6 +87,7 @@ class LatticeSolution(Answer):
     reason: str = ""
     version: str = ""
     details: Mapping[str, Any] = attrs.field(factory=dict)
+    objective: str = "total"
     _last: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
 
     @property
@@ -324,6 +327,7 @@ class LatticeSolution(Answer):
             width=self.width,
             reason=self.reason,
             version=self.version,
+            objective=self.objective,
         )
 
     def to_dataframe(
@@ -370,6 +374,8 @@ class LatticeSolution(Answer):
             "format": FORMAT,
             "version": VERSION,
             "digest": self.digest,
+            "objective": self.objective,
+            "sense": self.sense,
             "solver": self.solver,
             "iterations": int(self.iterations),
             "mdpdice": self.version,
@@ -396,8 +402,10 @@ class LatticeSolution(Answer):
 
         Raises
         ------
+        ProblemMismatchError
+            The file answers another game or objective; the message names both.
         CorruptFileError
-            The file is damaged, or answers another problem.
+            The file is damaged.
         """
         started = time.perf_counter()
         objective = Total() if objective is None else objective
@@ -406,7 +414,9 @@ class LatticeSolution(Answer):
         members = file.read()
         header = read_header(file, members, FORMAT, VERSION, _HEADER)
         if header["digest"] != digest(lattice):
-            raise file.corrupt("digest", "it answers another game or objective")
+            saved = Question(header["objective"], header["sense"])
+            asked = Question(str(objective), objective.sense)
+            raise file.mismatch("digest", saved, asked, "LatticeSolution.load(path, game, objective)")
         layers = find_layers(lattice)
         if members["stored"].shape != (int(layers.reached.sum()),):
             raise file.corrupt("stored", "it does not have a value for everything that is stored")
@@ -421,6 +431,7 @@ class LatticeSolution(Answer):
             started=started,
             iterations=header["iterations"],
             sense=objective.sense,
+            objective=str(objective),
             version=header["mdpdice"],
         )
 
@@ -461,9 +472,10 @@ class LatticeSolution(Answer):
 
 
 FORMAT = "mdpdice-lattice-solution"
-VERSION = 1
+VERSION = 2
 _DTYPES = {"header": ("|u1",), "stored": ("<f8",)}
-_HEADER = {"format": str, "version": int, "digest": str, "solver": str, "iterations": int, "mdpdice": str}
+_TEXTS = ("format", "digest", "objective", "sense", "solver", "mdpdice")
+_HEADER = {**dict.fromkeys(_TEXTS, str), "version": int, "iterations": int}
 
 
 def _no_horizon(steps_left: int | None) -> None:
@@ -506,6 +518,7 @@ def certify_lattice(
     iterations: int = 0,
     sense: Sense = "max",
     version: str = "",
+    objective: str = "total",
 ) -> LatticeSolution:
     """The solution that stored values make, after they were verified."""
     ranks = layers.ranks
@@ -532,4 +545,5 @@ def certify_lattice(
         width,
         reason,
         version,
+        objective=objective,
     )

@@ -8,6 +8,7 @@ the network's discount and horizon, and the idle end components merged.
 from __future__ import annotations
 
 import abc
+import math
 import numbers
 from collections.abc import Callable, Collection, Hashable
 from fractions import Fraction
@@ -40,6 +41,9 @@ States: TypeAlias = Collection[Hashable] | Callable[[Any], bool]
 
 Sense: TypeAlias = Literal["max", "min"]
 
+LISTED = 8
+"""Most targets that the text of an objective names."""
+
 
 def _sense(_: object, attribute: attrs.Attribute[str], value: object) -> None:
     if value not in ("max", "min"):
@@ -62,14 +66,34 @@ def _states(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
     raise GameError(msg, value=value)
 
 
+def _listed(states: States) -> str:
+    """States in a few words, the same in every run."""
+    if callable(states):
+        return _named(states)
+    texts = [repr(state) for state in states]
+    if isinstance(states, set | frozenset):
+        texts.sort()
+    more = f";... {len(texts)} states" if len(texts) > LISTED else ""
+    return ";".join(texts[:LISTED]) + more
+
+
+def _named(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", type(function).__name__)
+    return f"<{name.strip('<>')}>"
+
+
 class Objective(abc.ABC):
     """What a play is worth and who wants it large.
 
     A subclass defines `apply`; `lower` then adds the reductions that every
-    objective needs.
+    objective needs.  Its `str` is how the command line writes it and saved answers name
+    it, without the sense: ``discounted:9/10``.
     """
 
     sense: Sense
+
+    def __str__(self) -> str:
+        return type(self).__name__
 
     @abc.abstractmethod
     def apply(self, network: Network) -> Network:
@@ -129,6 +153,9 @@ class Total(Objective):
 
     sense: Sense = attrs.field(default="max", validator=_sense)
 
+    def __str__(self) -> str:
+        return "total"
+
     def apply(self, network: Network) -> Network:
         """The network as it is."""
         return network
@@ -161,6 +188,9 @@ class Discounted(Objective):
     discount: Fraction = attrs.field(converter=_discount, repr=number_text)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
+    def __str__(self) -> str:
+        return f"discounted:{number_text(self.discount)}"
+
     def apply(self, network: Network) -> Network:
         """The network with this discount."""
         if network.total:
@@ -189,6 +219,9 @@ class Horizon(Objective):
     decisions: int = attrs.field(validator=_decisions)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
+    def __str__(self) -> str:
+        return f"horizon:{self.decisions}"
+
     def apply(self, network: Network) -> Network:
         """The network with this horizon."""
         if network.total:
@@ -214,6 +247,10 @@ class Reach(Objective):
     targets: States = attrs.field(validator=_states)
     avoiding: States = attrs.field(default=(), validator=_states)
     sense: Sense = attrs.field(default="max", validator=_sense)
+
+    def __str__(self) -> str:
+        avoiding = "" if self.avoiding == () else f" avoiding {_listed(self.avoiding)}"
+        return f"reach:{_listed(self.targets)}{avoiding}"
 
     def apply(self, network: Network) -> Network:
         """The network in which targets end with payoff 1 and everything else pays nothing."""
@@ -242,6 +279,9 @@ class UntilReward(Objective):
 
     targets: States = attrs.field(validator=_states)
     sense: Sense = attrs.field(default="max", validator=_sense)
+
+    def __str__(self) -> str:
+        return f"until-reward:{_listed(self.targets)}"
 
     def apply(self, network: Network) -> Network:
         """The network in which targets end with payoff 0, and other ends with payoff 0 too."""
@@ -303,6 +343,9 @@ class Utility(Objective):
     function: Callable[[float], Any] = attrs.field(validator=_utility)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
+    def __str__(self) -> str:
+        return f"utility:{_named(self.function)}"
+
     def apply(self, network: Network) -> Network:
         """The network whose ends pay the utility of their payoff, less that of payoff 0."""
         return _with_utility(network, lambda payoff: self.function(float(payoff)), "Utility")
@@ -332,6 +375,10 @@ class PayoffAtLeast(Objective):
 
     threshold: Any = attrs.field(validator=_threshold)
     sense: Sense = attrs.field(default="max", validator=_sense)
+
+    def __str__(self) -> str:
+        number = self.threshold
+        return f"payoff-at-least:{number_text(number) if math.isfinite(number) else number}"
 
     def apply(self, network: Network) -> Network:
         """The network whose ends pay 1 or 0, less what payoff 0 would."""

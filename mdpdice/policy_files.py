@@ -23,6 +23,10 @@ __all__ = ["load_policy", "read_header", "save_policy"]
 
 FORMAT = "mdpdice-policy"
 VERSION = 1
+_OTHER = (
+    "it belongs to another network: of another game or other parameters of it, or of another objective, discount or "
+    "horizon; Policy.on carries a policy over"
+)
 _DTYPES = {"header": ("|u1",), "choice": ("<i8",), "weight": ("<i8", "<f8")}
 _HEADER = {
     "format": str,
@@ -66,7 +70,7 @@ def load_policy(path: str | os.PathLike[str], network: Network) -> Policy:
     members = file.read()
     header = read_header(file, members, FORMAT, VERSION, _HEADER)
     if header["digest"] != network.digest:
-        raise file.corrupt("digest", "it belongs to another network; Policy.on carries a policy over")
+        raise file.corrupt("digest", _OTHER)
     weight: NDArray[Any] | None = members["weight"]
     with file.part("exact_weights"):
         if header["exact_weights"] is not None:

@@ -62,6 +62,8 @@ class Solution(Answer):
         Version of mdpdice.
     details : mapping
         What the back-end said beyond that.
+    objective : str
+        What counted, as `mdpdice.Objective` tells it: ``"total"``, ``"discounted:9/10"``.
     """
 
     network: Network
@@ -79,6 +81,7 @@ class Solution(Answer):
     reason: str = ""
     version: str = ""
     details: Mapping[str, Any] = attrs.field(factory=dict)
+    objective: str = "total"
 
     @property
     def digest(self) -> str:
@@ -201,8 +204,10 @@ class Solution(Answer):
 
         Raises
         ------
+        ProblemMismatchError
+            The file answers another game, objective, sense or horizon; the message names both.
         CorruptFileError
-            The file is damaged, answers another problem, or holds something that is no answer.
+            The file is damaged, or holds something that is no answer.
         """
         from mdpdice.solution_files import load_solution
 
@@ -273,6 +278,7 @@ class Solution(Answer):
             ("width", f"{self.width:.2g}"),
             ("time", f"{self.seconds:.2f} s to solve and certify"),
             ("size", f"{net.n_states:,} states, {net.n_edges:,} edges"),
+            ("objective", None if self.objective == "total" else self.objective),
             ("horizon", net.horizon),
         ]
         # The first decisions that were found: those near the start.

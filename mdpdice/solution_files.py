@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.archives import Archive, text_member, write_archive
+from mdpdice.archives import Archive, Question, text_member, write_archive
 from mdpdice.backend import Candidate, Feature, Run, Solver
 from mdpdice.errors import PluginError
 from mdpdice.game import Game
@@ -34,13 +34,15 @@ S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 
 FORMAT = "mdpdice-solution"
-VERSION = 1
+VERSION = 2
 _DTYPES = {"header": ("|u1",), "values": ("<f8",), "policy": ("<i8",)}
 _HEADER = {
     "format": str,
     "version": int,
     "digest": str,
+    "objective": str,
     "sense": str,
+    "horizon": (int, type(None)),
     "status": str,
     "reason": str,
     "solver": str,
@@ -56,7 +58,9 @@ def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
         "format": FORMAT,
         "version": VERSION,
         "digest": solution.digest,
+        "objective": solution.objective,
         "sense": solution.sense,
+        "horizon": solution.network.horizon,
         "status": solution.status.value,
         "reason": solution.reason,
         "solver": solution.solver,
@@ -98,18 +102,23 @@ def load_solution(
 
     Raises
     ------
+    ProblemMismatchError
+        The file answers another game, objective, sense or horizon.
     CorruptFileError
-        The file is damaged, is not such a file, answers another problem, or holds
-        something that is no answer.
+        The file is damaged, is not such a file, or holds something that is no answer.
     """
     problem = prepare(game, objective, horizon=horizon, max_states=max_states)
     file = Archive(os.fspath(path), _DTYPES, "write it again with Solution.save", dimensions=2)
     members = file.read()
     header = read_header(file, members, FORMAT, VERSION, _HEADER)
-    if header["digest"] != problem.network.digest:
-        raise file.corrupt("digest", "it answers another game, objective or horizon")
-    if header["sense"] != problem.sense:
-        raise file.corrupt("sense", f"it is about {header['sense']}, not {problem.sense}; give the objective")
+    saved = Question(header["objective"], header["sense"], header["horizon"])
+    asked = Question(problem.objective, problem.sense, problem.network.horizon)
+    for field, right in (
+        ("digest", header["digest"] == problem.network.digest),
+        ("sense", saved.sense == asked.sense),
+    ):
+        if not right:
+            raise file.mismatch(field, saved, asked, "Solution.load(path, game, objective, horizon=...)")
     with file.part("status"):
         claimed = Status(header["status"])
     value, policy = members["values"], members["policy"]

@@ -75,11 +75,14 @@ class Problem:
         From `network` to the canonical problem.
     sense : {"max", "min"}
         What the player to move wants.
+    objective : str
+        Text of the objective; a horizon is one of the network.
     """
 
     network: Network
     lowerings: tuple[Lowering, ...]
     sense: Sense
+    objective: str = "total"
 
     @property
     def canonical(self) -> Network:
@@ -136,7 +139,8 @@ def prepare(
             raise GameError(msg, value=horizon)
         network = Horizon(horizon).apply(network)
     applied = chosen.apply(network)
-    return Problem(applied, tuple(chosen.lower(applied)), chosen.sense)
+    text = "total" if isinstance(chosen, Horizon) else str(chosen)
+    return Problem(applied, tuple(chosen.lower(applied)), chosen.sense, text)
 
 
 @overload
@@ -549,6 +553,7 @@ def _lift(
         reason=reason,
         version=_version(),
         details=candidate.details,
+        objective=problem.objective,
     )
 
 

@@ -120,6 +120,7 @@ def solve_on_lattice(
         started=started,
         iterations=int(sweeps),
         sense=objective.sense,
+        objective=str(objective),
         version=version,
     )
 

@@ -17,6 +17,7 @@ from mdpdice import (
     Feature,
     Game,
     Network,
+    Solution,
     decide,
     die,
     end,
@@ -130,6 +131,11 @@ def flipped(path):
     data[len(data) // 2] ^= 1
     (path / "n").write_bytes(data)
     Network.load(path / "n")
+
+
+def answer_of_another(path):
+    solve(LOOP, horizon=3).save(path / "n")
+    Solution.load(path / "n", LOOP)
 
 
 def changed(path):

@@ -21,6 +21,7 @@ from deeds import (
     Rogue,
     Rogue2,
     Stepping,
+    answer_of_another,
     arrays,
     by,
     changed,
@@ -365,6 +366,7 @@ CASES = {
     "changed answer": ("CertificateError", changed, None, None, ANY, "do not use it"),
     # --- files
     "flipped bit": ("CorruptFileError", flipped, None, None, ANY, "save"),
+    "another's answer": ("ProblemMismatchError", answer_of_another, None, None, ANY, "total with horizon 3"),
     "another's checkpoint": (
         "CheckpointMismatchError",
         checkpoint_of_another,

@@ -12,12 +12,15 @@ from mdpdice import (
     Discounted,
     Dist,
     Game,
+    Horizon,
+    PayoffAtLeast,
     Policy,
     Reach,
     Solution,
     Status,
     Total,
     UntilReward,
+    Utility,
     d6,
     decide,
     end,
@@ -28,7 +31,7 @@ from mdpdice import (
     solve,
 )
 from mdpdice.archives import write_archive
-from mdpdice.errors import CorruptFileError
+from mdpdice.errors import CorruptFileError, ProblemMismatchError, UnknownStateError
 from mdpdice.games.farkle import KcdFarkle
 
 # --- policies -----------------------------------------------------------------------------------------
@@ -332,15 +335,65 @@ def test_solutions_that_are_none(changes, field, tmp_path):
     assert caught.value.field == field
 
 
-def test_solutions_of_other_problems(tmp_path):
+SMALL, OTHER = KcdFarkle(cap=200), KcdFarkle(cap=250)
+
+
+@pytest.mark.parametrize(
+    ("solved", "opened", "saved", "asked"),
+    [
+        ((SMALL, None, 2), (SMALL, None, None), "total with horizon 2", "total"),
+        ((SMALL, None, 2), (SMALL, None, 3), "total with horizon 2", "total with horizon 3"),
+        ((SMALL, Horizon(2), None), (SMALL, None, None), "total with horizon 2", "total"),
+        ((SMALL, Total("min"), None), (SMALL, None, None), "total with sense 'min'", "total"),
+        ((SMALL, PayoffAtLeast(150), None), (SMALL, None, None), "payoff-at-least:150", "total"),
+        ((SMALL, PayoffAtLeast(150), None), (SMALL, Reach([1]), None), "payoff-at-least:150", None),
+        ((PAID, Discounted(0.9), None), (PAID, Total(), None), "discounted:0.9", "total"),
+        ((PAID, Discounted(0.9), None), (PAID, Discounted("0.9"), None), "discounted:0.9", "discounted:9/10"),
+        ((RING, Reach([5], avoiding=[1]), None), (RING, Reach([5]), None), "reach:5 avoiding 1", "reach:5"),
+        ((RING, UntilReward([5], sense="min"), None), (RING, UntilReward([4]), None),
+         "until-reward:5 with sense 'min'", "until-reward:4"),
+    ],
+)  # fmt: skip
+def test_a_file_says_what_it_answers(solved, opened, saved, asked, tmp_path):
     path = tmp_path / "solution.npz"
-    solve(KcdFarkle(cap=200), horizon=2).save(path)
-    for game, horizon in ((KcdFarkle(cap=200), None), (KcdFarkle(cap=200), 3), (KcdFarkle(cap=250), 2)):
-        with pytest.raises(CorruptFileError, match="another game, objective or horizon"):
-            Solution.load(path, game, horizon=horizon)
-    solve(KcdFarkle(cap=200), Total(sense="min")).save(path)
-    with pytest.raises(CorruptFileError, match="give the objective"):
-        Solution.load(path, KcdFarkle(cap=200))
+    game, objective, horizon = solved
+    solve(game, objective, horizon=horizon).save(path)
+    assert Solution.load(path, game, objective, horizon=horizon).proved
+    game, objective, horizon = opened
+    if asked is None:  # whoever asks for nonsense is told that first
+        with pytest.raises(UnknownStateError):
+            Solution.load(path, game, objective, horizon=horizon)
+        return
+    with pytest.raises(ProblemMismatchError) as caught:
+        Solution.load(path, game, objective, horizon=horizon)
+    error = caught.value
+    assert (error.saved, error.asked, error.path) == (saved, asked, str(path))
+    assert f"about {saved}, and was asked about {asked}; give what was solved: Solution.load(" in str(error)
+
+
+def test_a_file_of_another_game(tmp_path):
+    path = tmp_path / "solution.npz"
+    solve(SMALL, horizon=2).save(path)
+    with pytest.raises(
+        ProblemMismatchError, match="another game than this one, or other parameters"
+    ) as caught:
+        Solution.load(path, OTHER, horizon=2)
+    assert caught.value.saved == caught.value.asked == "total with horizon 2"
+
+
+@pytest.mark.parametrize(
+    ("objective", "text"),
+    [
+        (Reach(lambda state: state == 5), "reach:<lambda>"),
+        (Reach({9, 10, 8}), "reach:10;8;9"),
+        (Reach(range(20)), "reach:0;1;2;3;4;5;6;7;... 20 states"),
+        (Utility(circle), "utility:<circle>"),
+        (PayoffAtLeast(Fraction(1, 3)), "payoff-at-least:1/3"),
+        (PayoffAtLeast(np.inf), "payoff-at-least:inf"),
+    ],
+)
+def test_the_text_of_an_objective_is_the_same_in_every_run(objective, text):
+    assert str(objective) == text
 
 
 def test_a_status_is_earned_or_lost(tmp_path):
