@@ -46,6 +46,11 @@ def large_lattice(
     """The lattice of a game that can be solved there and has more than so many edges, else None.
 
     By default these are `FLAT_EDGES`.
+
+    Raises
+    ------
+    UnsupportedError
+        The game is not small, and `PayoffAtLeast` is not defined on it.
     """
     edges = FLAT_EDGES if edges is None else edges
     objective = Total() if objective is None else objective
@@ -58,11 +63,8 @@ def large_lattice(
     lattice = compile_lattice(game)
     if lattice.n_edges * lattice.size <= edges:
         return None
-    try:
-        lattice = lower_lattice(lattice, objective)
-    except UnsupportedError:
-        return None
-    layers = find_layers(lattice, run)
+    # What a lattice cannot do of these, a network cannot either, and that is told before it is written out.
+    layers = find_layers(lower_lattice(lattice, objective), run)
     if _endless_play_counts(layers, objective):
         return None
     return layers if layers.edges > edges else None

@@ -11,6 +11,7 @@ import click
 
 from mdpdice.backend import Progress, Solver, load_solver, solver_names
 from mdpdice.cli.catalogue import Found, find_game, game_names, load_game, summary
+from mdpdice.cli.objectives import known_targets, read_objective
 from mdpdice.cli.parameters import build_game, show
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, aligned, figure, json_number, phrase
@@ -20,6 +21,7 @@ from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Kind, Network
+from mdpdice.objectives import Objective, Sense
 from mdpdice.searches import game_solver
 from mdpdice.solution import Solution, Status
 from mdpdice.solving import solve
@@ -65,6 +67,10 @@ class Case(NamedTuple):
         Largest number of decisions.
     epsilon : float
         Width that a certified interval may have.
+    objective : Objective or None
+        What counts; None: the total, of which the player wants much.
+    objective_text : str
+        How it was written.
     """
 
     name: str
@@ -73,21 +79,47 @@ class Case(NamedTuple):
     given: dict[str, Any]
     horizon: int | None
     epsilon: float
+    objective: Objective | None = None
+    objective_text: str = "total"
+
+    @property
+    def sense(self) -> Sense:
+        """What the player to move wants."""
+        return "max" if self.objective is None else self.objective.sense
 
     def data(self) -> dict[str, Any]:
         """The question as JSON data."""
-        return {"game": self.name, "parameters": self.given, "horizon": self.horizon}
+        return {
+            "game": self.name,
+            "parameters": self.given,
+            "horizon": self.horizon,
+            "objective": self.objective_text,
+            "sense": self.sense,
+        }
 
     def infinite(self) -> str | None:
         """Why the value is infinite, where the rules alone show it."""
         return None if self.horizon is not None else self.game.infinite_reason()
 
 
-def open_case(name: str, pairs: Sequence[str], horizon: int | None, epsilon: float) -> Case:
-    """Find a game and give it its parameters."""
+def open_case(
+    name: str,
+    pairs: Sequence[str],
+    horizon: int | None,
+    epsilon: float,
+    objective: str | None = None,
+    sense: Sense = "max",
+) -> Case:
+    """Find a game, give it its parameters, and read what counts in it."""
     found = find_game(name)
     game, given = build_game(name, found, pairs)
-    return Case(name, found, game, given, horizon, epsilon)
+    case = Case(name, found, game, given, horizon, epsilon)
+    asked = read_objective(objective, sense, horizon, lambda text: read_position(case, text))
+    if asked.objective is not None and asked.horizon is None and (reason := game.infinite_reason()):
+        raise click.UsageError(
+            f"{reason}, so there is no network of it for another objective; give it --horizon"
+        )
+    return case._replace(horizon=asked.horizon, objective=asked.objective, objective_text=asked.text)
 
 
 # --- solve ------------------------------------------------------------------------------------
@@ -99,7 +131,8 @@ def solved(case: Case, solver: str, checkpoint: str | None = None) -> dict[str, 
         return {**case.data(), **_infinite(reason), "notes": notes_of(case, but=reason), "summary": []}
     solution = solve_case(case, solver, checkpoint=checkpoint)
     summary_lines: list[str] = []
-    if solution.proved:
+    # What a game says in its own words is about its total.
+    if solution.proved and case.objective is None:
         if isinstance(solution, LatticeSolution):
             summary_lines = case.game.lattice_summary(solution)
         else:
@@ -128,14 +161,9 @@ def solve_case(
     game = case.game if position is None else case.game.at(position)
 
     def answer(what: Game[Any, Any] | Network, progress: Progress) -> Solution | LatticeSolution:
-        return solve(
-            what,
-            solver=chosen,
-            horizon=case.horizon,
-            epsilon=case.epsilon,
-            progress=progress,
-            checkpoint=checkpoint,
-        )
+        asked: dict[str, Any] = {"horizon": case.horizon, "epsilon": case.epsilon, "checkpoint": checkpoint}
+        with known_targets(case.objective, case.objective_text):
+            return solve(what, case.objective, solver=chosen, progress=progress, **asked)
 
     with ProgressBars() as progress:
         solution = answer(game, progress)
@@ -224,6 +252,9 @@ def question(case: Case) -> list[tuple[str, str]]:
     rows = [("game", f"{case.name}: {summary(case.found)}".rstrip(": "))]
     if case.given:
         rows.append(("parameters", " ".join(f"{key}={_quoted(value)}" for key, value in case.given.items())))
+    if case.objective is not None:
+        little = ", as little as possible" if case.sense == "min" else ""
+        rows.append(("objective", f"{case.objective_text}{little}"))
     if case.horizon is not None:
         rows.append(("horizon", f"at most {case.horizon} decision{'s' * (case.horizon != 1)}"))
     return rows
@@ -281,9 +312,14 @@ def checked(case: Case, solvers: Sequence[str] | None) -> tuple[bool, dict[str, 
             )
     if reason := case.infinite():
         raise click.ClickException(f"{reason}: there is nothing that back-ends could compare")
-    with ProgressBars() as progress:
+    with ProgressBars() as progress, known_targets(case.objective, case.objective_text):
         report = cross_check(
-            case.game, solvers=solvers, horizon=case.horizon, epsilon=case.epsilon, progress=progress
+            case.game,
+            case.objective,
+            solvers=solvers,
+            horizon=case.horizon,
+            epsilon=case.epsilon,
+            progress=progress,
         )
     data = {**case.data(), **json.loads(report.to_json()), "notes": notes_of(case)}
     return report.ok, data, "\n".join([aligned(question(case)), "", report.table(), *after(data)])

@@ -37,7 +37,14 @@ def large(case: Case, progress: ProgressBars) -> Layers | None:
     """The lattice of a game that is too large to be written out, where it can be used instead; else None."""
     if case.horizon is not None:
         return None
-    return large_lattice(case.game, None, "auto", Run(progress=progress), edges=MOST_EDGES)
+    layers = large_lattice(case.game, None, "auto", Run(progress=progress), edges=MOST_EDGES)
+    if layers is not None and case.objective is not None:
+        msg = (
+            f"{case.name} has {layers.states:,} states, too many for a policy under an objective; 'mdpdice solve' and "
+            "'mdpdice advise' take --objective there"
+        )
+        raise click.UsageError(msg)
+    return layers
 
 
 def spread_out(case: Case, lattice: Lattice, names: Sequence[str | None]) -> Lattice:

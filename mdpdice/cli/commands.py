@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from typing import Literal
 
 import click
 
-from mdpdice.cli.shared import GameCommand, failures, on_game, solver_option
+from mdpdice.cli.shared import GameCommand, failures, objective_options, on_game, solver_option
 
 __all__ = ["main"]
 
@@ -33,6 +34,7 @@ def list_(*, as_json: bool) -> None:
 
 @main.command(cls=GameCommand)
 @on_game
+@objective_options
 @solver_option
 @click.option(
     "--checkpoint",
@@ -48,6 +50,8 @@ def solve(
     horizon: int | None,
     epsilon: float,
     as_json: bool,
+    objective: str | None,
+    sense: Literal["max", "min"],
     solver: str,
     checkpoint: str | None,
 ) -> None:
@@ -58,7 +62,7 @@ def solve(
     with failures():
         from mdpdice.cli.answers import open_case, solved, solved_text
 
-        case = open_case(name, pairs, horizon, epsilon)
+        case = open_case(name, pairs, horizon, epsilon, objective, sense)
         data = solved(case, solver, checkpoint)
         click.echo(json.dumps(data) if as_json else solved_text(case, data))
     ctx.exit(data["value"] is None)
@@ -66,6 +70,7 @@ def solve(
 
 @main.command(cls=GameCommand)
 @on_game
+@objective_options
 @click.option(
     "--solvers", metavar="A,B,C", help="The back-ends to compare, by default all; 'mdpdice list' names them."
 )
@@ -77,6 +82,8 @@ def crosscheck(
     horizon: int | None,
     epsilon: float,
     as_json: bool,
+    objective: str | None,
+    sense: Literal["max", "min"],
     solvers: str | None,
 ) -> None:
     """Solve a game with several back-ends, certify each and compare all states.
@@ -87,7 +94,7 @@ def crosscheck(
         from mdpdice.cli.answers import checked, open_case
 
         chosen = None if solvers is None else [solver.strip() for solver in solvers.split(",")]
-        case = open_case(name, pairs, horizon, epsilon)
+        case = open_case(name, pairs, horizon, epsilon, objective, sense)
         ok, data, text = checked(case, chosen)
         click.echo(json.dumps(data) if as_json else text)
     ctx.exit(not ok)
@@ -95,6 +102,7 @@ def crosscheck(
 
 @main.command(cls=GameCommand)
 @on_game
+@objective_options
 @click.argument("state", nargs=-1, required=True)
 @solver_option
 @click.pass_context
@@ -105,6 +113,8 @@ def advise(
     horizon: int | None,
     epsilon: float,
     as_json: bool,
+    objective: str | None,
+    sense: Literal["max", "min"],
     state: tuple[str, ...],
     solver: str,
 ) -> None:
@@ -117,7 +127,7 @@ def advise(
     with failures():
         from mdpdice.cli.answers import advise_text, advised, open_case
 
-        case = open_case(name, pairs, horizon, epsilon)
+        case = open_case(name, pairs, horizon, epsilon, objective, sense)
         data = advised(case, " ".join(state), solver)
         click.echo(json.dumps(data) if as_json else advise_text(case, data))
     ctx.exit(data["value"] is None)

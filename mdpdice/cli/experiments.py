@@ -10,6 +10,7 @@ import click
 
 from mdpdice.cli.answers import Case, after, check_solver, figures, notes_of, question, value_rows
 from mdpdice.cli.chosen import large, lattice_policy, policy_on, spread_out
+from mdpdice.cli.objectives import evaluable, known_targets
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import aligned, figure, json_number
 from mdpdice.distributions import outcomes
@@ -64,12 +65,22 @@ def set_up(
         network = explore(case.game, merge=False, progress=progress, max_states=max_states)
     if case.horizon is not None:
         network = Horizon(case.horizon).apply(network)
+    if not evaluable(case.objective):
+        msg = (
+            f"policies have no value of their own under {case.objective_text}; write total, discounted, reach, or a "
+            "payoff-at-least above 0"
+        )
+        raise click.UsageError(msg)
+    whole = network
+    if case.objective is not None:
+        with known_targets(case.objective, case.objective_text):
+            network = case.objective.apply(network)
     if len(names) == 2 and not network.two_player:
         raise click.UsageError(f"--against is for two players, and {case.name} has one")
     check_solver(solver)
 
     def optimum() -> Solution:
-        return solve(network, solver=solver, epsilon=case.epsilon, progress=progress)
+        return solve(whole, case.objective, solver=solver, epsilon=case.epsilon, progress=progress)
 
     made: dict[str, Policy] = {}
     for one in names:
@@ -100,7 +111,7 @@ def evaluated(case: Case, name: str, against: str | None, solver: str) -> dict[s
     spread = None
     with ProgressBars() as progress:
         known = None
-        if against is None and case.horizon is None:
+        if against is None and case.horizon is None and case.objective is None:
             known = case.game.policy_value(name, progress=progress)
         if known is not None:
             told, notes = enclosed(case, known), [*notes_of(case), *([known.method] if known.method else [])]

@@ -46,7 +46,8 @@ def informed(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
         "refused": case.infinite(),
         **NOT_EXPLORED,
     }
-    del data["horizon"]
+    for key in ("horizon", "objective", "sense"):
+        del data[key]
     if data["refused"] is not None:
         return data
     with ProgressBars() as progress:

@@ -15,13 +15,15 @@ from mdpdice import plots
 from mdpdice.backend import Run
 from mdpdice.cli.answers import Case, solver_of
 from mdpdice.cli.chosen import policy_on
+from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.distributions import outcomes
 from mdpdice.errors import GameError
 from mdpdice.exploration import explore
+from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Network
-from mdpdice.objectives import Horizon
+from mdpdice.objectives import Horizon, Objective
 from mdpdice.plots.canvas import PALETTE
 from mdpdice.plots.coordinates import coordinate_names
 from mdpdice.plots.drawings import MAX_NODES
@@ -74,6 +76,7 @@ class _Desk:
         solver_of(solver)
         self.whole = whole
         self._solution: Solution | None = None
+        self._explored: Network | None = None
 
     @cached_property
     def network(self) -> Network:
@@ -81,26 +84,53 @@ class _Desk:
         case = self.case
         if not self.whole and case.horizon is None:
             large = large_lattice(
-                case.game, None, solver_of(self.solver), Run(progress=self.progress), edges=MOST_EDGES
+                case.game,
+                case.objective,
+                solver_of(self.solver),
+                Run(progress=self.progress),
+                edges=MOST_EDGES,
             )
             if large is not None:
                 solved = solve(
-                    large.lattice, solver=solver_of(self.solver), epsilon=case.epsilon, progress=self.progress
+                    large.lattice if case.objective is None else case.game,
+                    case.objective,
+                    solver=solver_of(self.solver),
+                    epsilon=case.epsilon,
+                    progress=self.progress,
                 )
+                assert isinstance(solved, LatticeSolution)
                 try:
                     self._solution = solved.excerpt(self.where())
                 except GameError as error:
                     raise click.UsageError(f"--where: {error.message}") from error
                 return self._solution.network
-        network = explore(case.game, progress=self.progress)
-        return network if case.horizon is None else Horizon(case.horizon).apply(network)
+        return self.applied(explore(case.game, progress=self.progress))
+
+    def applied(self, network: Network) -> Network:
+        """The network of the game with the horizon and the objective."""
+        case = self.case
+        if case.horizon is not None:
+            network = Horizon(case.horizon).apply(network)
+        self._explored = network
+        if case.objective is None:
+            return network
+        with known_targets(case.objective, case.objective_text):
+            return case.objective.apply(network)
+
+    def question(self) -> tuple[Network, Objective | None]:
+        """What `mdpdice.solve` is asked."""
+        network = self.network  # explores
+        return (network if self._explored is None else self._explored), self.case.objective
 
     def solution(self) -> Solution:
         """The solved game, once."""
-        network = self.network  # of a large grid it comes with its solution
+        question = self.question()  # a large grid comes with its solution
         if self._solution is None:
             self._solution = solve(
-                network, solver=solver_of(self.solver), epsilon=self.case.epsilon, progress=self.progress
+                *question,
+                solver=solver_of(self.solver),
+                epsilon=self.case.epsilon,
+                progress=self.progress,
             )
         return self._solution
 
@@ -192,7 +222,8 @@ def _difference(desk: _Desk) -> Axes:
 def _thresholds(desk: _Desk) -> Axes:
     wishes = desk.wishes
     if wishes.over is None and wishes.action is None:
-        found = desk.case.game.thresholds() if desk.case.horizon is None else []
+        plain = desk.case.horizon is None and desk.case.objective is None
+        found = desk.case.game.thresholds() if plain else []
         if not found:
             raise click.UsageError(
                 f"{desk.case.name} knows no thresholds of its own; say --x, --y, --over and --action"
@@ -234,9 +265,7 @@ def _stages(desk: _Desk) -> Axes:
 def _outcomes(desk: _Desk) -> Axes:
     if desk.network.averaged:
         # Rewards that differ stay apart, so that the distribution of totals is right.
-        network = explore(desk.case.game, merge=False, progress=desk.progress)
-        horizon = desk.case.horizon
-        desk.network = network if horizon is None else Horizon(horizon).apply(network)
+        desk.network = desk.applied(explore(desk.case.game, merge=False, progress=desk.progress))
     names = [desk.wishes.chosen] + ([] if desk.wishes.against is None else [desk.wishes.against])
     found = {name: outcomes(desk.network, desk.policy(name)) for name in names}
     return plots.outcome_chart(
@@ -246,7 +275,7 @@ def _outcomes(desk: _Desk) -> Axes:
 
 def _convergence(desk: _Desk) -> Figure:
     name = "value-iteration" if desk.solver == "auto" else desk.solver
-    found = plots.capped_solutions(desk.network, solver=name)
+    found = plots.capped_solutions(*desk.question(), solver=name)
     figure = Figure(figsize=(6.4, 6.4), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
     plots.bound_chart(found, title=desk.wishes.title, ax=above)

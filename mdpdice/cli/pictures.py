@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from mdpdice.cli.commands import main
-from mdpdice.cli.shared import GameCommand, failures, on_game, solver_option
+from mdpdice.cli.shared import GameCommand, failures, objective_options, on_game, solver_option
 
 __all__ = ["KINDS", "plot"]
 
@@ -29,6 +29,7 @@ KINDS = {
     cls=GameCommand, epilog="Kinds: " + "; ".join(f"{kind} = {about}" for kind, about in KINDS.items())
 )
 @on_game
+@objective_options
 @click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What to draw; see below.")
 @click.option(
     "--to",
@@ -70,6 +71,8 @@ def plot(
     horizon: int | None,
     epsilon: float,
     as_json: bool,
+    objective: str | None,
+    sense: Literal["max", "min"],
     kind: str,
     path: str,
     solver: str,
@@ -91,7 +94,7 @@ def plot(
         from mdpdice.cli.answers import open_case
         from mdpdice.cli.pictured import Wishes, drawn
 
-        case = open_case(name, pairs, horizon, epsilon)
+        case = open_case(name, pairs, horizon, epsilon, objective, sense)
         if wishes["title"] is None:
             wishes["title"] = " ".join([name, *pairs])
         ax = drawn(case, kind, solver, Wishes(**wishes))

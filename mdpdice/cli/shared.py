@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["GameCommand", "failures", "game_argument", "on_game", "solver_option"]
+__all__ = ["GameCommand", "failures", "game_argument", "objective_options", "on_game", "solver_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAME = "mdpdice.cli.name"
@@ -140,6 +140,27 @@ def on_game(command: F) -> F:
             ),
             click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
         )
+    ):
+        command = decorate(command)
+    return command
+
+
+def objective_options(command: F) -> F:
+    """Add what counts, and whether much or little of it is wanted."""
+    for decorate in (
+        click.option(
+            "--sense",
+            type=click.Choice(["max", "min"]),
+            default="max",
+            show_default=True,
+            help="Whether the player to move wants much of it or little.",
+        ),
+        click.option(
+            "--objective",
+            metavar="OBJECTIVE",
+            help="What counts, by default the total: discounted:0.95, horizon:20, payoff-at-least:1000, reach:STATE "
+            "or until-reward:STATE; several states are separated by a semicolon.",
+        ),
     ):
         command = decorate(command)
     return command

@@ -155,6 +155,8 @@ def _by_the_rules(
     progress: ProgressBars,
     why: str,
 ) -> tuple[Simulation, dict[str, Any]]:
+    if case.objective is not None:
+        raise click.UsageError(f"{why}, and plays by the rules know no --objective; leave it out")
     for name in names:
         known = name in ("optimal", "random") or search_of(case, name) is not None
         if not known and rule_of(case, name) is None and not Path(name).is_file():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from mdpdice.cli.commands import main
-from mdpdice.cli.shared import GameCommand, failures, on_game, solver_option
+from mdpdice.cli.shared import GameCommand, failures, objective_options, on_game, solver_option
 
 __all__ = ["evaluate", "play", "policy", "simulate", "thresholds"]
 
@@ -30,6 +31,7 @@ _seed_option = click.option(
 
 @main.command(cls=GameCommand)
 @on_game
+@objective_options
 @click.option(
     "--table", metavar="TABLE", help="One table: one of the game's, or decisions for all decisions."
 )
@@ -46,6 +48,8 @@ def policy(
     horizon: int | None,
     epsilon: float,
     as_json: bool,
+    objective: str | None,
+    sense: Literal["max", "min"],
     table: str | None,
     as_csv: bool,
     save: str | None,
@@ -61,7 +65,7 @@ def policy(
         from mdpdice.cli.answers import open_case
         from mdpdice.cli.tabled import tabled
 
-        case = open_case(name, pairs, horizon, epsilon)
+        case = open_case(name, pairs, horizon, epsilon, objective, sense)
         proved, data, text = tabled(case, solver, table, save, as_csv=as_csv)
         click.echo(json.dumps(data) if as_json else text)
     ctx.exit(not proved)
@@ -69,6 +73,7 @@ def policy(
 
 @main.command(cls=GameCommand)
 @on_game
+@objective_options
 @_policy_option
 @_against_option
 @solver_option
@@ -80,6 +85,8 @@ def evaluate(
     horizon: int | None,
     epsilon: float,
     as_json: bool,
+    objective: str | None,
+    sense: Literal["max", "min"],
     chosen: str,
     against: str | None,
     solver: str,
@@ -92,7 +99,7 @@ def evaluate(
         from mdpdice.cli.answers import open_case
         from mdpdice.cli.experiments import evaluated, evaluated_text
 
-        case = open_case(name, pairs, horizon, epsilon)
+        case = open_case(name, pairs, horizon, epsilon, objective, sense)
         data = evaluated(case, chosen, against, solver)
         click.echo(json.dumps(data) if as_json else evaluated_text(case, data))
     ctx.exit(data["value"] is None)
@@ -100,6 +107,7 @@ def evaluate(
 
 @main.command(cls=GameCommand)
 @on_game
+@objective_options
 @_policy_option
 @_against_option
 @click.option(
@@ -118,6 +126,8 @@ def simulate(
     horizon: int | None,
     epsilon: float,
     as_json: bool,
+    objective: str | None,
+    sense: Literal["max", "min"],
     chosen: str,
     against: str | None,
     plays: int | None,
@@ -134,7 +144,7 @@ def simulate(
         from mdpdice.cli.answers import open_case
         from mdpdice.cli.simulations import simulated, simulated_text
 
-        case = open_case(name, pairs, horizon, epsilon)
+        case = open_case(name, pairs, horizon, epsilon, objective, sense)
         data = simulated(case, chosen, against, solver, plays, seed)
         click.echo(json.dumps(data) if as_json else simulated_text(case, data))
     ctx.exit(data["value"] is None and data["status"] is not None)

@@ -57,7 +57,10 @@ def tabled(
 
 
 def _tables(case: Case, solution: Solution, name: str | None) -> list[Table]:
-    own = case.game.tables(solution) if solution.proved and name != DECISIONS else []
+    # The tables of a game are about its total.
+    own = (
+        case.game.tables(solution) if solution.proved and name != DECISIONS and case.objective is None else []
+    )
     if name is None:
         return own or [_decisions(case, solution)]
     if name == DECISIONS:

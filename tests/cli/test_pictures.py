@@ -129,7 +129,8 @@ def test_json(run, tmp_path):
     path = tmp_path / "p.png"
     result = run("plot", "pig-turn", "-p", "cap=25", "--kind", "policy", "--to", path, "--json")
     assert json.loads(result.output) == {
-        "game": "pig-turn", "parameters": {"cap": 25}, "horizon": None, "kind": "policy", "file": str(path),
+        "game": "pig-turn", "parameters": {"cap": 25}, "horizon": None, "objective": "total", "sense": "max",
+        "kind": "policy", "file": str(path),
     }  # fmt: skip
 
 

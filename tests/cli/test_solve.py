@@ -17,6 +17,8 @@ SCHEMA = {
     "game": str,
     "parameters": dict,
     "horizon": (int, type(None)),
+    "objective": str,
+    "sense": str,
     "value": (float, str, type(None)),
     "estimate": (float, str),
     "lower": (float, str),

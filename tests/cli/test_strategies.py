@@ -306,7 +306,7 @@ def test_games_without_thresholds(run):
 
 
 def test_the_same_keys_where_the_meaning_is_the_same(run):
-    asked = {"game", "parameters", "horizon", "notes"}
+    asked = {"game", "parameters", "horizon", "objective", "sense", "notes"}
     told = {"value", "estimate", "lower", "upper", "width", "status", "reason", "states", "edges", "seconds"}
     found = [
         set(answer(run(name, "piglet", "--json"))) for name in ("solve", "policy", "evaluate", "simulate")

@@ -1,0 +1,142 @@
+"""Objectives as they are written on the command line: ``discounted:0.95``, ``payoff-at-least:1000``.
+
+The same words name the objective in JSON, in files and in `str` of an objective.  Whoever needs more,
+a utility or targets by a predicate, calls `mdpdice.solve`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+from collections.abc import Callable, Hashable, Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple, cast
+
+import click
+
+from mdpdice.errors import MdpDiceError, UnknownStateError
+from mdpdice.objectives import Discounted, Horizon, Objective, PayoffAtLeast, Reach, Sense, Total, UntilReward
+
+__all__ = ["FORMS", "Asked", "evaluable", "known_targets", "read_objective"]
+
+FORMS = {
+    "total": "total",
+    "discounted": "discounted:0.95 (or 19/20)",
+    "horizon": "horizon:20",
+    "payoff-at-least": "payoff-at-least:1000",
+    "reach": "reach:STATE or 'reach:STATE;STATE'",
+    "until-reward": "until-reward:STATE",
+}
+"""How the kinds are written."""
+
+
+class Asked(NamedTuple):
+    """An objective that was asked for.
+
+    Attributes
+    ----------
+    objective : Objective or None
+        None: the total of the game, which the player wants large.
+    text : str
+        How it is written.
+    horizon : int or None
+        Largest number of decisions.
+    """
+
+    objective: Objective | None
+    text: str
+    horizon: int | None
+
+
+def read_objective(
+    text: str | None, sense: Sense, horizon: int | None, read_state: Callable[[str], Hashable]
+) -> Asked:
+    """The objective of a text.
+
+    Parameters
+    ----------
+    text : str or None
+        See `FORMS`.
+    sense : {"max", "min"}
+        What the player to move wants.
+    horizon : int or None
+        What is asked beside it.
+    read_state : callable
+        Gives the state of a text.
+
+    Raises
+    ------
+    click.UsageError
+        The text is none; the message says what is.
+    """
+    name, colon, value = (part.strip() for part in (text or "total").partition(":"))
+    kind = name.lower().replace("_", "-")
+    if kind not in FORMS:
+        near = difflib.get_close_matches(kind, FORMS, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise click.UsageError(f"--objective {text}: {hint}write {', '.join(FORMS.values())}")
+    if bool(colon and value) == (kind == "total"):
+        raise click.UsageError(f"--objective {text}: write {FORMS[kind]}")
+    if kind == "horizon":
+        if horizon is not None:
+            raise click.UsageError("the horizon is given twice: as --horizon and in --objective")
+        horizon = _decisions(value)
+    if kind in ("total", "horizon"):
+        return Asked(None if sense == "max" else Total(sense), "total", horizon)
+    try:
+        objective = _made(kind, value, sense, read_state)
+    except ValueError as error:
+        raise click.UsageError(
+            f"--objective {text}: {value!r} is not a number; write {FORMS[kind]}"
+        ) from error
+    except MdpDiceError as error:
+        raise click.UsageError(f"--objective {text}: {error.message}") from error
+    # States are told as they were written; numbers, as they were understood.
+    told = f"{kind}:{value}" if isinstance(objective, Reach | UntilReward) else str(objective)
+    return Asked(objective, told, horizon)
+
+
+def _made(kind: str, value: str, sense: Sense, read_state: Callable[[str], Hashable]) -> Objective:
+    if kind == "discounted":
+        return Discounted(_number(value), sense)
+    if kind == "payoff-at-least":
+        return PayoffAtLeast(_number(value), sense)
+    targets = [read_state(part.strip()) for part in value.split(";")]
+    return Reach(targets, sense=sense) if kind == "reach" else UntilReward(targets, sense)
+
+
+def _number(text: str) -> Fraction:
+    try:
+        return Fraction(text)
+    except ZeroDivisionError as error:
+        raise ValueError(text) from error
+
+
+def _decisions(text: str) -> int:
+    try:
+        return Horizon(int(text) if text.isdecimal() else text).decisions  # type: ignore[arg-type]  # checked there
+    except MdpDiceError as error:
+        raise click.UsageError(f"--objective horizon:{text}: {error.message}") from error
+
+
+@contextlib.contextmanager
+def known_targets(objective: Objective | None, text: str) -> Iterator[None]:
+    """A target that the game does not have is wrong usage, since somebody has written it.
+
+    Raises
+    ------
+    click.UsageError
+    """
+    try:
+        yield
+    except UnknownStateError as error:
+        if isinstance(objective, Reach | UntilReward) and error.value in cast("Any", objective.targets):
+            raise click.UsageError(f"--objective {text}: {error.message}") from error
+        raise
+
+
+def evaluable(objective: Objective | None) -> bool:
+    """Whether a policy has a value of its own under an objective, as the total of the network of `Objective.apply`."""
+    if isinstance(objective, PayoffAtLeast):
+        return bool(objective.threshold > 0)
+    return objective is None or isinstance(objective, Total | Discounted | Reach)

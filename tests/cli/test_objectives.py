@@ -1,0 +1,186 @@
+"""``--objective`` and ``--sense``: the same answers as in Python, named in the output, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mdpdice import (
+    Discounted,
+    Horizon,
+    PayoffAtLeast,
+    Policy,
+    Reach,
+    Total,
+    UntilReward,
+    cross_check,
+    evaluate,
+    explore,
+    solve,
+)
+from mdpdice.cli import chosen
+from mdpdice.games.farkle import KcdFarkle
+from mdpdice.games.pig import PigTurn
+
+PIG = ("pig-turn", "-p", "cap=40")
+GAME = PigTurn(cap=40)
+
+ASKED = {
+    "discounted:0.95": (Discounted("0.95"), "discounted:19/20"),
+    "discounted: 19/20": (Discounted("19/20"), "discounted:19/20"),
+    "payoff-at-least:20": (PayoffAtLeast(20), "payoff-at-least:20"),
+    "PAYOFF_AT_LEAST:41/2": (PayoffAtLeast(20.5), "payoff-at-least:41/2"),
+    "reach:30": (Reach([30]), "reach:30"),
+    "reach:30;31": (Reach([30, 31]), "reach:30;31"),
+    "until-reward:30": (UntilReward([30]), "until-reward:30"),
+    "total": (None, "total"),
+}
+
+
+def answer(result, status=0):
+    assert result.exit_code == status, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("text", ASKED)
+def test_the_values_of_python(run, text):
+    objective, told = ASKED[text]
+    data = answer(run("solve", *PIG, "--objective", text, "--json"))
+    value = solve(GAME, objective).value()
+    assert data["value"] == (value if value < float("inf") else "inf")
+    assert (data["objective"], data["sense"], data["horizon"]) == (told, "max", None)
+
+
+def test_little_of_it(run):
+    data = answer(run("solve", *PIG, "--sense", "min", "--json"))
+    assert (data["value"], data["objective"], data["sense"]) == (
+        solve(GAME, Total("min")).value(),
+        "total",
+        "min",
+    )
+    data = answer(run("solve", *PIG, "--objective", "until-reward:30", "--sense", "min", "--json"))
+    assert data["value"] == "inf"
+    assert "objective   total, as little as possible" in run("solve", *PIG, "--sense", "min").output
+
+
+def test_a_horizon_is_the_one_of_the_option(run):
+    short, long = ("--objective", "horizon:3"), ("--horizon", 3)
+    first, second = (answer(run("solve", *PIG, *how, "--json")) for how in (short, long))
+    assert first.pop("seconds") > 0 < second.pop("seconds")
+    assert first == second
+    assert first["value"] == solve(GAME, Horizon(3)).value()
+    both = answer(run("solve", *PIG, *long, "--objective", "discounted:1/2", "--json"))
+    assert both["value"] == solve(GAME, Discounted("1/2"), horizon=3).value()
+
+
+def test_words_of_the_game_are_about_its_total(run):
+    farkle = ("farkle", "-p", "dice=3", "-p", "cap=1000", "--objective", "payoff-at-least:500")
+    data = answer(run("solve", *farkle, "--json"))
+    assert data["value"] == solve(KcdFarkle(dice=3, cap=1000), PayoffAtLeast(500)).value()
+    assert data["summary"] == []
+    assert [one["name"] for one in answer(run("policy", *farkle, "--json"))["tables"]] == ["decisions"]
+
+
+def test_the_other_commands(run, tmp_path):
+    asked = ("--objective", "payoff-at-least:20")
+    greedy = solve(GAME, PayoffAtLeast(20))
+    assert answer(run("advise", *PIG, 19, *asked, "--json"))["action"] == "roll" == greedy.action(19)
+    checked = answer(run("crosscheck", *PIG, *asked, "--json"))
+    assert checked["ok"] is True is cross_check(GAME, PayoffAtLeast(20)).ok
+    assert all(one["value"] == pytest.approx(greedy.value(), abs=1e-12) for one in checked["solvers"])
+    found = answer(run("evaluate", *PIG, *asked, "--policy", "hold-at:10", "--json"))
+    network = greedy.network
+    early = Policy.of(network, lambda points: "hold" if points >= 10 else "roll")
+    assert found["value"] == evaluate(network, early).value() < greedy.value()
+    assert found["outcomes"]["mean"] == pytest.approx(found["value"])
+    best = answer(run("evaluate", *PIG, *asked, "--json"))
+    assert best["value"] == pytest.approx(greedy.value(), abs=1e-12)
+    played = answer(run("simulate", *PIG, *asked, "--plays", 2000, "--json"))
+    assert abs(played["mean"] - greedy.value()) < 4 * played["standard_error"]
+    assert played["value"] == pytest.approx(greedy.value(), abs=1e-12)
+    file = tmp_path / "p.npz"
+    assert run("policy", *PIG, *asked, "--save", file).exit_code == 0
+    assert answer(run("evaluate", *PIG, *asked, "--policy", file, "--json"))["value"] == best["value"]
+    other = run("evaluate", *PIG, "--policy", file)
+    assert (other.exit_code, "another objective, discount or horizon" in other.output) == (1, True)
+    picture = tmp_path / "p.svg"
+    for kind in ("policy", "values", "outcomes"):
+        done = answer(run("plot", *PIG, *asked, "--kind", kind, "--to", picture, "--json"))
+        assert (done["objective"], picture.stat().st_size > 1000) == ("payoff-at-least:20", True)
+        picture.unlink()
+    drawn = answer(run("plot", *PIG, *asked, "--kind", "convergence", "--to", picture, "--json"))
+    assert drawn["objective"] == "payoff-at-least:20"
+
+
+def test_states_are_told_as_they_were_written(run):
+    state = "mine=0 theirs=0 turn=5"
+    result = run("solve", "pig-race", "-p", "goal=10", "--objective", f"reach:{state}")
+    # The game knows the text, and the objective refuses a game whose sides take turns.
+    assert (result.exit_code, "Reach is not defined on a game with pass_to" in result.output) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--objective", "discount:0.9"), "did you mean 'discounted'? write total, discounted:0.95"),
+        (("--objective", "average"), "until-reward:STATE"),
+        (("--objective", "discounted"), "write discounted:0.95"),
+        (("--objective", "discounted:"), "write discounted:0.95"),
+        (("--objective", "discounted:95"), "95 % is 0.95"),
+        (("--objective", "discounted:much"), "'much' is not a number"),
+        (("--objective", "discounted:1/0"), "'1/0' is not a number"),
+        (("--objective", "total:3"), "write total"),
+        (("--objective", "payoff-at-least:x"), "'x' is not a number"),
+        (("--objective", "horizon:-1"), "number of decisions (0, 1, 2, ...)"),
+        (("--objective", "horizon:2.5"), "number of decisions (0, 1, 2, ...)"),
+        (("--objective", "horizon:3", "--horizon", 3), "given twice"),
+        (("--objective", "reach:{"), "state '{' is not in this network"),
+        (("--objective", "reach:1"), "--objective reach:1: state 1 is not in this network; states like it"),
+        (("--objective", "reach:30;1"), "--objective reach:30;1: state 1 is not in this network"),
+        (("--sense", "most"), "'max', 'min'"),
+    ],
+)
+def test_what_is_no_objective(run, args, words):
+    result = run("solve", *PIG, *args)
+    assert result.exit_code == 2, result.output
+    assert words in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "words"),
+    [
+        (("evaluate", *PIG, "--objective", "until-reward:30"), 2, "no value of their own under until-reward:30"),
+        (("evaluate", *PIG, "--objective", "payoff-at-least:0"), 2, "a payoff-at-least above 0"),
+        (("crosscheck", *PIG, "--objective", "reach:1"), 2, "state 1 is not in this network"),
+        (("evaluate", *PIG, "--objective", "reach:1"), 2, "state 1 is not in this network"),
+        (("simulate", *PIG, "--policy", "lookahead:1", "--objective", "reach:30"), 2, "know no --objective"),
+        (("solve", *PIG, "--solver", "lookahead:1", "--objective", "reach:30"), 1, "leave out the objective"),
+        (("solve", "farkle", "-p", "dice=one=1:0:0:0:0:0", "-p", "cap=none", "--objective", "discounted:0.9"), 2,
+         "no network of it for another objective"),
+        (("play", *PIG, "--objective", "total"), 2, "No such option"),
+    ],
+)  # fmt: skip
+def test_what_knows_no_objective(run, args, status, words):
+    result = run(*args)
+    assert result.exit_code == status, result.output
+    assert words in " ".join(result.output.split())
+
+
+def test_policies_of_a_game_too_large_for_a_network(run, monkeypatch):
+    monkeypatch.setattr(chosen, "MOST_EDGES", 10)
+    result = run("evaluate", "pig-race", "-p", "goal=5", "--objective", "reach:mine=0 theirs=0 turn=2")
+    assert (result.exit_code, "too many for a policy under an objective" in result.output) == (2, True)
+
+
+def test_a_game_too_large_for_a_network_is_refused_before_it_is_written_out(run):
+    # Yatzy pays on the way, and would have two thousand million states.
+    result = run("solve", "yatzy", "--objective", "payoff-at-least:250")
+    assert (result.exit_code, "this lattice pays on the way" in result.output) == (1, True)
+
+
+def test_the_help_names_the_forms(run):
+    text = " ".join(run("solve", "--help").output.split())
+    assert "discounted:0.95" in text
+    assert "payoff-at-least:1000" in text
+    assert explore(GAME).n_states == 45
