@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from latex2mathml.converter import convert
@@ -180,7 +180,9 @@ def directives(module: str, names: set[str]) -> Iterator[str]:
         elif ("", name) in documented:
             yield f".. autodata:: {full}\n   :no-value:\n"
         elif not hasattr(found, "__path__"):  # a package only hands on the constants of its modules
-            yield f".. py:data:: {name}\n   :module: {module}\n\n   ``{value!r}``\n"
+            # Functions say where they are in memory, which is no news.
+            shown = "" if " at 0x" in repr(value) else f"   ``{value!r}``\n"
+            yield f".. py:data:: {name}\n   :module: {module}\n\n{shown}"
 
 
 def complete_reference(_app: Sphinx, page: str, source: list[str]) -> None:
@@ -242,6 +244,29 @@ def shorten_signature(
     return signature, None if returns is None else ARRAY.sub(r"NDArray[\1]", returns)
 
 
+NAVIGATION: dict[tuple[str, frozenset[tuple[str, object]]], str] = {}
+
+
+def reuse_navigation(
+    _app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: nodes.document | None
+) -> None:
+    """Work the navigation out once for all pages of source in a folder: no table of contents has any of them.
+
+    The theme wants the whole table on every page, and to copy it took longer than everything else of such a page.
+    """
+    if not page.startswith("_modules/"):
+        return
+    work_out, folder = context["toctree"], page.rpartition("/")[0]
+
+    def known(**options: object) -> str:
+        key = folder, frozenset(options.items())
+        if key not in NAVIGATION:
+            NAVIGATION[key] = work_out(**options)
+        return NAVIGATION[key]
+
+    context["toctree"] = known
+
+
 REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=[\"'](?:https?:)?//[^>]*>")
 
 
@@ -259,6 +284,7 @@ def refuse_remote(app: Sphinx, failed: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-signature", shorten_signature)
     app.connect("build-finished", refuse_remote)
+    app.connect("html-page-context", reuse_navigation, priority=400)  # the theme asks at 500
     app.connect("missing-reference", find_name)
     app.connect("source-read", complete_reference)
     app.connect("env-get-outdated", lambda *_: list(COMPLETED))

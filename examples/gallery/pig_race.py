@@ -9,7 +9,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mdpdice import Policy, explore, solve
+from mdpdice import Policy, compile_lattice, solve
 from mdpdice.games.pig import PigRace, hold_at
 from mdpdice.plots import policy_difference, policy_map, threshold_map
 
@@ -20,7 +20,7 @@ MINE = "score of the player to move"
 
 
 def draw() -> dict[str, Axes | Figure]:
-    solution = solve(explore(PigRace(goal=100)))
+    solution = solve(compile_lattice(PigRace(goal=100)))
     hold = threshold_map(
         solution,
         "theirs",
@@ -47,14 +47,13 @@ def draw() -> dict[str, Axes | Figure]:
         )
         if theirs < 80:
             ax.get_legend().remove()
-    at_20 = Policy.of(solution.network, hold_at(20))
+    part = solution.excerpt({"theirs": 50})
     difference = policy_difference(
-        solution,
-        at_20,
+        part,
+        Policy.of(part.network, hold_at(20)),
         "turn",
         "mine",
         names=("best play", "hold at 20"),
-        where={"theirs": 50},
         xlabel=TURN,
         ylabel=MINE,
         title="the other one has 50",
