@@ -26,7 +26,7 @@ from mdpdice.errors import (
 from mdpdice.network import Kind, Network
 from mdpdice.ranges import discount_error
 
-__all__ = ["build"]
+__all__ = ["SUM_TOLERANCE", "TINY", "as_number", "as_reward", "build"]
 
 ROUNDING = 8 * 2.0**-53
 """Accepted distance of a float row sum from 1, per entry: plain rounding."""
@@ -290,7 +290,7 @@ def _repeated(names: Sequence[Hashable], state: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def _number(value: Any) -> Any:
+def as_number(value: Any) -> Any:
     """A number as it was meant: strings are exact rationals, floats and ints stand for themselves."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -309,9 +309,10 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _finite(value: Any, what: str, where: dict[str, Any]) -> Any:
+def as_reward(value: Any, what: str, where: dict[str, Any]) -> Any:
+    """A finite number as it was meant, no larger than a float can be."""
     try:
-        number = _number(value)
+        number = as_number(value)
     except GameError as error:
         raise error.at(where["state"], where.get("action")) from error.__cause__
     try:
@@ -326,7 +327,7 @@ def _finite(value: Any, what: str, where: dict[str, Any]) -> Any:
 
 
 def _discount(value: Any) -> Fraction:
-    number = _number(value)
+    number = as_number(value)
     if not 0 < number <= 1:
         raise discount_error(number, shown=repr(value))
     return Fraction(number)
@@ -338,7 +339,7 @@ def _payoffs(
     payoff = np.zeros(n_nodes)
     exact = {}
     for state, value in ends.items():
-        number = _finite(value, "payoff", {"state": arrays.states[state]})
+        number = as_reward(value, "payoff", {"state": arrays.states[state]})
         payoff[state] = float(number)
         if Fraction(float(number)) != number:
             exact[state] = Fraction(number)
@@ -364,12 +365,12 @@ def _rewards(
     if isinstance(reward, np.ndarray) and reward.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(reward))
         if len(bad):
-            _finite(reward[bad[0]], "reward", where(int(bad[0])))
+            as_reward(reward[bad[0]], "reward", where(int(bad[0])))
         return reward.astype(np.float64), {}
     floats = np.zeros(wanted)
     exact = {}
     for at, value in enumerate(_listed(reward)):
-        number = _finite(value, "reward", where(at)) if value != 0 else 0
+        number = as_reward(value, "reward", where(at)) if value != 0 else 0
         floats[at] = float(number)
         if Fraction(float(number)) != number:
             exact[at] = Fraction(number)
@@ -383,8 +384,8 @@ def _probabilities(arrays: _Arrays, given: Any) -> tuple[NDArray[Any], NDArray[n
         raise GameError(msg)
     if isinstance(given, np.ndarray) and given.dtype.kind == "f":
         return _float_probabilities(arrays, given.astype(np.float64, copy=False))
-    exact = [_number(p) for p in _listed(given)]
-    if all(type(p) in (float, int) for p in exact):
+    exact = [as_number(p) for p in _listed(given)]
+    if all(type(p) is float or (type(p) is int and 0 <= p <= 1) for p in exact):
         return _float_probabilities(arrays, np.array(exact, dtype=np.float64))
     weight: list[float] = []
     repaired: dict[int, float] = {}
@@ -464,7 +465,7 @@ def _row_sum(arrays: _Arrays, choice: int, row: list[Any]) -> Fraction:
         # Written so that NaN fails.
         if not 0 <= p <= 1 + SUM_TOLERANCE:
             msg = f"probability {p!r} is outside [0, 1]"
-            raise ProbabilityRangeError(msg, value=float(p), **arrays.where(choice))
+            raise ProbabilityRangeError(msg, value=p, **arrays.where(choice))
     total = sum((Fraction(p) for p in row), Fraction(0))
     if total == 0:
         msg = "a choice whose branches all have probability 0"

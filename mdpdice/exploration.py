@@ -28,7 +28,7 @@ from mdpdice.assembly import INLINE, assemble, split_exact
 from mdpdice.backend import Progress
 from mdpdice.counters import axes
 from mdpdice.equality import collision_error, same_kind
-from mdpdice.errors import MdpDiceError
+from mdpdice.errors import GameError, MdpDiceError
 from mdpdice.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.lattice import compile_lattice
 from mdpdice.memory import available_bytes
@@ -94,7 +94,10 @@ def explore(
     DeadEndError, DuplicateActionError, RewardNotFiniteError
         A state has no option, two with one action, or a reward that is no finite number.
     """
-    if isinstance(game, Game) and axes(game):
+    if not isinstance(game, Game):
+        msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
+        raise GameError(msg, value=game)
+    if axes(game):
         limits: dict[str, Any] = {"max_states": max_states, "max_bytes": max_bytes, "progress": progress}
         lattice = compile_lattice(game, merge=merge, **limits)
         check_repeatable(game, lattice.states)

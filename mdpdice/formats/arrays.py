@@ -7,14 +7,21 @@ All three hold decision tables (`mdpdice.formats.tables` says how a network beco
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, issparse
 
-from mdpdice.errors import DeadEndError, GameError, UnsupportedError
+from mdpdice.errors import (
+    DeadEndError,
+    DuplicateActionError,
+    GameError,
+    RewardNotFiniteError,
+    UnsupportedError,
+)
 from mdpdice.formats.models import Model
 from mdpdice.formats.tables import Table, tabulate
 from mdpdice.network import Floats, Ints, Network
@@ -241,15 +248,23 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> N
     ProbabilitySumError, ProbabilityRangeError, RewardNotFiniteError, DiscountRangeError
         A number is out of its range; the error names state and action.
     """
+    if not isinstance(P, Iterable):
+        msg = f"P is {P!r}; it holds a square matrix for every action"
+        raise GameError(msg, value=P)
     matrices = [_sparse(p, "P") for p in P]
-    if not matrices or any(p.shape != (matrices[0].shape[0],) * 2 for p in matrices):
-        msg = f"P holds matrices of the shapes {[p.shape for p in matrices]}, not one square shape for every action"
+    if (
+        not matrices
+        or not matrices[0].shape[0]
+        or any(p.shape != (matrices[0].shape[0],) * 2 for p in matrices)
+    ):
+        shapes = [p.shape for p in matrices]
+        msg = f"P holds matrices of the shapes {shapes}, not one square shape, of one state or more, for every action"
         raise GameError(msg)
     n, count = matrices[0].shape[0], len(matrices)
     if isinstance(R, (list, tuple)) and any(issparse(r) for r in R):
         rewards = _folded(matrices, [_sparse(r, "R") for r in R])
     else:
-        given = np.asarray(R, dtype=np.float64)
+        given = _floats(R, "R")
         if given.shape == (n,):
             rewards = np.repeat(given[:, None], count, axis=1)
         elif given.shape == (n, count):
@@ -291,12 +306,12 @@ def from_quantecon(
     ProbabilitySumError, ProbabilityRangeError, RewardNotFiniteError, DiscountRangeError
         A number is out of its range; the error names state and action.
     """
-    reward = np.asarray(R, dtype=np.float64)
+    reward = _floats(R, "R")
     if (s_indices is None) != (a_indices is None):
         msg = "s_indices and a_indices come together"
         raise GameError(msg)
     if s_indices is None:
-        dense = np.asarray(Q, dtype=np.float64)
+        dense = _floats(Q, "Q")
         if reward.ndim != 2 or dense.shape != (*reward.shape, reward.shape[0]):
             msg = f"R has the shape {reward.shape} and Q {dense.shape}; they are (n, m) and (n, m, n)"
             raise GameError(msg)
@@ -313,12 +328,24 @@ def from_quantecon(
             msg = f"R, Q, s_indices and a_indices do not belong together: their lengths are {sorted(shapes)}"
             raise GameError(msg)
         if len(states) and not (states.min() >= 0 and states.max() < n and actions.min() >= 0):
-            msg = f"s_indices has {states.min()} to {states.max()}; there are {n} states"
+            msg = (
+                f"s_indices has {states.min()} to {states.max()}, a_indices {actions.min()} and more; there are {n} "
+                "states, and both are numbered from 0"
+            )
             raise GameError(msg)
+    unclear = np.flatnonzero(np.isnan(reward))
+    if len(unclear):
+        where = int(unclear[0])
+        msg = "a reward is nan; what is not allowed has -inf"
+        raise RewardNotFiniteError(msg, state=int(states[where]), action=int(actions[where]), value=math.nan)
     allowed = reward > -np.inf
     order = np.lexsort((actions[allowed], states[allowed]))
     at = np.flatnonzero(allowed)[order]
     pairs = list(zip(states[at].tolist(), actions[at].tolist(), strict=True))
+    again = next((one for one, two in itertools.pairwise(pairs) if one == two), None)
+    if again is not None:
+        msg = "this pair of state and action is there twice"
+        raise DuplicateActionError(msg, state=again[0], action=again[1])
     lacking = np.flatnonzero(np.bincount(states[at], minlength=n) == 0)
     if len(lacking):
         msg = "a state has no action that is allowed; give it one that stays, with reward 0"
@@ -327,11 +354,20 @@ def from_quantecon(
     return _network(states[at], rows, reward[at], n, beta, start, [action for _, action in pairs])
 
 
+def _floats(values: Any, name: str) -> Floats:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"{name} is no array of numbers: {error}"
+        raise GameError(msg, value=values) from error
+
+
 def _sparse(matrix: Any, name: str) -> Any:
-    found: Any = csr_array(matrix)
-    if found.ndim != 2:
-        msg = f"{name} holds something of shape {found.shape}, not matrices"
+    given: Any = matrix if issparse(matrix) else _floats(matrix, name)
+    if given.ndim != 2:
+        msg = f"{name} holds something of shape {given.shape}, not matrices"
         raise GameError(msg)
+    found: Any = csr_array(given)
     found = found.astype(np.float64, copy=True)
     found.sum_duplicates()
     return found
@@ -360,6 +396,9 @@ def _network(
     actions: Sequence[int] | None = None,
 ) -> Network:
     """A network of choices whose rows of probabilities are rows of matrices."""
+    if not rows:
+        msg = "there are no states"
+        raise GameError(msg)
     spans = [(int(m.indptr[row]), int(m.indptr[row + 1])) for m, row in rows]
     empty = [at for at, (first, last) in enumerate(spans) if first == last]
     if empty:

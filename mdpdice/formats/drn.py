@@ -228,6 +228,11 @@ class _Parse:
     def structures(self) -> dict[str, list[Number]]:
         width = max((len(row) for row in self.rewards), default=0)
         names = list(self.header.rewards)
+        if names and width > len(names):
+            line = next(
+                at for at, row in zip(self.branch_line, self.rewards, strict=True) if len(row) == width
+            )
+            raise self.reader.corrupt("reward", f"{width} rewards, and {len(names)} reward models", line)
         names += [f"rew{k}" for k in range(len(names), width)]
         return {
             name: [row[k] if k < len(row) else 0.0 for row in self.rewards] for k, name in enumerate(names)

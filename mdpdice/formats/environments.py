@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from mdpdice.errors import UnsupportedError
 from mdpdice.formats.tables import tabulate
-from mdpdice.network import Kind, Network
+from mdpdice.network import Bools, Kind, Network
+from mdpdice.numerics import graph
 
 __all__ = ["NetworkEnv"]
 
@@ -27,7 +28,7 @@ class NetworkEnv(gymnasium.Env[int, int]):
     discounts: the value of
     the network is the expected sum of ``discount ** k`` times the reward of step ``k``.  What chance pays
     before the first
-    decision comes with the first step.
+    decision comes with the first step.  Where chance goes round for ever and pays nothing, play is over.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class NetworkEnv(gymnasium.Env[int, int]):
         self._number = np.where(network.decides, np.cumsum(network.decides) - 1, len(self.node)).tolist()
         degree = np.diff(network.indptr)[self.node]
         self._sign = -1.0 if (network.kind == Kind.MIN).any() else 1.0
-        self._kind = network.kind.tolist()
+        self._kind = np.where(_idle_chance(network), Kind.END, network.kind).tolist()
         self.observation_space: Any = gymnasium.spaces.Discrete(len(self.node) + 1)
         self.action_space: Any = gymnasium.spaces.Discrete(int(degree.max(initial=1)))
         self._at = network.start
@@ -141,6 +142,21 @@ class NetworkEnv(gymnasium.Env[int, int]):
                     for to, p in zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True)
                 ]
         return found
+
+
+def _idle_chance(network: Network) -> Bools:
+    """Chance nodes from which nothing else ever comes; they pay nothing, or no step would come to its end."""
+    chance = network.kind == Kind.CHANCE
+    keep = chance[network.source] & (network.weight > 0)
+    idle: Bools = graph.end_components(network.indptr, network.dst, chance, keep) >= 0
+    paying = np.flatnonzero((idle & chance)[network.source] & keep & (network.reward != 0))
+    if len(paying):
+        msg = (
+            "chance goes round here for ever, and pays each time, so a step would not come to its end; write DRN, "
+            "which holds such plays"
+        )
+        raise UnsupportedError(msg, state=network.describe(int(network.source[paying[0]])))
+    return idle
 
 
 def _require_steps(network: Network) -> None:

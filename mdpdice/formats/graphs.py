@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mdpdice.choices import TINY, as_number, as_reward
 from mdpdice.errors import GameError, UnknownStateError, UnsupportedError
 from mdpdice.formats.models import action_text
-from mdpdice.formats.texts import write_lines
+from mdpdice.formats.texts import require_network, write_lines
 from mdpdice.network import Kind, Network
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
@@ -78,6 +79,9 @@ def from_networkx(graph: Any) -> Network:
     >>> solve(from_networkx(graph)).value()
     3.0
     """
+    if not hasattr(graph, "is_directed"):
+        msg = f"{graph!r} is no graph of networkx"
+        raise GameError(msg, value=graph)
     if not graph.is_directed():
         msg = "the edges of the graph have no direction; use networkx.DiGraph"
         raise GameError(msg)
@@ -157,7 +161,7 @@ def _fraction(value: Any, what: str, state: Any = None) -> Fraction:
 
 def _number(value: Any, what: str, state: Any) -> tuple[float, Fraction | None]:
     """A number as a float, and exactly if no float equals it."""
-    number = _fraction(value, what, state)
+    number = Fraction(as_reward(_fraction(value, what, state), what, {"state": state}))
     return float(number), None if Fraction(float(number)) == number else number
 
 
@@ -214,13 +218,14 @@ def _weights(
         actions=["chance"] * n,
     )
     # A row of one edge is no chance node there, and an edge that cannot be taken is none.
-    exact = [_fraction(p, "weight") for p in given]
+    exact = [Fraction(as_number(p)) for p in given]
     at = 0
     for span in spans:
         row = exact[at : at + len(span)]
         whole = sum(row, Fraction(0))
         for edge, p in zip(span, row, strict=True):
-            weight[edge] = float(p / whole)
+            # A probability below the smallest float is still one.
+            weight[edge] = float(p / whole) or (TINY if p else 0.0)
         at += len(span)
     if any(not isinstance(p, float) for p in given):
         numerator = numerator.astype(object)
@@ -234,7 +239,12 @@ def _actions(edges: list[Any], state: Any) -> list[Hashable]:
         data["action"] if "action" in data else b if targets.count(b) == 1 else k
         for k, (_, b, data) in enumerate(edges)
     ]
-    if len(set(names)) < len(names):
+    try:
+        twice = len(set(names)) < len(names)
+    except TypeError as error:
+        msg = f"an action cannot be hashed ({error}); use strings, numbers, tuples or frozen attrs classes"
+        raise GameError(msg, state=state) from error
+    if twice:
         msg = f"two edges have the same action; the actions are {names!r}"
         raise GameError(msg, state=state)
     return names
@@ -300,6 +310,7 @@ def write_dot(
     UnsupportedError
         The network has more nodes, or the policy depends on the steps left.
     """
+    require_network(network)
     if network.n_nodes > max_nodes:
         msg = (
             f"a drawing of {network.n_nodes:,} nodes could not be read (more than max_nodes={max_nodes:,}); "

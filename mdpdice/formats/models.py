@@ -28,7 +28,7 @@ import attrs
 import numpy as np
 
 from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
-from mdpdice.formats.texts import Number
+from mdpdice.formats.texts import Number, require_network
 from mdpdice.lowerings import shift_total, unroll
 from mdpdice.network import Floats, Ints, Kind, Network
 from mdpdice.statetext import encode
@@ -249,6 +249,7 @@ def explicit(
     GameError
         A label has a name that formats do not allow.
     """
+    require_network(network)
     marked = _marked(network, labels or {})
     n_nodes = network.n_nodes
     if network.two_player and not games:
@@ -279,7 +280,7 @@ def explicit(
 
 def _marked(network: Network, labels: Mapping[str, Iterable[Hashable]]) -> dict[str, list[int]]:
     return {
-        label: sorted(network.node_of(state) for state in states)
+        label: sorted({network.node_of(state) for state in states})
         for label, states in label_names(labels).items()
     }
 
@@ -290,14 +291,27 @@ def label_names(labels: Mapping[str, T]) -> Mapping[str, T]:
     Raises
     ------
     GameError
-        A label has a name that formats do not allow.
+        A label has a name that formats do not allow, or is no collection of states.
     """
-    for label in labels:
-        if not re.fullmatch(r"[A-Za-z_]\w*", label, flags=re.ASCII) or label in (
-            "init",
-            "deadlock",
-            "end",
-            "done",
+    if not isinstance(labels, Mapping):
+        msg = f"labels={labels!r} is no dictionary; write labels={{name: [state, ...]}}"
+        raise GameError(msg, value=labels)
+    for label, states in labels.items():
+        if isinstance(states, str) or not isinstance(states, Iterable):
+            msg = (
+                f"label {label!r} belongs to {states!r}, which is no collection of states; write [state, ...]"
+            )
+            raise GameError(msg, value=states)
+        if (
+            not isinstance(label, str)
+            or not re.fullmatch(r"[A-Za-z_]\w*", label, flags=re.ASCII)
+            or label
+            in (
+                "init",
+                "deadlock",
+                "end",
+                "done",
+            )
         ):
             msg = f"label {label!r}: write a word of letters, digits and _, other than init, deadlock, end, done"
             raise GameError(msg, value=label)

@@ -86,6 +86,9 @@ def write_petsc(
     if mode not in ("reward", "cost"):
         msg = f'mode {mode!r}: it is "reward" or "cost"'
         raise GameError(msg, value=mode)
+    if Path(transitions).absolute() == Path(costs).absolute():
+        msg = f"transitions and costs are two files, and both are {os.fspath(transitions)}"
+        raise GameError(msg, value=transitions)
     table = tabulate(network, "a stacked matrix for madupite")
     choice = table.padded()
     _write(transitions, csr_array(table.matrix[choice.ravel()]))
@@ -202,9 +205,11 @@ def _read(path: str | os.PathLike[str]) -> Any:
         raise _corrupt(path, "columns", f"they go from {indices.min()} to {indices.max()}, of {columns}")
     if not np.isfinite(data).all():
         raise _corrupt(path, "values", f"entry {np.flatnonzero(~np.isfinite(data))[0]} is not finite")
-    matrix = csr_array((data, indices, np.concatenate(([0], np.cumsum(width)))), shape=(rows, columns))
-    matrix.sum_duplicates()
-    return matrix
+    row = np.repeat(np.arange(rows), width)
+    back = np.flatnonzero((np.diff(row) == 0) & (np.diff(indices) <= 0))
+    if len(back):
+        raise _corrupt(path, "columns", f"those of row {row[back[0]]} do not increase")
+    return csr_array((data, indices, np.concatenate(([0], np.cumsum(width)))), shape=(rows, columns))
 
 
 def _numbers(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> NDArray[Any]:

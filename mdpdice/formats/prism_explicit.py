@@ -79,12 +79,17 @@ def write_prism_explicit(
     ------
     UnsupportedError
         There are two players, or a number is too long.
+    GameError
+        The file of transitions has the name of another one.
     """
     if dialect not in ("prism", "storm"):
         msg = f'dialect {dialect!r}: it is "prism" or "storm"'
         raise GameError(msg, value=dialect)
-    found = explicit(network, games=False, name="PRISM's explicit format", labels=labels)
     base = Path(path)
+    if base.suffix in (".lab", ".srew", ".trew", ".sta"):
+        msg = f"{base} is the name of another file of the model; that of the transitions is {base.with_suffix('.tra')}"
+        raise GameError(msg, value=base)
+    found = explicit(network, games=False, name="PRISM's explicit format", labels=labels)
     write_lines(base, _transitions(found.model, exact=exact, dialect=dialect))
     declared = _labels if dialect == "prism" else _storm_labels
     write_lines(base.with_suffix(".lab"), declared(found.model))

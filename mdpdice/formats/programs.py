@@ -26,6 +26,7 @@ from scipy.sparse import csr_array
 
 from mdpdice.archives import replaced
 from mdpdice.errors import UnsupportedError
+from mdpdice.formats.texts import require_network
 from mdpdice.network import Floats, Ints, Kind, Network
 from mdpdice.solvers._pulp import Program, write
 from mdpdice.solving import Problem, prepare
@@ -116,6 +117,7 @@ def write_mps(network: Network, path: str | os.PathLike[str]) -> ProgramFile:
 
 
 def _write(network: Network, path: str | os.PathLike[str], form: str) -> ProgramFile:
+    require_network(network)
     if network.two_player:
         msg = "a game of two players is not one linear program; solver='linear-programming' solves several in turn"
         raise UnsupportedError(msg)

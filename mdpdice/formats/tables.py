@@ -22,6 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, vstack
 
 from mdpdice.errors import StateLimitError, UnsupportedError
+from mdpdice.formats.texts import require_network
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 
@@ -114,6 +115,7 @@ def tabulate(network: Network, name: str) -> Table:
     StateLimitError
         The rows have more than `MAX_ENTRIES` probabilities in all.
     """
+    require_network(network)
     if network.two_player:
         msg = (
             f"{name} knows one player who decides, and here are two; the PRISM language (write_prism) holds games, "

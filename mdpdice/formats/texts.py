@@ -8,11 +8,13 @@ import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from mdpdice.archives import replaced
-from mdpdice.errors import CorruptFileError, UnsupportedError
+from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
+from mdpdice.network import Network
 
-__all__ = ["MAX_BYTES", "Number", "Reader", "number_text", "write_lines"]
+__all__ = ["MAX_BYTES", "Number", "Reader", "number_text", "require_network", "write_lines"]
 
 Number = Fraction | float
 
@@ -156,8 +158,22 @@ def number_text(value: Number, *, exact: bool) -> str:
         raise UnsupportedError(msg) from error
 
 
+def require_network(network: Any) -> None:
+    """Refuse what is no network before it is written, with what to do.
+
+    Raises
+    ------
+    GameError
+        It is something else.
+    """
+    if not isinstance(network, Network):
+        msg = f"{network!r} is no Network; explore(game) makes one of a game, and replicate(lattice) of a lattice"
+        raise GameError(msg, value=network)
+
+
 def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
     """Write a text file, which is replaced at once or not at all."""
     with replaced(Path(path)) as file:
         for line in lines:
-            file.write(f"{line}\n".encode())
+            # A name may hold half of a surrogate pair, which is no character.
+            file.write(f"{line}\n".encode(errors="backslashreplace"))

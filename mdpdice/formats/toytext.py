@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mdpdice.errors import GameError
+from mdpdice.choices import SUM_TOLERANCE, as_number, as_reward
+from mdpdice.errors import GameError, ProbabilityRangeError
 from mdpdice.network import Network
 
 __all__ = ["OVER", "from_gymnasium"]
@@ -63,6 +64,9 @@ def from_gymnasium(
     >>> round(solve(from_gymnasium(table)).value(), 9)
     2.0
     """
+    if max_denominator is not None and (type(max_denominator) is not int or max_denominator < 1):
+        msg = f"max_denominator is a whole number of at least 1, not {max_denominator!r}"
+        raise GameError(msg, value=max_denominator)
     table, first = _table(source)
     states = list(table)
     number = {state: at for at, state in enumerate(states)}
@@ -75,14 +79,15 @@ def from_gymnasium(
     for state, choices in table.items():
         for action, entries in _items(choices):
             row: dict[int, list[tuple[Any, Any]]] = {}
-            for entry in entries:
+            for entry in _entries(entries, state, action):
                 p, to, reward, terminated = _entry(entry, state, action)
-                if to not in number and not terminated:
+                at = over if terminated else _place(number, to)
+                if at is None:
                     msg = f"the next state {to!r} is not in the table"
                     raise GameError(msg, state=state, action=action, value=to)
-                if p != 0 and max_denominator is not None and np.isfinite(p):
+                if max_denominator is not None:
                     p = _simple(p, max_denominator, state, action)
-                row.setdefault(over if terminated else number[to], []).append((p, reward))
+                row.setdefault(at, []).append((p, reward))
             for to, parts in row.items():
                 total = sum(p for p, _ in parts)
                 target.append(to)
@@ -93,7 +98,7 @@ def from_gymnasium(
         choice_ptr.append(len(actions))
     choice_ptr.append(len(actions))
     begin = first if start is None else start
-    if begin not in number:
+    if _place(number, begin) is None:
         msg = f"the start state {begin!r} is not in the table"
         raise GameError(msg, value=begin)
     return Network.from_choices(
@@ -148,6 +153,21 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _place(number: Mapping[Hashable, int], state: Any) -> int | None:
+    """Number of a state, None where there is no such state."""
+    try:
+        return number.get(state)
+    except TypeError:  # a list, say
+        return None
+
+
+def _entries(entries: Any, state: Any, action: Any) -> Any:
+    if isinstance(entries, str) or not isinstance(entries, Iterable):
+        msg = f"{entries!r} is no list of (probability, next state, reward, terminated)"
+        raise GameError(msg, state=state, action=action, value=entries)
+    return entries
+
+
 def _entry(entry: Any, state: Any, action: Any) -> tuple[Any, Any, Any, bool]:
     try:
         p, to, reward, terminated = entry
@@ -157,7 +177,16 @@ def _entry(entry: Any, state: Any, action: Any) -> tuple[Any, Any, Any, bool]:
     if not isinstance(terminated, bool | np.bool_ | int):
         msg = f"terminated is {terminated!r}; it is True or False"
         raise GameError(msg, state=state, action=action, value=terminated)
-    return _plain(p), _plain(to), _plain(reward), bool(terminated)
+    try:
+        chance = as_number(p)
+    except GameError as error:
+        raise error.at(state, action) from error.__cause__
+    # Looked at before entries of one row are added up, which could hide it.
+    if not 0 <= chance <= 1 + SUM_TOLERANCE:
+        msg = f"probability {p!r} is outside [0, 1]"
+        raise ProbabilityRangeError(msg, state=state, action=action, value=p, limit=(0, 1))
+    paid = as_reward(reward, "reward", {"state": state, "action": action})
+    return chance, _plain(to), paid, bool(terminated)
 
 
 def _simple(p: Any, max_denominator: int, state: Any, action: Any) -> Fraction:

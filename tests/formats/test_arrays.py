@@ -15,6 +15,7 @@ from strategies import Table, acyclic_games, tables
 from mdpdice import Game, Network, d6, decide, end, explore, go, roll
 from mdpdice.errors import (
     DeadEndError,
+    DuplicateActionError,
     GameError,
     ProbabilitySumError,
     RewardNotFiniteError,
@@ -222,6 +223,10 @@ def test_dense_arrays_have_a_limit(monkeypatch) -> None:
         ((np.zeros((2, 3, 3)), FOREST_R), GameError),
         ((FOREST_P * 0.9, FOREST_R), ProbabilitySumError),
         ((FOREST_P, np.where(FOREST_R == 4, np.nan, FOREST_R)), RewardNotFiniteError),
+        ((None, FOREST_R), GameError),
+        (([1.0, 2.0], FOREST_R), GameError),
+        ((FOREST_P, [["four"]]), GameError),
+        ((np.zeros((1, 0, 0)), np.zeros(0)), GameError),
     ],
 )
 def test_wrong_arrays_of_pymdptoolbox(arguments, error) -> None:
@@ -241,6 +246,11 @@ def test_wrong_arrays_of_pymdptoolbox(arguments, error) -> None:
         ((np.full((2, 2), -np.inf), PUTERMAN_Q), DeadEndError),
         ((np.where(PUTERMAN_R == 5, np.inf, PUTERMAN_R), PUTERMAN_Q), RewardNotFiniteError),
         ((PUTERMAN_R, PUTERMAN_Q * 2), ProbabilitySumError),
+        ((np.where(PUTERMAN_R == 5, np.nan, PUTERMAN_R), PUTERMAN_Q), RewardNotFiniteError),
+        (([1.0, 2.0, 3.0], [[1, 0]] * 3, 0.9, [0, 1, 1], [0, 1, 1]), DuplicateActionError),
+        (([1.0, 2.0], PUTERMAN_Q[0], 0.9, [0, 1], [0, -1]), GameError),
+        (([["five"]], PUTERMAN_Q), GameError),
+        ((np.zeros((0, 0)), np.zeros((0, 0, 0))), GameError),
     ],
 )
 def test_wrong_arrays_of_quantecon(arguments, error) -> None:

@@ -143,3 +143,15 @@ def test_without_gymnasium_it_is_told_how_to_get_it(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(MissingPackageError, match="pip install gymnasium"):
         mdpdice.to_gymnasium(PigTurn(cap=4))
+
+
+def test_chance_that_goes_round_for_ever_is_over_or_refused() -> None:
+    def waiting(pay):
+        states = {0: decide({"quit": end(1), "wait": go(1)}), 1: go(2, reward=pay), 2: go(1)}
+        return explore(Game.of(start=0, node=states.__getitem__))
+
+    env = mdpdice.to_gymnasium(waiting(0))
+    env.reset(seed=1)
+    assert env.step(1)[1:4] == (0.0, True, False)
+    with pytest.raises(UnsupportedError, match="for ever"):
+        mdpdice.to_gymnasium(waiting(1))

@@ -15,7 +15,14 @@ from hypothesis import given, settings
 from strategies import acyclic_games
 
 from mdpdice import Game, Policy, d6, decide, end, explore, go, roll, solve
-from mdpdice.errors import GameError, ProbabilitySumError, UnknownStateError, UnsupportedError
+from mdpdice.errors import (
+    GameError,
+    ProbabilityRangeError,
+    ProbabilitySumError,
+    RewardNotFiniteError,
+    UnknownStateError,
+    UnsupportedError,
+)
 from mdpdice.formats import from_networkx, write_dot
 from mdpdice.games.pig import Piglet, PigTurn
 
@@ -120,6 +127,10 @@ def test_float_rows_are_normalised_and_recorded() -> None:
         (lambda g: g.edges["b", "a"].update(weight="1/3"), ProbabilitySumError, "sum to"),
         (lambda g: g.edges["b", "a"].update(weight="half"), GameError, "'half' is not a number"),
         (lambda g: g.nodes["a"].update(kind="CHANCE"), GameError, "has no weight"),
+        (lambda g: g.edges["a", "b"].update(reward="1e400"), RewardNotFiniteError, "larger than every float"),
+        (lambda g: g.nodes["c"].update(payoff=10**400), RewardNotFiniteError, "larger than every float"),
+        (lambda g: g.edges["b", "a"].update(weight=10**400), ProbabilityRangeError, "outside"),
+        (lambda g: g.edges["a", "b"].update(action=["up"]), GameError, "hashed"),
     ],
 )
 def test_attributes_that_are_wrong(change, error, match: str) -> None:
@@ -134,7 +145,17 @@ def test_attributes_that_are_wrong(change, error, match: str) -> None:
         from_networkx(graph)
 
 
+def test_a_probability_below_the_smallest_float_is_one() -> None:
+    graph = nx.DiGraph(start="a")
+    graph.add_edge("a", "b", weight=Fraction(1, 10**400))
+    graph.add_edge("a", "c", weight=1 - Fraction(1, 10**400))
+    graph.nodes["b"]["payoff"] = 10**300
+    assert solve(from_networkx(graph), solver="exact").exact() == Fraction(1, 10**100)
+
+
 def test_graphs_without_directions_or_nodes() -> None:
+    with pytest.raises(GameError, match="no graph"):
+        from_networkx({"a": ["b"]})
     with pytest.raises(GameError, match="no direction"):
         from_networkx(nx.Graph([(0, 1)]))
     with pytest.raises(GameError, match="no nodes"):

@@ -6,9 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from mdpdice import compile_lattice, explore
-from mdpdice.errors import CorruptFileError, UnsupportedError
-from mdpdice.formats import FORMATS, Model, find_format, read_file, write_file
+from mdpdice import Game, compile_lattice, decide, end, explore
+from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
+from mdpdice.formats import (
+    FORMATS,
+    Model,
+    find_format,
+    read_file,
+    to_quantecon,
+    write_dot,
+    write_drn,
+    write_file,
+    write_lp,
+    write_prism_explicit,
+)
 from mdpdice.games.pig import Piglet, PigTurn
 
 
@@ -55,3 +66,27 @@ def test_a_lattice_is_written_where_a_format_has_variables(tmp_path: Path) -> No
     assert "  turn : [0..2] init 0;" in (tmp_path / "x.prism").read_text()
     with pytest.raises(UnsupportedError, match=r"drn holds networks.*one of: prism"):
         write_file(lattice, tmp_path / "x.drn")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [write_drn, write_prism_explicit, write_dot, write_lp, lambda game, path: to_quantecon(game)],
+    ids=["drn", "tra", "dot", "lp", "quantecon"],
+)
+def test_a_game_is_explored_before_it_is_written(write, tmp_path) -> None:
+    with pytest.raises(GameError, match=r"explore\(game\)"):
+        write(PigTurn(cap=4), tmp_path / "game")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_labels_are_a_dictionary_of_collections(tmp_path) -> None:
+    network = explore(PigTurn(cap=4))
+    for labels in (["low"], {"low": 0}, {"low": "0"}, {5: [0]}):
+        with pytest.raises(GameError, match="label"):
+            write_drn(network, tmp_path / "pig.drn", labels=labels)
+
+
+def test_names_that_are_no_text_are_written_in_another_way(tmp_path) -> None:
+    network = explore(Game.of(start=0, node=lambda s: decide({"\ud800": end(1), "b": end(2)})))
+    write_dot(network, tmp_path / "odd.dot")
+    assert "ud800" in (tmp_path / "odd.dot").read_text(encoding="utf-8")

@@ -145,6 +145,7 @@ def test_random_processes_keep_their_values(table, tmp_path: Path, tools) -> Non
         (16, -1, "rows"),
         (40, 3, "columns"),
         (40, -1, "columns"),
+        (44, 0, "columns"),  # not after the one before
     ],
 )
 def test_what_is_wrong_is_named(files, at: int, value: int, field: str) -> None:
@@ -177,6 +178,8 @@ def test_a_number_that_is_not_finite_and_files_that_do_not_belong_together(files
 
 
 def test_what_the_format_cannot_hold(tmp_path: Path) -> None:
+    with pytest.raises(GameError, match="two files"):
+        write_petsc(explore(PigTurn(cap=4)), tmp_path / "P", str(tmp_path / "P"))
     with pytest.raises(UnsupportedError, match="write_prism"):
         write_petsc(explore(Piglet(goal=2)), tmp_path / "P", tmp_path / "g")
     for call in (write_petsc, read_petsc):

@@ -15,7 +15,7 @@ from mdpdice import Reach, Total, UntilReward, d6, end, explore, go, roll
 from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
 from mdpdice.formats import read_prism_explicit, write_prism_explicit
 from mdpdice.game import Game
-from mdpdice.games.pig import Piglet
+from mdpdice.games.pig import Piglet, PigTurn
 
 RARELY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -219,3 +219,10 @@ def test_rewards_of_two_names_are_two_structures(robot: Path, tmp_path: Path) ->
     assert {name: sum(row) for name, row in model.rewards.items()} == {"time": 10, "move": 8}
     (tmp_path / "x.srew").write_text('# Reward structure: "move"\n6 1\n0 2\n')
     assert list(read_prism_explicit(tmp_path / "x.tra").rewards["move"]) == [3, 3, 1, 1, 0, 0, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("suffix", [".lab", ".sta", ".srew", ".trew"])
+def test_the_transitions_do_not_take_the_name_of_another_file(suffix: str, tmp_path: Path) -> None:
+    with pytest.raises(GameError, match=r"x\.tra"):
+        write_prism_explicit(explore(PigTurn(cap=4)), tmp_path / f"x{suffix}")
+    assert list(tmp_path.iterdir()) == []

@@ -113,6 +113,12 @@ def test_the_start_can_be_chosen() -> None:
         ({0: {0: [(0.9, 0, 0.0, True)]}}, ProbabilitySumError),
         ({0: {0: [(1.5, 0, 0.0, True), (-0.5, 0, 0.0, False)]}}, ProbabilityRangeError),
         ({0: {0: [(1.0, 0, float("nan"), True)]}}, RewardNotFiniteError),
+        # Together they sum to 1, and lead to one state.
+        ({0: {0: [(1.5, 0, 0.0, True), (-0.5, 0, 0.0, True)]}}, ProbabilityRangeError),
+        ({0: {0: [(None, 0, 0.0, True)]}}, GameError),
+        ({0: {0: [(1.0, [0], 0.0, False)]}}, GameError),
+        ({0: {0: 5}}, GameError),
+        ({0: {0: [(0.5, 0, "one", True), (0.5, 0, 2.0, True)]}}, GameError),
     ],
 )
 def test_tables_that_are_wrong(table, error) -> None:
@@ -148,3 +154,13 @@ def test_a_table_may_have_a_state_named_over(tools) -> None:
     table["over_"] = {"wait": [(1.0, "over_", 0.0, False)]}
     assert list(from_gymnasium(table).states) == ["play", "over", "over_", "over__"]
     assert list(from_gymnasium({0: {0: [(1.0, 0, 1.0, True)]}}).states) == [0, "over"]
+
+
+def test_numbers_may_be_texts_and_arguments_are_looked_at(tools) -> None:
+    table = {0: {0: [("1/3", 0, "3/2", True), ("2/3", 0, 0, False)]}}
+    assert tools.exact_values(from_gymnasium(table))[0] == Fraction(3, 2)
+    for wrong in (0, "ten", 2.5):
+        with pytest.raises(GameError, match="max_denominator"):
+            from_gymnasium(table, max_denominator=wrong)
+    with pytest.raises(GameError, match="start state"):
+        from_gymnasium(table, start=[0])
