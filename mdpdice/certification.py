@@ -9,8 +9,9 @@ order; how exactly does not matter, since the checker looks at the result alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -66,7 +67,7 @@ def certify(
     policy: Ints,
     epsilon: float,
     check: Callable[[], None] = lambda: None,
-    lengths: Any = None,
+    details: Mapping[str, Any] = MappingProxyType({}),
 ) -> Verdict:
     """Judge a candidate's value and policy on a canonical problem.
 
@@ -80,21 +81,17 @@ def certify(
         Relative width that is narrow enough.
     check : callable
         Called before every sweep; may raise to give up.
-    lengths : ndarray of float64, shape (N,), optional
-        Expected lengths of plays to try, as a back-end hands them out; nothing rests on them.
+    details : mapping, optional
+        What a back-end hands out with its candidate.  Its bounds, "lower" and "upper", and expected "lengths" of plays
+        are tried in large problems; nothing rests on them.
     """
-    found: tuple[Floats, Any] | None = None
+    reason, bounds = "", None
     if residual_bounds.is_large(problem):
-        if problem.horizon is None:
-            found = residual_bounds.find_bounds(problem, value, policy, epsilon, check, lengths)
-        else:
-            found = residual_bounds.find_stages(problem, value, policy, check)
-    reason = "" if found is None else checking_large.verify_large(problem, policy, *found)
-    if found is None or reason:
+        bounds = _large(problem, value, policy, epsilon, check, details)
+    if bounds is None:
         find = _flat if problem.horizon is None else _stages
-        found = find(problem, value, policy, check)
-        reason = checking.verify(problem, policy, *found)
-    bounds, _ = found
+        bounds, witness = find(problem, value, policy, check)
+        reason = checking.verify(problem, policy, bounds, witness)
     if reason:
         nothing = np.full(value.shape, np.inf)
         return Verdict(False, -nothing, nothing, np.inf, reason)
@@ -118,6 +115,31 @@ def certify(
         where = problem.describe(worst)
         reason = f"the interval of {where!r} has relative width {width:.3g}, more than {epsilon:.3g}"
     return Verdict(not reason, lower, upper, width, reason)
+
+
+def _large(
+    problem: Network,
+    value: Floats,
+    policy: Ints,
+    epsilon: float,
+    check: Callable[[], None],
+    details: Mapping[str, Any],
+) -> Floats | None:
+    """Bounds of a large problem, the cheapest that `checking_large` verified; None if there are none."""
+    finders: list[Callable[[], tuple[Floats, checking.Witness] | None]]
+    if problem.horizon is None:
+        lower, upper, lengths = (details.get(name) for name in ("lower", "upper", "lengths"))
+        finders = [
+            lambda: residual_bounds.claimed_bounds(problem, value, lower, upper, epsilon),
+            lambda: residual_bounds.find_bounds(problem, value, policy, epsilon, check, lengths),
+        ]
+    else:
+        finders = [lambda: residual_bounds.find_stages(problem, value, policy, check)]
+    for find in finders:
+        found = find()
+        if found is not None and not checking_large.verify_large(problem, policy, *found):
+            return found[0]
+    return None
 
 
 def certify_exact(problem: Network, values: Sequence[Any], value: Floats, policy: Ints) -> Verdict:

@@ -73,7 +73,7 @@ def drop_lost(network: Network) -> Lowering | None:
     UnsupportedError
         From such a node play may come to collect without end as well, so its total has no mean.
     """
-    if not (network.reward < 0).any() or not _plays_may_not_end(network):
+    if not _plays_may_not_end(network) or not (network.reward < 0).any():
         return None
     endless = _Endless.of(network)
     if not endless.pays.any():

@@ -34,7 +34,7 @@ from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, locked, unsigned
 from mdpdice.regions import components, ending_ranks
 
-__all__ = ["LARGE", "find_bounds", "find_stages", "is_large"]
+__all__ = ["LARGE", "claimed_bounds", "find_bounds", "find_stages", "is_large"]
 
 LARGE = 20_000
 """Edges from which a problem is large enough: a tenth of a second for the bounds that are narrower."""
@@ -101,6 +101,31 @@ def find_stages(
     return bounds, checking.Witness(none, np.tile(label, 2), zero)
 
 
+def claimed_bounds(
+    problem: Network, value: Floats, lower: Any, upper: Any, epsilon: float
+) -> tuple[Floats, checking.Witness] | None:
+    """Bounds that a back-end claims, with a witness; None if they are none, or too wide.
+
+    Parameters
+    ----------
+    problem : Network
+        The canonical problem, without a horizon.
+    value : ndarray of float64, shape (N,)
+        The candidate.
+    lower, upper : object
+        What is claimed: arrays of float64 of the same shape, if it is something.
+    epsilon : float
+        Relative width that is narrow enough.
+    """
+    n = problem.n_nodes
+    if not (_are_numbers(lower, n) and _are_numbers(upper, n)):
+        return None
+    if not (upper - lower <= epsilon * np.maximum(1.0, np.abs(value))).all():
+        return None
+    ranks = _ranks(problem)
+    return None if ranks is None else (np.concatenate((-lower, upper)), _ranked(ranks))
+
+
 def find_bounds(
     problem: Network,
     value: Floats,
@@ -139,7 +164,7 @@ def find_bounds(
     if not np.isfinite(worst):
         return None
     check()
-    ranks = np.broadcast_to(np.int64(0), n) if discount < 1 else ending_ranks(problem)
+    ranks = _ranks(problem)
     if ranks is None:
         return None
 
@@ -152,18 +177,28 @@ def find_bounds(
         elif is_acyclic(problem.indptr, problem.dst):
             yield _acyclic(problem, rows, v, s, low, high, check)
         else:
-            for guess in (lengths, None) if _are_lengths(lengths, n) else (None,):
+            known = _are_numbers(lengths, n) and bool((lengths >= 0).all())
+            for guess in (lengths, None) if known else (None,):
                 found = _undiscounted(problem, rows, v, s, low, high, check, guess)
                 if found is not None:
                     yield found
 
     for below, above in errors():
         if (below + above <= epsilon * np.maximum(1.0, np.abs(value))).all():
-            bounds = np.concatenate((below - value, value + above))
-            none, zero = np.broadcast_to(np.int64(-1), 2 * n), np.broadcast_to(np.int64(0), 2 * n)
-            rank = zero if discount < 1 else np.tile(ranks, 2)
-            return bounds, checking.Witness(none, rank, zero)
+            return np.concatenate((below - value, value + above)), _ranked(ranks)
     return None
+
+
+def _ranks(problem: Network) -> Ints | None:
+    """Ranks that show that every play ends, which with a discount nobody asks for; None if there are none."""
+    return np.broadcast_to(np.int64(0), problem.n_nodes) if problem.discount < 1 else ending_ranks(problem)
+
+
+def _ranked(ranks: Ints) -> checking.Witness:
+    """The witness without groups, which is the same for both bounds."""
+    none, zero = np.broadcast_to(np.int64(-1), 2 * len(ranks)), np.broadcast_to(np.int64(0), 2 * len(ranks))
+    # A rank that all nodes share needs no memory.
+    return checking.Witness(none, np.tile(ranks, 2) if any(ranks.strides) else zero, zero)
 
 
 def _discounted(
@@ -239,13 +274,13 @@ def _undiscounted(
     return None
 
 
-def _are_lengths(lengths: Any, n: int) -> bool:
-    """Whether a back-end handed out what can be tried."""
+def _are_numbers(claimed: Any, n: int) -> bool:
+    """Whether a back-end handed out what can be tried: one finite float per node."""
     return (
-        isinstance(lengths, np.ndarray)
-        and lengths.shape == (n,)
-        and lengths.dtype == np.float64
-        and bool(np.isfinite(lengths).all() and (lengths >= 0).all())
+        isinstance(claimed, np.ndarray)
+        and claimed.shape == (n,)
+        and claimed.dtype == np.float64
+        and bool(np.isfinite(claimed).all())
     )
 
 

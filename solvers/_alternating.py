@@ -54,14 +54,40 @@ def propose(problem: Network, run: Run, max_sweeps: int) -> tuple[Candidate, boo
 
     if problem.discount == 1 or problem.horizon is not None or problem.exact_rewards:
         return None
-    rows = (problem.kind, unsigned(problem.indptr), unsigned(problem.dst))
-    if not kernels.alternates(*rows, problem.sign, problem.step):
+    base, ptr = np.zeros(problem.n_nodes), np.zeros(problem.n_nodes + 1, dtype=np.int64)
+    count, size, degree = kernels.alternates(
+        problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.weight, problem.reward,
+        problem.sign, problem.step, base, ptr,
+    )  # fmt: skip
+    if not count:
         return None
-    count = min(2, threads()) if problem.n_edges > SHARED else 1
-    if count == 1:
-        return _Sweeps(problem, run, None, 1).solve(max_sweeps)
-    with ThreadPoolExecutor(count) as pool:
-        return _Sweeps(problem, run, pool, 2 * count).solve(max_sweeps)
+    kind = _Kind(locked(base), locked(ptr[: count + 1].copy()), size, degree)
+    workers = min(2, threads()) if problem.n_edges > SHARED else 1
+    if workers == 1:
+        return _Sweeps(problem, kind, run, None, 1).solve(max_sweeps)
+    with ThreadPoolExecutor(workers) as pool:
+        return _Sweeps(problem, kind, run, pool, 2 * workers).solve(max_sweeps)
+
+
+class _Kind(NamedTuple):
+    """What `alternates` finds out about a network.
+
+    Attributes
+    ----------
+    base : ndarray of float64, shape (N,)
+        Mean reward of every chance node.
+    ptr : ndarray of int64, shape (decisions + 1,)
+        Room for the rows of a policy.
+    size : float
+        The largest absolute reward.
+    degree : int
+        Most edges of a node.
+    """
+
+    base: Floats
+    ptr: Ints
+    size: float
+    degree: int
 
 
 class _Moves(NamedTuple):
@@ -90,7 +116,9 @@ class _Moves(NamedTuple):
 class _Sweeps:
     """The arrays of one solve, and the two kinds of sweeps."""
 
-    def __init__(self, problem: Network, run: Run, pool: ThreadPoolExecutor | None, pieces: int) -> None:
+    def __init__(
+        self, problem: Network, kind: _Kind, run: Run, pool: ThreadPoolExecutor | None, pieces: int
+    ) -> None:
         from mdpdice.numerics import discounted_kernels as kernels
 
         self.kernels = kernels
@@ -100,15 +128,11 @@ class _Sweeps:
         self.value, self.new = np.zeros(n), np.zeros(n)
         self.policy = np.full(n, -1, dtype=np.int64)
         self.sweeps = 0
-        self.scale = max(1.0, float(problem.reward.max()), -float(problem.reward.min()))
-        self.degree = int(np.diff(problem.indptr).max())
-        base = np.zeros(n)
-        indptr = unsigned(problem.indptr)
-        if problem.reward.any():
-            kernels.means(problem.kind, indptr, problem.weight, problem.reward, base)
+        self.scale = max(1.0, kind.size)
+        self.degree = kind.degree
         # Half the width of an index is a third less to read.
         dst = locked(problem.dst.astype(np.uint32)) if n < 1 << 32 else unsigned(problem.dst)
-        self.rows = (problem.kind, indptr, dst, problem.weight, problem.reward, locked(base))
+        self.rows = (problem.kind, unsigned(problem.indptr), dst, problem.weight, problem.reward, kind.base)
         self.decisions = unsigned(np.flatnonzero(problem.decides))
         # A slice, as most networks have it, is read faster than a list of positions.
         count = len(self.decisions)
@@ -116,9 +140,9 @@ class _Sweeps:
         self.mine: slice | NDArray[np.uint64] = slice(count) if together else self.decisions
         pieces = max(pieces, -(-problem.n_edges // AT_ONCE))
         self.parts = list(pairwise(count * k // pieces for k in range(pieces + 1)))
-        self.ptr = np.zeros(count + 1, dtype=np.int64)
-        self.gain = np.zeros(count)
-        self.to, self.share = np.zeros(0, dtype=dst.dtype), np.zeros(0)
+        # The rows of the policy, side by side: the probabilities of a decision start at `ptr` and stop at `end`.
+        self.ptr, self.end, room = kind.ptr, np.zeros(count, dtype=np.int64), int(kind.ptr[-1])
+        self.taken = (self.ptr, self.end, np.empty(room, dtype=dst.dtype), np.empty(room), np.zeros(count))
 
     def each(self, work: Callable[[int, int], Any]) -> list[Any]:
         """Have every part of the decisions done, with a look at the clock before each."""
@@ -138,36 +162,25 @@ class _Sweeps:
 
     def improve(self) -> _Moves:
         """One backup."""
-
-        def work(first: int, last: int) -> tuple[float, float, int, float, float]:
-            moves: tuple[float, float, int, float, float] = self.kernels.improve(
-                *self.rows, self.discount, self.decisions[first:last], self.value, self.new, self.policy
-            )
-            return moves
-
-        found = self.each(work)
+        found = self.each(lambda first, last: self.backup(self.new, first, last))
         self.value, self.new = self.new, self.value
         self.sweeps += 1
         return self.moves(found)
+
+    def backup(self, new: Floats, first: int, last: int) -> Any:
+        """Back up a part of the decisions into `new`."""
+        # At first all values are 0, and nothing is gained by reading them.
+        discount = self.discount if self.sweeps else 0.0
+        return self.kernels.improve(
+            *self.rows, discount, self.decisions, self.value, new, self.policy, *self.taken, first, last
+        )
 
     def moves(self, found: list[Any]) -> _Moves:
         """What the parts of a backup say together."""
         low, high, changed, nearest, farthest = zip(*found, strict=True)
         size = max(self.scale, *farthest)
-        rounding = (2 * self.degree + 20) * ULP * size / (1.0 - self.discount)
+        rounding = (4 * self.degree + 40) * ULP * size / (1.0 - self.discount)
         return _Moves(min(low), max(high), sum(changed), min(nearest), size, rounding)
-
-    def gather(self) -> None:
-        """Write the rows of the policy side by side."""
-        self.kernels.row_sizes(*self.rows[:3], self.decisions, self.policy, self.ptr)
-        if self.ptr[-1] > len(self.to):
-            self.to = np.empty(int(self.ptr[-1]), dtype=self.to.dtype)
-            self.share = np.empty(int(self.ptr[-1]))
-        self.each(
-            lambda first, last: self.kernels.gather(
-                *self.rows, self.decisions, self.policy, self.ptr, self.to, self.share, self.gain, first, last
-            )
-        )
 
     def sweep(self, below: float, above: float, closer: float, limit: int) -> tuple[float, float]:
         """Sweep the policy until the smallest and the largest move are close together; what they are then."""
@@ -176,7 +189,7 @@ class _Sweeps:
                 self.run.check()
                 at_once = min(limit, max(1, AT_ONCE // int(self.ptr[-1])))
                 done, below, above, enough = self.kernels.sweep_repeatedly(
-                    self.ptr, self.to, self.share, self.gain, self.discount, self.decisions,
+                    *self.taken, self.discount, self.decisions,
                     self.value, self.new, below, above, closer, at_once,
                 )  # fmt: skip
             else:
@@ -197,7 +210,7 @@ class _Sweeps:
 
         def work(first: int, last: int) -> tuple[float, float]:
             moves: tuple[float, float] = self.kernels.sweep_policy(
-                self.ptr, self.to, self.share, self.gain, self.discount, self.decisions,
+                *self.taken, self.discount, self.decisions,
                 self.value, self.new, shift, first, last,
             )  # fmt: skip
             return moves
@@ -234,21 +247,22 @@ class _Sweeps:
             before = spread
             restless = [share for change, share in CLOSER if moves.changed > change * len(self.decisions)]
             closer = max(0.4 * aim, finest, *(share * spread for share in restless[:1]))
-            self.gather()
             limit = min(SWEEPS, max_sweeps - self.sweeps - 1)
             below, above = self.sweep(moves.low, moves.high, closer, limit)
             self.value[self.mine] += 0.5 * ahead * (below + above)
 
     def partial(self) -> Candidate:
         """What there is: one more backup gives the bounds."""
-        value, policy = np.zeros(len(self.value)), self.policy.copy()
-        found = self.kernels.improve(*self.rows, self.discount, self.decisions, self.value, value, policy)
-        return self.bounded(value, policy, self.moves([found]))
+        value = np.zeros(len(self.value))
+        found = self.backup(value, 0, len(self.decisions))
+        return self.bounded(value, self.policy.copy(), self.moves([found]))
 
     def bounded(self, value: Floats, policy: Ints, moves: _Moves) -> Candidate:
         """The middle between MacQueen's bounds, and the bounds."""
         ahead = self.discount / (1.0 - self.discount)
         middle = value + 0.5 * ahead * (moves.low + moves.high)
-        error = 0.5 * ahead * (moves.high - moves.low) + moves.rounding
+        error = np.full(len(value), 0.5 * ahead * (moves.high - moves.low) + moves.rounding)
+        # The certificate adds what one move rounds, and tries these bounds.
+        error[self.mine] += 16 * ULP * moves.size
         bounds = {"lower": middle - error, "upper": middle + error}
         return Candidate(middle, policy, max(1, self.sweeps), bounds)

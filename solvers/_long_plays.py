@@ -68,10 +68,9 @@ class _Search:
     """The arrays of one solve."""
 
     def __init__(self, problem: Network, run: Run) -> None:
-        from mdpdice.numerics import discounted_kernels, policy_kernels
+        from mdpdice.numerics import policy_kernels
 
         self.kernels = policy_kernels
-        self.row_sizes = discounted_kernels.row_sizes
         self.problem, self.run = problem, run
         n = problem.n_nodes
         self.rows = (
@@ -139,7 +138,7 @@ class _Search:
 
     def gather(self) -> None:
         """Write the rows of the policy side by side."""
-        self.row_sizes(*self.rows[:3], self.decisions, self.policy, self.ptr)
+        self.kernels.row_sizes(*self.rows[:3], self.decisions, self.policy, self.ptr)
         if self.ptr[-1] > len(self.to):
             room = int(self.ptr[-1])
             self.to, self.share = np.empty(room, dtype=np.uint32), np.empty(room)

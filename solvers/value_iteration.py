@@ -84,7 +84,7 @@ from mdpdice.lattice_solving import solve_layers
 from mdpdice.layers import Layers
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
-from mdpdice.numerics.operator import Operator, bellman, unsigned
+from mdpdice.numerics.operator import Operator, bellman, bellman_in_order, unsigned
 from mdpdice.regions import components, ending_ranks
 from mdpdice.solvers import _alternating
 
@@ -310,8 +310,8 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         max_sweeps -= quick[0].iterations
     blocks = _Blocks(problem, run, max_sweeps)
     # Everything until the end is in the order of the sweeps, which then read memory in one direction.
-    order, operator = blocks.renumber(), bellman(problem)
-    operator = operator.in_order(order)
+    order = blocks.renumber()
+    operator = bellman_in_order(problem, order)
     indptr = operator.indptr.astype(np.int64)
     value = np.zeros(problem.n_nodes)
     if quick is not None:

@@ -14,11 +14,8 @@ from mdpdice.numerics.kernels import CHANCE, END, MIN, Bools, Floats, Ints, Kind
 __all__ = [
     "alternates",
     "expect",
-    "gather",
     "improve",
-    "means",
     "path_lengths",
-    "row_sizes",
     "sweep_policy",
     "sweep_repeatedly",
 ]
@@ -28,42 +25,62 @@ SLOW = 0.9
 
 
 @njit
-def alternates(kind: Kinds, indptr: Ints, dst: Ints, sign: Ints, step: Bools) -> bool:
+def alternates(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    weight: Floats,
+    reward: Floats,
+    sign: Ints,
+    step: Bools,
+    base: Floats,
+    ptr: Ints,
+) -> tuple[int, Number, int]:
     """Whether decisions of the maximiser and chance take turns, as the module says, and few edges share a node.
 
     A sweep comes to chance nodes by the options that lead to them, so some option has to lead to each.
+
+    Returns the number of decisions, or 0 if the network is of another kind, the largest absolute reward, and the most
+    edges of a node.  Writes the mean reward of every chance node into `base`, and into `ptr` where the rows of a policy
+    start: each decision has room for the longest one.
     """
     one = np.uint64(1)
     entered = np.zeros(len(kind), dtype=np.bool_)
-    shared: Number = 0
+    shared, chances, count, size = 0, 0, 0, 0.0
+    most: Number = 0
     for i in range(len(kind)):
         if kind[i] == END or kind[i] == MIN:
-            return False
-        for e in range(indptr[i], indptr[np.uint64(i) + one]):
-            chance = kind[dst[e]] == CHANCE
-            if sign[e] != 1 or step[e] == chance or (chance and kind[i] == CHANCE):
-                return False
-            entered[dst[e]] |= chance
-            shared += chance
-    chances: Number = 0
-    for i in range(len(kind)):
+            return 0, size, most
+        first, last = indptr[np.uint64(i)], indptr[np.uint64(i) + one]
+        most = max(most, np.int64(last - first))
+        mean = 0.0
         if kind[i] == CHANCE:
-            if not entered[i]:
-                return False
             chances += 1
-    return bool(shared <= 2 * chances)
-
-
-@njit
-def means(kind: Kinds, indptr: Ints, weight: Floats, reward: Floats, base: Floats) -> None:
-    """Write the mean reward of every chance node."""
-    one = np.uint64(1)
+            for e in range(first, last):
+                if sign[e] != 1 or not step[e] or kind[dst[e]] == CHANCE:
+                    return 0, size, most
+                if reward[e] != 0.0:
+                    mean += weight[e] * reward[e]
+                    size = max(size, abs(reward[e]))
+            base[i] = mean
+            continue
+        longest: Number = 1
+        for e in range(first, last):
+            to = dst[e]
+            chance = kind[to] == CHANCE
+            if sign[e] != 1 or step[e] == chance:
+                return 0, size, most
+            if chance:
+                entered[to] = True
+                shared += 1
+                longest = max(longest, np.int64(indptr[to + one] - indptr[to]))
+            size = max(size, abs(reward[e]))
+        ptr[count + 1] = ptr[count] + longest
+        count += 1
     for i in range(len(kind)):
-        if kind[i] == CHANCE:
-            x = 0.0
-            for e in range(indptr[i], indptr[np.uint64(i) + one]):
-                x += weight[e] * reward[e]
-            base[i] = x
+        if kind[i] == CHANCE and not entered[i]:
+            return 0, size, most
+    return (count if shared <= 2 * chances else 0), size, most
 
 
 @inlined
@@ -89,8 +106,18 @@ def improve(
     value: Floats,
     new: Floats,
     policy: Ints,
+    ptr: Ints,
+    end: Ints,
+    to: Ints,
+    share: Floats,
+    gain: Floats,
+    begin: int,
+    stop: int,
 ) -> tuple[Number, Number, Number, Number, Number]:
-    """One backup of some decisions, and of chance nodes ahead of them, from `value` into `new`.
+    """One backup of the decisions from `begin` to `stop`, and of chance nodes ahead of them, from `value` into `new`.
+
+    A decision that changes its edge has the row of the new one written, while it is at hand: the probabilities of a
+    policy lie side by side then, which `sweep_policy` reads.  With a discount of 0 the values are not looked at.
 
     Returns the smallest and the largest move of a decision, how many changed their edge, the smallest absolute value
     of a decision, and the largest of any node.
@@ -99,83 +126,56 @@ def improve(
     low, high = np.inf, -np.inf
     nearest, farthest = np.inf, 0.0
     changed = 0
-    for node in decisions:
+    for k in range(begin, stop):
+        node = decisions[k]
         first, last = indptr[node], indptr[node + one]
         best, top = first, -np.inf
         for e in range(first, last):
-            to = dst[e]
-            if kind[to] == CHANCE:
-                ahead = base[to] + discount * expect(indptr, dst, weight, np.uint64(to), value)
-                new[to] = ahead
+            succ = np.uint64(dst[e])
+            if kind[succ] == CHANCE:
+                ahead = base[succ]
+                if discount > 0.0:
+                    ahead += discount * expect(indptr, dst, weight, succ, value)
+                new[succ] = ahead
                 farthest = max(farthest, abs(ahead))
                 x = reward[e] + ahead
             else:
-                x = reward[e] + discount * value[to]
+                x = reward[e] + discount * value[succ]
             # Written so that NaN is found.
             if not x <= top:
                 top = x
                 best = e
         new[node] = top
         nearest, farthest = min(nearest, abs(top)), max(farthest, abs(top))
-        changed += policy[node] != np.int64(best)
-        policy[node] = np.int64(best)
         move = top - value[node]
         if not move >= low:
             low = move
         if not move <= high:
             high = move
-    return low, high, changed, nearest, farthest
-
-
-@njit
-def row_sizes(kind: Kinds, indptr: Ints, dst: Ints, decisions: Ints, policy: Ints, ptr: Ints) -> None:
-    """Where the rows of a policy start that `gather` writes."""
-    one = np.uint64(1)
-    ptr[0] = 0
-    for k in range(len(decisions)):
-        to = np.uint64(dst[np.uint64(policy[decisions[k]])])
-        size = indptr[to + one] - indptr[to] if kind[to] == CHANCE else one
-        ptr[k + 1] = ptr[k] + np.int64(size)
-
-
-@njit
-def gather(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    reward: Floats,
-    base: Floats,
-    decisions: Ints,
-    policy: Ints,
-    ptr: Ints,
-    to: Ints,
-    share: Floats,
-    gain: Floats,
-    first: int,
-    last: int,
-) -> None:
-    """Write the probabilities of a policy side by side: what a sweep reads then is in one place."""
-    one = np.uint64(1)
-    for k in range(first, last):
-        e = np.uint64(policy[decisions[k]])
-        node = np.uint64(dst[e])
-        at = np.uint64(ptr[k])
-        gain[k] = reward[e]
-        if kind[node] == CHANCE:
-            gain[k] += base[node]
-            for f in range(indptr[node], indptr[node + one]):
-                to[at] = dst[f]
-                share[at] = weight[f]
+        if policy[node] != np.int64(best):
+            changed += 1
+            policy[node] = np.int64(best)
+            succ = np.uint64(dst[best])
+            gain[k] = reward[best]
+            at = np.uint64(ptr[k])
+            if kind[succ] == CHANCE:
+                gain[k] += base[succ]
+                for f in range(indptr[succ], indptr[succ + one]):
+                    to[at] = dst[f]
+                    share[at] = weight[f]
+                    at += one
+            else:
+                to[at] = dst[best]
+                share[at] = 1.0
                 at += one
-        else:
-            to[at] = dst[e]
-            share[at] = 1.0
+            end[k] = np.int64(at)
+    return low, high, changed, nearest, farthest
 
 
 @njit
 def sweep_policy(
     ptr: Ints,
+    end: Ints,
     to: Ints,
     share: Floats,
     gain: Floats,
@@ -187,11 +187,11 @@ def sweep_policy(
     first: int,
     last: int,
 ) -> tuple[Number, Number]:
-    """One backup along the rows of `gather`, with `shift` added to all values before; the moves."""
+    """One backup along the rows of `improve`, with `shift` added to all values before; the moves."""
     low, high = np.inf, -np.inf
     for k in range(first, last):
         x = 0.0
-        for at in range(np.uint64(ptr[k]), np.uint64(ptr[k + 1])):
+        for at in range(np.uint64(ptr[k]), np.uint64(end[k])):
             x += share[at] * value[to[at]]
         node = decisions[k]
         x = gain[k] + discount * (x + shift)
@@ -207,6 +207,7 @@ def sweep_policy(
 @njit
 def sweep_repeatedly(
     ptr: Ints,
+    end: Ints,
     to: Ints,
     share: Floats,
     gain: Floats,
@@ -229,7 +230,7 @@ def sweep_repeatedly(
         last = above - below
         shift = 0.5 * ahead * (below + above)
         below, above = sweep_policy(
-            ptr, to, share, gain, discount, decisions, value, new, shift, 0, len(decisions)
+            ptr, end, to, share, gain, discount, decisions, value, new, shift, 0, len(decisions)
         )
         value, new = new, value
         if above - below <= closer or above - below > SLOW * last:
@@ -244,7 +245,7 @@ def path_lengths(kind: Kinds, indptr: Ints, dst: Ints, step: Bools, length: Ints
     Returns whether `length` is final.
     """
     one = np.uint64(1)
-    final = True
+    changed, ahead = False, True
     for i in range(len(kind) - 1, -1, -1):
         node = np.uint64(i)
         if kind[node] == END:
@@ -253,7 +254,9 @@ def path_lengths(kind: Kinds, indptr: Ints, dst: Ints, step: Bools, length: Ints
         for e in range(indptr[node], indptr[node + one]):
             if not step[e]:
                 most = max(most, 1 + length[dst[e]])
+                ahead &= dst[e] > node
         if most != length[node]:
             length[node] = most
-            final = False
-    return final
+            changed = True
+    # Where all of these edges lead to later nodes, one sweep from the last node on knows all successors.
+    return ahead or not changed

@@ -26,7 +26,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["backup", "choose", "inlined", "measure", "njit", "reorder", "settle"]
+__all__ = ["backup", "choose", "inlined", "measure", "njit", "settle", "write_in_order"]
 
 # The names tell the type of the elements, for readers: numba infers them, and its scalars follow rules
 # that numpy's types do not describe.
@@ -116,29 +116,41 @@ def backup(
 
 
 @njit
-def reorder(
+def write_in_order(
+    kind: Kinds,
     indptr: Ints,
     dst: Ints,
-    gain: Floats,
-    coef: Floats,
+    weight: Floats,
+    reward: Floats,
+    sign: Ints,
+    step: Bools,
+    payoff: Floats,
+    discount: Number,
     order: Ints,
     place: Ints,
     new_indptr: Ints,
     new_dst: Ints,
-    new_gain: Floats,
-    new_coef: Floats,
+    gain: Floats,
+    coef: Floats,
+    base: Floats,
 ) -> None:
-    """Write the edges node by node in another order; `place` is its inverse."""
+    """Write the operator of a network node by node in another order; `place` is its inverse."""
     one = np.uint64(1)
     at = np.uint64(0)
     for k in range(len(order)):
         node = order[k]
+        total = 0.0
         for e in range(indptr[node], indptr[node + one]):
             new_dst[at] = place[dst[e]]
-            new_gain[at] = gain[e]
-            new_coef[at] = coef[e]
+            gain[at] = weight[e] * reward[e]
+            coef[at] = weight[e] * sign[e] * (discount if step[e] else 1.0)
+            total += gain[at]
             at += one
         new_indptr[np.uint64(k) + one] = at
+        if kind[node] == CHANCE:
+            base[k] = total
+        elif kind[node] == END:
+            base[k] = payoff[node]
 
 
 @njit

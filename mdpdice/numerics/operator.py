@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mdpdice.network import Kind, Network
 
-__all__ = ["Operator", "bellman", "locked", "unsigned"]
+__all__ = ["Operator", "bellman", "bellman_in_order", "locked", "unsigned"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -51,29 +51,6 @@ class Operator:
         """The arguments that every kernel starts with."""
         return self.kind, self.indptr, self.dst, self.gain, self.coef, self.base
 
-    def in_order(self, order: Ints) -> Operator:
-        """The same operator, node ``k`` being node ``order[k]``: sweeps in that order read memory in one direction."""
-        from mdpdice.numerics import kernels
-
-        n, m = len(self.kind), len(self.dst)
-        indptr, dst = np.zeros(n + 1, dtype=np.uint64), np.empty(m, dtype=np.uint64)
-        gain, coef = np.empty(m), np.empty(m)
-        place = np.empty(n, dtype=np.uint64)
-        place[order] = np.arange(n, dtype=np.uint64)
-        kernels.reorder(
-            self.indptr,
-            self.dst,
-            self.gain,
-            self.coef,
-            unsigned(order),
-            locked(place),
-            indptr,
-            dst,
-            gain,
-            coef,
-        )
-        return _operator(self.kind[order], indptr, dst, gain, coef, self.base[order])
-
     def plays(self) -> Operator:
         """The operator whose fixed point is the longest expected play, counted in nodes before the end.
 
@@ -85,7 +62,8 @@ class Operator:
         kind = np.where(self.kind == Kind.MIN, np.uint8(Kind.MAX), self.kind)
         base = (moves & (self.kind == Kind.CHANCE)).astype(np.float64)
         ones = np.ones(len(self.dst))
-        return _operator(kind, self.indptr, self.dst, ones, np.abs(self.coef), base)
+        coef = np.abs(self.coef) if self.coef.min(initial=0.0) < 0 else self.coef
+        return _operator(kind, self.indptr, self.dst, ones, coef, base)
 
 
 def bellman(problem: Network) -> Operator:
@@ -101,6 +79,23 @@ def bellman(problem: Network) -> Operator:
         base[chance] = mean[chance]
     indptr, dst = problem.indptr.view(np.uint64), problem.dst.view(np.uint64)
     return _operator(problem.kind, indptr, dst, gain, coef, base)
+
+
+def bellman_in_order(problem: Network, order: Ints) -> Operator:
+    """The same operator, node ``k`` being node ``order[k]``: sweeps in that order read memory in one direction."""
+    from mdpdice.numerics import kernels
+
+    n, m = problem.n_nodes, problem.n_edges
+    place = np.empty(n, dtype=np.uint64)
+    place[order] = np.arange(n, dtype=np.uint64)
+    indptr, dst, base = np.zeros(n + 1, dtype=np.uint64), np.empty(m, dtype=np.uint64), np.zeros(n)
+    gain, coef = np.empty(m), np.empty(m)
+    kernels.write_in_order(
+        problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.weight, problem.reward,
+        problem.sign, problem.step, problem.payoff, float(problem.discount), unsigned(order), locked(place),
+        indptr, dst, gain, coef, base,
+    )  # fmt: skip
+    return _operator(problem.kind[order], indptr, dst, gain, coef, base)
 
 
 def unsigned(nodes: Ints) -> NDArray[np.uint64]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mdpdice.numerics.kernels import CHANCE, END, MIN, Floats, Ints, Kinds, Number, njit
 
-__all__ = ["gather_rows", "mean_lengths", "mean_values", "residual", "switch", "takes_turns"]
+__all__ = ["gather_rows", "mean_lengths", "mean_values", "residual", "row_sizes", "switch", "takes_turns"]
 
 
 @njit
@@ -101,6 +101,17 @@ def switch(
         if assign:
             value[node] = top
     return count
+
+
+@njit
+def row_sizes(kind: Kinds, indptr: Ints, dst: Ints, decisions: Ints, policy: Ints, ptr: Ints) -> None:
+    """Where the rows of a policy start that `gather_rows` writes."""
+    one = np.uint64(1)
+    ptr[0] = 0
+    for k in range(len(decisions)):
+        to = np.uint64(dst[np.uint64(policy[decisions[k]])])
+        size = indptr[to + one] - indptr[to] if kind[to] == CHANCE else one
+        ptr[k + 1] = ptr[k] + np.int64(size)
 
 
 @njit

@@ -8,6 +8,7 @@ import pytest
 
 from mdpdice import Network, Total, checking, explore, residual_bounds, solve
 from mdpdice.backend import Run
+from mdpdice.certification import certify
 from mdpdice.checking import Witness
 from mdpdice.checking_large import verify_large
 from mdpdice.errors import PluginError
@@ -179,8 +180,6 @@ def test_bounds_follow_longer_plays_where_options_are_equal() -> None:
 def test_bounds_of_acyclic_networks_are_as_narrow_as_those_of_small_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from mdpdice.certification import certify
-
     net = explore(KcdFarkle(cap=1000))
     solution = solve(net)
     narrow = certify(net, solution.values, solution.policy, 1e-6).width
@@ -258,6 +257,7 @@ def test_lengths_of_plays_come_from_the_solver(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(residual_bounds, "LARGE", 0)
+    monkeypatch.setattr(residual_bounds, "claimed_bounds", lambda *args: None)
     monkeypatch.setattr(residual_bounds, "_lengths", lambda problem, follow: pytest.fail("not needed"))
     net = Network(
         kind=[1, 3, 0, 0], indptr=[0, 2, 4, 4, 4], dst=[1, 2, 0, 3], weight=[1, 1, 0.5, 0.5],
@@ -266,3 +266,61 @@ def test_lengths_of_plays_come_from_the_solver(
     solution = solve(net, solver="value-iteration")
     assert solution.proved
     assert "lengths" not in solution.details
+
+
+@pytest.mark.parametrize("discount", ["1", "9/10"])
+@pytest.mark.parametrize(
+    "what",
+    ["right", "narrow", "beside", "crossed", "wide", "nan", "infinite", "shape", "dtype", "text", "none"],
+)
+def test_bounds_that_a_solver_claims_prove_nothing_by_themselves(
+    what: str, discount: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are tried; where they are no proof others are found."""
+    net = Network(
+        kind=[1, 3, 0, 0], indptr=[0, 2, 4, 4, 4], dst=[1, 2, 0, 3], weight=[1, 1, 0.5, 0.5],
+        reward=[-1, 0, 0, 0], sign=[1] * 4, step=[0, 0, 1, 1], payoff=[0, 0, 2, 5], start=0, discount=discount,
+    )  # fmt: skip
+    monkeypatch.setattr(residual_bounds, "LARGE", 0)
+    exact = solve(net, solver="exact")
+    value, policy = exact.values, exact.policy
+    # Wider at the decision by more than the chance node hands on.
+    room = 1e-7 * np.array([1.0, 0.9, 0.0, 0.0])
+    moved = {"narrow": 0 * room, "wide": 1e6 * room, "nan": np.nan, "infinite": np.inf}.get(what, room)
+    lower, upper = value - moved, value + moved
+    if what == "narrow":
+        value = value + np.array([1e-8, 0, 0, 0])
+    claims: tuple[object, object] = {
+        "beside": (lower + 1e-3, upper + 1e-3),
+        "crossed": (upper, lower),
+        "shape": (lower[1:], upper[1:]),
+        "dtype": (lower.astype(np.float32), upper.astype(np.float32)),
+        "text": ("low", "high"),
+        "none": (None, None),
+    }.get(what, (lower, upper))
+    claimed = residual_bounds.claimed_bounds(net, value, *claims, 1e-6)
+    assert (claimed is not None) == (what in ("right", "narrow", "beside", "crossed"))
+    if claimed is not None:
+        assert (verify_large(net, policy, *claimed) == "") == (what == "right")
+    verdict = certify(net, value, policy, 1e-6, details={"lower": claims[0], "upper": claims[1]})
+    assert verdict.certified
+    truth = [exact.exact_values[0][node] for node in range(4)]
+    assert all(low <= at <= high for low, at, high in zip(verdict.lower, truth, verdict.upper, strict=True))
+    if what == "right":
+        assert (verdict.lower == lower).all()
+        assert (verdict.upper == upper).all()
+
+
+@pytest.mark.parametrize("discount", ["1", "99/100"])
+def test_bounds_of_value_iteration_are_a_certificate(discount: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residual_bounds, "LARGE", 0)
+    monkeypatch.setattr(residual_bounds, "find_bounds", lambda *args: pytest.fail("not needed"))
+    rng = np.random.default_rng(5)
+    n, ends = 200, {} if discount != "1" else {0: 1.0, 1: 0.0}
+    count = 3 * (n - len(ends))
+    net = Network.from_choices(
+        np.append(np.zeros(len(ends), dtype=np.int64), np.arange(0, count + 1, 3)), np.arange(0, 4 * count + 1, 4),
+        rng.integers(0, n, 4 * count), np.full(4 * count, 0.25), rng.random(count) * (discount != "1"),
+        terminal=ends, discount=discount,
+    )  # fmt: skip
+    assert solve(net, solver="value-iteration").proved
