@@ -221,7 +221,10 @@ class _Play:
             else:
                 msg = f"node() gave {node!r}, which is neither a node nor an edge"
                 raise GameError(msg, state=state, value=node)
-        msg = f"the play is not over after {max_moves:,} nodes; use a horizon"
+        msg = (
+            f"the play is not over after {max_moves:,} nodes: perhaps the players go round; let one of them play "
+            "otherwise, use a horizon, or raise max_moves"
+        )
         raise NotConvergedError(msg, iterations=max_moves, width=float("inf"), limit=max_moves)
 
     def _event(self, kind: Happening, what: Any, among: tuple[Any, ...] = ()) -> Event:

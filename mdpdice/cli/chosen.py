@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,18 +13,29 @@ from mdpdice.backend import Run, Solver, load_solver
 from mdpdice.cli.answers import Case
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, phrase
+from mdpdice.dist import Dist
 from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.game import Game
 from mdpdice.lattice import Lattice, compile_lattice
 from mdpdice.lattice_plays import LatticePolicy
 from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.layers import Layers
 from mdpdice.network import Network
+from mdpdice.playthroughs import plain
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
-from mdpdice.solving import solve
 from mdpdice.solving_lattice import MOST_EDGES, large_lattice
 
-__all__ = ["known_names", "large", "lattice_policy", "policy_on", "rule_of", "search_of", "spread_out"]
+__all__ = [
+    "Looking",
+    "known_names",
+    "large",
+    "lattice_policy",
+    "policy_on",
+    "rule_of",
+    "search_of",
+    "spread_out",
+]
 
 
 def known_names(case: Case) -> str:
@@ -91,12 +102,61 @@ def search_of(case: Case, name: str) -> Solver | None:
     return chosen(depth=int(depth)) if depth else chosen()  # type: ignore[no-any-return]
 
 
+class Looking:
+    """Some decisions looked ahead from every state that is asked about, with one table for all.
+
+    Parameters
+    ----------
+    game : Game
+        The game.
+    solver : Solver
+        What `search_of` gives.
+    """
+
+    def __init__(self, game: Game[Any, Any], solver: Solver) -> None:
+        self.game = plain(game)
+        self.solver = cast("Any", solver)
+        self._waiting: list[Any] = []
+        self._rows: Iterator[dict[Any, float]] | None = None
+        self._known: dict[Any, Any] = {}
+
+    def values(self, state: Any) -> dict[Any, float]:
+        """Estimate of every action."""
+        if self._rows is None:
+            self._rows = self.solver.options(self.game, iter(self._waiting.pop, _NOTHING))
+        rows, self._rows = self._rows, None
+        self._waiting.append(state)
+        found = next(rows)
+        # Kept only if nothing was raised, which would have ended it.
+        self._rows = rows
+        return found
+
+    def rule(self, state: Any) -> Any:
+        """The best action, or a `Dist` of all that look equally good.
+
+        Where no difference is seen the first of them would do as well, but two players who always prefer it may
+        hand the turn to each other for ever.
+        """
+        if state not in self._known:
+            values = self.values(state)
+            node = cast("Any", self.game.node(state))
+            turn = -1.0 if node.player == 1 else 1.0
+            best = max(turn * value for value in values.values())
+            room = _EQUAL * max(1.0, abs(best))
+            equal = [action for action, value in values.items() if turn * value >= best - room]
+            self._known[state] = equal[0] if len(equal) == 1 else Dist(dict.fromkeys(equal, 1))
+        return self._known[state]
+
+
+_NOTHING = object()
+_EQUAL = 1e-9
+"""Estimates that differ by less than this, relative to ``max(1, |value|)``, differ by rounding."""
+
+
 def _acting(case: Case, name: str) -> Callable[[Any], Any] | None:
     """The rule of a name, of the game or of looking ahead."""
     chosen = search_of(case, name)
-    if chosen is None:
-        return rule_of(case, name)
-    return lambda state: solve(case.game.at(state), solver=chosen).action(state)
+    return rule_of(case, name) if chosen is None else Looking(case.game, chosen).rule
 
 
 def policy_on(case: Case, name: str, network: Network, optimum: Callable[[], Solution]) -> Policy:

@@ -39,10 +39,13 @@ class Reader(NamedTuple):
         What may be written, for help and errors; empty if only the game knows.
     read : callable
         From text to value; raises ValueError for a text that is not allowed.
+    unreadable : str
+        Why nothing can be written, if that is so.
     """
 
     allowed: str
     read: Callable[[str], Any]
+    unreadable: str = ""
 
 
 class Parameter(NamedTuple):
@@ -72,7 +75,8 @@ class Parameter(NamedTuple):
 
     def describe(self) -> str:
         """Meaning, allowed values and default, for ``--help``."""
-        facts = [self.reader.allowed] if self.reader.allowed else []
+        facts = [self.reader.unreadable or self.reader.allowed]
+        facts = [fact for fact in facts if fact]
         facts.append("required" if self.required else f"default: {show(self.default)}")
         return f"{self.meaning}  [{'; '.join(facts)}]".strip()
 
@@ -253,12 +257,14 @@ def _field_reader(field: attrs.Attribute[Any], kind: Any) -> Reader:
         return reader
     if field.converter is not None or kind is None:
         return Reader("", str)
-    return Reader("", lambda _: _unreadable(kind))
+    name = str(getattr(kind, "__name__", kind))
+    article = "an" if name[0] in "AEIOU" else "a"
+    why = f"{article} {name} cannot be written here; give the field a converter that takes text"
+    return Reader("", lambda _: _refuse(why), why)
 
 
-def _unreadable(kind: Any) -> NoReturn:
-    name = getattr(kind, "__name__", kind)
-    raise ValueError(f"a {name} cannot be written here; give the field a converter that takes text")
+def _refuse(why: str) -> NoReturn:
+    raise ValueError(why)
 
 
 def _reader(kind: Any) -> Reader | None:

@@ -17,7 +17,7 @@ import click
 
 from mdpdice.cli.answers import Case
 from mdpdice.cli.parameters import show
-from mdpdice.cli.seats import Left, Table
+from mdpdice.cli.seats import Left, Table, going_round, one_player
 from mdpdice.cli.text import action_data, figure, phrase
 from mdpdice.playthroughs import Event, Happening, play
 
@@ -30,6 +30,10 @@ def played(
     case: Case, seats: list[str], seed: int, solver: str, record: Path | None, *, as_json: bool
 ) -> None:
     """Play once and tell it; a person who leaves ends the play."""
+    alone = f"--seats: {case.name} has one player, so name one seat"
+    single = one_player(case.game) if len(seats) == 2 else False
+    if single:
+        raise click.UsageError(alone)
     generator = random.Random(seed)  # noqa: S311 - no secrets
     # What people read while a program reads the JSON goes to the other stream.
     table = Table(case, seats, solver, generator, lambda line: click.echo(line, err=as_json))
@@ -37,16 +41,21 @@ def played(
     events: list[dict[str, Any]] = []
     left, two = False, len(seats) == 2
     try:
-        for event in play(case.game, table.seats, generator, horizon=case.horizon, symmetric=table.symmetric):
-            # With one seat for all it shows only in the course of the play that there are two players.
-            two = two or event.player == 1
-            for line in _lines(case, event, two=two):
-                told.append(line)
-                click.echo(line, err=as_json)
-            events.append(_data(case, event))
+        with going_round(seats):
+            for event in play(
+                case.game, table.seats, generator, horizon=case.horizon, symmetric=table.symmetric
+            ):
+                # With one seat for all it shows only in the course of the play that there are two players.
+                two = two or event.player == 1
+                for line in _lines(case, event, two=two):
+                    told.append(line)
+                    click.echo(line, err=as_json)
+                events.append(_data(case, event))
     except Left:
         left = True
         click.echo("You left the table; the play is not over.", err=as_json)
+    if single is None and not left and not table.second_moved:
+        raise click.UsageError(alone)
     if record is not None and not left:
         record.write_text("\n".join([*_head(case, seats, seed), "", *told]) + "\n", encoding="utf-8")
     if as_json:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,13 +15,15 @@ import click
 
 from mdpdice.backend import Solver, load_solver
 from mdpdice.cli.answers import Case, check_solver
-from mdpdice.cli.chosen import known_names, large, policy_on, rule_of, search_of
+from mdpdice.cli.chosen import Looking, known_names, large, policy_on, rule_of, search_of
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, figure, phrase
+from mdpdice.counters import axes
 from mdpdice.dist import Dist
-from mdpdice.errors import MdpDiceError, StateLimitError
+from mdpdice.errors import MdpDiceError, NotConvergedError, StateLimitError
 from mdpdice.exploration import explore
 from mdpdice.game import Chance, End, Game, Go, PassTo
+from mdpdice.lattice import compile_lattice
 from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Kind
 from mdpdice.objectives import Horizon
@@ -29,10 +32,40 @@ from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 from mdpdice.solving import solve
 
-__all__ = ["Advisor", "Left", "Table", "split_seats"]
+__all__ = ["Advisor", "Left", "Table", "going_round", "one_player", "split_seats"]
 
 QUICK = 100_000
 """Most states of a game that is solved to tell the value of a choice, if it can be looked ahead in instead."""
+
+
+GLANCE = 20_000
+"""Most states that are explored to see how many players a game has."""
+
+
+def one_player(game: Game[Any, Any]) -> bool | None:
+    """Whether a game has one player; None where it is too large to see that at a glance."""
+    try:
+        if axes(game):
+            lattice = compile_lattice(game, max_states=GLANCE)
+            return not ((lattice.sign < 0).any() or (lattice.kind == Kind.MIN).any())
+        return not explore(game, max_states=GLANCE).two_player
+    except StateLimitError:
+        return None
+
+
+@contextlib.contextmanager
+def going_round(names: Sequence[str]) -> Iterator[None]:
+    """Say what helps players who look ahead and do not come to an end."""
+    try:
+        yield
+    except NotConvergedError as error:
+        if any(name.partition(":")[0] == "lookahead" for name in names):
+            msg = (
+                f"{error.message}. A player who looks ahead sees no reason to go on: look deeper, or let the "
+                "game's estimate() prefer what brings the end nearer"
+            )
+            raise click.ClickException(msg) from error
+        raise
 
 
 class Left(Exception):  # noqa: N818 - nothing is wrong: a person left the table
@@ -44,10 +77,6 @@ class Advisor(Protocol):
 
     def values(self, turn: Turn) -> dict[Any, float]:
         """Value of every action, to player 0 where the players have different aims, else to the mover."""
-        ...
-
-    def best(self, turn: Turn) -> Any:
-        """The best action."""
         ...
 
 
@@ -109,22 +138,10 @@ class _Looking:
     """Some decisions looked ahead from every turn."""
 
     def __init__(self, game: Game[Any, Any], solver: Solver) -> None:
-        self.game = game
-        self.solver = solver
-        self.known: dict[Any, Any] = {}
+        self.looking = Looking(game, solver)
 
     def values(self, turn: Turn) -> dict[Any, float]:
-        return self._look(turn).q(turn.state)
-
-    def best(self, turn: Turn) -> Any:
-        # Whoever plays often comes to the same places again.
-        if turn.state not in self.known:
-            self.known[turn.state] = self._look(turn).action(turn.state)
-        return self.known[turn.state]
-
-    def _look(self, turn: Turn) -> Solution | LatticeSolution:
-        with ProgressBars() as progress:
-            return solve(self.game.at(turn.state), solver=self.solver, progress=progress)
+        return self.looking.values(turn.state)
 
 
 class Table:
@@ -142,6 +159,13 @@ class Table:
         For seats that choose at random.
     say : callable
         Shows a line to people.
+
+    Attributes
+    ----------
+    seats : list of Seat
+        Who decides.
+    second_moved : bool
+        Whether the second seat was asked.
     """
 
     def __init__(
@@ -168,6 +192,16 @@ class Table:
         self._advice: Advisor | None = None
         made = {name: self._seat(name) for name in names}
         self.seats: list[Seat] = [made[name] for name in names]
+        self.second_moved = False
+        if len(names) == 2:
+            self.seats[1] = self._noted(self.seats[1])
+
+    def _noted(self, seat: Seat) -> Seat:
+        def act(turn: Turn) -> Any:
+            self.second_moved = True
+            return seat(turn)
+
+        return act
 
     # --- the seats ------------------------------------------------------------
 
@@ -179,7 +213,7 @@ class Table:
         if name == "optimal":
             return self.optimum().best
         if chosen := search_of(self.case, name):
-            return _Looking(self.case.game, chosen).best
+            return self._ruled(Looking(self.case.game, chosen).rule)
         if rule := rule_of(self.case, name):
             return self._ruled(rule)
         if Path(name).is_file():

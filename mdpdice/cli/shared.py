@@ -79,7 +79,13 @@ class GameCommand(click.Command):
                 if about := summary(found):
                     formatter.write_text(about)
                     formatter.write_paragraph()
-                rows = [(f"-p {parameter.key}=", parameter.describe()) for parameter in parameters_of(found)]
+                rows = [
+                    (
+                        parameter.key if parameter.reader.unreadable else f"-p {parameter.key}=",
+                        parameter.describe(),
+                    )
+                    for parameter in parameters_of(found)
+                ]
                 if rows:
                     formatter.write_dl(rows)
                 else:

@@ -25,7 +25,7 @@ from mdpdice.cli.experiments import (
     short,
 )
 from mdpdice.cli.progress import ProgressBars
-from mdpdice.cli.seats import QUICK, Table
+from mdpdice.cli.seats import QUICK, Table, going_round, one_player
 from mdpdice.cli.text import aligned
 from mdpdice.errors import StateLimitError
 from mdpdice.evaluation import evaluate
@@ -33,7 +33,6 @@ from mdpdice.game import Game
 from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.layers import Layers
 from mdpdice.network import Kind
-from mdpdice.playthroughs import Turn
 from mdpdice.simulation import Simulation, simulate
 from mdpdice.solving import solve
 
@@ -161,25 +160,24 @@ def _by_the_rules(
         known = name in ("optimal", "random") or search_of(case, name) is not None
         if not known and rule_of(case, name) is None and not Path(name).is_file():
             raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
+    alone = f"--against is for two players, and {case.name} has one"
+    single = one_player(case.game) if len(names) == 2 else False
+    if single:
+        raise click.UsageError(alone)
     generator = random.Random(seed)  # noqa: S311 - no secrets
     table = Table(case, names, solver, generator, lambda line: click.echo(line, err=True))
-    seats, moved = table.seats, [False, False]
-
-    def second(turn: Turn) -> Any:
-        moved[1] = True
-        return seats[1](turn)
-
-    found = simulate(
-        case.game,
-        seats if len(seats) == 1 else [seats[0], second],
-        plays or FEW_PLAYS,
-        seed,
-        horizon=case.horizon,
-        symmetric=table.symmetric,
-        progress=progress,
-    )
-    if len(names) == 2 and not moved[1]:
-        raise click.UsageError(f"--against is for two players, and {case.name} has one")
+    with going_round(names):
+        found = simulate(
+            case.game,
+            table.seats,
+            plays or FEW_PLAYS,
+            seed,
+            horizon=case.horizon,
+            symmetric=table.symmetric,
+            progress=progress,
+        )
+    if single is None and not table.second_moved:
+        raise click.UsageError(alone)
     return found, _unknown(f"not computed, since {why}: these plays follow the rules")
 
 

@@ -38,10 +38,13 @@ def tree(
     """Print what may be done and what may happen from a position on, and what it is worth.
 
     STATE may be several words, as in: mdpdice tree knucklebones -d 1 6 35_/___/___ __4/__4/___
-    Without it the tree begins at the start of the game.
 
-    Every play is followed for some decisions; beyond them the estimate of the game counts. All values
-    are those of the player to move at the top; * marks the best options.
+    Without a STATE the tree begins at the start of the game.
+
+    Every play is followed for some decisions; beyond them the estimate of the game counts. A game
+    without one of its own counts half of its total there, which is 0 in most games, so a tree of such a
+    game is right only where it reaches the ends. All values are those of the player to move at the
+    top; * marks the best options.
     """
     with failures():
         from mdpdice.cli.answers import open_case, read_position

@@ -45,6 +45,36 @@ def test_help_on_a_file(run, pig):
     assert "-p bust= What is left after a 1. [nothing or half; default: nothing]" in told
 
 
+def test_help_on_a_parameter_that_cannot_be_written(run, write):
+    path = write(
+        """
+        import attrs
+        from mdpdice import Dist, Game, d6, end, roll
+        @attrs.frozen
+        class Thrown(Game[int, str]):
+            die: Dist[int] = attrs.field(default=d6, metadata={"help": "what is thrown"})
+            cap: int = 3
+            def start(self):
+                return 0
+            def node(self, state):
+                return roll(self.die, end)
+        """
+    )
+    text = run("solve", f"{path}:Thrown", "--help").output
+    assert "-p cap=" in text
+    assert "-p die=" not in text
+    assert (
+        "die what is thrown [a Dist cannot be written here; give the field a converter that takes text; default:"
+        in " ".join(text.split())
+    )
+
+
+def test_the_tree_tells_its_estimate(run):
+    text = " ".join(run("tree", "--help").output.split())
+    assert "without one of its own counts half of its total there, which is 0 in most games" in text
+    assert "Without a STATE the tree begins at the start" in text
+
+
 def test_help_on_a_game_without_parameters(run, write):
     path = write("from mdpdice import Game, end\nready = Game.of(start=0, node=lambda n: end())")
     assert run("solve", f"{path}:ready", "--help").output.rstrip().endswith("none")

@@ -186,7 +186,9 @@ def test_meanings_and_defaults():
     assert told["maybe"] == "[a whole number or none; default: none]"
     assert told["many"] == "[a whole number, any number of them separated by commas; default: 1,2]"
     assert told["colour"] == "[RED or BLUE; default: RED]"
-    assert told["opaque"] == "[default: an opaque thing]"
+    assert told["opaque"] == (
+        "[an Opaque cannot be written here; give the field a converter that takes text; default: an opaque thing]"
+    )
     assert "computed" in told["derived"]
     assert told["needed"] == "[a whole number; required]"
     assert "hidden" not in told

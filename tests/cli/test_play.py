@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import pytest
 from click.testing import CliRunner
 
 from mdpdice import solve
-from mdpdice.cli import main, seats
+from mdpdice.cli import main, plays, seats, simulations
 from mdpdice.cli.seats import split_seats
 from mdpdice.games.pig import PigRace, PigTurn
 
@@ -229,6 +230,56 @@ def test_looking_ahead(sit, monkeypatch, quick):
     # Where the first die goes cannot matter.
     assert len(values) == 2
     assert values[0] == pytest.approx(values[1])
+
+
+def test_players_who_look_ahead_do_not_pass_for_ever(sit):
+    # Nothing that two decisions see tells hold and roll apart at the start, and who always held would never end.
+    race = ("pig-race", "-p", "goal=12", "--seats", "lookahead:2,lookahead:1", "--json")
+    found = [events(sit(*race, "--seed", seed)) for seed in range(1, 6)]
+    assert {data["total"] for data in found} == {0, 1}
+    chosen = [event["action"] for data in found for event in data["events"] if event["event"] == "choice"]
+    assert {"hold", "roll"} <= set(chosen)
+    assert events(sit(*race, "--seed", 3)) == found[2]
+
+
+LAZY = """
+from mdpdice import Game, decide, end, go
+class Lazy(Game[str, str]):
+    payoff_range = (0, 2)
+    def start(self):
+        return "bed"
+    def node(self, state):
+        return decide({"stay": go("bed"), "rise": end(1)})
+    def estimate(self, state):
+        return 2.0
+"""
+
+
+@pytest.mark.parametrize("call", [("play", "--seats"), ("simulate", "--plays", 2, "--policy")])
+def test_an_estimate_that_wants_to_stay(run, write, monkeypatch, call):
+    monkeypatch.setattr(plays, "play", functools.partial(plays.play, max_moves=100))
+    monkeypatch.setattr(simulations, "simulate", functools.partial(simulations.simulate, max_moves=100))
+    command, *options = call
+    result = run(command, f"{write(LAZY)}:Lazy", *options, "lookahead:2")
+    assert result.exit_code == 1
+    assert "the play is not over after" in result.output
+    assert "let the game's estimate() prefer what brings the end nearer" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("glance", [20_000, 20])
+def test_a_second_seat_in_a_game_for_one(sit, monkeypatch, glance):
+    monkeypatch.setattr(seats, "GLANCE", glance)
+    result = sit("pig-turn", "--seats", "random,random")
+    assert (result.exit_code, "pig-turn has one player, so name one seat" in result.output) == (2, True)
+    # It is told before anything is played, unless that would take long to find out.
+    assert ("the end pays" in result.output) == (glance == 20)
+    assert "one seat" in sit("farkle", "--seats", "random,random").output  # one with counters
+
+
+def test_a_race_that_the_second_seat_never_enters(sit):
+    shortest = ("pig-race", "-p", "goal=2", "--seats", "optimal,random", "--json")
+    found = [events(sit(*shortest, "--seed", seed)) for seed in range(1, 9)]
+    assert any(all(event["player"] == 0 for event in data["events"]) for data in found)
 
 
 def test_counters_are_part_of_the_states(sit):
