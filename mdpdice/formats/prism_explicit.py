@@ -249,6 +249,7 @@ class _Transitions:
         self.rewards: dict[str, dict[tuple[int, int], Fraction]] = {}
         self.paid: dict[tuple[int, int], Fraction] = {}
         self.decimal = False
+        self.sized = False
 
     def read(self) -> None:
         reader = self.reader
@@ -263,6 +264,7 @@ class _Transitions:
         elif len(first) in (2, 3):
             self.kind = "dtmc" if len(first) == 2 else "mdp"
             announced = [reader.count(x, "sizes") for x in first]
+            self.sized = True
             self.n_states = announced[0]
             rows = None
         else:
@@ -316,6 +318,9 @@ class _Transitions:
                 continue
             count += 1
             yield parts
+        if announced is None and not count and self.sized:
+            # A file of PRISM's states its sizes even where nothing pays.
+            raise reader.corrupt("sizes", "the file is empty", None)
         if announced not in (None, count):
             raise reader.corrupt("sizes", f"{announced} rewards announced, {count} found", None)
 
@@ -403,6 +408,8 @@ def _read_labels(reader: Reader, n_states: int) -> dict[str, tuple[int, ...]]:
     reader.comment = "# "
     lines = reader.lines()
     first = next(lines, "")
+    if not first:
+        raise reader.corrupt("label", "the file is empty, and the label init says where play starts", None)
     found: dict[str, list[int]] = {}
     storm = first == "#DECLARATION"
     if storm:

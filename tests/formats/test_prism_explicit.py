@@ -226,3 +226,12 @@ def test_the_transitions_do_not_take_the_name_of_another_file(suffix: str, tmp_p
     with pytest.raises(GameError, match=r"x\.tra"):
         write_prism_explicit(explore(PigTurn(cap=4)), tmp_path / f"x{suffix}")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".lab", ".trew"])
+def test_a_file_that_was_emptied_is_not_taken_for_one_that_says_nothing(suffix: str, tmp_path: Path) -> None:
+    write_prism_explicit(explore(PigTurn(cap=4)), tmp_path / "x.tra")
+    read_prism_explicit(tmp_path / "x.tra")
+    (tmp_path / f"x{suffix}").write_text("# nothing\n")
+    with pytest.raises(CorruptFileError, match="empty"):
+        read_prism_explicit(tmp_path / "x.tra")
