@@ -29,7 +29,7 @@ from mdpdice.grid_tables import Tables
 from mdpdice.lattice import Lattice, compile_lattice
 from mdpdice.lattice_excerpts import excerpt
 from mdpdice.lattice_objectives import lower_lattice
-from mdpdice.lattice_solving import core_rows, second_moments
+from mdpdice.lattice_solving import known_rows, second_moments
 from mdpdice.layers import Layers, find_layers
 from mdpdice.network import Floats, Kind
 from mdpdice.objectives import Objective, Sense, Total
@@ -41,6 +41,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["LatticeSolution", "certify_lattice", "digest"]
+
+WIDTH = 64
+"""Most points in a row whose values are computed when one of them is asked for."""
+LOOKED_AT = 1 << 16
+"""Most numbers that are computed for that."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -279,12 +284,18 @@ class LatticeSolution(Answer):
         return int(lattice.state_node[index]), full.point(lattice.axes)
 
     def _rows(self, point: int) -> tuple[Floats, Tables]:
-        # Whoever asks for the action asks for its value next.
-        found = self._last.get(point)
+        # Whoever asks for the action asks for its value next, and then about a neighbour: looking at some
+        # points in a row takes hardly longer than looking at one.
+        program = self.layers.program
+        width = max(1, min(WIDTH, LOOKED_AT // program.n_rows))
+        first = point - point % width
+        found = self._last.get(first)
         if found is None:
             self._last.clear()
-            found = self._last[point] = core_rows(self.layers.program, point, self.stored, self.layers.tables)
-        return found
+            tables = self.layers.tables.at(np.arange(first, min(first + width, self.lattice.size)))
+            found = self._last[first] = known_rows(program, tables, self.stored), tables
+        rows, tables = found
+        return rows[:, point - first], tables.take(np.array([point - first]))
 
     # --- other forms ----------------------------------------------------------
 

@@ -18,7 +18,6 @@ Blocks of points are independent, so they are shared out to all processors.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -26,14 +25,13 @@ import numpy as np
 
 from mdpdice.backend import Run
 from mdpdice.errors import NotConvergedError, UnsupportedError
-from mdpdice.grid_tables import GridTables, Tables
+from mdpdice.grid_tables import Tables
 from mdpdice.lattice import Lattice
 from mdpdice.lattice_program import Program
 from mdpdice.layers import Layer, Layers, in_parallel, slabs, threads
 from mdpdice.network import Floats, Ints, Kind
 
 __all__ = [
-    "core_rows",
     "kernel_arguments",
     "known_rows",
     "refuse_averaged",
@@ -133,7 +131,8 @@ def _settle(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Run]) -> Non
     blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
     table = np.empty((layers.program.n_rows, kernels.WIDTH))
     arguments = kernel_arguments(layers.program, tables, values)
-    kernels.sweep(*arguments, layers.reached, blocks, table)
+    fresh = np.empty((len(layers.reached), length))
+    kernels.sweep(*arguments, layers.reached, blocks, np.arange(len(blocks)), table, fresh)
 
 
 def _groups(layers: Layers, layer: Layer) -> list[Tables]:
@@ -160,10 +159,10 @@ def _iterate(job: tuple[Layers, Tables, Floats, Run, int]) -> int:
     # An endless play is worth half of the total to both sides, and what it collected without pass_to.
     values[:, tables.points] = np.where(reached, float(layers.lattice.total) / 2, np.nan)
     inner = layers.ranks.inner[tables.points]
-    blocks = _blocks(inner, kernels.WIDTH)
+    blocks, runs = _blocks(inner, kernels.WIDTH)
     table = np.empty((layers.program.n_rows, kernels.WIDTH))
     arguments = kernel_arguments(layers.program, tables, values)
-    kept, moves = np.empty((2, *reached.shape))
+    fresh, kept, moves = np.empty((3, *reached.shape))
     done, tolerance, change = 0, 0.0, np.inf
     while done < max_sweeps:
         run.check()
@@ -171,7 +170,9 @@ def _iterate(job: tuple[Layers, Tables, Floats, Run, int]) -> int:
             *arguments,
             layers.reached,
             blocks,
+            runs,
             table,
+            fresh,
             kept,
             moves,
             tolerance,
@@ -190,12 +191,13 @@ def _iterate(job: tuple[Layers, Tables, Floats, Run, int]) -> int:
     raise NotConvergedError(msg, iterations=done, width=float(change))
 
 
-def _blocks(inner: Ints, width: int) -> Ints:
-    """Starts of blocks of at most `width` points of equal order."""
+def _blocks(inner: Ints, width: int) -> tuple[Ints, Ints]:
+    """Starts of blocks of at most `width` points of equal order, and the first blocks of every order."""
     starts = np.concatenate(([0], np.flatnonzero(np.diff(inner)) + 1, [len(inner)]))
-    return np.concatenate(
-        [np.arange(first, last, width) for first, last in pairwise(starts.tolist())] + [starts[-1:]]
-    )
+    count = -(-np.diff(starts) // width)
+    runs = np.concatenate(([0], np.cumsum(count)))
+    blocks = np.repeat(starts[:-1] - runs[:-1] * width, count) + np.arange(runs[-1]) * width
+    return np.append(blocks, len(inner)), runs
 
 
 def refuse_averaged(lattice: Lattice) -> None:
@@ -246,12 +248,6 @@ def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> 
         squares,
         second,
     )
-
-
-def core_rows(program: Program, point: int, values: Floats, tables: GridTables) -> tuple[Floats, Tables]:
-    """What `known_rows` gives at one point, and the tables of the point."""
-    here = tables.at(np.array([point]))
-    return known_rows(program, here, values)[:, 0], here
 
 
 def known_rows(program: Program, tables: Tables, values: Floats) -> Floats:

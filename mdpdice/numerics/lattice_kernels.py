@@ -156,24 +156,34 @@ def sweep(
     values: Floats,
     reached: Bools,
     blocks: Ints,
+    runs: Ints,
     table: Floats,
+    fresh: Floats,
 ) -> float:
-    """One sweep over blocks of points, in their order; the largest change of a stored value."""
+    """One sweep over blocks of points, in their order; the largest change of a stored value.
+
+    Values are stored when a run of blocks is done, so it does not matter how its points are shared out to blocks:
+    block ``b`` has the points ``blocks[b] .. blocks[b + 1] - 1`` of the list, and run ``g`` the blocks
+    ``runs[g] .. runs[g + 1] - 1``.  `fresh`, with one row per entry and one column per point of the list, is room.
+    """
     points, entry_row = columns.points, rows.entry_row
     change = 0.0
-    for b in range(len(blocks) - 1):
-        first, last = blocks[b], blocks[b + 1]
-        _block(rows, columns, values, first, last, table)
+    for g in range(len(runs) - 1):
+        for b in range(runs[g], runs[g + 1]):
+            first, last = blocks[b], blocks[b + 1]
+            _block(rows, columns, values, first, last, table)
+            for k in range(len(entry_row)):
+                for j in range(last - first):
+                    fresh[k, first + j] = table[entry_row[k], j]
         for k in range(len(entry_row)):
-            row = table[entry_row[k]]
-            for j in range(first, last):
+            for j in range(blocks[runs[g]], blocks[runs[g + 1]]):
                 to = points[j]
                 if reached[k, to]:
-                    off = abs(row[j - first] - values[k, to])
+                    off = abs(fresh[k, j] - values[k, to])
                     # Written so that NaN counts as a change.
                     if not off <= change:
                         change = off
-                    values[k, to] = row[j - first]
+                    values[k, to] = fresh[k, j]
     return change
 
 
@@ -184,7 +194,9 @@ def iterate(
     values: Floats,
     reached: Bools,
     blocks: Ints,
+    runs: Ints,
     table: Floats,
+    fresh: Floats,
     kept: Floats,
     moves: Floats,
     tolerance: float,
@@ -195,7 +207,7 @@ def iterate(
     Where the choices no longer change and two sides take turns, the values of one of them depend on what
     they were two sweeps before, and move by the same fraction of their last move again and again.  The
     sum of all these moves is known, and after every fourth sweep the values go there (Aitken's
-    extrapolation).  `kept` and `moves`, with one row per entry and one column per point of the list, are room for that.
+    extrapolation).  `kept` and `moves` are room for that, as `fresh` is.
     """
     points = columns.points
     change = np.inf
@@ -204,7 +216,7 @@ def iterate(
             for m in range(len(kept)):
                 for j in range(len(points)):
                     kept[m, j] = values[m, points[j]]
-        change = sweep(rows, columns, values, reached, blocks, table)
+        change = sweep(rows, columns, values, reached, blocks, runs, table, fresh)
         if change <= tolerance:
             return change, k + 1
         if k % 4 == 1:
