@@ -104,9 +104,16 @@ def _add(best, i, w, one, wide):
 
 
 @njit
-def _add_four(best, i, v, w, x, y, one, two, three, four, wide):
+def _mean_of_six(best, i, more, u, v, w, x, y, z, one, two, three, four, five, six, wide):
     for j in range(wide):
-        best[i, j] += (v * best[one, j] + w * best[two, j]) + (x * best[three, j] + y * best[four, j])
+        first = (u * best[one, j] + v * best[two, j]) + (w * best[three, j] + x * best[four, j])
+        best[i, j] = (best[i, j] if more else 0.0) + (first + (y * best[five, j] + z * best[six, j]))
+
+
+@njit
+def _mean_of_two(best, i, more, w, x, one, two, wide):
+    for j in range(wide):
+        best[i, j] = (best[i, j] if more else 0.0) + (w * best[one, j] + x * best[two, j])
 
 
 @njit
@@ -126,16 +133,35 @@ def _improve(best, i, turn, one, wide):
 
 
 @njit
-def _improve_two(best, i, turn, one, two, wide):
+def _better(turn, one, two):
     # Written so that a lane without a number spoils no other row: it loses every comparison.
     if turn > 0:
+        return one if one > two else two
+    return one if one < two else two
+
+
+@njit
+def _improve_two(best, i, turn, one, two, wide):
+    if turn > 0:
         for j in range(wide):
-            better = best[one, j] if best[one, j] > best[i, j] else best[i, j]
-            best[i, j] = best[two, j] if best[two, j] > better else better
+            best[i, j] = _better(1, best[two, j], _better(1, best[one, j], best[i, j]))
     else:
         for j in range(wide):
-            better = best[one, j] if best[one, j] < best[i, j] else best[i, j]
-            best[i, j] = best[two, j] if best[two, j] < better else better
+            best[i, j] = _better(-1, best[two, j], _better(-1, best[one, j], best[i, j]))
+
+
+@njit
+def _improve_six(best, i, turn, one, two, three, four, five, six, wide):
+    if turn > 0:
+        for j in range(wide):
+            first = _better(1, best[two, j], _better(1, best[one, j], best[i, j]))
+            second = _better(1, best[four, j], _better(1, best[three, j], first))
+            best[i, j] = _better(1, best[six, j], _better(1, best[five, j], second))
+    else:
+        for j in range(wide):
+            first = _better(-1, best[two, j], _better(-1, best[one, j], best[i, j]))
+            second = _better(-1, best[four, j], _better(-1, best[three, j], first))
+            best[i, j] = _better(-1, best[six, j], _better(-1, best[five, j], second))
 
 
 @njit
@@ -274,18 +300,28 @@ def _worth(e, core, total, best, row_reward, wide):
 def _simple(i, begin, finish, mean, turn, arg, weight, best, wide):
     """The row of a simple node."""
     e = begin
-    _fill(best, i, 0.0 if mean else -turn * np.inf, wide)
     if mean:
-        while e + 3 < finish:
-            _add_four(
-                best, i, weight[e], weight[e + 1], weight[e + 2], weight[e + 3],
-                arg[e], arg[e + 1], arg[e + 2], arg[e + 3], wide,
+        while e + 5 < finish:
+            _mean_of_six(
+                best, i, e > begin,
+                weight[e], weight[e + 1], weight[e + 2], weight[e + 3], weight[e + 4], weight[e + 5],
+                arg[e], arg[e + 1], arg[e + 2], arg[e + 3], arg[e + 4], arg[e + 5], wide,
             )  # fmt: skip
-            e += 4
-        while e < finish:
+            e += 6
+        while e + 1 < finish:
+            _mean_of_two(best, i, e > begin, weight[e], weight[e + 1], arg[e], arg[e + 1], wide)
+            e += 2
+        if e == begin:
+            _fill(best, i, 0.0, wide)
+        if e < finish:
             _add(best, i, weight[e], arg[e], wide)
-            e += 1
     else:
+        _fill(best, i, -turn * np.inf, wide)
+        while e + 5 < finish:
+            _improve_six(
+                best, i, turn, arg[e], arg[e + 1], arg[e + 2], arg[e + 3], arg[e + 4], arg[e + 5], wide
+            )
+            e += 6
         while e + 1 < finish:
             _improve_two(best, i, turn, arg[e], arg[e + 1], wide)
             e += 2

@@ -214,7 +214,7 @@ class _Spread:
             self.size,
             float(self.unit),
             int(program.entry_row[k]),
-            np.empty((program.n_rows, kernels.WIDTH)),
+            np.zeros((program.n_rows, kernels.WIDTH)),
             np.zeros((program.n_rows, kernels.WIDTH)),
             begin,
             finish,

@@ -129,7 +129,7 @@ def _settle(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Run]) -> Non
         tables = layers.tables.at(layer.points[first:last])
     length = len(tables.points)
     blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
-    table = np.empty((layers.program.n_rows, kernels.WIDTH))
+    table = np.zeros((layers.program.n_rows, kernels.WIDTH))
     arguments = kernel_arguments(layers.program, tables, values)
     fresh = np.empty((len(layers.reached), length))
     kernels.sweep(*arguments, layers.reached, blocks, np.arange(len(blocks)), table, fresh)
@@ -160,7 +160,7 @@ def _iterate(job: tuple[Layers, Tables, Floats, Run, int]) -> int:
     values[:, tables.points] = np.where(reached, float(layers.lattice.total) / 2, np.nan)
     inner = layers.ranks.inner[tables.points]
     blocks, runs = _blocks(inner, kernels.WIDTH)
-    table = np.empty((layers.program.n_rows, kernels.WIDTH))
+    table = np.zeros((layers.program.n_rows, kernels.WIDTH))
     arguments = kernel_arguments(layers.program, tables, values)
     fresh, kept, moves = np.empty((3, *reached.shape))
     done, tolerance, change = 0, 0.0, np.inf
@@ -239,7 +239,7 @@ def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> 
         tables = layers.tables.at(layer.points[first:last])
     length = len(tables.points)
     blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
-    table, second = np.empty((2, layers.program.n_rows, kernels.WIDTH))
+    table, second = np.zeros((2, layers.program.n_rows, kernels.WIDTH))
     kernels.moments(
         *kernel_arguments(layers.program, tables, values),
         layers.reached,
@@ -274,11 +274,7 @@ def table_rows(program: Program, tables: Tables, values: Floats) -> Floats:
     kernels = _kernels()
     arguments = kernel_arguments(program, tables, values)
     length = len(tables.points)
-    if length <= kernels.WIDTH:
-        rows = np.empty((program.n_rows, length))
-        kernels.rows_at(*arguments, 0, length, rows)
-        return rows
-    rows, table = np.empty((program.n_rows, length)), np.empty((program.n_rows, kernels.WIDTH))
+    rows, table = np.empty((program.n_rows, length)), np.zeros((program.n_rows, kernels.WIDTH))
     for first in range(0, length, kernels.WIDTH):
         last = min(first + kernels.WIDTH, length)
         kernels.rows_at(*arguments, first, last, table)

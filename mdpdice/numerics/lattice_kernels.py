@@ -56,6 +56,69 @@ class Columns(NamedTuple):
 
 
 @njit
+def _add_six(table, r, more, arg, weight, e, wide):
+    row = table[r]
+    u, v, w = weight[e], weight[e + 1], weight[e + 2]
+    x, y, z = weight[e + 3], weight[e + 4], weight[e + 5]
+    one, two, three = table[arg[e]], table[arg[e + 1]], table[arg[e + 2]]
+    four, five, six = table[arg[e + 3]], table[arg[e + 4]], table[arg[e + 5]]
+    for j in range(wide):
+        row[j] = (row[j] if more else 0.0) + (
+            (u * one[j] + v * two[j]) + (w * three[j] + x * four[j]) + (y * five[j] + z * six[j])
+        )
+
+
+@njit
+def _add_two(table, r, more, arg, weight, e, wide):
+    row, w, x, one, two = table[r], weight[e], weight[e + 1], table[arg[e]], table[arg[e + 1]]
+    for j in range(wide):
+        row[j] = (row[j] if more else 0.0) + (w * one[j] + x * two[j])
+
+
+@njit
+def _add_one(table, r, more, arg, weight, e, wide):
+    row, w, one = table[r], weight[e], table[arg[e]]
+    for j in range(wide):
+        row[j] = (row[j] if more else 0.0) + w * one[j]
+
+
+@njit
+def _most(one, two):
+    return one if one > two else two
+
+
+@njit
+def _most_of_eight(table, r, arg, e, wide):
+    row = table[r]
+    one, two, three, four = table[arg[e]], table[arg[e + 1]], table[arg[e + 2]], table[arg[e + 3]]
+    five, six, seven = table[arg[e + 4]], table[arg[e + 5]], table[arg[e + 6]]
+    for j in range(wide):
+        first = _most(_most(one[j], two[j]), _most(three[j], four[j]))
+        row[j] = _most(_most(first, _most(five[j], six[j])), _most(seven[j], row[j]))
+
+
+@njit
+def _most_of_three(table, r, arg, e, wide):
+    row, one, two = table[r], table[arg[e]], table[arg[e + 1]]
+    for j in range(wide):
+        row[j] = _most(_most(one[j], two[j]), row[j])
+
+
+@njit
+def _most_of_two(table, r, arg, e, wide):
+    row, one = table[r], table[arg[e]]
+    for j in range(wide):
+        row[j] = _most(one[j], row[j])
+
+
+@njit
+def _copy(table, r, arg, e, wide):
+    row, one = table[r], table[arg[e]]
+    for j in range(wide):
+        row[j] = one[j]
+
+
+@njit
 def _block(
     rows: Rows,
     columns: Columns,
@@ -64,58 +127,46 @@ def _block(
     last: int,
     table: Floats,
 ) -> None:
-    """Fill the table for the points `first` to `last` of the list."""
+    """Fill the table for the points `first` to `last` of the list.
+
+    The table has `WIDTH` columns; what stands in those without a point means nothing.
+    """
     kind, indptr, arg, weight, source, entry, update, reward, flip, guard, neutral, _, total = rows
     _, targets, guards, _, rewards = columns
     width = last - first
+    # Loops over whole vectors are faster than shorter ones with a rest.
+    wide = (width + 15) // 16 * 16
     for r in range(len(kind)):
         row = table[r]
         begin, end = indptr[r], indptr[r + 1]
         if kind[r] == CHANCE:
             e = begin
-            if (end - begin) & 1:
-                w, one = weight[e], table[arg[e]]
-                for j in range(width):
-                    row[j] = w * one[j]
-                e += 1
-            else:
-                for j in range(width):
-                    row[j] = 0.0
-            while e + 3 < end:
-                w, x, y, z = weight[e], weight[e + 1], weight[e + 2], weight[e + 3]
-                one, two = table[arg[e]], table[arg[e + 1]]
-                three, four = table[arg[e + 2]], table[arg[e + 3]]
-                for j in range(width):
-                    row[j] += (w * one[j] + x * two[j]) + (y * three[j] + z * four[j])
-                e += 4
+            while e + 5 < end:
+                _add_six(table, r, e > begin, arg, weight, e, wide)
+                e += 6
             while e + 1 < end:
-                w, x = weight[e], weight[e + 1]
-                one, two = table[arg[e]], table[arg[e + 1]]
-                for j in range(width):
-                    row[j] += w * one[j] + x * two[j]
-                e += 2
-        elif kind[r] == MAX:
-            one = table[arg[begin]]
-            for j in range(width):
-                row[j] = one[j]
-            e = begin + 1
-            while e + 1 < end:
-                one, two = table[arg[e]], table[arg[e + 1]]
-                for j in range(width):
-                    best = one[j] if one[j] > two[j] else two[j]
-                    row[j] = best if best > row[j] else row[j]
+                _add_two(table, r, e > begin, arg, weight, e, wide)
                 e += 2
             if e < end:
-                one = table[arg[e]]
-                for j in range(width):
-                    row[j] = one[j] if one[j] > row[j] else row[j]
+                _add_one(table, r, e > begin, arg, weight, e, wide)
+        elif kind[r] == MAX:
+            _copy(table, r, arg, begin, wide)
+            e = begin + 1
+            while e + 6 < end:
+                _most_of_eight(table, r, arg, e, wide)
+                e += 7
+            while e + 1 < end:
+                _most_of_three(table, r, arg, e, wide)
+                e += 2
+            if e < end:
+                _most_of_two(table, r, arg, e, wide)
         elif kind[r] == MIN:
             one = table[arg[begin]]
-            for j in range(width):
+            for j in range(wide):
                 row[j] = one[j]
             for e in range(begin + 1, end):
                 one = table[arg[e]]
-                for j in range(width):
+                for j in range(wide):
                     row[j] = one[j] if one[j] < row[j] else row[j]
         elif kind[r] == END:
             for j in range(width):

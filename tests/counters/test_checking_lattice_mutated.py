@@ -24,6 +24,7 @@ from mdpdice import (
     compile_lattice,
     d6,
     decide,
+    die,
     end,
     go,
     roll,
@@ -67,7 +68,30 @@ class Duel(Game[str, str]):
         )
 
 
-GAMES = {"sheet": Sheet, "race": lambda: Race(2), "duel": Duel}
+@attrs.frozen
+class Wheel(Game[str, str]):
+    """Nine numbers and nine options, one side after the other: every option is the best one for some number."""
+
+    at = Counter(range(3))
+
+    def start(self):
+        return "up"
+
+    def node(self, state):
+        if state in ("up", "down"):
+            return when(self.at == 2, end(0), roll(die(9), lambda k: go(f"{state} {k}")))
+        side, number = state.split()
+        other = "down" if side == "up" else "up"
+        return decide(
+            {
+                str(option): go(other, self.at.add(1), reward=(option + 2 * int(number)) % 9)
+                for option in range(9)
+            },
+            player=int(side == "down"),
+        )
+
+
+GAMES = {"sheet": Sheet, "race": lambda: Race(2), "duel": Duel, "wheel": Wheel}
 
 
 @functools.cache
@@ -200,20 +224,63 @@ MUTATIONS = [
     ("best[i, j] = total - best[i, j]", "best[i, j] = best[i, j]", "race: right"),
     ("        best[i, j] += source[one, j]\n", "        best[i, j] -= source[one, j]\n", "sheet: right"),
     ("best[i, j] = best[i, j] if there[some, j] else number", "best[i, j] = best[i, j]", "sheet: right"),
-    ("best[i, j] += w * best[one, j]", "best[i, j] += best[one, j]", "sheet: right"),
-    ("(x * best[three, j] + y * best[four, j])", "(x * best[three, j])", "sheet: right"),
+    ("best[i, j] += w * best[one, j]", "best[i, j] += best[one, j]", "wheel: right"),
+    ("(w * best[three, j] + x * best[four, j])", "(w * best[three, j])", "sheet: right"),
+    ("(first + (y * best[five, j] + z * best[six, j]))", "first", "sheet: right"),
+    ("(w * best[one, j] + x * best[two, j])", "(w * best[one, j])", "wheel: right"),
+    ("if more else 0.0) + (w *", "if False else 0.0) + (w *", "wheel: right"),
     (
         "best[i, j] = best[one, j] if best[one, j] > best[i, j] else best[i, j]",
         "best[i, j] = best[one, j]",
-        "sheet: right",
+        "wheel: right",
     ),
     (
         "best[i, j] = best[one, j] if best[one, j] < best[i, j] else best[i, j]",
         "best[i, j] = best[one, j]",
-        "duel: right",
+        "wheel: right",
     ),
-    ("best[i, j] = best[two, j] if best[two, j] > better else better", "best[i, j] = better", "sheet: right"),
-    ("best[i, j] = best[two, j] if best[two, j] < better else better", "best[i, j] = better", "duel: right"),
+    ("return one if one > two else two", "return two", "wheel: right"),
+    ("return one if one < two else two", "return two", "wheel: right"),
+    (
+        "            best[i, j] = _better(1, best[two, j], _better(1, best[one, j], best[i, j]))",
+        "            best[i, j] = best[i, j]",
+        "wheel: right",
+    ),
+    (
+        "first = _better(1, best[two, j], _better(1, best[one, j], best[i, j]))",
+        "first = best[i, j]",
+        "wheel: right",
+    ),
+    (
+        "second = _better(1, best[four, j], _better(1, best[three, j], first))",
+        "second = first",
+        "wheel: right",
+    ),
+    (
+        "best[i, j] = _better(1, best[six, j], _better(1, best[five, j], second))",
+        "best[i, j] = second",
+        "wheel: right",
+    ),
+    (
+        "            best[i, j] = _better(-1, best[two, j], _better(-1, best[one, j], best[i, j]))",
+        "            best[i, j] = best[i, j]",
+        "wheel: right",
+    ),
+    (
+        "first = _better(-1, best[two, j], _better(-1, best[one, j], best[i, j]))",
+        "first = best[i, j]",
+        "wheel: right",
+    ),
+    (
+        "second = _better(-1, best[four, j], _better(-1, best[three, j], first))",
+        "second = first",
+        "wheel: right",
+    ),
+    (
+        "best[i, j] = _better(-1, best[six, j], _better(-1, best[five, j], second))",
+        "best[i, j] = second",
+        "wheel: right",
+    ),
     (
         "best[i, j] = source[one, j] if there[some, j] & better else best[i, j]",
         "best[i, j] = source[one, j] if better else best[i, j]",
@@ -277,11 +344,15 @@ MUTATIONS = [
         "sheet: right",
     ),
     ("slack[i] += 0.0 if following else 2 * rooms", "slack[i] += 0.0", "sheet: right"),
-    ("                distance = abs(best[i, j] - value)", "                distance = 0.0", "sheet: right"),
+    (
+        "                distance = abs(best[i, j] - value)",
+        "                distance = 0.0",
+        "sheet: value 0 off by 0.0001",
+    ),
     (
         "                distance = abs(best[i, j] - value)",
         "                distance = best[i, j] - value",
-        "sheet: right",
+        "sheet: value 0 off by 0.0001",
     ),
     (
         "                distance = abs(best[i, j] - value)",
