@@ -21,6 +21,8 @@ from mdpdice.errors import (
 )
 from mdpdice.exploration import explore
 from mdpdice.game import Game
+from mdpdice.lattice import compile_lattice
+from mdpdice.layers import find_layers
 from mdpdice.network import Network
 from mdpdice.objectives import Objective
 from mdpdice.solution import Solution
@@ -63,7 +65,7 @@ def _apart(one: Solution, state: Hashable, two: Solution, other: Hashable) -> st
 
 
 def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network, max_states: int) -> None:
-    """Check the counters: `Game.unrolled` is the same game, with the same states."""
+    """Check the counters: `Game.unrolled` is the same game, with the same states, and its progress never decreases."""
     if not axes(game):
         ledger.skipped("counters", "the game has no counters")
         return
@@ -77,6 +79,13 @@ def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network, max_s
     except ConformanceError as error:
         msg = f"compared with its unrolled form: {error.message.partition(': ')[2]}"
         ledger.fail("counters", msg, state=error.state)
+    try:
+        find_layers(compile_lattice(game, max_states=max_states))
+    except StateLimitError:
+        pass  # nobody solves it on its lattice then
+    except MdpDiceError as error:
+        msg = f"on its lattice: {error.message}"
+        ledger.fail("counters", msg, cause=error, state=error.state, value=error.value)
     ledger.passed("counters", network.n_states, "states equal to those of the unrolled form")
 
 

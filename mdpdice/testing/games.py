@@ -39,6 +39,7 @@ from mdpdice.repeatability import SAMPLE, check_repeatable
 from mdpdice.solution import Solution
 from mdpdice.statetext import encode
 from mdpdice.testing.equivalents import asker, check_counters, check_symmetry
+from mdpdice.testing.remarks import check_infinite_reason, check_policies, check_words
 from mdpdice.testing.reports import Conformance, Ledger
 
 __all__ = ["GAME_CHECKS", "check_game"]
@@ -59,6 +60,8 @@ GAME_CHECKS = (
     "solution",
     "payoff_range",
     "estimate",
+    "policies",
+    "words",
 )
 """Names of the checks of a game."""
 
@@ -101,12 +104,15 @@ def check_game(
     ``termination``     an end can be reached from every state (unless `endless`, or there is a discount or a
                         horizon), and the value is finite (or `Game.infinite_reason` says why it is not)
     ``texts``           `Game.read_state` reads what `Game.show_state` writes, and no two states share a text
-    ``counters``        the counters keep their ranges; `Game.unrolled` is the same game, see `check_same`
+    ``counters``        the counters keep their ranges, `Game.progress` never decreases, and `Game.unrolled` is the
+                        same game, see `check_same`
     ``canonical``       `Game.canonical` leaves the states alone that it gives
     ``symmetry``        without `Game.canonical` every state has the value of its representative
     ``solution``        the game can be solved, and the answer certified
     ``payoff_range``    no payoff and no value lies outside `Game.payoff_range`
     ``estimate``        `Game.estimate` is a finite number in the `Game.payoff_range`
+    ``policies``        the rules of `Game.policy_names` take options that there are
+    ``words``           notes, summary and tables can be told
     ==================  ===================================================================================
 
     Parameters
@@ -166,6 +172,8 @@ def check_game(
     else:
         ledger.skipped("payoff_range", "it is about the total reward, without a horizon")
     _check_estimate(ledger, game, network, some)
+    check_policies(ledger, game, network)
+    check_words(ledger, game, solution, whole=objective is None and horizon is None)
     return ledger.report()
 
 
@@ -328,6 +336,8 @@ def _check_termination(
             "game a discount, or let infinite_reason() tell why this is right",
             state=solution.network.describe(node),
         )
+    if objective is None:
+        check_infinite_reason(ledger, game, solution)
     note = "nodes, plays may be endless" if lasting else "nodes"
     ledger.passed("termination", solution.network.n_nodes, note)
 

@@ -260,6 +260,39 @@ class UnrollsToAnotherGame(Counted):
         return plain
 
 
+class ProgressGoesBack(Counted):
+    def progress(self):
+        return -self.points
+
+
+class SaysThatItIsInfinite(Turn):
+    def infinite_reason(self):
+        return "nobody ever holds"
+
+
+class NamesAPolicyThatTakesWhatThereIsNot(Turn):
+    def policy_names(self):
+        return {"patient": "waits"}
+
+    def named_policy(self, name):
+        return lambda points: "wait"
+
+
+class NamesAPolicyThatItDoesNotKnow(Turn):
+    def policy_names(self):
+        return {"patient": "waits"}
+
+
+class CannotTellItsAnswer(Turn):
+    def summary(self, solution):
+        return [{}["hold"]]
+
+
+class NotesAreOneText(Turn):
+    def notes(self):
+        return "one note"
+
+
 PLANTED = [
     (ImpossibleRange, "declaration", "smaller first"),
     (NoDiscount, "declaration", "discount"),
@@ -286,6 +319,12 @@ PLANTED = [
     (PayoffsOutsideTheRange, "payoff_range", r"worth 15"),
     (TooHighAnEstimate, "estimate", "state 9"),
     (EstimateIsNotANumber, "estimate", "nan"),
+    (ProgressGoesBack, "counters", "never decreases"),
+    (SaysThatItIsInfinite, "termination", "gives None where"),
+    (NamesAPolicyThatTakesWhatThereIsNot, "policies", "'wait'"),
+    (NamesAPolicyThatItDoesNotKnow, "policies", "gives None"),
+    (CannotTellItsAnswer, "words", "summary.* raised KeyError"),
+    (NotesAreOneText, "words", "no list of lines"),
 ]
 
 
