@@ -28,7 +28,7 @@ from mdpdice.assembly import INLINE, assemble, split_exact
 from mdpdice.backend import Progress
 from mdpdice.counters import axes
 from mdpdice.equality import collision_error, same_kind
-from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.errors import GameError, MdpDiceError, StateLimitError
 from mdpdice.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.lattice import compile_lattice
 from mdpdice.memory import available_bytes
@@ -84,7 +84,8 @@ def explore(
     Raises
     ------
     StateLimitError
-        A limit was passed; the message names it and shows states of the frontier.
+        A limit was passed; the message names it and shows states of the frontier.  Or `Game.least_states`
+        says that it would be, and nothing was explored.
     GameError
         The game raised, or returned something that is not a node.
     NonDeterministicGameError
@@ -97,6 +98,8 @@ def explore(
     if not isinstance(game, Game):
         msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
+    if (least := game.least_states()) is not None and least > max_states:
+        raise _too_large(game, least, max_states)
     if axes(game):
         limits: dict[str, Any] = {"max_states": max_states, "max_bytes": max_bytes, "progress": progress}
         lattice = compile_lattice(game, merge=merge, **limits)
@@ -108,6 +111,13 @@ def explore(
     network = _FlatTraversal(game, merge, max_states, limit, progress).run()
     check_repeatable(game, network.states)
     return network
+
+
+def _too_large(game: Game[Any, Any], least: int, limit: int) -> StateLimitError:
+    ahead = type(game).estimate is not Game.estimate
+    remedy = "look some decisions ahead, with solver='lookahead'" if ahead else "choose smaller parameters"
+    msg = f"this game has at least {least:,} states, more than max_states={limit:,}, so it was not explored; {remedy}"
+    return StateLimitError(msg, explored=0, frontier=[], value=least, limit=limit)
 
 
 def _nothing(state: Any) -> None:

@@ -176,6 +176,8 @@ class Game(abc.ABC, Generic[S, A]):
         moved: Game[Any, A] = self.unrolled() if found else copy.copy(self)
         # Frozen attrs classes refuse an ordinary assignment.
         object.__setattr__(moved, "start", lambda: state)
+        # From there play may come to fewer states.
+        object.__setattr__(moved, "least_states", lambda: None)
         return moved
 
     def show_state(self, state: S) -> str:
@@ -198,6 +200,14 @@ class Game(abc.ABC, Generic[S, A]):
 
     def infinite_reason(self) -> str | None:
         """Why the value is known to be infinite, where the rules alone show it; else None."""
+        return None
+
+    def least_states(self) -> int | None:
+        """Number of states that play can surely come to, where the rules alone tell; else None.
+
+        `mdpdice.explore` refuses at once a game with more of them than its `max_states`, instead of finding
+        that out by exploring; states that `canonical` makes equal count once.
+        """
         return None
 
     def notes(self) -> list[str]:

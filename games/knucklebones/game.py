@@ -190,6 +190,28 @@ class Knucklebones(Game[State, int]):
         mine, theirs = sort_columns(state.mine, state.theirs)
         return Facing(mine, theirs) if isinstance(state, Facing) else Rolled(state.die, mine, theirs)
 
+    def least_states(self) -> int:
+        r"""A number of states that can be reached: those with equally many dice on both boards.
+
+        Let facing columns have no value in common, and both boards the same number of dice, fewer than they have
+        room for.  Two players who place these dice in turn take nothing off, so they come to this position.  With
+        :math:`N_{ab}` pairs of facing columns of `a` and `b` dice there are as many such positions, up to the order of
+        columns, as multisets of pairs with :math:`\sum a = \sum b`; each is a state between two turns, and one more
+        for every die that may be rolled.
+        """
+        # Multisets so far, by the number of columns and of dice on both boards.
+        ways = {(0, 0, 0): 1}
+        for a in range(self.rows + 1):
+            for b in range(self.rows + 1):
+                pairs, more = _facing_pairs(a, b), dict[tuple[int, int, int], int]()
+                for (columns, mine, theirs), count in ways.items():
+                    for n in range(self.columns - columns + 1):
+                        key = columns + n, mine + n * a, theirs + n * b
+                        more[key] = more.get(key, 0) + count * math.comb(pairs + n - 1, n)
+                ways = more
+        equal = (ways.get((self.columns, dice, dice), 0) for dice in range(self.columns * self.rows))
+        return (1 + len(d6)) * sum(equal)
+
     # --- looking ahead --------------------------------------------------------
 
     def lead(self, state: State) -> float:
@@ -241,3 +263,20 @@ class Knucklebones(Game[State, int]):
 def _choose(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise GameError(f"{name}={value!r}: choose one of {', '.join(choices)}", value=value)
+
+
+def _facing_pairs(mine: int, theirs: int) -> int:
+    """Number of facing columns of so many dice without a common value."""
+    return sum(
+        math.comb(len(d6), kinds) * _filled(mine, kinds)
+        * math.comb(len(d6) - kinds, others) * _filled(theirs, others)
+        for kinds in range(len(d6) + 1)
+        for others in range(len(d6) + 1 - kinds)
+    )  # fmt: skip
+
+
+def _filled(dice: int, kinds: int) -> int:
+    """Number of multisets of dice in which each of some values is there."""
+    if kinds == 0:
+        return int(dice == 0)
+    return math.comb(dice - 1, kinds - 1) if dice >= kinds else 0

@@ -22,7 +22,13 @@ _INTERRUPTED = 130
 @contextlib.contextmanager
 def failures() -> Iterator[None]:
     """Turn errors of the library into messages with the right exit status, and warnings into lines."""
-    from mdpdice.errors import HorizonRangeError, MdpDiceError, MissingPackageError, SolveInterrupted
+    from mdpdice.errors import (
+        HorizonRangeError,
+        MdpDiceError,
+        MissingPackageError,
+        SolveInterrupted,
+        StateLimitError,
+    )
 
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_args, **_: click.echo(f"Warning: {message}", err=True)
@@ -35,6 +41,11 @@ def failures() -> Iterator[None]:
             raise click.UsageError(str(error)) from error
         except MissingPackageError as error:  # nobody's code is to blame
             raise click.ClickException(str(error)) from error
+        except StateLimitError as error:
+            told = str(error).replace(
+                "solver='lookahead'", "--solver lookahead:DEPTH of 'solve' and 'advise'"
+            )
+            raise click.ClickException(told) from error
         except MdpDiceError as error:
             from mdpdice.cli.catalogue import blame
 

@@ -105,7 +105,7 @@ def _on_the_network(
                 f"the rules, and so is any of: {known_names(case)}"
             )
             raise click.ClickException(msg) from error
-        why = f"the game has more than {error.explored:,} states"
+        why = f"the game has at least {error.value:,} states"
         return _by_the_rules(case, names, solver, plays, seed, progress, why)
     found = simulate(setting.network, setting.policies, plays or PLAYS, seed, progress=progress)
     exact = evaluate(setting.network, setting.policies, epsilon=case.epsilon, progress=progress)

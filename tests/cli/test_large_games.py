@@ -129,7 +129,7 @@ def test_games_that_cannot_be_explored_are_simulated(run, monkeypatch):
     monkeypatch.setattr(simulations, "FEW_PLAYS", 400)
     wild = answer(run("simulate", *SMALL_BOARD, "--policy", "random", "--json"))
     assert wild["plays"] == 400
-    assert wild["reason"].startswith("not computed, since the game has more than 51 states")
+    assert wild["reason"].startswith("not computed, since the game has at least 217 states")
     # Exact, by exploring it after all.
     monkeypatch.undo()
     exact = answer(run("evaluate", *SMALL_BOARD, "--policy", "random", "--json"))
@@ -154,6 +154,15 @@ def test_what_plays_by_the_rules_refuse(run, monkeypatch, more, status, message)
     monkeypatch.setattr(simulations, "MOST_STATES", 50)
     result = run("simulate", *SMALL_BOARD, *more)
     assert (result.exit_code, message in result.output) == (status, True), result.output
+
+
+def test_a_game_known_to_be_too_large_is_told_at_once(run):
+    result = run("solve", "knucklebones")
+    assert result.exit_code == 1
+    words = " ".join(result.output.split())
+    assert "at least 5,756,735,376 states, more than max_states=10,000,000, so it was not explored" in words
+    assert "--solver lookahead:DEPTH of 'solve' and 'advise'" in words
+    assert "at least 5,756,735,376 states" in run("info", "knucklebones").output
 
 
 def test_one_player_has_no_opponent(run):

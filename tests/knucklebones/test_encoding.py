@@ -94,6 +94,20 @@ def test_the_network_is_the_explored_one(columns, rows, scoring):
     np.testing.assert_array_equal(names[edges][two.decides[two.source]], two.actions)
 
 
+@pytest.mark.parametrize(("columns", "rows"), SMALL)
+def test_states_that_are_sure_to_be_there(columns, rows):
+    game = Knucklebones(columns=columns, rows=rows)
+    found = network(game).states
+    # Counted one by one: both boards have as many dice, and facing columns have no value in common.
+    equal = [
+        state
+        for state in found
+        if sum(map(len, state.mine)) == sum(map(len, state.theirs))
+        and not any(set(mine) & set(theirs) for mine, theirs in zip(state.mine, state.theirs, strict=True))
+    ]
+    assert len(equal) == game.least_states() <= len(found)
+
+
 def test_what_is_refused():
     with pytest.raises(GameError, match="explore it"):
         network(Knucklebones(columns=1, rows=1, payoff="points"))

@@ -55,8 +55,30 @@ def test_the_limit_of_states():
 
 
 def test_a_large_game_with_an_estimate_of_its_own_can_be_searched():
-    with pytest.raises(StateLimitError, match="look some decisions ahead, with solver='lookahead'"):
-        explore(Knucklebones(), max_states=1000)
+    # Started elsewhere a game does not know how many states there are, so it is explored.
+    there = Knucklebones().at(Knucklebones().start())
+    with pytest.raises(StateLimitError, match="look some decisions ahead, with solver='lookahead'") as caught:
+        explore(there, max_states=1000)
+    assert caught.value.explored > 1000
+
+
+def test_a_game_that_is_known_to_be_too_large_is_not_explored():
+    class Known(type(toggles(40))):
+        def least_states(self):
+            return 2**40
+
+        def node(self, state):
+            raise AssertionError
+
+    game = Known((False,) * 40, None, 0, 1)
+    with pytest.raises(
+        StateLimitError, match="at least 1,099,511,627,776 states, .* choose smaller"
+    ) as caught:
+        solve(game)
+    error = caught.value
+    assert (error.explored, error.frontier, error.value, error.limit) == (0, [], 2**40, 10_000_000)
+    with pytest.raises(StateLimitError, match="more than max_states=10,000,000, .* with solver='lookahead'"):
+        explore(Knucklebones())
 
 
 def test_a_model_that_just_fits():
