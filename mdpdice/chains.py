@@ -10,8 +10,7 @@ players with different policies pass the move to each other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from mdpdice.errors import GameError
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.network_arrays import moved_numbers
 from mdpdice.numerics import graph
 from mdpdice.policies import Policy, Weights
 
@@ -164,17 +164,11 @@ def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, se
         state_node=network.state_node if alone else np.zeros(0, dtype=np.int64),
         node_state=network.node_state if alone else np.full(n * copies, -1),
         actions=(),
-        exact_rewards=_at_edges(network.exact_rewards, old),
+        exact_rewards=moved_numbers(network.exact_rewards, old),
         exact_payoffs={
             c * n + at: value for c in range(copies) for at, value in network.exact_payoffs.items()
         },
     )
-
-
-def _at_edges(exact: Mapping[int, Fraction], old: Ints) -> dict[int, Fraction]:
-    if not exact:
-        return {}
-    return {at: exact[i] for at, i in enumerate(old.tolist()) if i in exact}
 
 
 @attrs.frozen(eq=False)

@@ -8,8 +8,9 @@ import attrs
 import numpy as np
 
 from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
-from mdpdice.lowerings import Lowering, Merged, moved_numbers, towards, without
+from mdpdice.lowerings import Lowering, Merged, towards, without
 from mdpdice.network import Bools, Ints, Kind, Network
+from mdpdice.network_arrays import moved_numbers
 from mdpdice.numerics.graph import end_components, is_acyclic
 from mdpdice.regions import can_reach, ending_ranks, reached_by_some
 
@@ -239,20 +240,7 @@ def end_idle_chance(network: Network) -> Lowering | None:
     if not idle.any():
         return None
     kept = np.flatnonzero(~idle[network.source])
-    degree = np.where(idle, 0, np.diff(network.indptr))
-    lowered = attrs.evolve(
-        network,
-        kind=np.where(idle, np.uint8(Kind.END), network.kind),
-        indptr=np.concatenate(([0], np.cumsum(degree))),
-        dst=network.dst[kept],
-        weight=network.weight[kept],
-        reward=network.reward[kept],
-        sign=network.sign[kept],
-        step=network.step[kept],
-        numerator=network.numerator[kept],
-        exact_rewards=moved_numbers(network.exact_rewards, kept),
-    )
-    return Lowering(lowered, np.arange(network.n_nodes), kept)
+    return Lowering(network.keep_edges(kept), np.arange(network.n_nodes), kept)
 
 
 def _first_states(network: Network, number: Ints, n_new: int) -> Ints:

@@ -309,21 +309,7 @@ def _settle(chain: Network, settled: Bools) -> Network:
     """The chain in which the marked nodes are ends with payoff 0."""
     if not settled.any():
         return chain
-    keep = np.flatnonzero(~settled[chain.source])
-    degree = np.where(settled, 0, np.diff(chain.indptr))
-    place = {edge: at for at, edge in enumerate(keep.tolist())} if chain.exact_rewards else {}
-    return attrs.evolve(
-        chain,
-        kind=np.where(settled, Kind.END, chain.kind),
-        indptr=np.concatenate(([0], np.cumsum(degree))),
-        dst=chain.dst[keep],
-        weight=chain.weight[keep],
-        reward=chain.reward[keep],
-        sign=chain.sign[keep],
-        step=chain.step[keep],
-        numerator=chain.numerator[keep],
-        exact_rewards={place[edge]: value for edge, value in chain.exact_rewards.items() if edge in place},
-    )
+    return chain.keep_edges(np.flatnonzero(~settled[chain.source]))
 
 
 def _enclose(chain: Network) -> tuple[Floats, Floats, Floats, str]:

@@ -15,13 +15,13 @@ import attrs
 import numpy as np
 
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.network_arrays import moved_numbers
 
 __all__ = [
     "Because",
     "Lowering",
     "Merged",
     "chain",
-    "moved_numbers",
     "negate",
     "shift_total",
     "shift_value",
@@ -243,25 +243,14 @@ def shift_value(network: Network, *, shift: Fraction) -> Lowering | None:
 def stop_at(network: Network, ends: Bools, payoff: Floats, *, rewards: bool) -> Network:
     """The undiscounted network whose plays stop at the marked nodes with new payoffs, with its rewards or without."""
     kept = np.flatnonzero(~ends[network.source])
-    position = np.cumsum(network.decides[network.source]) - 1
-    chosen = kept[network.decides[network.source[kept]]]
-    degree = np.where(ends, 0, np.diff(network.indptr))
-    return attrs.evolve(
-        network,
-        kind=np.where(ends, Kind.END, network.kind),
-        indptr=np.concatenate(([0], np.cumsum(degree))),
-        dst=network.dst[kept],
-        weight=network.weight[kept],
-        reward=network.reward[kept] if rewards else np.zeros(len(kept)),
-        sign=network.sign[kept],
-        step=network.step[kept],
+    without_rewards = {"reward": np.zeros(len(kept)), "exact_rewards": {}}
+    return network.keep_edges(
+        kept,
         payoff=np.where(ends, payoff, 0.0),
         discount=Fraction(1),
         total=Fraction(0),
-        numerator=network.numerator[kept],
-        actions=[network.actions[i] for i in position[chosen].tolist()],
-        exact_rewards=moved_numbers(network.exact_rewards, kept) if rewards else {},
         exact_payoffs={},
+        **({} if rewards else without_rewards),
     )
 
 
@@ -295,27 +284,19 @@ def without(
     if not keep.any():
         empty = _one_end()
         return Lowering(empty, node, np.zeros(0, dtype=np.int64), infinite=policy, because=because)
-    degree = np.bincount(network.source[edges], minlength=network.n_nodes)[keep]
-    position = np.cumsum(network.decides[network.source]) - 1
-    chosen = edges[network.decides[network.source[edges]]]
     named = np.flatnonzero(keep[network.state_node])
+    cut = network.keep_edges(edges)
     lowered = attrs.evolve(
-        network,
-        kind=network.kind[keep],
-        indptr=np.concatenate(([0], np.cumsum(degree))),
-        dst=number[network.dst[edges]],
-        weight=network.weight[edges],
-        reward=network.reward[edges],
-        sign=network.sign[edges],
-        step=network.step[edges],
-        payoff=network.payoff[keep],
+        cut,
+        kind=cut.kind[keep],
+        # Nodes that are left out have no edges any more.
+        indptr=np.append(0, cut.indptr[1:][keep]),
+        dst=number[cut.dst],
+        payoff=cut.payoff[keep],
         start=int(number[start]),
-        numerator=network.numerator[edges],
         states=[network.states[i] for i in named.tolist()],
         state_node=number[network.state_node[named]],
         node_state=_renumbered(network.node_state[keep], named, network.n_states),
-        actions=[network.actions[i] for i in position[chosen].tolist()],
-        exact_rewards=moved_numbers(network.exact_rewards, edges),
         exact_payoffs=moved_numbers(network.exact_payoffs, np.flatnonzero(keep)),
     )
     return Lowering(lowered, node, edges, infinite=policy, because=because)
@@ -325,13 +306,6 @@ def _renumbered(node_state: Ints, named: Ints, n_states: int) -> Ints:
     new = np.full(n_states + 1, -1, dtype=np.int64)
     new[named] = np.arange(len(named))
     return new[node_state]
-
-
-def moved_numbers(exact: Any, old: Ints) -> dict[int, Fraction]:
-    """Exact numbers under their new positions."""
-    if not exact:
-        return {}
-    return {at: exact[i] for at, i in enumerate(old.tolist()) if i in exact}
 
 
 def _one_end() -> Network:

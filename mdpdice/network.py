@@ -36,6 +36,7 @@ from mdpdice.network_arrays import (
     Floats,
     Ints,
     Kind,
+    moved_numbers,
     read_only,
     read_only_bools,
     read_only_bytes,
@@ -198,6 +199,36 @@ class Network:
     def edges(self, node: int) -> range:
         """Edges of a node."""
         return range(int(self.indptr[node]), int(self.indptr[node + 1]))
+
+    def keep_edges(self, edges: Ints, **changes: Any) -> Network:
+        """The network with some of its edges alone; a node that loses all of its edges becomes an end.
+
+        Parameters
+        ----------
+        edges : ndarray of int64
+            The edges to keep, in their order.  Chance nodes keep all of theirs or none.
+        **changes
+            What else is different, as in `attrs.evolve`.
+        """
+        degree = np.bincount(self.source[edges], minlength=self.n_nodes)
+        decided = self.decides[self.source]
+        actions = self.actions
+        if decided[edges].sum() != len(actions):
+            place = np.cumsum(decided) - 1
+            actions = [actions[at] for at in place[edges[decided[edges]]].tolist()]
+        kept: dict[str, Any] = {
+            "kind": np.where(degree > 0, self.kind, np.uint8(Kind.END)),
+            "indptr": np.concatenate(([0], np.cumsum(degree))),
+            "dst": self.dst[edges],
+            "weight": self.weight[edges],
+            "reward": self.reward[edges],
+            "sign": self.sign[edges],
+            "step": self.step[edges],
+            "numerator": self.numerator[edges],
+            "actions": actions,
+            "exact_rewards": moved_numbers(self.exact_rewards, edges),
+        }
+        return attrs.evolve(self, **{**kept, **changes})
 
     # --- names --------------------------------------------------------------
 

@@ -1,8 +1,10 @@
-"""The arrays of a network: what a node is, the types of their elements, and that nobody writes to them."""
+"""The arrays of a network: what a node is, the types of their elements, that nobody writes to them, and their order."""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -13,6 +15,7 @@ __all__ = [
     "Floats",
     "Ints",
     "Kind",
+    "moved_numbers",
     "read_only",
     "read_only_bools",
     "read_only_bytes",
@@ -70,3 +73,10 @@ def read_only_floats(values: Any) -> Floats:
 def read_only_bools(values: Any) -> Bools:
     """The same with elements of bool."""
     return cast("Bools", read_only(values, np.bool_))
+
+
+def moved_numbers(exact: Mapping[int, Fraction], old: Ints) -> dict[int, Fraction]:
+    """Exact numbers under their new positions: what stands at `at` stood at ``old[at]``."""
+    if not exact:
+        return {}
+    return {at: exact[i] for at, i in enumerate(old.tolist()) if i in exact}

@@ -127,23 +127,7 @@ def _reply(game: Network, chosen: Ints) -> tuple[Network, Ints]:
     keep = ~minimises[game.source]
     keep[chosen[minimises]] = True
     edge = np.flatnonzero(keep)
-    position = np.cumsum(game.decides[game.source]) - 1
-    named = edge[game.decides[game.source[edge]]]
-    degree = np.bincount(game.source[edge], minlength=game.n_nodes)
-    reply = attrs.evolve(
-        game,
-        kind=np.where(minimises, np.uint8(Kind.MAX), game.kind),
-        indptr=np.concatenate(([0], np.cumsum(degree))),
-        dst=game.dst[edge],
-        weight=game.weight[edge],
-        reward=game.reward[edge],
-        sign=game.sign[edge],
-        step=game.step[edge],
-        numerator=game.numerator[edge],
-        actions=[game.actions[at] for at in position[named].tolist()],
-        exact_rewards={},
-    )
-    return reply, edge
+    return game.keep_edges(edge, kind=np.where(minimises, np.uint8(Kind.MAX), game.kind)), edge
 
 
 def _towards_ends(game: Network) -> Ints:

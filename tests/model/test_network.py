@@ -485,3 +485,27 @@ def test_to_networkx(played):
 def test_parallel_edges_survive_in_networkx():
     twice = explore(Game.of(start=0, node=lambda s: decide({"a": end(1), "b": end(1)})))
     assert twice.to_networkx().number_of_edges(0, int(twice.dst[0])) == 2
+
+
+def test_kept_edges_take_everything_with_them():
+    third = Fraction(1, 3)
+    network = Network(
+        **arrays(reward=[0, 1, 1 / 3, 0], sign=[1, -1, 1, 1], step=[False, True, False, False]),
+        numerator=[1, 1, 7, 7],
+        exact_rewards={2: third},
+    )
+    kept = network.keep_edges(np.array([1, 2, 3]))
+    assert kept.kind.tolist() == network.kind.tolist()
+    assert kept.indptr.tolist() == [0, 1, 3, 3, 3]
+    assert (kept.dst.tolist(), kept.weight.tolist()) == ([1, 2, 3], [1, 0.5, 0.5])
+    assert (kept.sign.tolist(), kept.step.tolist()) == ([-1, 1, 1], [True, False, False])
+    assert (kept.numerator.tolist(), list(kept.actions)) == ([1, 7, 7], ["coin"])
+    assert kept.exact_rewards == {1: third}
+    assert (kept.exact_reward(1), kept.exact_reward(2)) == (third, 0)
+
+
+def test_a_node_without_edges_becomes_an_end():
+    stopped = Network(**arrays()).keep_edges(np.array([0, 1]), payoff=[0, 9, 2, 5])
+    assert stopped.kind.tolist() == [Kind.MAX, Kind.END, Kind.END, Kind.END]
+    assert (stopped.indptr.tolist(), list(stopped.actions)) == ([0, 2, 2, 2, 2], ["safe", "coin"])
+    assert (stopped.payoff.tolist(), stopped.reward.tolist()) == ([0, 9, 2, 5], [0, 1])
