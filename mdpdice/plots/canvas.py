@@ -24,6 +24,7 @@ __all__ = [
     "LINES",
     "PALETTE",
     "SUFFIXES",
+    "drawn",
     "new_axes",
     "save_picture",
     "unit_of",
@@ -110,6 +111,15 @@ def whole_ticks(axis: Axis) -> None:
     low, high = axis.get_view_interval()
     if high - low > 2:
         axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def drawn(text: str, longest: int = 80) -> str:
+    """A text of a game, such as an action, as matplotlib draws it and not as a formula; long ones are cut."""
+    if len(text) > longest:
+        text = f"{text[: longest - 1]}…"
+    # Two signs of dollar would begin and end a formula, and legends leave out what begins with a stroke.
+    text = text.replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
 
 
 def words(thing: Hashable) -> str:

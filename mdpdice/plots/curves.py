@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from mdpdice.errors import GameError, HorizonRangeError
 from mdpdice.lattice_solution import LatticeSolution
-from mdpdice.plots.canvas import LINES, PALETTE, new_axes, unit_of, whole_ticks, words
+from mdpdice.plots.canvas import LINES, PALETTE, drawn, new_axes, unit_of, whole_ticks, words
 from mdpdice.plots.choices import network_of, shown, stage_of
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 from mdpdice.solution import Solution
@@ -93,7 +93,7 @@ def value_curve(
         points: Mapping[Any, tuple[float, float, float]]
         if actions:
             q = solution.q(network.states[which], steps_left=steps_left)
-            points = {words(action): (value, value, value) for action, value in q.items()}
+            points = {action: (value, value, value) for action, value in q.items()}
         else:
             points = {number: (float(values[node]), float(lowers[node]), float(uppers[node]))}
         for key, point in points.items():
@@ -106,7 +106,7 @@ def value_curve(
         along = sorted(curves[key])
         rows = np.array([curves[key][at] for at in along])
         colour = PALETTE[number % len(PALETTE)]
-        label = key if actions else f"{name} {key:g}".strip()
+        label = drawn(words(key)) if actions else f"{name} {key:g}".strip()
         style = LINES[number // len(PALETTE) % len(LINES)] if not actions else LINES[number % len(LINES)]
         few = "o" if len(along) <= 40 else None
         ax.plot(

@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.formats.models import action_text
 from mdpdice.network import Kind, Network
-from mdpdice.plots.canvas import INK, PALETTE, new_axes, words
+from mdpdice.plots.canvas import INK, PALETTE, drawn, new_axes, words
 from mdpdice.plots.choices import choice_of, stage_of
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
@@ -44,6 +44,8 @@ COLUMN = 1.7
 """Distance of two columns."""
 INSIDE = 6
 """Longest text that is written into a node; longer ones stand below it."""
+LONGEST = 30
+"""Longest line of text that is drawn in full."""
 
 
 def draw_network(
@@ -174,8 +176,10 @@ def _places(layers: Sequence[Sequence[int]], row: float) -> dict[int, tuple[floa
 def _state_text(state: Hashable) -> str:
     fields = fields_of(state)
     if list(fields) == [ITSELF]:
-        return action_text(state)
-    return "\n".join(f"{name} {words(value)}" for name, value in fields.items() if name != ITSELF)
+        return drawn(action_text(state), LONGEST)
+    return "\n".join(
+        drawn(f"{name} {words(value)}", LONGEST) for name, value in fields.items() if name != ITSELF
+    )
 
 
 def _texts(
@@ -277,7 +281,7 @@ def _draw_edges(ax: Axes, network: Network, place: dict[int, tuple[float, float]
 
 def _edge_text(network: Network, node: int, edge: int) -> str:
     if network.decides[node]:
-        text = action_text(network.action_of(edge))
+        text = drawn(action_text(network.action_of(edge)), LONGEST)
     else:
         p = network.row(node)[edge - int(network.indptr[node])]
         text = str(p) if p.denominator < 1000 else f"{float(p):.3g}"

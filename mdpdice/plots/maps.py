@@ -16,7 +16,7 @@ from matplotlib.ticker import MaxNLocator
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Network
-from mdpdice.plots.canvas import BLANK, INK, PALETTE, new_axes, unit_of, words
+from mdpdice.plots.canvas import BLANK, INK, PALETTE, drawn, new_axes, unit_of, words
 from mdpdice.plots.cells import grid_of, hatched, label_axes, runs
 from mdpdice.plots.choices import Drawable, choice_of, network_of, shown, stage_of, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
@@ -33,6 +33,8 @@ NOWHERE = "no such state"
 OTHER = "other"
 LEGEND = 28
 """Longest line of a legend."""
+LARGEST = 1e7
+"""Whole numbers below that are written with all their digits."""
 WRITTEN = 400
 """Most cells whose numbers are written into them."""
 DRAWN = 2500
@@ -253,7 +255,8 @@ def _regions(
     mesh.set_rasterized(cells.size > DRAWN)
     ax.set_facecolor(BLANK)
     handles = [
-        Patch(facecolor=shades[at], label=fill(words(category), LEGEND)) for at, category in enumerate(known)
+        Patch(facecolor=shades[at], label=drawn(fill(words(category), LEGEND), 8 * LEGEND))
+        for at, category in enumerate(known)
     ]
     if varies:
         handles.append(Patch(facecolor=shades[-1], label=VARIES))
@@ -344,7 +347,7 @@ def threshold_map(
         msg = f"the policy takes {words(action)} in none of the states that are to be drawn"
         raise GameError(msg, action=action)
     which = "largest" if largest else "smallest"
-    text = label or f"{which} {axis_label(over) or 'number'} with which to {words(action)}"
+    text = label or drawn(f"{which} {axis_label(over) or 'number'} with which to {words(action)}")
     rows = [(*point, number) for point, number in found.items()]
     ax = _numbers(rows, text, None, limits, new_axes(ax))
     if any(number is None for number in found.values()):
@@ -415,6 +418,9 @@ def value_map(
             raise GameError(msg, state=network.states[at])
         points[left, up] = value if of is None else of(network.states[at], value)
     rows = [(*point, number) for point, number in points.items() if number is not None]
+    if not rows:
+        msg = "of() gives None in all states that are to be drawn"
+        raise UnsupportedError(msg)
     text = label or (f"value ({unit_of(network)})" if of is None else axis_label(of))
     ax = _numbers(rows, text, centre, limits, new_axes(ax))
     label_axes(ax, x, y, (xlabel, ylabel), title)
@@ -467,7 +473,7 @@ def _numbers(
             ax.text(
                 (grid.x[column] + grid.x[column + 1]) / 2,
                 (grid.y[row] + grid.y[row + 1]) / 2,
-                f"{number:.0f}" if whole else f"{number:.3g}",
+                f"{number:.0f}" if whole and abs(number) < LARGEST else f"{number:.3g}",
                 ha="center", va="center", fontsize="small", color="white" if dark else INK,
             )  # fmt: skip
     return ax

@@ -9,10 +9,10 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from mdpdice import Kind, Policy, errors, explore, solve
+from mdpdice import Game, Kind, Policy, decide, end, errors, explore, solve
 from mdpdice.games.pig import Piglet, hold_at
 from mdpdice.network import Network
-from mdpdice.plots import draw_network, policy_map, save_picture
+from mdpdice.plots import draw_network, policy_map, save_picture, value_curve, value_map
 
 
 def by_label(ax):
@@ -127,3 +127,38 @@ def test_without_matplotlib_the_error_says_what_to_do():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "matplotlib pictures need matplotlib: pip install mdpdice[plot]"
+
+
+def test_names_are_drawn_as_they_are_and_not_as_formulas(tmp_path):
+    """Between two signs of dollar matplotlib reads a formula, and legends leave out what begins with a stroke."""
+    actions = {
+        "$^{$": end(1),
+        "_pass": end(2),
+        "$5 for $6": end(3),
+        "x" * 500: end(4),
+        1: end(5),
+        "1": end(6),
+    }
+    solution = solve(Game.of(start="$\\fra$", node=lambda state: decide(actions)))
+    pictures = [
+        draw_network(solution.network, solution),
+        policy_map(solution, lambda state: 0),
+        value_curve(solution, lambda state: 0, actions=True),
+    ]
+    for number, ax in enumerate(pictures):
+        save_picture(ax, tmp_path / f"{number}.svg")
+    texts = [text.get_text() for text in pictures[0].texts]
+    assert r"\$5 for \$6" in texts
+    assert max(map(len, texts)) < 50
+    svg = (tmp_path / "2.svg").read_text(encoding="utf-8")
+    assert "<!-- $5 for $6 -->" in svg
+    assert "<!--  _pass -->" in svg
+    assert len(pictures[2].get_lines()) == len(actions)
+
+
+def test_nothing_to_draw_and_numbers_with_many_digits(turn):
+    with pytest.raises(errors.UnsupportedError, match="None in all states"):
+        value_map(turn, lambda state: state, lambda state: 0, of=lambda state, value: None)
+    big = solve(Game.of(start=0, node=lambda state: decide({"a": end(10**300), "b": end(0)})))
+    ax = value_map(big, lambda state: 0, lambda state: 0)
+    assert [text.get_text() for text in ax.texts] == ["1e+300"]
