@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from mdpdice.cli.shared import GameCommand, failures, objective_options, on_game, solver_option
+from mdpdice.cli.shared import GameCommand, NewFile, failures, objective_options, on_game, solver_option
 
 __all__ = ["main"]
 
@@ -38,7 +38,7 @@ def list_(*, as_json: bool) -> None:
 @solver_option
 @click.option(
     "--checkpoint",
-    type=click.Path(dir_okay=False),
+    type=NewFile(),
     metavar="PATH",
     help="Keep the state of a long solve in this file; after a stop the same command goes on from there.",
 )

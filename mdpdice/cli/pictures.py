@@ -9,7 +9,7 @@ from typing import Any, Literal
 import click
 
 from mdpdice.cli.commands import main
-from mdpdice.cli.shared import GameCommand, failures, objective_options, on_game, solver_option
+from mdpdice.cli.shared import GameCommand, NewFile, failures, objective_options, on_game, solver_option
 
 __all__ = ["KINDS", "plot"]
 
@@ -35,7 +35,7 @@ KINDS = {
     "--to",
     "path",
     metavar="FILE",
-    type=click.Path(dir_okay=False),
+    type=NewFile(),
     required=True,
     help="The file to write, ending in .png, .svg or .pdf.",
 )

@@ -7,12 +7,21 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["GameCommand", "failures", "game_argument", "objective_options", "on_game", "solver_option"]
+__all__ = [
+    "GameCommand",
+    "NewFile",
+    "failures",
+    "game_argument",
+    "objective_options",
+    "on_game",
+    "solver_option",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAME = "mdpdice.cli.name"
@@ -41,6 +50,10 @@ def failures() -> Iterator[None]:
             raise click.UsageError(str(error)) from error
         except MissingPackageError as error:  # nobody's code is to blame
             raise click.ClickException(str(error)) from error
+        except BrokenPipeError:  # whoever reads has seen enough, as click knows
+            raise
+        except OSError as error:
+            raise click.ClickException(f"{error.filename or 'a file'}: {error.strerror or error}") from error
         except StateLimitError as error:
             told = str(error).replace(
                 "solver='lookahead'", "--solver lookahead:DEPTH of 'solve' and 'advise'"
@@ -120,6 +133,20 @@ def _complete_solver(_ctx: click.Context, _parameter: click.Parameter, beginning
 
 
 game_argument = click.argument("name", shell_complete=_complete_game)
+
+
+class NewFile(click.Path):
+    """A file to write: what is wrong with its place is told before anything is solved for it."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(dir_okay=False, writable=True, **more)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Check the folder, and the file if it is there already."""
+        folder = Path(value).absolute().parent
+        if not folder.is_dir():
+            self.fail(f"there is no folder {str(folder)!r}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def _positive(_ctx: click.Context, _option: click.Parameter, value: float) -> float:

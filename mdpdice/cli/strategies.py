@@ -9,7 +9,7 @@ from typing import Literal
 import click
 
 from mdpdice.cli.commands import main
-from mdpdice.cli.shared import GameCommand, failures, objective_options, on_game, solver_option
+from mdpdice.cli.shared import GameCommand, NewFile, failures, objective_options, on_game, solver_option
 
 __all__ = ["evaluate", "play", "policy", "simulate", "thresholds"]
 
@@ -36,9 +36,7 @@ _seed_option = click.option(
     "--table", metavar="TABLE", help="One table: one of the game's, or decisions for all decisions."
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, of one table.")
-@click.option(
-    "--save", metavar="FILE", type=click.Path(dir_okay=False), help="Write the policy to a file, too."
-)
+@click.option("--save", metavar="FILE", type=NewFile(), help="Write the policy to a file, too.")
 @solver_option
 @click.pass_context
 def policy(
@@ -198,7 +196,7 @@ def thresholds(
 @_seed_option
 @click.option(
     "--record",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    type=NewFile(path_type=Path),
     metavar="FILE",
     help="Write all that happens to a file, too.",
 )

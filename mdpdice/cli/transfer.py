@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mdpdice.cli.commands import main
-from mdpdice.cli.shared import failures
+from mdpdice.cli.shared import NewFile, failures
 
 if TYPE_CHECKING:
+    from mdpdice.formats.index import FileFormat
     from mdpdice.lattice import Lattice
     from mdpdice.network import Network
     from mdpdice.objectives import Objective
@@ -24,7 +27,12 @@ __all__ = ["export", "import_"]
     "-p", "pairs", metavar="KEY=VALUE", multiple=True, help="A parameter of the game; may be repeated."
 )
 @click.option(
-    "--to", "path", metavar="FILE", required=True, help="The file to write; its ending tells the format."
+    "--to",
+    "path",
+    metavar="FILE",
+    type=NewFile(),
+    required=True,
+    help="The file to write; its ending tells the format.",
 )
 @click.option("--format", "form", metavar="FORMAT", help="The format, where the ending does not tell it.")
 @click.option("--horizon", type=click.IntRange(min=0), metavar="N", help="At most N decisions in a play.")
@@ -51,11 +59,11 @@ def export(
     Exit status: 0 written, 1 not, 2 wrong usage.
     """
     with failures():
-        from mdpdice.formats import find_format, write_dot, write_file
+        from mdpdice.formats import write_dot, write_file
         from mdpdice.lattice import Lattice
         from mdpdice.objectives import Horizon
 
-        found = find_format(path, form, writing=True)
+        found = _format(path, form, writing=True)
         if policy and found.name != "dot":
             raise click.UsageError("--policy marks actions in a drawing: write a .dot file")
         # Counters stay variables where the format has variables; a horizon is one of networks.
@@ -81,7 +89,13 @@ def export(
 @click.option("--format", "form", metavar="FORMAT", help="The format, where the ending does not tell it.")
 @click.option("--reward", metavar="NAME", help="The reward structure, where the file has several.")
 @click.option("--discount", metavar="X", help="Factor per step, as 0.99 or 99/100.")
-@click.option("--to", "target", metavar="FILE", help="Write the network to this file, by custom .npz.")
+@click.option(
+    "--to",
+    "target",
+    metavar="FILE",
+    type=NewFile(),
+    help="Write the network to this file, by custom .npz.",
+)
 @click.option("--solve", "solves", is_flag=True, help="Solve it and prove the answer.")
 @click.option("--reach", metavar="LABEL", help="With --solve: the probability of reaching this label.")
 @click.option(
@@ -116,13 +130,20 @@ def import_(
     if reach and until:
         raise click.UsageError("--reach and --until are two questions; ask one")
     with failures():
-        from mdpdice.formats import Model, find_format, read_file, write_file
+        from mdpdice.formats import Model, read_file, write_file
+        from mdpdice.objectives import Discounted
 
-        found = find_format(file, form)
-        into = None if target is None else find_format(target, writing=True)
+        found = _format(file, form)
+        if discount is not None:
+            with _named():
+                Discounted(discount)
+        into = None if target is None else _format(target, writing=True)
         read = read_file(file, found.name)
         data: dict[str, Any] = {"file": file, "format": found.name}
         if isinstance(read, Model):
+            if reward is not None and reward not in read.rewards:
+                there = ", ".join(map(repr, read.rewards)) or "none"
+                raise click.UsageError(f"{file} has no reward structure {reward!r}; it has: {there}")
             data |= {"kind": read.kind, "rewards": list(read.rewards), "labels": list(read.labels)}
             # What does not ask for rewards needs none.
             unpaid = (
@@ -141,6 +162,24 @@ def import_(
             data |= _solved(network, _objective(read, reach, until, sense))
         click.echo(json.dumps(data) if as_json else _text(data, network))
     ctx.exit(solves and data["value"] is None)
+
+
+@contextlib.contextmanager
+def _named() -> Iterator[None]:
+    """What somebody named and there is not is wrong usage."""
+    from mdpdice.errors import DiscountRangeError, GameError, UnknownStateError, UnsupportedError
+
+    try:
+        yield
+    except (DiscountRangeError, GameError, UnknownStateError, UnsupportedError) as error:
+        raise click.UsageError(error.message) from error
+
+
+def _format(path: str, form: str | None = None, *, writing: bool = False) -> FileFormat:
+    from mdpdice.formats import find_format
+
+    with _named():
+        return find_format(path, form, writing=writing)
 
 
 def _source(name: str, pairs: tuple[str, ...], *, counters: bool) -> Network | Lattice:
@@ -183,7 +222,8 @@ def _objective(read: Any, reach: str | None, until: str | None, sense: Any) -> O
         return Total(sense)
     if not hasattr(read, "labelled"):
         raise click.UsageError("this format has no labels")
-    targets = read.labelled(label)
+    with _named():
+        targets = read.labelled(label)
     return Reach(targets, sense=sense) if reach else UntilReward(targets, sense=sense)
 
 

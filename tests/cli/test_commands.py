@@ -172,3 +172,36 @@ def test_every_command_has_help():
     for command in main.commands.values():
         assert command.help
         assert all(option.help for option in command.params if isinstance(option, click.Option))
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("solve", "pig-turn", "--checkpoint"),
+        ("policy", "pig-turn", "--save"),
+        ("play", "pig-turn", "--seats", "random", "--record"),
+        ("plot", "pig-turn", "--kind", "policy", "--to"),
+        ("export", "pig-turn", "--to"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_done(run, tmp_path, args):
+    result = run(*args, tmp_path / "gone" / "file.png")
+    assert (result.exit_code, "there is no folder" in result.output) == (2, True)
+    assert str(tmp_path / "gone") in "".join(result.output.split())
+    result = run(*args, tmp_path)
+    assert (result.exit_code, "is a directory" in " ".join(result.output.split())) == (2, True)
+
+
+def test_an_error_of_the_system_is_no_traceback(run, monkeypatch):
+    def full(*_args, **_more):
+        raise OSError(28, "No space left on device", "p.npz")
+
+    monkeypatch.setattr("mdpdice.policies.Policy.save", full)
+    result = run("policy", "pig-turn", "--save", "p.npz")
+    assert (result.exit_code, result.output) == (1, "Error: p.npz: No space left on device\n")
+
+
+@pytest.mark.parametrize("args", [("export", "pig-turn", "--to", "p.doc"), ("import", __file__)])
+def test_a_format_that_there_is_not(run, args):
+    result = run(*args)
+    assert (result.exit_code, "formats that can are: npz (.npz)" in result.output) == (2, True)

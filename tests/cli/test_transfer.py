@@ -96,7 +96,7 @@ def test_horizon_and_policy_of_an_export(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
-        (["export", "pig-turn", "--to", "x.gambit"], 1, "formats that can are"),
+        (["export", "pig-turn", "--to", "x.gambit"], 2, "formats that can are"),
         (["export", "pig-turn"], 2, "--to"),
         (["export", "pig-trun", "--to", "x.drn"], 2, "did you mean 'pig-turn'"),
         (["export", "piglet", "--to", "x.drn"], 1, "write_prism"),
@@ -105,12 +105,12 @@ def test_horizon_and_policy_of_an_export(run, tmp_path):
         (["import", "robot.drn", "--reach", "goal1"], 2, "--solve"),
         (["import", "robot.drn", "--solve", "--reach", "a", "--until", "b"], 2, "ask one"),
         (["import", "robot.drn", "--solve"], 1, "'move', 'time', 'wear'"),
-        (["import", "robot.drn", "--solve", "--reach", "goal9"], 1, "no label 'goal9'"),
-        (["import", "robot.drn", "--reward", "fuel"], 1, "no reward structure 'fuel'"),
+        (["import", "robot.drn", "--solve", "--reach", "goal9"], 2, "no label 'goal9'"),
+        (["import", "robot.drn", "--reward", "fuel"], 2, "no reward structure 'fuel'"),
         (["import", "robot.drn", "--format", "npz"], 1, "seal"),
-        (["import", "robot.lab"], 1, "cannot be read"),
+        (["import", "robot.lab"], 2, "cannot be read"),
         (["export", "robot.drn", "-p", "cap=3", "--to", "x.drn"], 2, "no parameters"),
-        (["import", "robot.drn", "--discount", "2", "--reward", "move"], 1, "outside"),
+        (["import", "robot.drn", "--discount", "2", "--reward", "move"], 2, "outside"),
     ],
 )
 def test_what_is_refused(run, robot, monkeypatch, arguments, status, told):
