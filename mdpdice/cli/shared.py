@@ -132,6 +132,15 @@ def _complete_solver(_ctx: click.Context, _parameter: click.Parameter, beginning
     return ["auto", *names] if "auto".startswith(beginning) else names
 
 
+# The keys of `mdpdice.cli.objectives.FORMS`, which a shell should not wait for either.
+OBJECTIVES = ("total", "discounted", "horizon", "payoff-at-least", "reach", "until-reward")
+
+
+def _complete_objective(_ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[str]:
+    names = [name if name == "total" else f"{name}:" for name in OBJECTIVES]
+    return [name for name in names if name.startswith(beginning)]
+
+
 game_argument = click.argument("name", shell_complete=_complete_game)
 
 
@@ -202,6 +211,7 @@ def objective_options(command: F) -> F:
         click.option(
             "--objective",
             metavar="OBJECTIVE",
+            shell_complete=_complete_objective,
             help="What counts, by default the total: discounted:0.95, horizon:20, payoff-at-least:1000, reach:STATE "
             "or until-reward:STATE; several states are separated by a semicolon.",
         ),

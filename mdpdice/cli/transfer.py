@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mdpdice.cli.commands import main
-from mdpdice.cli.shared import NewFile, failures
+from mdpdice.cli.shared import NewFile, failures, game_argument
 
 if TYPE_CHECKING:
     from mdpdice.formats.index import FileFormat
@@ -22,7 +22,7 @@ __all__ = ["export", "import_"]
 
 
 @main.command()
-@click.argument("name")
+@game_argument
 @click.option(
     "-p", "pairs", metavar="KEY=VALUE", multiple=True, help="A parameter of the game; may be repeated."
 )

@@ -7,13 +7,13 @@ import json
 import click
 
 from mdpdice.cli.commands import main
-from mdpdice.cli.shared import GameCommand, failures
+from mdpdice.cli.shared import GameCommand, failures, game_argument
 
 __all__ = ["tree"]
 
 
 @main.command(cls=GameCommand)
-@click.argument("name")
+@game_argument
 @click.argument("state", nargs=-1)
 @click.option(
     "-p",

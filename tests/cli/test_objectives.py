@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from click.shell_completion import ShellComplete
 
 from mdpdice import (
     Discounted,
@@ -19,7 +20,9 @@ from mdpdice import (
     explore,
     solve,
 )
-from mdpdice.cli import chosen
+from mdpdice.cli import chosen, main
+from mdpdice.cli.objectives import FORMS
+from mdpdice.cli.shared import OBJECTIVES
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.games.pig import PigTurn
 
@@ -177,6 +180,23 @@ def test_a_game_too_large_for_a_network_is_refused_before_it_is_written_out(run)
     # Yatzy pays on the way, and would have two thousand million states.
     result = run("solve", "yatzy", "--objective", "payoff-at-least:250")
     assert (result.exit_code, "this lattice pays on the way" in result.output) == (1, True)
+
+
+def completed(*args):
+    *before, beginning = args
+    found = ShellComplete(main, {}, "mdpdice", "_MDPDICE_COMPLETE").get_completions(before, beginning)
+    return [item.value for item in found]
+
+
+def test_the_shell_completes():
+    assert completed("solve", "pig-turn", "--objective", "") == [
+        "total", "discounted:", "horizon:", "payoff-at-least:", "reach:", "until-reward:",
+    ]  # fmt: skip
+    assert completed("evaluate", "pig-turn", "--objective", "r") == ["reach:"]
+    assert tuple(FORMS) == OBJECTIVES
+    assert completed("solve", "pig-turn", "--sense", "m") == ["max", "min"]
+    for command in ("tree", "export", "info", "plot"):
+        assert completed(command, "pigl") == ["piglet"]
 
 
 def test_the_help_names_the_forms(run):
