@@ -22,6 +22,7 @@ from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.network_arrays import moved_numbers
 from mdpdice.numerics import graph
 from mdpdice.policies import Policy, Weights
+from mdpdice.solution import Solution
 
 __all__ = ["Chain", "Walk", "component_levels", "induce", "walk"]
 
@@ -78,9 +79,12 @@ def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
         moves first (with `pass_to`), or maximises (with MIN nodes).  A policy of
         another network is carried over by the names of states and actions.
     """
-    both = [policies] if isinstance(policies, Policy) else list(policies)
+    if isinstance(policies, Solution):
+        msg = "a Solution is no policy; Policy.from_solution(solution) is the one that it found"
+        raise GameError(msg, value=policies)
+    both = [policies] if not isinstance(policies, Sequence) else list(policies)
     if not 1 <= len(both) <= 2 or not all(isinstance(policy, Policy) for policy in both):
-        msg = f"{policies!r} is neither a Policy nor two of them"
+        msg = f"{policies!r} is neither a Policy nor two of them; write Policy.of(network, function)"
         raise GameError(msg, value=policies)
     placed = [policy if policy.network is network else policy.on(network) for policy in both]
     apart = len(placed) == 2 and placed[0] is not placed[1]

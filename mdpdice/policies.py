@@ -104,10 +104,11 @@ class Policy:
         Raises
         ------
         GameError
-            The function raised.
+            The function raised, or `network` is none.
         UnknownStateError
             It gave something that is no action of the state.
         """
+        _check_network(network, "of(explore(game), function)")
         if not staged:
             return _assemble(network, [_ask(network, function, ())])
         if network.horizon is None:
@@ -120,6 +121,7 @@ class Policy:
     @classmethod
     def uniform(cls, network: Network) -> Policy:
         """The policy that takes every action of a decision with the same probability."""
+        _check_network(network, "uniform(explore(game))")
         decided = network.decides[network.source]
         return cls(network, _first_edges(network), decided.astype(np.int64))
 
@@ -331,6 +333,12 @@ def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) 
         else:
             choice[node] = network.edge_of(node, action)
     return choice, weight
+
+
+def _check_network(network: object, call: str) -> None:
+    if not isinstance(network, Network):
+        msg = f"a policy is one of a network, not of {network!r}; write Policy.{call}"
+        raise GameError(msg, value=network)
 
 
 def _assemble(network: Network, rows: Sequence[_Row], *, staged: bool = False) -> Policy:

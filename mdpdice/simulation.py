@@ -34,11 +34,13 @@ from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.lattice import Lattice, compile_lattice
 from mdpdice.lattice_plays import LatticePolicy, play_on_lattice
+from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Bools, Floats, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.sampling import Sampler
 from mdpdice.playthroughs import Happening, Seat, play
 from mdpdice.policies import Policy
+from mdpdice.solution import Solution
 
 __all__ = ["Simulation", "simulate"]
 
@@ -231,6 +233,11 @@ def _simulate_elsewhere(
             lattice, given, n, generator, state=state, max_moves=max_moves, progress=progress
         )
         return Simulation(totals, moves, time.perf_counter() - began)
+    for one in given:
+        if isinstance(one, Solution | LatticeSolution):
+            kind = "Policy" if isinstance(one, Solution) else "LatticePolicy"
+            msg = f"a {type(one).__name__} is no policy; {kind}.from_solution(solution) is the one that it found"
+            raise GameError(msg, value=one)
     if any(isinstance(one, Policy | LatticePolicy) or not callable(one) for one in given):
         msg = (
             "the players have policies of a network, policies of a lattice, or seats: the same kind for both"

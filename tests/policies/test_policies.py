@@ -6,7 +6,21 @@ import attrs
 import numpy as np
 import pytest
 
-from mdpdice import Dist, Game, Horizon, Kind, Policy, decide, end, explore, go, solve
+from mdpdice import (
+    Dist,
+    Game,
+    Horizon,
+    Kind,
+    Policy,
+    decide,
+    end,
+    evaluate,
+    explore,
+    go,
+    outcomes,
+    simulate,
+    solve,
+)
 from mdpdice.chains import induce
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
 
@@ -213,3 +227,22 @@ def test_two_policies_are_taken_or_refused(lab):
             induce(network, wrong)
     assert induce(network, (one, one)).seats == 1
     assert induce(network, (one, Policy.uniform(network))).seats == 2
+
+
+@pytest.mark.parametrize(
+    ("misuse", "remedy"),
+    [
+        (lambda game, answer: Policy.of(game, lambda p: "hold"), "write Policy.of(explore(game), function)"),
+        (lambda game, answer: Policy.uniform(game), "write Policy.uniform(explore(game))"),
+        (evaluate, "Policy.from_solution(solution)"),
+        (outcomes, "Policy.from_solution(solution)"),
+        (lambda game, answer: simulate(game, answer, 10), "Policy.from_solution(solution)"),
+        (lambda game, answer: simulate(explore(game), answer, 10), "Policy.from_solution(solution)"),
+        (lambda game, answer: evaluate(game, "hold"), "write Policy.of(network, function)"),
+    ],
+)
+def test_what_is_no_policy_is_told_at_once(lab, misuse, remedy):
+    game = lab.pig(8)
+    with pytest.raises(GameError) as caught:
+        misuse(game, solve(game))
+    assert remedy in caught.value.message
