@@ -40,10 +40,10 @@ written so that NaN fails.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
 import attrs
@@ -64,6 +64,8 @@ PIECE = 8192
 """Points whose tables are made at once."""
 GUESS = 64.0
 """The first ``w``."""
+KEPT = 1 << 25
+"""Most bytes that are kept of one layer."""
 PASSES = 200
 """Most passes that are made to find ``w``."""
 
@@ -253,8 +255,12 @@ class _Core:
         found: list[Floats] = []
         stored = self.claim.choices is not None
         arguments = self._arguments(points, stored)
+        shape = (len(arguments[-1][1]) - 1, len(self.core[3]))
+        # What does not change from pass to pass is kept, where there is room.
+        kept = 16 * math.prod(shape) <= KEPT
+        words = np.zeros((2, shape[0] if kept else 1, shape[1]), dtype=np.uint64)
         for k in range(PASSES):
-            grown, longest = _passes(arguments, self.claim.inner, before, after)
+            grown, longest = _passes(arguments, self.claim.inner, *words, kept and k > 0, before, after)
             if not longest < 1e9:
                 return np.inf
             if grown <= 0.5:
@@ -279,7 +285,6 @@ class _Core:
         lattice, claim = self.lattice, self.claim
         tables = self.tables.at(points)
         starts = np.concatenate(([0], np.flatnonzero(np.diff(claim.inner[points])) + 1, [len(points)]))
-        blocks = [np.arange(a, b, kernels.LANES) for a, b in pairwise(starts)]
         choices = np.full((1, 1), -1, dtype=np.int16) if claim.choices is None else claim.choices
         return (
             self.core,
@@ -288,12 +293,19 @@ class _Core:
             (claim.entries, float(lattice.total), claim.values, claim.layer, choices, following),
             (
                 points,
-                np.append(np.concatenate(blocks), len(points)),
+                _cut(starts, kernels.LANES),
                 tables.targets,
                 tables.guards,
                 tables.rewards,
             ),
         )
+
+
+def _cut(starts: Ints, length: int) -> Ints:
+    """Cut stretches into pieces of at most some length; starts of pieces, and the end."""
+    count = -(-np.diff(starts) // length)
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    return np.append(np.repeat(starts[:-1], count) + length * within, starts[-1])
 
 
 def _passes(arguments: tuple[Any, ...], *more: Any) -> tuple[float, float]:

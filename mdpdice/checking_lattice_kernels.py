@@ -25,161 +25,17 @@ tables
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-import numba
 import numpy as np
 
+from mdpdice import checking_lattice_loops as loops
+from mdpdice.checking_lattice_loops import LANES, njit
 from mdpdice.network import Kind
 
 __all__ = ["LANES", "passes", "residuals"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 ULP = 2.0**-52
-LANES = 64
 
 END, MAX, MIN, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.MIN), int(Kind.CHANCE)
-
-
-def njit(function: F) -> F:
-    """`numba.njit` with the options of this module."""
-    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-# --- loops over lanes ---------------------------------------------------------------------------
-#
-# Loops in functions of their own, with all numbers as arguments, are what the compiler makes the best of;
-# they go over whole vectors, beyond the lanes that there are.
-
-
-@njit
-def _wide(lanes):
-    return (lanes + 7) // 8 * 8
-
-
-@njit
-def _fill(best, i, number, wide):
-    for j in range(wide):
-        best[i, j] = number
-
-
-@njit
-def _copy(best, i, source, one, wide):
-    for j in range(wide):
-        best[i, j] = source[one, j]
-
-
-@njit
-def _turn(best, i, total, wide):
-    for j in range(wide):
-        best[i, j] = total - best[i, j]
-
-
-@njit
-def _pay(best, i, source, one, wide):
-    for j in range(wide):
-        best[i, j] += source[one, j]
-
-
-@njit
-def _leave(best, i, there, some, number, wide):
-    """Put a number where something is not there."""
-    for j in range(wide):
-        best[i, j] = best[i, j] if there[some, j] else number
-
-
-@njit
-def _spell(word, row_guard):
-    """Write the bits of a word as booleans, into the last row."""
-    for j in range(LANES):
-        row_guard[-1, j] = (word >> np.uint64(j)) & np.uint64(1) != 0
-
-
-@njit
-def _add(best, i, w, one, wide):
-    for j in range(wide):
-        best[i, j] += w * best[one, j]
-
-
-@njit
-def _mean_of_six(best, i, more, u, v, w, x, y, z, one, two, three, four, five, six, wide):
-    for j in range(wide):
-        first = (u * best[one, j] + v * best[two, j]) + (w * best[three, j] + x * best[four, j])
-        best[i, j] = (best[i, j] if more else 0.0) + (first + (y * best[five, j] + z * best[six, j]))
-
-
-@njit
-def _mean_of_two(best, i, more, w, x, one, two, wide):
-    for j in range(wide):
-        best[i, j] = (best[i, j] if more else 0.0) + (w * best[one, j] + x * best[two, j])
-
-
-@njit
-def _add_some(best, i, w, source, one, there, some, wide):
-    for j in range(wide):
-        best[i, j] += w * source[one, j] if there[some, j] else 0.0
-
-
-@njit
-def _improve(best, i, turn, one, wide):
-    if turn > 0:
-        for j in range(wide):
-            best[i, j] = best[one, j] if best[one, j] > best[i, j] else best[i, j]
-    else:
-        for j in range(wide):
-            best[i, j] = best[one, j] if best[one, j] < best[i, j] else best[i, j]
-
-
-@njit
-def _better(turn, one, two):
-    # Written so that a lane without a number spoils no other row: it loses every comparison.
-    if turn > 0:
-        return one if one > two else two
-    return one if one < two else two
-
-
-@njit
-def _improve_two(best, i, turn, one, two, wide):
-    if turn > 0:
-        for j in range(wide):
-            best[i, j] = _better(1, best[two, j], _better(1, best[one, j], best[i, j]))
-    else:
-        for j in range(wide):
-            best[i, j] = _better(-1, best[two, j], _better(-1, best[one, j], best[i, j]))
-
-
-@njit
-def _improve_six(best, i, turn, one, two, three, four, five, six, wide):
-    if turn > 0:
-        for j in range(wide):
-            first = _better(1, best[two, j], _better(1, best[one, j], best[i, j]))
-            second = _better(1, best[four, j], _better(1, best[three, j], first))
-            best[i, j] = _better(1, best[six, j], _better(1, best[five, j], second))
-    else:
-        for j in range(wide):
-            first = _better(-1, best[two, j], _better(-1, best[one, j], best[i, j]))
-            second = _better(-1, best[four, j], _better(-1, best[three, j], first))
-            best[i, j] = _better(-1, best[six, j], _better(-1, best[five, j], second))
-
-
-@njit
-def _improve_some(best, i, turn, source, one, there, some, wide):
-    for j in range(wide):
-        better = source[one, j] > best[i, j] if turn > 0 else source[one, j] < best[i, j]
-        best[i, j] = source[one, j] if there[some, j] & better else best[i, j]
-
-
-@njit
-def _near(row_guard, into, some, best, one, i, turn, limit, wide):
-    """Lanes of a guard in which a choice is as good as the best one, but for a limit."""
-    if turn > 0:
-        for j in range(wide):
-            row_guard[into, j] = row_guard[some, j] & (not best[one, j] < best[i, j] - limit)
-    else:
-        for j in range(wide):
-            row_guard[into, j] = row_guard[some, j] & (not best[one, j] > best[i, j] + limit)
 
 
 # --- one block ----------------------------------------------------------------------------------
@@ -217,7 +73,7 @@ def _look(first, lanes, core, ports, reads, claim, tables, room, size_read, size
     points, _, targets, guards, rewards = tables
     n, one = len(core[1]), np.uint64(1)
     held = ~np.uint64(0) >> np.uint64(LANES - lanes)
-    wide = _wide(lanes)
+    wide = loops.wide(lanes)
     for g in range(len(guards)):
         word = np.uint64(0)
         for j in range(LANES):
@@ -261,11 +117,11 @@ def _look(first, lanes, core, ports, reads, claim, tables, room, size_read, size
     for q in range(len(read)):
         i, r = n + q, read[q]
         unknown, free, within = word_read[0, r], word_read[1, r], word_read[2, r]
-        _copy(best, i, row_read, r, wide)
+        loops.copy(best, i, row_read, r, wide)
         if flip[q]:
-            _turn(best, i, total, wide)
+            loops.turn(best, i, total, wide)
         if reward[q] >= 0:
-            _pay(best, i, row_reward, reward[q], wide)
+            loops.pay(best, i, row_reward, reward[q], wide)
             unknown |= word_reward[reward[q]]
         if turn[q] == 0:
             # A mean needs all that it is made of.
@@ -277,8 +133,8 @@ def _look(first, lanes, core, ports, reads, claim, tables, room, size_read, size
                 some = guard[q]
                 if some < 0 or live != word_guard[some]:
                     some = len(row_guard) - 1
-                    _spell(live, row_guard)
-                _leave(best, i, row_guard, some, -turn[q] * np.inf, wide)
+                    loops.spell(live, row_guard)
+                loops.leave(best, i, row_guard, some, -turn[q] * np.inf, wide)
         inside[q] = there[i] & within
         spoilt |= bad[i]
         itself |= inside[q]
@@ -289,11 +145,11 @@ def _look(first, lanes, core, ports, reads, claim, tables, room, size_read, size
 def _worth(e, core, total, best, row_reward, wide):
     """Put what an edge is worth into the last row of `best`, whether it is there or not."""
     last, r = len(best) - 1, core[7][e]
-    _copy(best, last, best, core[3][e], wide)
+    loops.copy(best, last, best, core[3][e], wide)
     if core[6][e]:
-        _turn(best, last, total, wide)
+        loops.turn(best, last, total, wide)
     if r >= 0:
-        _pay(best, last, row_reward, r, wide)
+        loops.pay(best, last, row_reward, r, wide)
 
 
 @njit
@@ -302,31 +158,31 @@ def _simple(i, begin, finish, mean, turn, arg, weight, best, wide):
     e = begin
     if mean:
         while e + 5 < finish:
-            _mean_of_six(
+            loops.mean_of_six(
                 best, i, e > begin,
                 weight[e], weight[e + 1], weight[e + 2], weight[e + 3], weight[e + 4], weight[e + 5],
                 arg[e], arg[e + 1], arg[e + 2], arg[e + 3], arg[e + 4], arg[e + 5], wide,
             )  # fmt: skip
             e += 6
         while e + 1 < finish:
-            _mean_of_two(best, i, e > begin, weight[e], weight[e + 1], arg[e], arg[e + 1], wide)
+            loops.mean_of_two(best, i, e > begin, weight[e], weight[e + 1], arg[e], arg[e + 1], wide)
             e += 2
         if e == begin:
-            _fill(best, i, 0.0, wide)
+            loops.fill(best, i, 0.0, wide)
         if e < finish:
-            _add(best, i, weight[e], arg[e], wide)
+            loops.add(best, i, weight[e], arg[e], wide)
     else:
-        _fill(best, i, -turn * np.inf, wide)
+        loops.fill(best, i, -turn * np.inf, wide)
         while e + 5 < finish:
-            _improve_six(
+            loops.improve_six(
                 best, i, turn, arg[e], arg[e + 1], arg[e + 2], arg[e + 3], arg[e + 4], arg[e + 5], wide
             )
             e += 6
         while e + 1 < finish:
-            _improve_two(best, i, turn, arg[e], arg[e + 1], wide)
+            loops.improve_two(best, i, turn, arg[e], arg[e + 1], wide)
             e += 2
         if e < finish:
-            _improve(best, i, turn, arg[e], wide)
+            loops.improve(best, i, turn, arg[e], wide)
 
 
 @njit
@@ -340,7 +196,7 @@ def _block(first, lanes, core, claim, tables, room, found, whole, defect):
     order, kind, indptr, arg, weight, guard, flip, reward, number, payoff, simple = core
     _, total, _, _, choices, following = claim
     points = tables[0]
-    n, none, wide = len(kind), len(word_guard) - 1, _wide(lanes)
+    n, none, wide = len(kind), len(word_guard) - 1, loops.wide(lanes)
     held = ~np.uint64(0) >> np.uint64(LANES - lanes)
     spoilt, inner = found
     itself = False
@@ -350,9 +206,9 @@ def _block(first, lanes, core, claim, tables, room, found, whole, defect):
         if kind[i] == END:
             bad[i] = held & word_reward[payoff[i]] if payoff[i] >= 0 else np.uint64(0)
             if payoff[i] >= 0:
-                _copy(best, i, row_reward, payoff[i], wide)
+                loops.copy(best, i, row_reward, payoff[i], wide)
             else:
-                _fill(best, i, 0.0, wide)
+                loops.fill(best, i, 0.0, wide)
             spoilt |= bad[i] != 0
             continue
         mean = kind[i] == CHANCE
@@ -371,7 +227,7 @@ def _block(first, lanes, core, claim, tables, room, found, whole, defect):
                 for e in range(begin, finish):
                     itself |= arg[e] >= n and inside[arg[e] - n] != 0
         else:
-            _fill(best, i, 0.0 if mean else -turn * np.inf, wide)
+            loops.fill(best, i, 0.0 if mean else -turn * np.inf, wide)
             for j in range(LANES):
                 whole[j] = 0.0
             common = 0.0
@@ -394,19 +250,19 @@ def _block(first, lanes, core, claim, tables, room, found, whole, defect):
                     one = len(best) - 1
                 if chosen == held and mean:
                     common += weight[e]
-                    _add(best, i, weight[e], one, wide)
+                    loops.add(best, i, weight[e], one, wide)
                 elif chosen == held:
-                    _improve(best, i, turn, one, wide)
+                    loops.improve(best, i, turn, one, wide)
                 else:
                     if chosen != word_guard[some]:
                         some = none + 1
-                        _spell(chosen, row_guard)
+                        loops.spell(chosen, row_guard)
                     if mean:
-                        _add_some(best, i, weight[e], best, one, row_guard, some, wide)
+                        loops.add_some(best, i, weight[e], best, one, row_guard, some, wide)
                         for j in range(LANES):
                             whole[j] += weight[e] if row_guard[some, j] else 0.0
                     else:
-                        _improve_some(best, i, turn, best, one, row_guard, some, wide)
+                        loops.improve_some(best, i, turn, best, one, row_guard, some, wide)
             if mean:
                 for j in range(lanes):
                     if covered >> np.uint64(j) & np.uint64(1):
@@ -510,14 +366,46 @@ def residuals(core, ports, reads, claim, tables):
 
 
 @njit
-def passes(core, ports, reads, claim, tables, inner, before, after):
-    """Compute ``1 + P w`` of both sides into `after`; by how much it exceeds ``w``, and its maximum."""
-    order, kind, indptr, arg, weight, guard, flip, reward, number, _, _ = core
-    entries, total, values, layer, choices, following = claim
-    points, blocks, targets, guards, rewards = tables
-    n, n_reads, none = len(kind), len(reads[0]), len(guards)
+def _taken(first, lanes, core, claim, tables, rooms, room, live, near):
+    """Lanes in which edges are there, and those in which the policy may take them, whoever rounds how."""
+    order, kind, indptr, arg, _, guard, flip, reward, number, _, _ = core
+    _, total, _, _, choices, following = claim
+    (best, _, row_reward), _, (_, there, _, _, _, word_guard) = rooms
+    points, none, wide = tables[0], len(word_guard) - 1, loops.wide(lanes)
+    for i in order:
+        turn = -1.0 if kind[i] == MIN else 1.0
+        limit = 2 * room[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            one, some = arg[e], guard[e] if guard[e] >= 0 else none
+            live[e] = near[e] = word_guard[some] & there[one]
+            if kind[i] == CHANCE or live[e] == 0:
+                continue
+            if following:
+                chosen = np.uint64(0)
+                for j in range(lanes):
+                    chosen |= np.uint64(choices[i, points[first + j]] == number[e]) << np.uint64(j)
+            else:
+                if flip[e] or reward[e] >= 0:
+                    _worth(e, core, total, best, row_reward, wide)
+                    one = len(best) - 1
+                chosen = loops.near(best, one, i, turn, limit, lanes)
+            near[e] &= chosen
+
+
+@njit
+def passes(core, ports, reads, claim, tables, inner, live, near, known, before, after):
+    """Compute ``1 + P w`` of both sides into `after`; by how much it exceeds ``w``, and its maximum.
+
+    `live` and `near` are words of lanes for every block and edge, see `_taken`; they are found out here unless they
+    are `known` from the pass before.  There may be room for those of one block only.
+    """
+    order, kind, indptr, arg, weight, _, flip, _, _, _, _ = core
+    entries, _, values, layer, _, _ = claim
+    points, blocks, targets, _, rewards = tables
+    n, n_reads = len(kind), len(reads[0])
     rooms = _rooms(core, ports, reads, tables)
-    (best, _, row_reward), row_guard, (bad, there, _, _, _, word_guard) = rooms
+    row_guard, bad = rooms[1], rooms[2][0]
+    last = len(row_guard) - 1
     size, room, slack = np.zeros(len(bad)), np.zeros(len(bad)), np.zeros(len(bad))
     size_read, size_reward = np.zeros(n_reads), np.zeros(len(rewards))
     whole, defect = np.zeros(LANES), _defects(core)
@@ -526,11 +414,14 @@ def passes(core, ports, reads, claim, tables, inner, before, after):
     for b in range(len(blocks) - 1):
         first = blocks[b]
         lanes = blocks[b + 1] - first
-        wide = _wide(lanes)
-        size_read[:], size_reward[:] = 0.0, 0.0
-        found = _look(first, lanes, core, ports, reads, claim, tables, rooms, size_read, size_reward)
-        _block(first, lanes, core, claim, tables, rooms, found, whole, defect)
-        _rounding(core, ports, claim, size_read, size_reward, defect, size, room, slack)
+        wide = loops.wide(lanes)
+        at = b if len(live) == len(blocks) - 1 else 0
+        if not known:
+            size_read[:], size_reward[:] = 0.0, 0.0
+            found = _look(first, lanes, core, ports, reads, claim, tables, rooms, size_read, size_reward)
+            _block(first, lanes, core, claim, tables, rooms, found, whole, defect)
+            _rounding(core, ports, claim, size_read, size_reward, defect, size, room, slack)
+            _taken(first, lanes, core, claim, tables, rooms, room, live[at], near[at])
         for r in range(n_reads):
             k, u = reads[0][r], reads[1][r]
             for j in range(lanes):
@@ -542,58 +433,31 @@ def passes(core, ports, reads, claim, tables, inner, before, after):
                     ahead[n_reads + r, j] = after[1, k, to] if onward else before[1, k, to]
         for i in order:
             mean = kind[i] == CHANCE
-            turn = -1.0 if kind[i] == MIN else 1.0
             # The side that is free in its choices here; the other one is as good as free at chance nodes.
             free = 1 if kind[i] == MAX else 0
-            limit = 2 * room[i]
-            _fill(back, i, 0.0, LANES)
-            _fill(back, n + i, 0.0, LANES)
+            loops.fill(back, i, 0.0, wide)
+            loops.fill(back, n + i, 0.0, wide)
             for e in range(indptr[i], indptr[i + 1]):
-                q, some = arg[e] - n, guard[e] if guard[e] >= 0 else none
-                live = word_guard[some] & there[arg[e]]
-                if live == 0:
-                    continue
-                if live != word_guard[some]:
-                    some = none + 1
-                    _spell(live, row_guard)
+                q = arg[e] - n
                 turned = ports[1][q] if q >= 0 else flip[e]
                 for side in range(2):
+                    # Who is not free does what the policy does, or what rounding may make it do.
+                    word = live[at, e] if mean or side == free else near[at, e]
+                    if word == 0:
+                        continue
+                    loops.spell(word, row_guard)
                     other = 1 - side if turned else side
                     to = side * n + i
-                    if mean and q >= 0:
-                        _add_some(
-                            back, to, weight[e], ahead, other * n_reads + ports[0][q], row_guard, some, wide
-                        )
+                    if q >= 0:
+                        one = other * n_reads + ports[0][q]
+                        if mean:
+                            loops.add_some(back, to, weight[e], ahead, one, row_guard, last, wide)
+                        else:
+                            loops.improve_some(back, to, 1.0, ahead, one, row_guard, last, wide)
                     elif mean:
-                        _add_some(back, to, weight[e], back, other * n + arg[e], row_guard, some, wide)
-                    elif side == free and q >= 0:
-                        _improve_some(
-                            back, to, 1.0, ahead, other * n_reads + ports[0][q], row_guard, some, wide
-                        )
-                    elif side == free:
-                        _improve_some(back, to, 1.0, back, other * n + arg[e], row_guard, some, wide)
-                if mean:
-                    continue
-                # The other side does what it does, or what rounding may make it do.
-                if following:
-                    for j in range(LANES):
-                        chosen = j < lanes and choices[i, points[first + min(j, lanes - 1)]] == number[e]
-                        row_guard[none + 1, j] = row_guard[some, j] & chosen
-                else:
-                    one = arg[e]
-                    if flip[e] or reward[e] >= 0:
-                        _worth(e, core, total, best, row_reward, wide)
-                        one = len(best) - 1
-                    _near(row_guard, none + 1, some, best, one, i, turn, limit, wide)
-                side = 1 - free
-                other = 1 - side if turned else side
-                if q >= 0:
-                    one = other * n_reads + ports[0][q]
-                    _improve_some(back, side * n + i, 1.0, ahead, one, row_guard, none + 1, wide)
-                else:
-                    _improve_some(
-                        back, side * n + i, 1.0, back, other * n + arg[e], row_guard, none + 1, wide
-                    )
+                        loops.add_some(back, to, weight[e], back, other * n + arg[e], row_guard, last, wide)
+                    else:
+                        loops.improve_some(back, to, 1.0, back, other * n + arg[e], row_guard, last, wide)
         for k in range(len(entries)):
             for j in range(lanes):
                 to = points[first + j]

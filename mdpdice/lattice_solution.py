@@ -94,6 +94,7 @@ class LatticeSolution(Answer):
     details: Mapping[str, Any] = attrs.field(factory=dict)
     objective: str = "total"
     _last: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
+    _here: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
 
     @property
     def lattice(self) -> Lattice:
@@ -286,6 +287,9 @@ class LatticeSolution(Answer):
     def _rows(self, point: int) -> tuple[Floats, Tables]:
         # Whoever asks for the action asks for its value next, and then about a neighbour: looking at some
         # points in a row takes hardly longer than looking at one.
+        here = self._here.get(point)
+        if here is not None:
+            return here
         program = self.layers.program
         width = max(1, min(WIDTH, LOOKED_AT // program.n_rows))
         first = point - point % width
@@ -295,7 +299,9 @@ class LatticeSolution(Answer):
             tables = self.layers.tables.at(np.arange(first, min(first + width, self.lattice.size)))
             found = self._last[first] = known_rows(program, tables, self.stored), tables
         rows, tables = found
-        return rows[:, point - first], tables.take(np.array([point - first]))
+        self._here.clear()
+        here = self._here[point] = rows[:, point - first], tables.take(np.array([point - first]))
+        return here
 
     # --- other forms ----------------------------------------------------------
 

@@ -198,9 +198,15 @@ def _ranked(lattice: Lattice, exprs: list[Expr]) -> Any:
     rank = np.zeros(lattice.size, dtype=np.int64)
     if not exprs:
         return rank.astype(np.int32)
-    values = lattice.values(np.arange(lattice.size))
+    # Every counter along its own axis: what an expression does not look at is not computed for every point.
+    values = {
+        axis.name: np.arange(axis.values.start, axis.values.stop, axis.values.step).reshape(
+            [-1 if at == number else 1 for at in range(len(lattice.axes))]
+        )
+        for number, axis in enumerate(lattice.axes)
+    }
     for expr in exprs:
-        index = _compressed(_numbers(expr, values, (lattice.size,)))
+        index = _compressed(_numbers(expr, values, lattice.shape).reshape(-1))
         rank = _compressed(rank * (int(index.max()) + 1) + index)
     return rank.astype(np.int32)
 

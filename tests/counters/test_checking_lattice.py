@@ -201,6 +201,19 @@ def test_wrong_witnesses_prove_nothing_wrong(case, witness):
         assert not width(layers, claim, **changes) < NARROW
 
 
+def test_what_is_kept_from_pass_to_pass_changes_nothing(monkeypatch):
+    layers = find_layers(compile_lattice(Race(8)))
+    claim = Claim(
+        layers.program.entries, solve(layers.lattice).stored, layers.ranks.layer, layers.ranks.inner
+    )
+    expected = verify_lattice(layers.lattice, claim)
+    assert layers.cyclic
+    monkeypatch.setattr("mdpdice.checking_lattice.KEPT", 0)
+    found = verify_lattice(layers.lattice, claim)
+    assert np.array_equal(found.optimal, expected.optimal)
+    assert np.array_equal(found.policy, expected.policy)
+
+
 def test_values_of_the_minimum_do_not_pass_for_the_maximum():
     from mdpdice import Total
 

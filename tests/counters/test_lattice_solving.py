@@ -188,6 +188,7 @@ def test_a_layer_in_pieces_and_without_kept_tables(monkeypatch):
     monkeypatch.setattr(layers_module, "KEPT_SHARE", 1 << 60)
     monkeypatch.setattr("mdpdice.lattice_solving.CHUNK_BYTES", 1)
     monkeypatch.setattr("mdpdice.checking_lattice.PIECE", 64)
+    monkeypatch.setattr("mdpdice.checking_lattice.KEPT", 0)
     found = solve(compile_lattice(Race(12)))
     assert np.array_equal(found.layers.reached, expected.layers.reached)
     assert np.nanmax(np.abs(found.stored - expected.stored)) < 1e-13
