@@ -77,5 +77,5 @@ def test_a_file_is_read_for_its_objective(objective, tmp_path):
     again = LatticeSolution.load(path, game, objective)
     assert again.proved
     assert (again.value(), again.sense) == (solution.value(), objective.sense)
-    with pytest.raises(CorruptFileError, match="another game or objective"):
+    with pytest.raises(CorruptFileError, match="it answers a question about"):
         LatticeSolution.load(path, game)
