@@ -20,6 +20,7 @@ import numpy as np
 
 from mdpdice.endless import collapse_idle, drop_infinite, drop_lost, end_idle_chance, missing_policy
 from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, UnsupportedError
+from mdpdice.expressions import Expr
 from mdpdice.lowerings import (
     Because,
     Lowering,
@@ -54,7 +55,9 @@ def _sense(_: object, attribute: attrs.Attribute[str], value: object) -> None:
 def _states(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
     """Whether something is a collection of states, or a predicate of them."""
     name, one = attribute.name, isinstance(value, str) or hasattr(value, "_fields")
-    if isinstance(value, type):
+    if isinstance(value, Expr):
+        msg = f"{name}={value} is a condition; write {name}=lambda state: ... of state.counters['name'] and state.state"
+    elif isinstance(value, type):
         msg = f"{name}={value.__name__} is a class; write {name}=lambda state: isinstance(state, {value.__name__})"
     elif one or not (isinstance(value, Collection) or callable(value)):
         msg = (

@@ -8,10 +8,33 @@ from typing import NamedTuple
 
 import pytest
 
-from mdpdice import Discounted, Horizon, PayoffAtLeast, Policy, Reach, UntilReward, Utility, outcomes, solve
+from mdpdice import (
+    Counter,
+    Discounted,
+    Game,
+    Horizon,
+    PayoffAtLeast,
+    Policy,
+    Reach,
+    UntilReward,
+    Utility,
+    end,
+    outcomes,
+    solve,
+)
 from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, UnsupportedError
 from mdpdice.games.pig import PigTurn
 from mdpdice.ranges import number_text
+
+
+class Sheet(Game[str, str]):
+    filled = Counter(range(4))
+
+    def start(self):
+        return "play"
+
+    def node(self, state):
+        return end()
 
 
 class Pair(NamedTuple):
@@ -55,6 +78,10 @@ def test_a_horizon_is_checked_at_once(decisions):
         ("home", "is one state; write ['home']"),
         (Pair(1, 2), "is one state; write [Pair(a=1, b=2)]"),
         (30, "neither a collection of states nor a function; write [30]"),
+        (
+            Sheet().filled >= 2,
+            "filled >= 2 is a condition; write targets=lambda state: ... of state.counters['name']",
+        ),
         (Pair, "is a class; write targets=lambda state: isinstance(state, Pair)"),
     ],
 )
