@@ -270,6 +270,7 @@ class _Replication:
         values = lattice.counters(point)
         try:
             if result == kernels.DEAD_END:
+                option = -1  # no action is to blame
                 raise dead_end_error()
             if result == kernels.UNDEFINED_GUARD:
                 lattice.guards[lattice.guard[edge]].evaluate(values)

@@ -236,7 +236,7 @@ def test_a_dead_end_names_state_and_counters():
 
     with pytest.raises(DeadEndError) as caught:
         explore(make(node, n=Counter(range(9))))
-    assert caught.value.state == At("s", n=2)
+    assert (caught.value.state, caught.value.action) == (At("s", n=2), None)
 
 
 def test_forbidden_takes_options_away_and_is_an_error_inside_chance():
