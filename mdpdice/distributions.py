@@ -34,10 +34,11 @@ from mdpdice.errors import GameError, TotalRewardUndefinedError, UnsupportedErro
 from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.lattice import Lattice
+from mdpdice.lattice_digest import digest
 from mdpdice.lattice_distributions import lattice_outcomes
 from mdpdice.lattice_plays import LatticePolicy
 from mdpdice.lattice_policies import Rule, evaluate_lattice
-from mdpdice.lattice_solution import LatticeSolution, digest
+from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.linear import solve_chain

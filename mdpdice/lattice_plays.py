@@ -31,7 +31,8 @@ from mdpdice.errors import (
 )
 from mdpdice.grid_tables import GridTables, Tables
 from mdpdice.lattice import FORBIDDEN, Lattice
-from mdpdice.lattice_solution import LatticeSolution, digest
+from mdpdice.lattice_digest import digest
+from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.lattice_solving import table_rows
 from mdpdice.network import Bools, Floats, Ints, Kind
 from mdpdice.numerics.sampling import Sampler, options_of

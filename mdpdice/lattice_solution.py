@@ -7,7 +7,6 @@ pass through the core at the point of the grid that is asked about.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Hashable, Mapping
@@ -21,15 +20,15 @@ from mdpdice.answers import Answer, Status
 from mdpdice.archives import Archive, Question, text_member, write_archive
 from mdpdice.backend import Run
 from mdpdice.checking_lattice import Claim, Widths, verify_lattice
-from mdpdice.counters import At, full_state
-from mdpdice.equality import same_kind
+from mdpdice.counters import At
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
 from mdpdice.game import Game
-from mdpdice.grid_tables import Tables
 from mdpdice.lattice import Lattice, compile_lattice
+from mdpdice.lattice_digest import digest
 from mdpdice.lattice_excerpts import excerpt
+from mdpdice.lattice_lookup import Lookup
 from mdpdice.lattice_objectives import lower_lattice
-from mdpdice.lattice_solving import known_rows, second_moments
+from mdpdice.lattice_solving import second_moments
 from mdpdice.layers import Layers, find_layers
 from mdpdice.network import Floats, Kind
 from mdpdice.objectives import Objective, Sense, Total
@@ -40,12 +39,7 @@ from mdpdice.views import card, grid
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LatticeSolution", "certify_lattice", "digest"]
-
-WIDTH = 64
-"""Most points in a row whose values are computed when one of them is asked for."""
-LOOKED_AT = 1 << 16
-"""Most numbers that are computed for that."""
+__all__ = ["LatticeSolution", "certify_lattice"]
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -93,8 +87,6 @@ class LatticeSolution(Answer):
     version: str = ""
     details: Mapping[str, Any] = attrs.field(factory=dict)
     objective: str = "total"
-    _last: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
-    _here: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
 
     @property
     def lattice(self) -> Lattice:
@@ -102,8 +94,8 @@ class LatticeSolution(Answer):
         return self.layers.lattice
 
     @cached_property
-    def _numbers(self) -> dict[Hashable, int]:
-        return {state: at for at, state in enumerate(self.lattice.states)}
+    def _lookup(self) -> Lookup:
+        return Lookup(self.layers, self.stored)
 
     @property
     def digest(self) -> str:
@@ -115,7 +107,7 @@ class LatticeSolution(Answer):
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """The proposed value of a state, whatever was proved about it."""
         _no_horizon(steps_left)
-        node, point = self._place(state)
+        node, point = self._lookup.place(state)
         return self._value(state, node, point)
 
     def lower(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
@@ -127,11 +119,11 @@ class LatticeSolution(Answer):
         return self.estimate(state, steps_left=steps_left) + self._width(state)
 
     def _width(self, state: Hashable) -> float:
-        layer = int(self.layers.ranks.layer[self._place(state)[1]])
+        layer = int(self.layers.ranks.layer[self._lookup.place(state)[1]])
         return float(max(self.widths.optimal[layer], self.widths.policy[layer]))
 
     def _value(self, state: Hashable, node: int, point: int) -> float:
-        rows, _ = self._rows(point)
+        rows, _ = self._lookup.rows(point)
         value = float(rows[self.layers.program.row[node]])
         if not np.isfinite(value):
             shown = self.start if state is None else state
@@ -159,13 +151,13 @@ class LatticeSolution(Answer):
         UnknownStateError
             It is no state of this game at all.
         """
-        node, point = self._place(state)
+        node, point = self._lookup.place(state)
         lattice, program = self.lattice, self.layers.program
         ahead = program.entries[self.layers.reached[:, point]].tolist()
         seen = set(ahead)
         if node in seen or not seen:
             return bool(seen)
-        guards = self._rows(point)[1].guards[:, 0]
+        guards = self._lookup.rows(point)[1].guards[:, 0]
         while ahead and node not in seen:
             at = ahead.pop()
             for edge in range(int(lattice.indptr[at]), int(lattice.indptr[at + 1])):
@@ -218,19 +210,19 @@ class LatticeSolution(Answer):
 
     def kind(self, state: Hashable = None) -> Kind:
         """What happens in a state."""
-        node, point = self._place(state)
+        node, point = self._lookup.place(state)
         self._value(state, node, point)
-        kind = Kind(int(self.lattice.kind[self._resolved(node, self._rows(point)[1])]))
+        kind = Kind(int(self.lattice.kind[self._lookup.resolved(node, self._lookup.rows(point)[1])]))
         if self.sense == "min" and kind in (Kind.MAX, Kind.MIN):
             # The lattice that was solved has the sides changed, see `mdpdice.lattice_objectives`.
             return Kind.MIN if kind == Kind.MAX else Kind.MAX
         return kind
 
     def _options(self, state: Hashable) -> tuple[int, dict[Any, float]]:
-        node, point = self._place(state)
+        node, point = self._lookup.place(state)
         self._value(state, node, point)
-        rows, tables = self._rows(point)
-        node = self._resolved(node, tables)
+        rows, tables = self._lookup.rows(point)
+        node = self._lookup.resolved(node, tables)
         lattice, program = self.lattice, self.layers.program
         if lattice.kind[node] not in (Kind.MAX, Kind.MIN):
             msg = "nobody decides in this state; ask value() instead"
@@ -244,24 +236,6 @@ class LatticeSolution(Answer):
                 found[lattice.actions[first + at]] = float(rows[program.edge_row[edge]])
         return int(lattice.kind[node]), found
 
-    def _resolved(self, node: int, tables: Tables) -> int:
-        """The node that a switch stands for at a point."""
-        lattice = self.lattice
-        while lattice.switch[node]:
-            live = [
-                edge
-                for edge in range(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
-                if lattice.guard[edge] < 0 or tables.guards[lattice.guard[edge], 0]
-            ]
-            if (
-                len(live) != 1
-                or lattice.update[live[0]] >= 0
-                or lattice.node_state[lattice.dst[live[0]]] >= 0
-            ):
-                break
-            node = int(lattice.dst[live[0]])
-        return node
-
     # --- look-ups -----------------------------------------------------------
 
     @property
@@ -271,37 +245,6 @@ class LatticeSolution(Answer):
         return At(
             lattice.states[int(lattice.node_state[lattice.start])], **lattice.counters(lattice.start_point)
         )
-
-    def _place(self, state: Hashable) -> tuple[int, int]:
-        lattice = self.lattice
-        if state is None:
-            return lattice.start, lattice.start_point
-        full = full_state(state, lattice.axes)
-        index = self._numbers.get(full.state)
-        if index is None or not same_kind(lattice.states[index], full.state):
-            first = list(lattice.states[:3])
-            msg = f"state {full.state!r} is not in the core of this game; its first states are {first!r}"
-            raise UnknownStateError(msg, value=state)
-        return int(lattice.state_node[index]), full.point(lattice.axes)
-
-    def _rows(self, point: int) -> tuple[Floats, Tables]:
-        # Whoever asks for the action asks for its value next, and then about a neighbour: looking at some
-        # points in a row takes hardly longer than looking at one.
-        here = self._here.get(point)
-        if here is not None:
-            return here
-        program = self.layers.program
-        width = max(1, min(WIDTH, LOOKED_AT // program.n_rows))
-        first = point - point % width
-        found = self._last.get(first)
-        if found is None:
-            self._last.clear()
-            tables = self.layers.tables.at(np.arange(first, min(first + width, self.lattice.size)))
-            found = self._last[first] = known_rows(program, tables, self.stored), tables
-        rows, tables = found
-        self._here.clear()
-        here = self._here[point] = rows[:, point - first], tables.take(np.array([point - first]))
-        return here
 
     # --- other forms ----------------------------------------------------------
 
@@ -499,29 +442,6 @@ def _no_horizon(steps_left: int | None) -> None:
     if steps_left is not None:
         msg = f"steps_left={steps_left!r} needs a solution with a horizon, and lattices have none"
         raise HorizonRangeError(msg, value=steps_left)
-
-
-def digest(lattice: Lattice) -> str:
-    """SHA-256 of a lattice: equal digests mean the same problem."""
-    hasher = hashlib.sha256()
-    exprs = [guard.key for guard in lattice.guards], [reward.key for reward in lattice.rewards]
-    changes = [[(one.name, one.value.key) for one in update] for update in lattice.updates]
-    head = (lattice.axes, exprs, changes, lattice.start, lattice.start_point, lattice.total, lattice.discount)
-    hasher.update(f"mdpdice-lattice-1 {head!r}".encode())
-    for array in (
-        lattice.kind,
-        lattice.indptr,
-        lattice.dst,
-        lattice.weight,
-        lattice.sign,
-        lattice.guard,
-        lattice.update,
-        lattice.reward,
-        lattice.payoff,
-    ):
-        hasher.update(f"{array.dtype.str}{array.shape}".encode())
-        hasher.update(np.ascontiguousarray(array).tobytes())
-    return hasher.hexdigest()
 
 
 def certify_lattice(

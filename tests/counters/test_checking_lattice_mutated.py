@@ -157,7 +157,7 @@ def chosen(name, change):
     lattice, solution = layers.lattice, solve(layers.lattice)
     choices = np.full((lattice.n_nodes, lattice.size), -1, dtype=np.int16)
     for point in np.flatnonzero(layers.reached.any(axis=0)).tolist():
-        rows, tables = solution._rows(point)
+        rows, tables = solution._lookup.rows(point)
         for node in np.flatnonzero((lattice.kind == Kind.MAX) | (lattice.kind == Kind.MIN)).tolist():
             turn = 1 if lattice.kind[node] == Kind.MAX else -1
             worth = [
