@@ -13,6 +13,7 @@ A file is replaced at once or not at all.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import itertools
 import json
@@ -102,6 +103,8 @@ def _hash(file: IO[bytes], length: int) -> bytes:
 @contextlib.contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to that takes the place of `path` when all of it is on the disk."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     temporary, file = _fresh(path)
     try:
         with file:
@@ -130,6 +133,9 @@ def _fresh(path: Path) -> tuple[Path, IO[bytes]]:
             return temporary, temporary.open("x+b")
         except FileExistsError:  # of another thread, or of a process that died
             continue
+        except OSError as error:
+            # The name that was asked for says more than the one beside it.
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 # --- reading -----------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from typing import Literal
 
 import click
@@ -20,6 +22,10 @@ def main() -> None:
     NAME is a shipped game ('mdpdice list') or a class in a file of yours,
     path/to/file.py:ClassName.
     """
+    # A terminal may not know the letters of a name, and half of a surrogate pair is known to none.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 @main.command("list")

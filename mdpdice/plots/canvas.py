@@ -117,6 +117,8 @@ def drawn(text: str, longest: int = 80) -> str:
     """A text of a game, such as an action, as matplotlib draws it and not as a formula; long ones are cut."""
     if len(text) > longest:
         text = f"{text[: longest - 1]}…"
+    # Half of a surrogate pair is no character.
+    text = text.encode(errors="backslashreplace").decode()
     # Two signs of dollar would begin and end a formula, and legends leave out what begins with a stroke.
     text = text.replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import attrs
 import click
+import click.testing
 import pytest
 
 import mdpdice
@@ -205,3 +206,24 @@ def test_an_error_of_the_system_is_no_traceback(run, monkeypatch):
 def test_a_format_that_there_is_not(run, args):
     result = run(*args)
     assert (result.exit_code, "formats that can are: npz (.npz)" in result.output) == (2, True)
+
+
+def test_names_that_the_terminal_does_not_know_are_written_in_another_way(write):
+    path = write(
+        """
+        from mdpdice import Game, decide, end
+
+        class Odd(Game[str, str]):
+            def start(self):
+                return "\\u65e5"
+
+            def node(self, state):
+                return decide({"\\ud800": end(1), "\u00f6": end(2)})
+        """
+    )
+    for charset in ("latin-1", "utf-8"):
+        runner = click.testing.CliRunner(charset=charset)
+        for arguments in (["tree"], ["policy"]):
+            found = runner.invoke(main, [*arguments, f"{path}:Odd"], prog_name="mdpdice")
+            assert found.exit_code == 0, (charset, found.exception)
+            assert "\u00f6" in found.stdout

@@ -207,6 +207,17 @@ def test_a_file_is_replaced_and_nothing_is_left_behind(mixed, path):
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
+def test_where_nothing_can_be_written_the_name_that_was_asked_for_is_told(mixed, tmp_path):
+    missing = tmp_path / "missing" / "game.npz"
+    with pytest.raises(FileNotFoundError) as caught:
+        mixed.save(missing)
+    assert caught.value.filename == str(missing)
+    with pytest.raises(IsADirectoryError) as caught:
+        mixed.save(tmp_path)
+    assert caught.value.filename == str(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_path_may_be_text_and_have_any_name(mixed, tmp_path):
     mixed.save(os.fspath(tmp_path / "no ending"))
     assert Network.load(os.fspath(tmp_path / "no ending")).digest == mixed.digest
