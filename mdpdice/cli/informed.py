@@ -9,6 +9,7 @@ import numpy as np
 from mdpdice.backend import Feature, Run, available_solvers
 from mdpdice.cli.answers import Case, question
 from mdpdice.cli.progress import ProgressBars
+from mdpdice.cli.shared import command_words
 from mdpdice.cli.text import aligned
 from mdpdice.counters import axes
 from mdpdice.errors import StateLimitError
@@ -81,7 +82,7 @@ def informed(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
                     else _on_lattice(layers)
                 )
             except StateLimitError as error:
-                data["refused"] = error.message
+                data["refused"] = command_words(error.message)
     return data
 
 

@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 __all__ = [
     "GameCommand",
     "NewFile",
+    "command_words",
     "failures",
     "game_argument",
     "objective_options",
@@ -55,15 +56,18 @@ def failures() -> Iterator[None]:
         except OSError as error:
             raise click.ClickException(f"{error.filename or 'a file'}: {error.strerror or error}") from error
         except StateLimitError as error:
-            told = str(error).replace(
-                "solver='lookahead'", "--solver lookahead:DEPTH of 'solve' and 'advise'"
-            )
+            told = command_words(str(error))
             raise click.ClickException(told) from error
         except MdpDiceError as error:
             from mdpdice.cli.catalogue import blame
 
             place = "" if error.__cause__ is None else blame(error.__cause__)
             raise click.ClickException(f"{error}{place}") from error
+
+
+def command_words(message: str) -> str:
+    """A message with what to write on the command line in the place of what to write in Python."""
+    return message.replace("solver='lookahead'", "--solver lookahead:DEPTH of 'solve' and 'advise'")
 
 
 def _interrupted(error: BaseException) -> str:

@@ -162,7 +162,9 @@ def test_a_game_known_to_be_too_large_is_told_at_once(run):
     words = " ".join(result.output.split())
     assert "at least 5,756,735,376 states, more than max_states=10,000,000, so it was not explored" in words
     assert "--solver lookahead:DEPTH of 'solve' and 'advise'" in words
-    assert "at least 5,756,735,376 states" in run("info", "knucklebones").output
+    told = run("info", "knucklebones").output
+    assert "at least 5,756,735,376 states" in told
+    assert "with --solver lookahead:DEPTH" in told
 
 
 def test_one_player_has_no_opponent(run):
