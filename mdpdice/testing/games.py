@@ -100,7 +100,8 @@ def check_game(
     ``rewards``         every reward and payoff is finite
     ``labels``          different states are unequal; the actions of a decision differ, and so do their texts
     ``determinism``     asked and explored again, the game gives the same answers in the same order
-    ``reachability``    the game has at most `max_states` states, and those in `reaches` are among them
+    ``reachability``    the game has at most `max_states` states, those in `reaches` are among them, and there are
+                        not fewer than `Game.least_states`
     ``termination``     an end can be reached from every state (unless `endless`, or there is a discount or a
                         horizon), and the value is finite (or `Game.infinite_reason` says why it is not)
     ``texts``           `Game.read_state` reads what `Game.show_state` writes, and no two states share a text
@@ -149,7 +150,7 @@ def check_game(
     some = _sample(network.n_states, sample)
     _check_network(ledger, network)
     _check_determinism(ledger, game, network, some, max_states)
-    _check_reachability(ledger, network, reaches)
+    _check_reachability(ledger, game, network, reaches)
     asked = isinstance(objective, Horizon) or (isinstance(objective, Discounted) and objective.discount < 1)
     lasting = endless or asked or horizon is not None or network.discount < 1
     trap = _trap(network)
@@ -295,7 +296,9 @@ def _check_determinism(
 # --- where plays go ------------------------------------------------------------------------------
 
 
-def _check_reachability(ledger: Ledger, network: Network, reaches: Sequence[Hashable]) -> None:
+def _check_reachability(
+    ledger: Ledger, game: Game[Any, Any], network: Network, reaches: Sequence[Hashable]
+) -> None:
     there = reachable(network.indptr, network.dst, [network.start], network.weight > 0)
     if not there.all():
         node = int(np.argmin(there))
@@ -305,6 +308,10 @@ def _check_reachability(ledger: Ledger, network: Network, reaches: Sequence[Hash
             network.value_node_of(state)
         except UnknownStateError as error:
             ledger.fail("reachability", f"a play cannot reach it: {error.message}", state=state, cause=error)
+    least = game.least_states()
+    if least is not None and least > network.n_states:
+        msg = f"least_states() is {least!r}, and only {network.n_states:,} states can be reached"
+        ledger.fail("reachability", msg, value=least, limit=network.n_states)
     note = f"states, {len(reaches)} of them asked for" if reaches else "states"
     ledger.passed("reachability", network.n_states, note)
 

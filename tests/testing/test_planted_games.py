@@ -52,6 +52,11 @@ class Turn(Game[int, str]):
         return points
 
 
+class FewerStatesThanItSays(Turn):
+    def least_states(self):
+        return 100
+
+
 class ProbabilitiesDoNotSumToOne(Turn):
     def options(self, points):
         return {"hold": end(points), "roll": chance(Dist([(end(), 0.3), (go(points + 2), 0.6)]))}
@@ -307,6 +312,7 @@ PLANTED = [
     (RandomPayoff, "determinism", "again|twice"),
     (OptionsFromASet, "determinism", "set"),
     (Endless, "reachability", "max_states"),
+    (FewerStatesThanItSays, "reachability", "least_states.. is 100, and only 15 states can be reached"),
     (Trap, "termination", "state 'trap'"),
     (CollectsWithoutEnd, "termination", "collect"),
     (ForgetsPartOfTheState, "texts", "tell them apart|show_state wrote"),
