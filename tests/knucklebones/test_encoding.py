@@ -125,6 +125,7 @@ def test_states_are_a_sequence():
     states = flat.states
     assert isinstance(states[0], Facing)
     assert states[-1] == list(states)[-1] == states[len(states) - 1]
+    assert list(states) == [states[at] for at in range(len(states))]
     assert states[:3] == list(itertools.islice(states, 3))
     with pytest.raises(IndexError):
         states[len(states)]
