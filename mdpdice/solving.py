@@ -437,7 +437,8 @@ def solve_problem(
         return _lift(problem, solver, candidate, value, policy, verdict, started)
     except (SolveInterrupted, NotConvergedError) as error:
         stop = error
-    except KeyboardInterrupt as error:
+    except (KeyboardInterrupt, PluginError) as error:
+        # Code that is just being compiled swallows a KeyboardInterrupt, and raises something else later.
         if not watch.taken():
             raise
         stop = SolveInterrupted("the solve was interrupted")

@@ -141,6 +141,20 @@ class TestHandler:
         assert time.perf_counter() - began < PATIENCE
         assert caught.value.partial.lower() == pytest.approx(8)
 
+    def test_swallowed_by_what_the_backend_calls(self):
+        """As a compiler does: what it was at work on is not there then, and it says so in its own way."""
+
+        class Swallowing(Sleeper):
+            def solve(self, problem, run):
+                try:
+                    return super().solve(problem, run)
+                except KeyboardInterrupt:
+                    raise RuntimeError("no compiled object yet") from None
+
+        with pytest.raises(SolveInterrupted, match="the solve was interrupted") as caught:
+            solve(GAME, solver=Swallowing(looks=False))
+        assert caught.value.partial.lower() == pytest.approx(8)
+
     def test_nothing_to_hand_over(self):
         with pytest.raises(SolveInterrupted) as caught:
             solve(GAME, solver=Sleeper(offers=False))
