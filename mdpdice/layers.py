@@ -190,13 +190,24 @@ class _Spread:
         depends = (lattice.weight <= 0) | (lattice.guard >= 0) | (lattice.reward >= 0) | reads
         source = np.repeat(np.arange(lattice.n_nodes), np.diff(lattice.indptr))
         free = np.bincount(source[depends], minlength=lattice.n_nodes) == 0
+        plain = (lattice.kind != Kind.END) & free
+        order = program.order[::-1]
+        inner = (lattice.weight > 0) & ~reads
+        group = _grouped(lattice, order, plain, inner, program.entries)
+        degree = np.diff(lattice.indptr)
+        leaves = np.flatnonzero(plain[source] & (group[source] != group[lattice.dst]))
+        onward = np.unique(np.stack((group[source[leaves]], group[lattice.dst[leaves]]), axis=1), axis=0)
         # Tables have one row more than there are updates: no update at all; the words of guards and rewards, too.
         return Core(
             kind=lattice.kind,
-            named=lattice.node_state >= 0,
-            plain=(lattice.kind != Kind.END) & free,
+            group=group,
+            named=np.bincount(group[lattice.node_state >= 0], minlength=lattice.n_nodes),
+            edges=np.bincount(group, np.where(plain, degree, 0), minlength=lattice.n_nodes).astype(np.int64),
+            onward_ptr=np.searchsorted(onward[:, 0], np.arange(lattice.n_nodes + 1)),
+            onward=np.ascontiguousarray(onward[:, 1]),
+            plain=plain,
             indptr=lattice.indptr,
-            order=program.order[::-1].copy(),
+            order=order[~plain[order] | (group[order] == order)],
             dst=lattice.dst,
             possible=lattice.weight > 0,
             guard=_or_last(lattice.guard, len(lattice.guards)),
@@ -335,6 +346,34 @@ class _Spread:
             return error.at(state)
         msg = f"a reward or payoff is {number!r}, which is not finite"
         return RewardNotFiniteError(msg, state=state, value=number)
+
+
+def _grouped(lattice: Lattice, order: Ints, plain: Bools, inner: Bools, entries: Ints) -> Ints:
+    """First nodes of groups, as `mdpdice.numerics.spreading_kernels.Core` has them.
+
+    Parameters
+    ----------
+    order : ndarray of int64
+        Nodes, predecessors first.
+    plain : ndarray of bool
+        Nodes that play passes through wherever it is.
+    inner : ndarray of bool
+        Edges that play may take, and that stay at their point.
+    entries : ndarray of int64
+        Nodes where play may come from other points.
+    """
+    # The group that leads to a node: -1 nothing so far, -2 more than one, or what is not plain.
+    leading = np.full(lattice.n_nodes, -1)
+    leading[entries] = -2
+    group = np.arange(lattice.n_nodes)
+    for node in order.tolist():
+        if leading[node] >= 0:
+            group[node] = leading[node]
+        edges = slice(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
+        onward = lattice.dst[edges][inner[edges]]
+        here = group[node] if plain[node] else -2
+        leading[onward] = np.where((leading[onward] == -1) | (leading[onward] == here), here, -2)
+    return group
 
 
 def _or_last(numbers: NDArray[Any], last: int) -> Ints:

@@ -28,16 +28,23 @@ NO_OPTION, LEAVES_GRID, GOES_BACK, UNDEFINED, NO_PAYOFF = 1, 2, 3, 4, 5
 class Core(NamedTuple):
     """The core of a lattice.
 
-    What is -1 there for none is the number of guards, updates or rewards here.
+    What is -1 there for none is the number of guards, updates or rewards here.  A node is *plain* if its edges
+    are all there, wherever play is, lead to the same point and pay nothing.  Nodes that play comes to at the
+    same points, because plain nodes of one group are the only way to them, are a *group*, which is known by the
+    first of its nodes.
 
     Attributes
     ----------
-    named : ndarray of bool
-        Which core nodes have a state.
+    group : ndarray of int64
+        First node of the group of every node.
+    named, edges : ndarray of int64
+        How many nodes of a group have a state, and how many edges its plain nodes have; by its first node.
+    onward_ptr, onward : ndarray of int64
+        Groups that the plain nodes of a group lead to, by its first node.
     plain : ndarray of bool
-        Core nodes whose edges are all there, wherever play is, lead to the same point and pay nothing.
+        Which nodes are plain.
     order : ndarray of int64
-        Core nodes, predecessors first.
+        First nodes of groups, and nodes that are not plain; predecessors first.
     possible : ndarray of bool
         Edges of positive probability.
     port : ndarray of int64, shape (E,)
@@ -47,7 +54,11 @@ class Core(NamedTuple):
     """
 
     kind: Kinds
-    named: Bools
+    group: Ints
+    named: Ints
+    edges: Ints
+    onward_ptr: Ints
+    onward: Ints
     plain: Bools
     indptr: Ints
     order: Ints
@@ -109,11 +120,12 @@ def spread(
     bool
         Whether the layer leads to itself.
     """
-    kind, named, plain, indptr, order, dst, possible, guard, update, reward, payoff, port = core[:12]
-    port_entry, port_update, entries = core[12:]
+    kind, group, named, edges, onward_ptr, onward, plain = core[:7]
+    indptr, order, dst, possible, guard, update, reward, payoff = core[7:15]
+    port, port_entry, port_update, entries = core[15:]
     points, targets, guards, unknown, rewards = columns
     n, length = len(kind), len(points)
-    words = np.zeros(n, dtype=np.uint64)
+    words, fresh = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=np.uint64)
     seen = np.zeros((n, length // WIDTH + 1), dtype=np.uint64)
     ports = np.zeros(len(port_entry), dtype=np.uint64)
     guard_word = np.zeros(len(guards) + 1, dtype=np.uint64)
@@ -167,17 +179,18 @@ def spread(
                         off |= ONE << np.uint64(j - first)
                 free[u], outside[u] = word, off
             for node in order:
-                here = words[node] & ~seen[node, first // WIDTH]
-                words[node] = np.uint64(0)
-                if here == 0:
-                    continue
-                seen[node, first // WIDTH] |= here
-                if named[node]:
-                    counts[0] += np.int64(_bits(here))
-                if plain[node]:
-                    for e in range(indptr[node], indptr[node + 1]):
-                        words[dst[e]] |= here
-                    counts[1] += np.int64(_bits(here)) * (indptr[node + 1] - indptr[node])
+                if group[node] == node:
+                    here = words[node] & ~seen[node, first // WIDTH]
+                    words[node], fresh[node] = np.uint64(0), here
+                    if here != 0:
+                        seen[node, first // WIDTH] |= here
+                        count = np.int64(_bits(here))
+                        counts[0] += count * named[node]
+                        counts[1] += count * edges[node]
+                        for e in range(onward_ptr[node], onward_ptr[node + 1]):
+                            words[onward[e]] |= here
+                here = fresh[group[node]]
+                if plain[node] or here == 0:
                     continue
                 covered = np.uint64(0)
                 wrong = here & unpaid[payoff[node]]
