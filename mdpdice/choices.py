@@ -131,11 +131,11 @@ def build(
     payoffs, exact_payoffs = _payoffs(arrays, ends, len(kind))
 
     def edges(of_decisions: Any, of_branches: NDArray[Any]) -> NDArray[Any]:
-        """The edges of decisions and then those of chance nodes, without a copy in between."""
+        """The edges of decisions and then those of chance nodes."""
         found = np.empty(n_edges, dtype=of_branches.dtype)
         found[:n_decision] = of_decisions
-        if len(inline):
-            np.compress(inline, of_branches, out=found[n_decision:])
+        # Most often all branches are edges of chance nodes, and a mask costs more than a copy.
+        found[n_decision:] = of_branches if inline.all() else of_branches[inline]
         return found
 
     degree = np.concatenate((np.bincount(of_state[kept], minlength=n), width[spread]))
@@ -438,9 +438,15 @@ def _defects(arrays: _Arrays, weight: NDArray[np.float64]) -> NDArray[np.float64
         scaled = part * 2.0**62
         units = scaled.astype(np.int64)
         rows = ptr[first:last] - ptr[first]
-        off[first:last] = (np.add.reduceat(units, rows) - (1 << 62)) / 2.0**62
-        small = np.unique(np.searchsorted(rows, np.flatnonzero(units != scaled), side="right") - 1)
-        for choice in (first + small).tolist():
+        # What small ones have beyond is taken in units of 2^-94, which a long row can add up too.
+        small = np.flatnonzero(units != scaled)
+        rest = (scaled[small] - units[small]) * 2.0**32
+        of_row = np.searchsorted(rows, small, side="right") - 1
+        beyond = np.zeros(last - first, dtype=np.int64)
+        np.add.at(beyond, of_row, rest.astype(np.int64))
+        whole = np.add.reduceat(units, rows) - (1 << 62) + (beyond >> 32)
+        off[first:last] = whole / 2.0**62 + (beyond & ((1 << 32) - 1)) / 2.0**94
+        for choice in np.unique(first + of_row[rest != np.rint(rest)]).tolist():
             row = weight[ptr[choice] : ptr[choice + 1]].tolist()
             off[choice] = math.fsum([*row, -1.0])
         first = last

@@ -138,6 +138,10 @@ def _check_steps(net: Network) -> None:
     from scipy.sparse.csgraph import connected_components
 
     keep = ~net.step
+    waits = np.zeros(net.n_nodes, dtype=bool)
+    waits[net.kind != Kind.END] = np.logical_or.reduceat(keep, net.indptr[:-1][net.kind != Kind.END])
+    if not waits[net.dst[keep]].any():
+        return  # no such edge follows another
     count = np.concatenate(([0], np.cumsum(keep)))
     shape = (net.n_nodes, net.n_nodes)
     graph = csr_array(

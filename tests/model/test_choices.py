@@ -243,6 +243,20 @@ def test_rows_that_only_floats_add_up_to_one_are_told_too():
     assert exact.warnings == ()
 
 
+@pytest.mark.parametrize("small", [1.0, 1e-8, 1e-15, 1e-25, 1e-300])
+def test_rows_that_add_up_to_one_are_told_exactly(small):
+    """The last probability makes up for the others, as far as floats can; small ones count to the last bit."""
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        rest = rng.random(4) * small ** rng.integers(0, 2, 4) / 8
+        row = [*rest.tolist(), math.fsum([1.0, *(-rest)])]
+        defect = sum(map(Fraction, row)) - 1
+        net = Network.from_choices([0, 1], [0, 5], [0] * 5, row, [1.0], discount="1/2")
+        assert bool(net.warnings) == (defect != 0)
+        if defect:
+            assert f"the largest defect is {float(defect):.3g}" in net.warnings[0]
+
+
 def test_a_float_row_off_by_more_is_normalised_up_to_a_limit():
     network = build(probability=[0.5, 0.5 + 5e-10, 1.0, 1.0])
     assert sum(network.row(2)) == 1
