@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from counter_strategies import counter_games
 from hypothesis import HealthCheck, assume, given, settings
-from lattice_games import Race, Sheet
+from lattice_games import SHIPPED, Race, Sheet
 
 from mdpdice import (
     At,
@@ -181,6 +181,13 @@ def test_large_grids_are_solved_on_the_lattice(monkeypatch):
                 solve(game, **options)
         elif "horizon" not in options:
             assert not isinstance(solve(game, **options), LatticeSolution)
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, "race", "sheet"])
+def test_play_reaches_the_states_of_the_network(name):
+    # Nodes that play comes to together are looked at as one and counted one by one.
+    game = {**SHIPPED, "race": Race(6), "sheet": Sheet()}[name]
+    assert find_layers(compile_lattice(game)).states == len(explore(game).states)
 
 
 def test_a_layer_in_pieces_and_without_kept_tables(monkeypatch):
