@@ -147,8 +147,9 @@ def require(solver: str) -> None:
         raise UnsupportedError(msg, value=solver)
 
 
+@cache
 def solver_version(solver: str) -> str:
-    """Name and version of a solver, for reports."""
+    """Name and version of a solver, for reports; looked up once, since that reads files."""
     through = f"PuLP {version('pulp')}"
     return f"HiGHS {version('highspy')}, {through}" if solver == "HiGHS" else f"{solver}, {through}"
 
