@@ -359,7 +359,8 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
     blocks.resume(indptr)
     play = blocks.longest_play(operator, w, moves, partial)
     if play is None:
-        fine = 1e-4 * run.tolerance
+        # How far moves lead in the end is not known here.
+        fine = 1e-4 * min(1e-9, run.tolerance)
         settled = blocks.settle(operator, value, policy, (fine, fine), partial, max_sweeps)
         return _judged(problem, partial(), run, settled=settled and not blocks.gave_up)
     if not blocks.halfway:
@@ -396,7 +397,7 @@ def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
 
     w, moves = problem.decides.astype(np.float64), np.full(problem.n_nodes, -1, dtype=np.int64)
     play = blocks.longest_play(operator, w, moves, partial)
-    aim = 1e-4 * run.tolerance
+    aim = 1e-4 * min(1e-9, run.tolerance)
     if play is not None:
         aim = run.tolerance * play[1] / (4 * (horizon + 1) * max(1.0, float(play[0].max())))
     settled = not blocks.gave_up

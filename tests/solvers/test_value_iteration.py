@@ -501,3 +501,13 @@ def test_protocol():
     assert isinstance(ValueIteration(), Solver)
     assert ValueIteration.available()
     assert ValueIteration(max_sweeps=7) == ValueIteration(max_sweeps=7)
+
+
+def test_a_coarse_tolerance_does_not_stop_sweeps_without_bounds():
+    """Waiting pays nothing and never ends, so no move tells how far the values still have to go."""
+    net = Network(
+        kind=[1, 3, 0], indptr=[0, 2, 4, 4], dst=[0, 1, 0, 2], weight=[1, 1, 0.999, 0.001], reward=[0] * 4,
+        sign=[1] * 4, step=[1] * 4, payoff=[0, 0, 5], start=0,
+    )  # fmt: skip
+    value = ValueIteration().solve(net, Run(tolerance=1e-3)).value[0]
+    assert 5 - 1e-8 < value <= 5
