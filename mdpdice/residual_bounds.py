@@ -104,7 +104,7 @@ def find_stages(
 def claimed_bounds(
     problem: Network, value: Floats, lower: Any, upper: Any, epsilon: float
 ) -> tuple[Floats, checking.Witness] | None:
-    """Bounds that a back-end claims, with a witness; None if they are none, or too wide.
+    """Bounds of `value` that a back-end claims, with a witness; None if they are none, or too wide.
 
     Parameters
     ----------
@@ -119,6 +119,8 @@ def claimed_bounds(
     """
     n = problem.n_nodes
     if not (_are_numbers(lower, n) and _are_numbers(upper, n)):
+        return None
+    if not ((lower <= value) & (value <= upper)).all():
         return None
     if not (upper - lower <= epsilon * np.maximum(1.0, np.abs(value))).all():
         return None
