@@ -240,6 +240,7 @@ class CoreTraversal(Traversal[dict[str, Any]]):
         key = guard, cond.key
         found = self.sides.get(key)
         if found is None:
+            self._own(cond)
             # What came before stands first: expressions may ask a table only where that holds.
             whole = cond if guard < 0 else self.guards.items[guard] & cond
             found = self.sides[key] = self.guards.add(whole.key, whole)
@@ -251,16 +252,23 @@ class CoreTraversal(Traversal[dict[str, Any]]):
         for one in updates:
             if one.name not in self.names:
                 raise unknown_counter_error(one.name, self.axes)
+            self._own(one.value)
         return self.updates.add(updates, updates)
 
     def _number(self, value: Any, what: str) -> int:
         """Index of a reward or payoff, -1 for 0."""
         if isinstance(value, Expr):
             if value.value is None:
+                self._own(value)
                 return self.numbers.add(value.key, value)
             value = value.value
         number = finite_number(value, what)
         return self.numbers.add(Fraction(number), as_expr(number)) if number else -1
+
+    def _own(self, expr: Expr) -> None:
+        """Refuse an expression over the counters of another game."""
+        if not expr.names <= self.names:
+            raise unknown_counter_error(min(expr.names - self.names), self.axes)
 
     def _exact(self, value: Any) -> Any:
         return value if isinstance(value, Expr) else exact_number(value)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.backend import Run
-from mdpdice.counters import At, range_error
+from mdpdice.counters import At, forbidden_error
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError, RewardNotFiniteError, StateLimitError
 from mdpdice.grid_tables import GridTables, Tables
 from mdpdice.lattice import Lattice
@@ -32,7 +32,7 @@ from mdpdice.memory import available_bytes
 from mdpdice.network import Bools, Ints, Kind
 from mdpdice.progress import Ranks, rank_points
 
-__all__ = ["Layer", "Layers", "describe", "find_layers", "in_parallel", "slabs", "threads"]
+__all__ = ["Layer", "Layers", "find_layers", "in_parallel", "slabs", "threads"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -313,39 +313,43 @@ class _Spread:
                 f"progress() decreases along an edge to {lattice.counters(to)}: the layers of a lattice are "
                 "solved from the last to the first, so no edge may lead back; declare what never decreases"
             )
-            return GameError(msg, state=describe(lattice, node, point), value=lattice.counters(to))
+            state, action = _blamed(lattice, node, point, edge)
+            return GameError(msg, state=state, action=action, value=lattice.counters(to))
         if what == kernels.NO_OPTION:
-            state = describe(lattice, at, point)
+            state, action = _blamed(lattice, at, point)
             if lattice.kind[at] == Kind.CHANCE:
                 msg = "no case of a condition holds here, or a policy takes an action that is not available"
-                return GameError(msg, state=state)
+                return GameError(msg, state=state, action=action)
             msg = "no option is available here; give it one, or end the play"
             return DeadEndError(msg, state=state)
         if what == kernels.NO_PAYOFF:
-            return self._undefined(at, point, -1, int(lattice.payoff[at]))
+            return self._undefined(_blamed(lattice, at, point), point, -1, int(lattice.payoff[at]))
         node = int(np.searchsorted(lattice.indptr, at, side="right")) - 1
+        place = _blamed(lattice, node, point, at)
         if what == kernels.UNDEFINED:
-            return self._undefined(node, point, int(lattice.guard[at]), int(lattice.reward[at]))
-        state, counters = describe(lattice, node, point), lattice.counters(point)
+            return self._undefined(place, point, int(lattice.guard[at]), int(lattice.reward[at]))
+        counters = lattice.counters(point)
         axes = {axis.name: axis for axis in lattice.axes}
-        for change in lattice.updates[int(lattice.update[at])]:
-            wanted = change.value.evaluate(counters)
-            if int(axes[change.name].positions(np.array([wanted]))[0]) < 0:
-                return range_error(axes[change.name], wanted, state=state)
-        raise AssertionError(state)  # an update that leaves the grid takes a counter with it
+        try:
+            for change in lattice.updates[int(lattice.update[at])]:
+                wanted = change.value.evaluate(counters)
+                if axes[change.name].place(wanted) is None:
+                    return forbidden_error(axes[change.name], wanted).at(*place)
+        except MdpDiceError as error:
+            return error.at(*place)
+        raise AssertionError(place)  # an update that leaves the grid takes a counter with it
 
-    def _undefined(self, node: int, point: int, guard: int, reward: int) -> Exception:
+    def _undefined(self, place: tuple[Any, Any], point: int, guard: int, reward: int) -> Exception:
         """The error that evaluating a condition or a reward raises."""
         lattice = self.lattice
-        state = describe(lattice, node, point)
         try:
             if guard >= 0:
                 lattice.guards[guard].evaluate(lattice.counters(point))
             number = lattice.exact_reward_at(reward, point)
         except MdpDiceError as error:
-            return error.at(state)
+            return error.at(*place)
         msg = f"a reward or payoff is {number!r}, which is not finite"
-        return RewardNotFiniteError(msg, state=state, value=number)
+        return RewardNotFiniteError(msg, state=place[0], action=place[1], value=number)
 
 
 def _grouped(lattice: Lattice, order: Ints, plain: Bools, inner: Bools, entries: Ints) -> Ints:
@@ -381,17 +385,25 @@ def _or_last(numbers: NDArray[Any], last: int) -> Ints:
     return np.where(numbers < 0, last, numbers).astype(np.int64)
 
 
-def describe(lattice: Lattice, node: int, point: int) -> Any:
-    """The state of a core node at a point; for an inline node, that of a node before it."""
+def _blamed(lattice: Lattice, node: int, point: int, edge: int | None = None) -> tuple[At[Any], Any]:
+    """State of a core node at a point, and the action of an edge of it; None for an edge that is no option's.
+
+    Nodes inside an option, and ends, have the state and the action that lead there.
+    """
+    action = None
     seen = set()
-    while lattice.node_state[node] < 0 and node not in seen:
-        seen.add(node)
+    while True:
+        decides = lattice.kind[node] in (Kind.MAX, Kind.MIN)
+        if edge is not None and action is None and decides and len(lattice.actions):
+            action = lattice.actions[lattice.first_action(node) + edge - int(lattice.indptr[node])]
         entering = np.flatnonzero(lattice.dst == node)
-        if len(entering) == 0:
+        if lattice.node_state[node] >= 0 or node in seen or not len(entering):
             break
-        node = int(np.searchsorted(lattice.indptr, entering[0], side="right")) - 1
+        seen.add(node)
+        edge = int(entering[0])
+        node = int(np.searchsorted(lattice.indptr, edge, side="right")) - 1
     state = lattice.states[int(lattice.node_state[node])] if lattice.node_state[node] >= 0 else f"node {node}"
-    return At(state, **lattice.counters(point))
+    return At(state, **lattice.counters(point)), action
 
 
 def slabs(lattice: Lattice, length: int) -> list[tuple[int, int]]:

@@ -252,7 +252,10 @@ class _Replication:
     def _limit_error(self, msg: str, found: int, limit: int, position: int = 0) -> StateLimitError:
         frontier = [self._at(at) for at in range(position, min(position + 3, found))]
         examples = f", for example {frontier!r}" if frontier else ""
-        msg += f"{examples}. Let counters take fewer values, merge equal futures, or raise the limit"
+        msg += (
+            f"{examples}. Let counters take fewer values, merge equal futures, or raise the limit; where play comes to "
+            "few points of the grid, explore(game.unrolled()) looks at no others"
+        )
         return StateLimitError(msg, explored=found, frontier=frontier, value=found, limit=limit)
 
     def _at(self, pair: int) -> At[Any]:

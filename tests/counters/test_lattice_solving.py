@@ -20,11 +20,14 @@ from mdpdice import (
     PayoffAtLeast,
     Status,
     Total,
+    d6,
     decide,
     end,
     explore,
     go,
+    roll,
     solve,
+    table,
     when,
 )
 from mdpdice import layers as layers_module
@@ -333,6 +336,53 @@ def test_faults_are_found_where_play_comes_to_them():
     assert caught.value.state == At("s", points=3)
     fine = Faulty(lambda g: {"more": when(g.points < 3, go("s", g.points.add(1))), "stop": end(g.points)})
     assert solve(compile_lattice(fine)).value() == 3
+
+
+FAULTS = {
+    "reward": lambda g: {"a": go("s", g.points.add(1), reward=table([1, 2], g.points)), "z": end()},
+    "payoff": lambda g: {"a": when(g.points < 3, go("s", g.points.add(1))), "z": end(table([1], g.points))},
+    "condition": lambda g: {"a": when(table([1, 2], g.points) > 0, go("s", g.points.add(1))), "z": end()},
+    "new value": lambda g: {"z": end(), "a": go("s", g.points.set(1 + table([0, 1], g.points)))},
+    "outside": lambda g: {"z": end(), "a": roll(d6, lambda k: go("s", g.points.add(k)))},
+    "forbidden": lambda g: {"z": end(), "a": roll(d6, lambda k: go("s", g.never.add(k)))},
+}
+
+
+class Forbidding(Faulty):
+    never = Counter(range(4), outside="forbid")
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_state_action_and_value_of_a_fault_are_told_whatever_way_is_taken(name):
+    told = []
+    for way in (
+        lambda game: solve(compile_lattice(game)),
+        explore,
+        lambda game: explore(game.unrolled()),
+    ):
+        with pytest.raises(
+            GameError if name not in ("outside", "forbidden") else CounterRangeError
+        ) as caught:
+            way(Forbidding(FAULTS[name]))
+        error = caught.value
+        told.append((error.message, error.state, error.action, error.value))
+    assert told[0] == told[1] == told[2]
+    assert isinstance(told[0][1], At)
+    assert told[0][2] == ("z" if name == "payoff" else "a")
+
+
+@pytest.mark.parametrize("where", ["reward", "condition", "new value"])
+def test_counters_of_another_game_are_refused_with_their_place(where):
+    other = Sheet()
+    options = {
+        "reward": lambda g: {"a": go("s", reward=other.penalty), "z": end()},
+        "condition": lambda g: {"a": when(other.penalty > 0, go("s")), "z": end()},
+        "new value": lambda g: {"a": go("s", g.points.set(other.penalty)), "z": end()},
+    }[where]
+    for way in (explore, compile_lattice):
+        with pytest.raises(GameError, match="no counter 'penalty'") as caught:
+            way(Faulty(options))
+        assert (caught.value.state, caught.value.action) == ("s", "a")
 
 
 def test_progress_is_told():
