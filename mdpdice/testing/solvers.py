@@ -24,6 +24,7 @@ from mdpdice.policies import Policy
 from mdpdice.proposals import check_candidate
 from mdpdice.solution import Solution, Status
 from mdpdice.solving import Problem, solve_problem
+from mdpdice.testing.lattices import check_lattices
 from mdpdice.testing.models import MODELS, Model
 from mdpdice.testing.reports import Conformance, Ledger
 from mdpdice.testing.searching import check_searches
@@ -75,7 +76,7 @@ def check_solver(
     ``interrupt``    it lets Ctrl-C through
     ``traced``       its `solve` is decorated with `traced`, as a cross-check needs
     ``cyclic`` ...   one per `Feature`: the models that need it; for ``exact`` the rational values, for
-                     ``checkpoint`` an interrupted solve that is resumed
+                     ``checkpoint`` an interrupted solve that is resumed, for ``lattice`` games with counters
     ===============  ======================================================================================
 
     Parameters
@@ -112,6 +113,7 @@ def check_solver(
     check_stops(ledger, backend, patience)
     kit.check_traced()
     kit.check_features()
+    check_lattices(ledger, backend, epsilon)
     if Feature.CHECKPOINT in backend.features:
         check_checkpoint(ledger, backend)
     return ledger.report()
@@ -363,8 +365,8 @@ class _Battery:
             if feature is Feature.CHECKPOINT and feature in self.solver.features:
                 continue
             if feature is Feature.LATTICE and feature in self.solver.features:
-                self.ledger.skipped(name, "the kit has no lattices")
-            elif feature is Feature.EXACT and feature in self.solver.features:
+                continue
+            if feature is Feature.EXACT and feature in self.solver.features:
                 self.ledger.passed(name, self.exact, "models with exact answers")
             elif feature in self.solver.features:
                 self.ledger.passed(name, need, "models")

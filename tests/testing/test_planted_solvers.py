@@ -13,6 +13,7 @@ from planted import ChangesProblem, Crashes, Honest, NotANumber, ReturnsNone, Wr
 from mdpdice import Candidate, Feature, Kind, Network, Run
 from mdpdice.backend import traced
 from mdpdice.errors import ConformanceError, MdpDiceError, SolveInterrupted
+from mdpdice.solvers.backward_induction import BackwardInduction
 from mdpdice.solvers.lookahead import Lookahead
 from mdpdice.testing import SOLVER_CHECKS, check_solver
 
@@ -293,6 +294,17 @@ class NotHere(Right):
         return False
 
 
+class WrongOnLattices(BackwardInduction):
+    def solve_lattice(self, layers, run):
+        values, sweeps = super().solve_lattice(layers, run)
+        return values + 1e-3, sweeps
+
+
+class LosesLattices(BackwardInduction):
+    def solve_lattice(self, layers, run):
+        raise KeyError(layers.lattice.size)
+
+
 PLANTED = [
     (NoName, "protocol", None, "name is ''"),
     (FeaturesByName, "protocol", None, "frozenset of mdpdice.Feature"),
@@ -330,6 +342,8 @@ PLANTED = [
     (ClaimsToBeExact, "exact", "end", "not exact"),
     (ExactlyWrong, "exact", "end", "not exact"),
     (ResumesSomethingElse, "checkpoint", "end", "another answer"),
+    (WrongOnLattices, "lattice", "climb", "and not"),
+    (LosesLattices, "lattice", "climb", "KeyError"),
 ]
 
 
@@ -345,9 +359,13 @@ def test_a_planted_fault_is_found_by_its_check(solver, check, model, says):
 
 
 def test_at_least_ten_faults_and_all_checks():
-    """Features apart, which are no checks of their own but for two."""
+    """Features apart, which are no checks of their own but for three."""
     features = {feature.name.lower() for feature in Feature}
-    assert {check for _, check, _, _ in PLANTED} == set(SOLVER_CHECKS) - features | {"exact", "checkpoint"}
+    assert {check for _, check, _, _ in PLANTED} == set(SOLVER_CHECKS) - features | {
+        "exact",
+        "checkpoint",
+        "lattice",
+    }
 
 
 def test_without_the_fault_it_passes():
