@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from mdpdice.backend import Feature, Solver
 from mdpdice.counters import Counter
 from mdpdice.dist import Dist
@@ -70,9 +68,9 @@ def check_lattices(ledger: Ledger, solver: Solver, epsilon: float) -> None:
         except Exception as error:  # noqa: BLE001 - the code of a plug-in
             ledger.fail("lattice", f"it raised {type(error).__name__}: {error}", model=model, cause=error)
         for state in known.network.states:
-            value, truth = solution.estimate(state), Fraction(known.exact(state))
+            value, truth = solution.estimate(state), float(known.exact(state))
             # Written so that NaN fails.
-            if not abs(value - truth) <= epsilon * max(1, abs(truth)):
+            if not abs(value - truth) <= epsilon * max(1.0, abs(truth)):
                 msg = f"the value is {truth} and not {value!r}"
                 ledger.fail("lattice", msg, model=model, state=state, value=value, limit=truth)
             if again.estimate(state) != value:
