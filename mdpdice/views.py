@@ -16,6 +16,8 @@ from mdpdice.grid import At
 
 __all__ = ["ITSELF", "card", "fields_of", "grid", "remarks"]
 
+LONGEST = 300
+"""Longest text of a cell that is shown in full."""
 ITSELF = "state"
 """Name of a state that has no parts."""
 
@@ -51,7 +53,7 @@ def card(title: str, rows: Iterable[tuple[str, object]]) -> str:
     """A table of labels and texts, with a caption; rows whose text is empty or None are left out."""
     body = "".join(
         f'<tr><th scope="row" style="text-align:left">{escape(label)}</th>'
-        f'<td style="text-align:left">{escape(str(text))}</td></tr>'
+        f'<td style="text-align:left">{_escaped(str(text))}</td></tr>'
         for label, text in rows
         if text not in ("", None)
     )
@@ -78,4 +80,8 @@ def _caption(title: str) -> str:
 def _cell(value: object) -> str:
     number = isinstance(value, int | float)
     text = f"{value:.12g}" if isinstance(value, float) else str(value)
-    return f'<td style="text-align:{"right" if number else "left"}">{escape(text)}</td>'
+    return f'<td style="text-align:{"right" if number else "left"}">{_escaped(text)}</td>'
+
+
+def _escaped(text: str) -> str:
+    return escape(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")

@@ -144,3 +144,12 @@ def test_a_solution_of_a_lattice():
     assert rows["counters"] == "mine (8 values), theirs (8 values), turn (8 values)"
     assert rows["grid"].startswith("512 points")
     assert rows["roll"] == f"{solution.q()['roll']:.12g}"
+
+
+def test_very_long_names_are_cut():
+    name = "<x>" * 50_000
+    solution = solve(Game.of(start=name, node=lambda _: decide({name: end(1), "b": end(0)})))
+    text = solution._repr_html_()
+    assert len(text) < 10_000
+    assert "<x>" not in text
+    assert "…" in text
