@@ -10,8 +10,8 @@ import numpy as np
 from mdpdice.evaluation import Evaluation, evaluate
 from mdpdice.network import Bools, Floats, Kind, Network
 from mdpdice.policies import Policy
+from mdpdice.problems import Problem
 from mdpdice.solution import Solution
-from mdpdice.solving import Problem
 
 __all__ = ["compare_actions", "compare_policies", "compare_values", "edge_intervals", "may", "must"]
 

@@ -31,8 +31,9 @@ from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.game import Game
 from mdpdice.network import Bools, Network
 from mdpdice.objectives import Objective
+from mdpdice.problems import Problem, prepare
 from mdpdice.solution import Solution
-from mdpdice.solving import Problem, prepare, solve_problem, unsupported
+from mdpdice.solving import solve_problem, unsupported
 from mdpdice.views import card, grid, remarks
 
 __all__ = ["Entry", "Report", "cross_check"]

@@ -25,8 +25,9 @@ from mdpdice.lowerings import Lowering
 from mdpdice.network import Floats, Ints, Kind, Network
 from mdpdice.objectives import Objective
 from mdpdice.policy_files import read_header
+from mdpdice.problems import prepare
 from mdpdice.solution import Solution, Status
-from mdpdice.solving import prepare, solve_problem
+from mdpdice.solving import solve_problem
 
 __all__ = ["load_solution", "save_solution"]
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import threading
 import time
 from collections.abc import Hashable, Mapping
-from fractions import Fraction
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar, overload
 
 import attrs
@@ -23,35 +20,32 @@ from mdpdice.backend import (
     Solver,
     available_solvers,
     load_solver,
-    needed_features,
 )
-from mdpdice.certification import Verdict, certify, certify_exact, check_infinities, enclose_exactly
+from mdpdice.certification import Verdict, certify, certify_exact
 from mdpdice.checkpoints import Checkpoint
 from mdpdice.errors import (
-    GameError,
     NotConvergedError,
     PluginError,
     SolveInterrupted,
     UnsupportedError,
 )
-from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.interruption import Interrupts
 from mdpdice.lattice import Lattice
 from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.layers import Layers
 from mdpdice.lowerings import Lowering, unroll
-from mdpdice.network import Bools, Floats, Ints, Network
-from mdpdice.numerics.graph import find_cycle, is_acyclic
-from mdpdice.objectives import Horizon, Objective, Sense, Total
+from mdpdice.network import Floats, Ints, Network
+from mdpdice.objectives import Objective
+from mdpdice.problems import Problem, library_version, lift, prepare
 from mdpdice.proposals import check_candidate, cycle_error, propose
 from mdpdice.regions import largest_component
 from mdpdice.residual_bounds import is_large
 from mdpdice.searches import game_solver, search_game
-from mdpdice.solution import Solution, Status
+from mdpdice.solution import Solution
 from mdpdice.solving_lattice import MOST_EDGES, large_lattice, solve_on_lattice
 
-__all__ = ["Problem", "choose", "prepare", "solve", "solve_problem", "unsupported"]
+__all__ = ["choose", "solve", "solve_problem", "unsupported"]
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -62,86 +56,6 @@ PARTIAL_EDGES = 3_000_000
 """Edges of the largest problem for which bounds can be found in about that time."""
 LARGE, LARGE_COMPONENT = 20_000, 5_000
 """Edges of a network, and nodes of a component, from which policies are iterated where plays may be long."""
-
-
-@attrs.frozen(eq=False)
-class Problem:
-    """A network, its canonical problem, and the way back.
-
-    Parameters
-    ----------
-    network : Network
-        With the discount and horizon of the objective.
-    lowerings : tuple of Lowering
-        From `network` to the canonical problem.
-    sense : {"max", "min"}
-        What the player to move wants.
-    objective : str
-        Text of the objective; a horizon is one of the network.
-    """
-
-    network: Network
-    lowerings: tuple[Lowering, ...]
-    sense: Sense
-    objective: str = "total"
-
-    @property
-    def canonical(self) -> Network:
-        """What a back-end solves."""
-        return self.lowerings[-1].network if self.lowerings else self.network
-
-    def needs(self) -> frozenset[Feature]:
-        """Features that a back-end must have."""
-        problem = self.canonical
-        # A cycle that collects or pays without end was left out as infinite, but it is there.
-        endless = any(
-            low.infinite is not None and low.because in ("collects", "postpones", "pays", "won")
-            for low in self.lowerings
-        )
-        acyclic = is_acyclic(problem.indptr, problem.dst, _lasting(problem))
-        return needed_features(problem, cyclic=endless or not acyclic)
-
-    def cycle(self) -> tuple[Network, list[int]]:
-        """Where a solver without the feature CYCLIC cannot go: a network, and nodes of a cycle in it."""
-        networks = (self.canonical, self.network)
-        found = (find_cycle(each.indptr, each.dst, _lasting(each)) for each in networks)
-        return next((net, nodes) for net, nodes in zip(networks, found, strict=True) if nodes)
-
-
-def _lasting(network: Network) -> Bools:
-    """Edges that a cycle may be made of: with a horizon a play comes back to a stage through chance alone."""
-    keep = network.weight > 0
-    return keep if network.horizon is None else keep & ~network.decides[network.source]
-
-
-def prepare(
-    game: Game[S, A] | Network,
-    objective: Objective | None = None,
-    *,
-    horizon: int | None = None,
-    progress: Progress | None = None,
-    max_states: int = 10_000_000,
-) -> Problem:
-    """Explore a game and lower its objective; see `solve` for the parameters."""
-    if isinstance(game, Network):
-        network = game
-    elif isinstance(game, Game):
-        network = explore(game, max_states=max_states, progress=progress)
-    else:
-        msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
-        raise GameError(msg, value=game)
-    chosen = Total() if objective is None else objective
-    if not isinstance(chosen, Objective):
-        msg = f"{chosen!r} is not an objective; write Total('min'), Discounted(Fraction(9, 10)), Reach([...]), ..."
-        raise GameError(msg, value=chosen)
-    if horizon is not None:
-        if isinstance(chosen, Horizon):
-            msg = "the horizon is given twice: in the objective and as horizon="
-            raise GameError(msg, value=horizon)
-        network = Horizon(horizon).apply(network)
-    applied = chosen.apply(network)
-    text = "total" if isinstance(chosen, Horizon) else str(chosen)
-    return Problem(applied, tuple(chosen.lower(applied)), chosen.sense, text)
 
 
 @overload
@@ -299,7 +213,7 @@ def solve(
         if lattice is not None:
             with interrupts.patience():
                 answer = solve_on_lattice(
-                    lattice, objective, solver=solver, run=run, epsilon=epsilon, version=_version()
+                    lattice, objective, solver=solver, run=run, epsilon=epsilon, version=library_version()
                 )
             if answer.proved or isinstance(game, Lattice) or answer.layers.edges > MOST_EDGES:
                 return answer
@@ -307,7 +221,7 @@ def solve(
         assert not isinstance(game, Lattice)
         if problem is None:
             assert searcher is not None
-            return search_game(game, objective, horizon, searcher, run, interrupts, _version())
+            return search_game(game, objective, horizon, searcher, run, interrupts, library_version())
         backend = choose(problem, solver, _extra(run))
         if file is None:
             return solve_problem(problem, backend, run, epsilon, interrupts)
@@ -317,7 +231,7 @@ def solve(
             "parameters": repr(backend) if attrs.has(type(backend)) else type(backend).__qualname__,
             "tolerance": repr(run.tolerance),
         }
-        file.open(key, {"objective": repr(objective), "mdpdice": _version()})
+        file.open(key, {"objective": repr(objective), "mdpdice": library_version()})
         return _checkpointed(problem, backend, run, epsilon, interrupts, file)
 
 
@@ -429,12 +343,12 @@ def solve_problem(
         if claimed is not None and unrolled is None:
             verdict = certify_exact(canonical, claimed, value, policy)
             if verdict.certified:
-                return _lift(problem, solver, candidate, value, policy, verdict, started, exact=claimed)
+                return lift(problem, solver, candidate, value, policy, verdict, started, exact=claimed)
         run.tell("certify", nodes=canonical.n_nodes, edges=canonical.n_edges)
         details = candidate.details
         candidate = attrs.evolve(candidate, details={k: v for k, v in details.items() if k != "lengths"})
         verdict = certify(canonical, value, policy, epsilon, details=details if unrolled is None else {})
-        return _lift(problem, solver, candidate, value, policy, verdict, started)
+        return lift(problem, solver, candidate, value, policy, verdict, started)
     except (SolveInterrupted, NotConvergedError) as error:
         stop = error
     except (KeyboardInterrupt, PluginError) as error:
@@ -486,7 +400,7 @@ def _partial(
     except Exception:  # noqa: BLE001 - a plug-in that was stopped may hand over anything
         return None
     verdict = _quick_verdict(canonical, solver, found, value, policy)
-    return _lift(
+    return lift(
         problem, solver, found, value, policy, attrs.evolve(verdict, certified=False, reason=reason), started
     )
 
@@ -513,91 +427,3 @@ def _quick_verdict(
             pass
     nothing = np.full(value.shape, np.inf)
     return Verdict(certified=False, lower=-nothing, upper=nothing, width=np.inf)
-
-
-def _lift(
-    problem: Problem,
-    solver: Solver,
-    candidate: Candidate,
-    value: Any,
-    policy: Any,
-    verdict: Verdict,
-    started: float,
-    exact: Any = None,
-) -> Solution:
-    lower, upper = verdict.lower, verdict.upper
-    if exact is not None and problem.canonical.horizon is None:
-        exact = [exact]
-    for lowering in reversed(problem.lowerings):
-        exact = None if exact is None else lowering.exact(exact)
-        value = lowering.value(value)
-        lower, upper = lowering.bounds(lower, upper)
-        policy = lowering.policy(policy)
-    if exact is not None and any(lowering.shift for lowering in problem.lowerings):
-        value, lower, upper = _rounded(exact, value.shape)
-    certified, reason = verdict.certified, verdict.reason
-    infinite = np.isinf(value)
-    if certified and infinite.any():
-        certified = check_infinities(problem.network, problem.lowerings)
-        why = dict.fromkeys(
-            lowering.because for lowering in problem.lowerings if lowering.infinite is not None
-        )
-        reason = "; ".join(_INFINITE[each] for each in why)
-        if not certified:
-            reason = "the infinite values were not confirmed"
-    status = Status.UNCERTIFIED
-    if certified:
-        status = Status.CERTIFIED if exact is None else Status.EXACT
-    if status is Status.UNCERTIFIED and candidate.details.get("stopped"):
-        status = Status.PARTIAL
-    return Solution(
-        network=problem.network,
-        sense=problem.sense,
-        status=status,
-        values=value,
-        lowers=lower,
-        uppers=upper,
-        policy=policy,
-        exact_values=exact if certified else None,
-        solver=solver.name,
-        iterations=candidate.iterations,
-        seconds=time.perf_counter() - started,
-        width=verdict.width,
-        reason=reason,
-        version=_version(),
-        details=candidate.details,
-        objective=problem.objective,
-    )
-
-
-def _rounded(exact: list[list[Any]], shape: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
-    """The floats of exact values and those next to them, since a shift of floats rounds."""
-    value = np.array([[float(number) for number in row] for row in exact])
-    lower, upper = value.copy(), value.copy()
-    for row, low, high in zip(exact, lower, upper, strict=True):
-        finite = np.array([isinstance(number, Fraction) for number in row])
-        ends = low[finite], high[finite]
-        enclose_exactly([number for number in row if isinstance(number, Fraction)], *ends)
-        low[finite], high[finite] = ends
-    return value.reshape(shape), lower.reshape(shape), upper.reshape(shape)
-
-
-_INFINITE = {
-    "collects": "the value is infinite where a play can come to collect without end",
-    "postpones": (
-        "the value is infinite where a round that lowers the reward can be repeated before a target is reached; "
-        "no single policy attains it"
-    ),
-    "pays": "the value is infinite where every policy lets a play lose without end with positive probability",
-    "won": "the value is infinite where a player can come to collect without end, whatever the other one does",
-    "missed by all": "the value is infinite where no policy reaches a target with probability one",
-    "missed by some": "the value is infinite where some policy misses the targets with positive probability",
-}
-
-
-@functools.cache
-def _version() -> str:
-    try:
-        return version("mdpdice")
-    except PackageNotFoundError:  # a checkout that is not installed
-        return "unknown"

@@ -19,8 +19,8 @@ from mdpdice.layers import Layers
 from mdpdice.memory import available_bytes
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
+from mdpdice.problems import prepare
 from mdpdice.replication import size_bound
-from mdpdice.solving import prepare
 from mdpdice.solving_lattice import MOST_EDGES, large_lattice
 
 __all__ = ["informed", "informed_text"]

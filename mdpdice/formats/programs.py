@@ -28,8 +28,8 @@ from mdpdice.archives import replaced
 from mdpdice.errors import UnsupportedError
 from mdpdice.formats.texts import require_network
 from mdpdice.network import Floats, Ints, Kind, Network
+from mdpdice.problems import Problem, prepare
 from mdpdice.solvers._pulp import Program, write
-from mdpdice.solving import Problem, prepare
 
 __all__ = ["ProgramFile", "write_lp", "write_mps"]
 

@@ -17,7 +17,7 @@ from mdpdice.dist import Dist
 from mdpdice.game import Edge, Game, Node, chance, decide, end, go, pass_to, roll
 from mdpdice.network import Network
 from mdpdice.objectives import Total
-from mdpdice.solving import Problem, prepare
+from mdpdice.problems import Problem, prepare
 
 __all__ = ["DEEP", "MODELS", "Model"]
 

@@ -21,9 +21,10 @@ from mdpdice.evaluation import evaluate
 from mdpdice.lowerings import unroll
 from mdpdice.network import Kind, Network
 from mdpdice.policies import Policy
+from mdpdice.problems import Problem
 from mdpdice.proposals import check_candidate
 from mdpdice.solution import Solution, Status
-from mdpdice.solving import Problem, solve_problem
+from mdpdice.solving import solve_problem
 from mdpdice.testing.lattices import check_lattices
 from mdpdice.testing.models import MODELS, Model
 from mdpdice.testing.reports import Conformance, Ledger

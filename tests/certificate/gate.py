@@ -20,8 +20,8 @@ from mdpdice import Candidate, Game, Network, Total, decide, end, explore, go
 from mdpdice.certification import certify
 from mdpdice.errors import MdpDiceError
 from mdpdice.network import Kind
+from mdpdice.problems import Problem, prepare
 from mdpdice.proposals import check_candidate
-from mdpdice.solving import Problem, prepare
 
 EPSILON = 1e-6
 INSTANCES = 3

@@ -14,8 +14,8 @@ from mdpdice.checking_large import verify_large
 from mdpdice.errors import PluginError
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.network import Kind
+from mdpdice.problems import prepare
 from mdpdice.proposals import propose
-from mdpdice.solving import prepare
 
 
 def random_network(rng: np.random.Generator, *, discount="9/10", players=1, signs=False, n=12) -> Network:

@@ -11,7 +11,7 @@ from mdpdice.certification import certify
 from mdpdice.checking import Witness
 from mdpdice.checking_large import verify_large
 from mdpdice.network import Kind
-from mdpdice.solving import prepare
+from mdpdice.problems import prepare
 
 MODELS = ["max", "min", "two players", "pass_to", "discounted", "two players, pass_to, discounted"]
 

@@ -34,8 +34,8 @@ from mdpdice.backend import Feature, Run, traced
 from mdpdice.comparisons import compare_actions, compare_policies, compare_values, edge_intervals, may, must
 from mdpdice.crosscheck import COUNTERS
 from mdpdice.errors import GameError, UnsupportedError
+from mdpdice.problems import prepare
 from mdpdice.solvers.value_iteration import ValueIteration
-from mdpdice.solving import prepare
 
 BOTH = ["value-iteration", "exact"]
 

@@ -25,7 +25,8 @@ from mdpdice import (
     solve,
 )
 from mdpdice.errors import NotConvergedError, UnsupportedError
-from mdpdice.solving import choose, prepare, solve_problem
+from mdpdice.problems import prepare
+from mdpdice.solving import choose, solve_problem
 
 REFUSALS = tomllib.loads(
     (Path(__file__).parent.parent / "expected_refusals.toml").read_text(encoding="utf-8")

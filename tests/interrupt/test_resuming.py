@@ -319,7 +319,7 @@ class Gullible(KeepsNothing):
 def test_what_a_checkpoint_has_led_to_is_done_again(way, tmp_path):
     path = tmp_path / "a"
     game = walk()
-    from mdpdice.solving import prepare
+    from mdpdice.problems import prepare
 
     with Checkpoint(path) as file:
         file.open(

@@ -13,7 +13,7 @@ from mdpdice import Network, Status, Total, cross_check, load_solver, solve
 from mdpdice.backend import available_solvers
 from mdpdice.errors import NotConvergedError
 from mdpdice.network import Kind
-from mdpdice.solving import prepare
+from mdpdice.problems import prepare
 
 
 @st.composite

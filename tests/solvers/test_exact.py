@@ -33,9 +33,9 @@ from mdpdice.backend import Feature, Run, Solver, calls_recorded
 from mdpdice.errors import SolveInterrupted, TotalRewardUndefinedError, UnsupportedError
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.lowerings import unroll
+from mdpdice.problems import prepare
 from mdpdice.solvers import _howard, _parts, _rational
 from mdpdice.solvers.exact import Exact
-from mdpdice.solving import prepare
 
 HALF = Fraction(1, 2)
 KINDS = {
