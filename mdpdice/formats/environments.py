@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.errors import UnsupportedError
+from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.formats.tables import tabulate
 from mdpdice.network import Bools, Kind, Network
 from mdpdice.numerics import graph
@@ -74,21 +75,34 @@ class NetworkEnv(gymnasium.Env[int, int]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        """Start a play; ``options={"node": i}`` starts it at that node."""
+        """Start a play; ``options={"node": i}`` starts it at that node.
+
+        Raises
+        ------
+        GameError
+            There is no such node.
+        """
         super().reset(seed=seed)
         self._left = self.network.horizon
         start = self.network.start if options is None else options.get("node", self.network.start)
-        self._at, self._pending = self._chance(int(start), 1.0)
+        self._at, self._pending = self._chance(_index(start, self.network.n_nodes, "a node"), 1.0)
         return self._observation(), self._info()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """Take an option."""
+        """Take an option.
+
+        Raises
+        ------
+        GameError
+            The action is not in the action space.
+        """
         network = self.network
+        number = _index(action, int(self.action_space.n), "an action")
         reward = self._pending
         self._pending = 0.0
         if network.decides[self._at] and self._left != 0:
             edges = network.edges(self._at)
-            edge = edges[min(int(action), len(edges) - 1)]
+            edge = edges[min(number, len(edges) - 1)]
             after = self.discount if network.step[edge] else 1.0
             self._at, behind = self._chance(int(network.dst[edge]), after)
             reward += self._sign * float(network.reward[edge]) + behind
@@ -142,6 +156,17 @@ class NetworkEnv(gymnasium.Env[int, int]):
                     for to, p in zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True)
                 ]
         return found
+
+
+def _index(value: Any, below: int, what: str) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number < below:
+        msg = f"{value!r} is not {what}; they are the numbers 0 to {below - 1}"
+        raise GameError(msg, value=value, limit=below)
+    return number
 
 
 def _idle_chance(network: Network) -> Bools:

@@ -14,7 +14,7 @@ from strategies import acyclic_games
 
 import mdpdice
 from mdpdice import Game, Network, d6, decide, end, explore, go, roll, solve
-from mdpdice.errors import MissingPackageError, UnsupportedError
+from mdpdice.errors import GameError, MissingPackageError, UnsupportedError
 from mdpdice.formats import from_gymnasium
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.games.pig import Piglet, PigTurn
@@ -155,3 +155,14 @@ def test_chance_that_goes_round_for_ever_is_over_or_refused() -> None:
     assert env.step(1)[1:4] == (0.0, True, False)
     with pytest.raises(UnsupportedError, match="for ever"):
         mdpdice.to_gymnasium(waiting(1))
+
+
+@pytest.mark.parametrize("action", [-1, 2, 0.5, "hold", None])
+def test_actions_and_nodes_that_there_are_not(action) -> None:
+    env = mdpdice.to_gymnasium(PigTurn(cap=20))
+    env.reset(seed=1)
+    with pytest.raises(GameError, match="0 to 1"):
+        env.step(action)
+    assert env.step(np.int64(1))[2] in (True, False)
+    with pytest.raises(GameError, match="not a node"):
+        env.reset(options={"node": -1 if action == 2 else action if action != -1 else 10**6})
