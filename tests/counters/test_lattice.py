@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from counter_strategies import counter_games
 from hypothesis import HealthCheck, given, settings
+from lattice_games import make
 
 from mdpdice import (
     Counter,
@@ -37,11 +38,6 @@ from mdpdice.errors import (
 )
 from mdpdice.lattice import FORBIDDEN, OUTSIDE, compile_lattice
 from mdpdice.replication import replicate
-
-
-def make(node, start="s", **members):
-    """A game of a function of the game and the core state, with counters as members."""
-    return type("Made", (Game,), {"start": lambda self: start, "node": node, **members})()
 
 
 def test_a_small_core_edge_by_edge():

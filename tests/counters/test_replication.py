@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from counter_strategies import counter_games
 from hypothesis import HealthCheck, assume, given, settings
+from lattice_games import make
 
 from mdpdice import (
     At,
@@ -163,11 +164,6 @@ def test_edges_that_are_kept_apart(game):
 
 
 # --- small games by hand -------------------------------------------------------------------------
-
-
-def make(node, start="s", **members):
-    """A game of a function of the game and the core state, with counters as members."""
-    return type("Made", (Game,), {"start": lambda self: start, "node": node, **members})()
 
 
 def test_weights_beyond_64_bits():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import chain
-from typing import NamedTuple
 
 import attrs
 import pytest
+from lattice_games import Race, make
 from small_games import PlainRace
 
 from mdpdice import (
@@ -25,7 +25,6 @@ from mdpdice import (
     explore,
     go,
     most,
-    pass_to,
     roll,
     simulate,
     solve,
@@ -33,7 +32,7 @@ from mdpdice import (
     uniform,
     when,
 )
-from mdpdice.errors import CounterRangeError, GameError, MdpDiceError, StateCollisionError, UnknownStateError
+from mdpdice.errors import UnknownStateError
 from mdpdice.games.farkle import Bank, KcdFarkle, Keep
 from mdpdice.games.farkle.menus import Menu
 from mdpdice.games.pig import PigRace
@@ -109,34 +108,6 @@ class PlainTurn(Game[tuple, Bank | Keep]):
 
 
 @attrs.frozen
-class CountedRace(Game[str, str]):
-    """The race of Pig with three counters and one core state."""
-
-    goal: int = 10
-    total = 1
-    mine = Counter(lambda game: range(game.goal))
-    theirs = Counter(lambda game: range(game.goal))
-    turn = Counter(lambda game: range(game.goal + 6))
-
-    def start(self):
-        return "turn"
-
-    def node(self, s):
-        swap = (self.mine.set(self.theirs), self.turn.set(0))
-        lost = pass_to(s, *swap, self.theirs.set(self.mine))
-        return when(
-            self.mine + self.turn >= self.goal,
-            end(1),
-            decide(
-                {
-                    "hold": pass_to(s, *swap, self.theirs.set(self.mine + self.turn)),
-                    "roll": roll(d6, lambda k: lost if k == 1 else go(s, self.turn.add(k))),
-                }
-            ),
-        )
-
-
-@attrs.frozen
 class CountedSheet(Game[int, int]):
     """Five boxes, filled one a round by a die: a box pays the die where it fits, and 7 for the last three."""
 
@@ -194,7 +165,7 @@ def test_a_turn_of_farkle():
 
 
 def test_a_race_of_pig():
-    ours, theirs = solve(CountedRace(goal=15).unrolled()), solve(PlainRace(goal=15))
+    ours, theirs = solve(Race(goal=15).unrolled()), solve(PlainRace(goal=15))
     assert ours.value() == pytest.approx(solve(PigRace(goal=15)).value(), abs=1e-9)
     for mine, other, turn in [(0, 0, 0), (3, 9, 0), (10, 14, 4), (0, 14, 12)]:
         at = At("turn", mine=mine, theirs=other, turn=turn)
@@ -247,12 +218,6 @@ def test_a_turn_of_pig_that_is_clipped():
 
 
 # --- how nodes are resolved ----------------------------------------------------------------------
-
-
-def make(node, start="s", **members):
-    """A game with the counters `members`, and the nodes of a function of (game, core)."""
-    body = {"start": lambda self: start, "node": node, **members}
-    return type("Made", (Game,), body)()
 
 
 def test_node_is_asked_once_for_a_core_state():
@@ -363,7 +328,7 @@ def test_total_and_discount_and_symmetry_are_the_game_s():
     assert network.states == [At(k, n=k) for k in range(4)]
     # A symmetric game explores its representatives, which all lead to the end.
     assert solve(network).value() == 1
-    assert explore(CountedRace(goal=5).unrolled()).total == 1
+    assert explore(Race(goal=5).unrolled()).total == 1
 
 
 def test_two_players_of_one_zero_sum_game():
@@ -382,132 +347,9 @@ def test_two_players_of_one_zero_sum_game():
 
 
 def test_a_solution_is_simulated():
-    solution = solve(CountedRace(goal=10).unrolled())
-    outcome = simulate(CountedRace(goal=10).unrolled(), Policy.from_solution(solution), 2000, seed=7)
+    solution = solve(Race(goal=10).unrolled())
+    outcome = simulate(Race(goal=10).unrolled(), Policy.from_solution(solution), 2000, seed=7)
     assert abs(outcome.mean - solution.value()) < 5 * outcome.standard_error
-
-
-# --- what is refused -----------------------------------------------------------------------------
-
-
-def refused(game):
-    with pytest.raises(MdpDiceError) as caught:
-        explore(game.unrolled())
-    return caught.value
-
-
-def test_leaving_the_range_names_state_action_and_value():
-    game = make(
-        lambda g, core: decide({"wait": end(), "roll": roll(d6, lambda k: go("s", g.n.add(k)))}),
-        n=Counter(range(11)),
-    )
-    error = refused(game)
-    assert type(error) is CounterRangeError
-    assert (error.state, error.action, error.value) == (At("s", n=5), "roll", 11)
-    assert error.limit == range(11)
-    assert "widen them, or declare outside='clip'" in str(error)
-    assert "[state At('s', n=5), action 'roll']" in str(error)
-
-
-def test_only_what_is_reached_is_an_error():
-    def node(game, core):
-        return decide({"on": when(game.n < 8, go("s", game.n.add(2))), "stop": end(table([1] * 9, game.n))})
-
-    assert explore(make(node, n=Counter(range(9))).unrolled()).n_states == 5
-    error = refused(make(node, n=Counter(range(9), start=1)))
-    assert (error.state, error.value) == (At("s", n=7), 9)
-
-
-def test_between_two_values_is_an_error_whatever_lies_outside():
-    for outside in ("error", "clip", "forbid"):
-        game = make(
-            lambda g, core: decide({"on": go("s", g.n.add(25)), "stop": end()}),
-            n=Counter(range(0, 200, 50), outside=outside),
-        )
-        error = refused(game)
-        assert (type(error), error.value) == (CounterRangeError, 25)
-        assert "change the step" in str(error)
-
-
-@pytest.mark.parametrize("inside", [lambda edge: roll(d6, lambda _: edge), lambda edge: edge])
-def test_forbidden_inside_chance_is_an_error(inside):
-    game = make(lambda g, core: inside(go("s", g.n.add(1))), n=Counter(range(3), outside="forbid"))
-    error = refused(game)
-    assert (type(error), error.state, error.value) == (CounterRangeError, At("s", n=2), 3)
-    assert "no option of a decision" in str(error)
-
-
-def test_a_counter_of_another_game():
-    other = CountedRace()
-    error = refused(make(lambda g, core: go("s", other.mine.add(1)), n=Counter(range(3))))
-    assert (type(error), error.state) == (GameError, At("s", n=0))
-    assert "no counter 'mine'; its counters are: n" in str(error)
-    error = refused(make(lambda g, core: when(other.mine > 1, end(), end()), n=Counter(range(3))))
-    assert "counter 'mine' has no value" in str(error)
-
-
-def test_a_guard_outside_a_decision():
-    one = Counter(range(3))
-    error = refused(make(lambda g, core: when(g.n > 1, end()), n=one))
-    assert "node() returned when(cond, edge)" in str(error)
-    assert "third argument" in str(error)
-    error = refused(make(lambda g, core: roll(d6, lambda k: when(g.n < k, end())), n=one))
-    assert "inside chance" in str(error)
-    error = refused(make(lambda g, core: decide({"a": roll(d6, lambda k: when(g.n < k, end()))}), n=one))
-    assert "inside chance" in str(error)
-    assert error.action == "a"
-
-
-def test_a_decision_where_an_edge_belongs():
-    one = Counter(range(3))
-    inner = decide({"x": end()})
-    error = refused(make(lambda g, core: decide({"a": when(g.n == 0, inner, end())}), n=one))
-    assert (error.action, error.state) == ("a", At("s", n=0))
-    assert "give it a state of its own" in str(error)
-    error = refused(make(lambda g, core: roll(d6, lambda k: when(g.n == 0, inner, end())), n=one))
-    assert "give it a state of its own" in str(error)
-
-
-def test_an_expression_inside_a_state_or_as_a_bool():
-    error = refused(make(lambda g, core: go(("s", g.n)), n=Counter(range(3))))
-    assert type(error) is GameError
-    assert "cannot be part of a state" in str(error)
-    error = refused(make(lambda g, core: end() if g.n > 2 else go("s"), n=Counter(range(3))))
-    assert "write when(n > 2, then, otherwise)" in str(error)
-    assert error.state == At("s", n=0)
-
-
-def test_core_states_that_python_calls_equal():
-    class Day(NamedTuple):
-        left: int
-
-    class Night(NamedTuple):
-        left: int
-
-    def node(game, core):
-        return when(game.n == 0, go(Night(1), game.n.add(1)), end(1 if type(core) is Night else 2))
-
-    assert type(refused(make(node, start=Day(1), n=Counter(range(3))))) is StateCollisionError
-
-
-def test_conditions_and_updates_in_a_game_without_counters():
-    other = CountedRace()
-    for node in (
-        when(other.mine > 1, end(1), end()),
-        decide({"a": when(other.mine > 1, end())}),
-        go("t", other.mine.add(1)),
-        pass_to("t", other.mine.add(1)),
-        decide({"a": go("t", other.mine.add(1))}),
-        decide({"a": pass_to("t", other.mine.add(1))}),
-        roll(d6, lambda k: go("t", other.mine.add(k))),
-        roll(d6, lambda k: pass_to("t", other.mine.add(k))),
-        roll(d6, lambda k: go("t", other.mine.add(k), reward=k)),
-        decide({"a": roll(d6, lambda k: when(other.mine > k, end(), end(1)))}),
-    ):
-        game = Game.of(start="s", node=lambda s, node=node: node if s == "s" else end())
-        with pytest.raises(GameError, match="the game has none") as caught:
-            explore(game)
-        assert caught.value.state == "s"
 
 
 # --- text of full states -------------------------------------------------------------------------
@@ -520,7 +362,7 @@ def test_full_states_as_text():
     assert read(show(state), CountedTurn) == state
 
 
-@pytest.mark.parametrize("game", [CountedRace(goal=4), CountedSheet(boxes=2)])
+@pytest.mark.parametrize("game", [Race(goal=4), CountedSheet(boxes=2)])
 def test_all_states_can_be_read_back(game):
     unrolled = game.unrolled()
     for state in explore(unrolled).states:
@@ -542,5 +384,5 @@ def test_all_states_can_be_read_back(game):
 )
 def test_text_that_is_no_full_state(text):
     with pytest.raises(UnknownStateError) as caught:
-        read(text, CountedRace)
+        read(text, Race)
     assert caught.value.value == text

@@ -1,4 +1,4 @@
-"""Two games with counters, a race, whose layers lead to themselves, and a sheet with boxes, whose layers do not;
+"""Games with counters: one of a function, a race, whose layers lead to themselves, and a sheet with boxes, whose layers do not;
 and the shipped ones, small."""
 
 from __future__ import annotations
@@ -12,6 +12,12 @@ from mdpdice.games.pig import Piglet, PigRace
 from mdpdice.games.school import School
 from mdpdice.games.yahtzee import Yahtzee
 from mdpdice.games.yatzy import Yatzy
+
+
+def make(node, start="s", **members):
+    """A game with the counters `members`, and the nodes of a function of (game, core)."""
+    body = {"start": lambda self: start, "node": node, **members}
+    return type("Made", (Game,), body)()
 
 
 @attrs.frozen
