@@ -1,5 +1,5 @@
-"""Games with counters: one of a function, a race, whose layers lead to themselves, and a sheet with boxes, whose layers do not;
-and the shipped ones, small."""
+"""Games with counters: made of a function, a race, whose layers lead to themselves, a sheet with boxes, whose layers
+do not, and the shipped ones, small."""
 
 from __future__ import annotations
 
