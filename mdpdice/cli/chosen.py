@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -216,16 +217,27 @@ def lattice_policy(
 def _listed(case: Case, path: Path, network: Network) -> Policy:
     """A policy from the table ``decisions`` of ``mdpdice policy``."""
     chosen: dict[Hashable, str] = {}
-    with path.open(encoding="utf-8", newline="") as file:
+    try:
+        # Spreadsheets begin their files with a mark.
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{path} is not UTF-8: {error.reason}, byte {error.start}") from error
+    with io.StringIO(text, newline="") as file:
         reader = csv.DictReader(file)
         if not {"state", "action"} <= set(reader.fieldnames or ()):
             msg = f"{path} has no columns 'state' and 'action'; write it with mdpdice policy --table decisions --csv"
             raise click.UsageError(msg)
         for number, row in enumerate(reader, start=2):
+            if row["state"] is None or row["action"] is None:
+                raise click.UsageError(f"{path}, line {number}: it has too few entries")
             try:
-                chosen[case.game.read_state(row["state"])] = row["action"]
+                state = case.game.read_state(row["state"])
             except MdpDiceError as error:
                 raise click.UsageError(f"{path}, line {number}: {error.message}") from error
+            if chosen.setdefault(state, row["action"]) != row["action"]:
+                raise click.UsageError(
+                    f"{path}, line {number}: another action of {row['state']}, {row['action']}, after {chosen[state]}"
+                )
 
     def rule(state: Hashable) -> Any:
         node = network.node_of(state)

@@ -319,3 +319,21 @@ def test_the_value_of_a_policy_given_as_a_library_call(run):
     network = explore(PigTurn())
     value = evaluate(network, Policy.of(network, hold_at(10))).value()
     assert answer(run("evaluate", "pig-turn", "--policy", "hold-at:10", "--json"))["value"] == value
+
+
+def test_tables_of_decisions_as_spreadsheets_and_others_leave_them(run, tmp_path):
+    pig, listed = ("pig-turn", "-p", "cap=24"), tmp_path / "mine.csv"
+    table = run("policy", *pig, "--table", "decisions", "--csv").stdout
+    evaluate = ("evaluate", *pig, "--json", "--policy", listed)
+    listed.write_bytes(b"\xef\xbb\xbf" + table.replace("\n", "\r\n").encode())
+    best = json.loads(run(*evaluate).stdout)["value"]
+    assert best == pytest.approx(json.loads(run("solve", *pig, "--json").stdout)["value"])
+    for text, says in (
+        (table.encode() + b"20,roll,1\n", "line 25: another action of 20"),
+        (table.encode() + b"\xff,hold,1\n", "not UTF-8"),
+        (table.encode() + b"5\n", "too few entries"),
+    ):
+        listed.write_bytes(text)
+        found = run(*evaluate)
+        assert found.exit_code == 2
+        assert says in found.output
