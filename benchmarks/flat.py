@@ -37,7 +37,7 @@ import numpy as np
 from contestants import CONTESTANTS, DIGITS, Contestant, installed
 from models import Floats, Model
 
-TIMEOUT = 3600
+TIMEOUT = 300
 """Seconds after which a contestant is stopped."""
 ENOUGH = 2.0
 """CPU seconds of solving after which no further run is made."""

@@ -1,9 +1,9 @@
 """The large games, each by one command in a process of its own: value, time, memory, and how fast edges are worked off.
 
-Every game is solved twice by ``mdpdice solve``, certificate included; the first run fills the cache of compiled
-loops and is not counted.  Seconds are those of the whole process, from its start to its end, as GNU time tells
-them; memory is the peak of what it held.  A value is compared with the reference that
-the tests have for it, and must be certified.
+Every game is solved by ``mdpdice solve``, certificate included; the first run fills the cache of compiled
+loops and is not counted, and of the others the fastest one is.  Seconds are those of the whole process, from its
+start to its end, as GNU time tells them; memory is the peak of what it held.  A value is compared with
+the reference that the tests have for it, and must be certified.
 
 The network of such a game is never written out.  To have a figure that does not depend on the machine, edges of the
 network per CPU second of the whole process are compared with non-zeros per CPU second of a product of a scipy
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -28,6 +29,8 @@ import models
 import numpy as np
 
 RUNS = 3
+ENOUGH = 40.0
+"""Seconds of a first run beside which what it compiles does not count, so that no further one is made."""
 ROOM = 1e-6
 """What a value may be off the reference, relative to it."""
 SIX = "Odd die,Heavenly Kingdom die,Lucky die,Strip die,Even die,Shrinking die"
@@ -38,7 +41,7 @@ class Case(NamedTuple):
 
     arguments: tuple[str, ...]
     value: float | None
-    goal: float
+    goal: float = math.inf
 
 
 CASES = {
@@ -52,7 +55,7 @@ CASES = {
     "school": Case(("school",), 132.339610477114, 3),
     "pig-race": Case(("pig-race",), 0.53059272527, 3),
     "farkle-race": Case(("farkle-race", "-p", "target=4000"), 0.557117046219, 60),
-    "konijnenhokken-race": Case(("konijnenhokken-race",), 0.5513049, 60),
+    "konijnenhokken-race": Case(("konijnenhokken-race",), 0.5513049),
     "farkle, six weighted dice": Case(("farkle", "-p", f"dice={SIX}"), None, 5),
 }
 
@@ -124,19 +127,22 @@ def main() -> int:
     bad = []
     for name in asked.only:
         case = CASES[name]
-        run(case.arguments)
-        best = min((run(case.arguments) for _ in range(RUNS)), key=lambda found: found.clock)
+        first = run(case.arguments)
+        again = [run(case.arguments) for _ in range(RUNS)] if first.clock < ENOUGH else [first]
+        best = min(again, key=lambda found: found.clock)
         answer, said = best.answer, verdict(case, best.answer)
-        products = best.processor * rate / answer["edges"]
+        goal = f" (goal {case.goal:g})" if math.isfinite(case.goal) else ""
+        ratio = best.processor * rate / answer["edges"]
+        products = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
         print(
-            f"{name}: {answer['value']:.12g} +- {answer['width'] / 2:.1g}, {said}; {best.clock:.1f} s (goal "
-            f"{case.goal:g}), {best.processor:.1f} CPU seconds, {best.memory / 1e6:,.0f} MB; "
-            f"{answer['edges']:,} edges, as long as {products:.2g} products",
+            f"{name}: {answer['value']:.12g} +- {answer['width'] / 2:.1g}, {said}; {best.clock:.1f} s{goal}, "
+            f"{best.processor:.1f} CPU seconds, {best.memory / 1e6:,.0f} MB; {answer['edges']:,} edges, "
+            f"as long as {products} products",
             flush=True,
         )
         lines.append(
             f"| {name} | {answer['value']:.10g} | {answer['states']:,} | {answer['edges']:,} | "
-            f"{best.memory / 1e6:,.0f} | {products:.2g} |"
+            f"{best.memory / 1e6:,.0f} | {products} |"
         )
         if not said.startswith("certified"):
             bad.append(f"{name} ({said})")
