@@ -234,9 +234,15 @@ def ratio(row: dict[str, Any], name: str) -> str:
         return {"needs a discount": "–", "too large": "·"}.get(found, found)
     wrong = row[name, "verdict"].startswith("WRONG")
     whole = (found.build + found.solve) / (mine.build + mine.solve)
-    return f"{found.solve / mine.solve:.2g} ({whole:.2g})" + (
+    return f"{two_digits(found.solve / mine.solve)} ({two_digits(whole)})" + (
         f" **{row[name, 'verdict'].lower()}**" if wrong else ""
     )
+
+
+def two_digits(number: float) -> str:
+    """A number to two digits, without an exponent where it is large."""
+    text = f"{number:.2g}"
+    return f"{float(text):,.0f}" if "e+" in text else text
 
 
 def multiple(row: dict[str, Any], name: str) -> str:
