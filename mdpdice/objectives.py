@@ -46,7 +46,7 @@ LISTED = 8
 """Most targets that the text of an objective names."""
 
 
-def _sense(_: object, attribute: attrs.Attribute[str], value: object) -> None:
+def _sense(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
     if value not in ("max", "min"):
         msg = f"{attribute.name} {value!r} is neither 'max' nor 'min'"
         raise GameError(msg, value=value)

@@ -123,9 +123,12 @@ class Looking:
 
     def values(self, state: Any) -> dict[Any, float]:
         """Estimate of every action."""
-        if self._rows is None:
-            self._rows = self.solver.options(self.game, iter(self._waiting.pop, _NOTHING))
-        rows, self._rows = self._rows, None
+        rows: Iterator[dict[Any, float]] = (
+            self.solver.options(self.game, iter(self._waiting.pop, _NOTHING))
+            if self._rows is None
+            else self._rows
+        )
+        self._rows = None
         self._waiting.append(state)
         found = next(rows)
         # Kept only if nothing was raised, which would have ended it.
