@@ -152,14 +152,11 @@ def off(values: Floats, lower: Floats, upper: Floats) -> float:
 
 def contains(model: Model, lower: Floats, upper: Floats) -> bool | None:
     """Whether an interval found here overlaps everywhere; None where there is no discount to find one by."""
-    from scipy.sparse import csr_array
-
     discount = float(Fraction(model.discount))
     if discount == 1:
         return None
-    n, value = len(model.choice_ptr) - 1, (lower + upper) / 2
-    chances = csr_array((model.probability, model.target, model.branch_ptr), shape=(len(model.reward), n))
-    best = np.maximum.reduceat(model.reward + discount * (chances @ value), model.choice_ptr[:-1])
+    value = (lower + upper) / 2
+    best = np.maximum.reduceat(model.reward + discount * (model.matrix() @ value), model.choice_ptr[:-1])
     away = np.abs(best - value).max() / (1 - discount) + 1e-9
     return bool((lower <= value + away).all() and (upper >= value - away).all() and away < DIGITS * 100)
 

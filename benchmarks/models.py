@@ -7,7 +7,7 @@ floats, scaled to sum to 1, as everybody's own data are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,13 @@ class Model(NamedTuple):
     def n_bytes(self) -> int:
         """Size of the arrays."""
         return int(sum(array.nbytes for array in self[:5]))
+
+    def matrix(self) -> Any:
+        """Probabilities as a matrix of scipy, a row for each choice and a column for each state."""
+        from scipy.sparse import csr_array
+
+        shape = len(self.reward), len(self.choice_ptr) - 1
+        return csr_array((self.probability, self.target, self.branch_ptr), shape=shape)
 
 
 def discounted(states: int, successors: int, *, actions: int = 4, seed: int = 0) -> Model:

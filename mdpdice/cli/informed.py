@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mdpdice.backend import Feature, Run, available_solvers
+from mdpdice.backend import Feature, available_solvers
 from mdpdice.cli.answers import Case, question
+from mdpdice.cli.chosen import large
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.shared import command_words
 from mdpdice.cli.text import aligned
@@ -21,7 +22,6 @@ from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.problems import prepare
 from mdpdice.replication import size_bound
-from mdpdice.solving_lattice import MOST_EDGES, large_lattice
 
 __all__ = ["informed", "informed_text"]
 
@@ -75,7 +75,7 @@ def informed(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
             data["bound"] = {"nodes": nodes, "edges": edges, "bytes": size}
         if explores:
             try:
-                layers = large_lattice(game, None, "auto", Run(progress=progress), edges=MOST_EDGES)
+                layers = large(case, progress)
                 data |= (
                     _structure(case, explore(game, max_states=max_states, progress=progress))
                     if layers is None
@@ -157,15 +157,15 @@ def informed_text(case: Case, data: dict[str, Any]) -> str:
         rows.append(("not explored", data["refused"]))
     elif data["states"] is None:
         rows.append(("not explored", "as you asked"))
+    memory = f"{_bytes(data['available_bytes'])} are there"
     if data["states"] is None:
-        rows.append(("memory", f"{_bytes(data['available_bytes'])} are there"))
-        return aligned(rows)
+        return aligned([*rows, ("memory", memory)])
     if data["layers"] is not None:
         rows += [
             ("states", f"{data['states']:,}"),
             ("edges", f"{data['edges']:,}"),
             ("layers", f"{data['layers']:,}; solved one after the other, and never written out"),
-            ("memory", f"{_bytes(data['available_bytes'])} are there"),
+            ("memory", memory),
             ("solvers", ", ".join(data["solvers"])),
         ]
         return aligned(rows)
