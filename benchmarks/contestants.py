@@ -54,13 +54,8 @@ class Mdpdice(Contestant):
     fresh = True
 
     def build(self, model: Model) -> None:
-        from mdpdice import Network
-
-        choice_ptr, branch_ptr, target, probability, reward, terminal, discount = model
-        self.states = len(choice_ptr) - 1
-        self.network = Network.from_choices(
-            choice_ptr, branch_ptr, target, probability, reward, terminal=terminal, discount=discount
-        )
+        self.states = len(model.choice_ptr) - 1
+        self.network = model.network()
 
     def solve(self) -> None:
         from mdpdice import solve

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice import Network
 from mdpdice.games.pig import turn_outcomes
 
 __all__ = ["Model", "discounted", "pig", "reachability"]
@@ -42,6 +43,10 @@ class Model(NamedTuple):
     reward: Floats
     terminal: Mapping[int, float]
     discount: str
+
+    def network(self) -> Network:
+        """The model as a network of mdpdice."""
+        return Network.from_choices(*self[:5], terminal=self.terminal, discount=self.discount)
 
     @property
     def n_bytes(self) -> int:

@@ -27,7 +27,7 @@ from mdpdice.layers import threads
 from mdpdice.network import Network
 from mdpdice.numerics.operator import locked, unsigned
 
-__all__ = ["propose"]
+__all__ = ["Kind", "Sweeps", "propose", "recognise"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -50,6 +50,18 @@ def propose(problem: Network, run: Run, max_sweeps: int) -> tuple[Candidate, boo
 
     What is not narrow enough is a guess to start from.
     """
+    kind = recognise(problem)
+    if kind is None:
+        return None
+    workers = min(2, threads()) if problem.n_edges > SHARED else 1
+    if workers == 1:
+        return Sweeps(problem, kind, run, None, 1).solve(max_sweeps)
+    with ThreadPoolExecutor(workers) as pool:
+        return Sweeps(problem, kind, run, pool, 2 * workers).solve(max_sweeps)
+
+
+def recognise(problem: Network) -> Kind | None:
+    """What the sweeps have to know about a network, or None if it is not of this kind."""
     from mdpdice.numerics import discounted_kernels as kernels
 
     if problem.discount == 1 or problem.horizon is not None or problem.exact_rewards:
@@ -59,17 +71,10 @@ def propose(problem: Network, run: Run, max_sweeps: int) -> tuple[Candidate, boo
         problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.weight, problem.reward,
         problem.sign, problem.step, base, ptr,
     )  # fmt: skip
-    if not count:
-        return None
-    kind = _Kind(locked(base), locked(ptr[: count + 1].copy()), size, degree)
-    workers = min(2, threads()) if problem.n_edges > SHARED else 1
-    if workers == 1:
-        return _Sweeps(problem, kind, run, None, 1).solve(max_sweeps)
-    with ThreadPoolExecutor(workers) as pool:
-        return _Sweeps(problem, kind, run, pool, 2 * workers).solve(max_sweeps)
+    return Kind(locked(base), locked(ptr[: count + 1].copy()), size, degree) if count else None
 
 
-class _Kind(NamedTuple):
+class Kind(NamedTuple):
     """What `alternates` finds out about a network.
 
     Attributes
@@ -113,11 +118,11 @@ class _Moves(NamedTuple):
     rounding: float
 
 
-class _Sweeps:
+class Sweeps:
     """The arrays of one solve, and the two kinds of sweeps."""
 
     def __init__(
-        self, problem: Network, kind: _Kind, run: Run, pool: ThreadPoolExecutor | None, pieces: int
+        self, problem: Network, kind: Kind, run: Run, pool: ThreadPoolExecutor | None, pieces: int
     ) -> None:
         from mdpdice.numerics import discounted_kernels as kernels
 
