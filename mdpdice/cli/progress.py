@@ -108,7 +108,7 @@ class _Share(NamedTuple):
 
 
 def _share(phase: str, numbers: Mapping[str, float], widest: float) -> _Share:
-    if phase == "explore" and numbers.get("states"):
+    if "explored" in numbers and numbers["states"]:
         # More states are found on the way.
         return _Share(numbers["explored"], numbers["states"], False, _without(numbers, "explored"))
     if phase == "bounds":

@@ -9,8 +9,9 @@ import sys
 
 import pytest
 
-from mdpdice import Game, d6, decide, end, go, roll, solve
+from mdpdice import Game, compile_lattice, d6, decide, end, go, roll, solve
 from mdpdice.cli.progress import ProgressBars
+from mdpdice.games.pig import Piglet
 
 
 class Terminal(io.StringIO):
@@ -93,6 +94,15 @@ def test_what_solvers_tell_is_understood():
         solve(game, solver="value-iteration", progress=progress)
     shown = "\n".join(terminal.lines())
     for word in ("explore", "states", "edges", "solve", "sweeps", "bounds", "width"):
+        assert word in shown
+
+
+def test_what_is_told_of_lattices_is_understood():
+    terminal = Terminal()
+    with ProgressBars(terminal, delay=0, every=0) as progress:
+        solve(compile_lattice(Piglet(goal=3)), progress=progress)
+    shown = "\n".join(terminal.lines())
+    for word in ("explore", "layers", "states", "solve"):
         assert word in shown
 
 
