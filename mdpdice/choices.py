@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice.choice_arrays import ChoiceArrays, write_edges
 from mdpdice.errors import (
     DeadEndError,
     DuplicateActionError,
@@ -24,6 +25,7 @@ from mdpdice.errors import (
     UnknownStateError,
 )
 from mdpdice.network import Kind, Network
+from mdpdice.network_arrays import compiled, read_only_floats, read_only_ints
 from mdpdice.ranges import discount_error
 
 __all__ = ["SUM_TOLERANCE", "TINY", "as_number", "as_reward", "build"]
@@ -35,32 +37,6 @@ SUM_TOLERANCE = 1e-9
 """Largest distance that is normalised away, and recorded."""
 AT_ONCE = 1 << 20
 """Branches that are looked at together, where that takes arrays of the same size."""
-
-
-@attrs.frozen
-class _Arrays:
-    """The input with its names, for messages."""
-
-    choice_ptr: NDArray[np.int64]
-    branch_ptr: NDArray[np.int64]
-    target: NDArray[np.int64]
-    states: Sequence[Hashable]
-    actions: Sequence[Hashable] | None
-
-    @property
-    def n_choices(self) -> int:
-        return len(self.branch_ptr) - 1
-
-    def state_of(self, choice: int) -> int:
-        return int(np.searchsorted(self.choice_ptr, choice, side="right")) - 1
-
-    def action(self, choice: int) -> Hashable:
-        if self.actions is not None:
-            return self.actions[choice]
-        return choice - int(self.choice_ptr[self.state_of(choice)])
-
-    def where(self, choice: int) -> dict[str, Any]:
-        return {"state": self.states[self.state_of(choice)], "action": self.action(choice)}
 
 
 def build(
@@ -79,7 +55,7 @@ def build(
     reward_per: str,
 ) -> Network:
     """Implement `Network.from_choices`, which documents the parameters."""
-    arrays = _Arrays(
+    arrays = ChoiceArrays(
         _pointer(choice_ptr, "choice_ptr"),
         _pointer(branch_ptr, "branch_ptr"),
         _ints(target, "target"),
@@ -89,12 +65,13 @@ def build(
     _check_fit(arrays)
     ends = {_state_number(arrays, state): payoff for state, payoff in dict(terminal or {}).items()}
     start = _state_number(arrays, start)
-    _check(arrays, ends)
+    off = _plain_rows(arrays, probability)
+    _check(arrays, ends, rows=off is None)
     kinds = _owners(arrays, owner)
-    numerator, weight, warnings = _probabilities(arrays, probability)
+    numerator, weight, warnings = _probabilities(arrays, probability, off)
     rewards, exact_of = _rewards(arrays, reward, reward_per)
-    possible = np.asarray(numerator > 0, dtype=bool)
-    if not possible.all():
+    possible = np.asarray(numerator > 0, dtype=bool) if off is None else None
+    if possible is not None and not possible.all():
         # A branch that cannot be taken is no edge of the graph.
         left = np.concatenate(([0], np.cumsum(possible)))
         if reward_per == "branch":
@@ -105,69 +82,26 @@ def build(
         weight = weight[possible]
         numerator = weight if same else numerator[possible]
 
-    # Choices with one branch lead straight to their target; the others get a chance node after the states.
-    n, m = len(arrays.states), arrays.n_choices
-    width = np.diff(arrays.branch_ptr)
-    of_state = np.repeat(np.arange(n), np.diff(arrays.choice_ptr))
-    kept = ~np.isin(of_state, np.fromiter(ends, dtype=np.int64, count=len(ends)))
-    spread = kept & (width > 1)
-    direct = kept & ~spread
-    inline = np.repeat(spread, width)
-    n_decision, n_chance = int(kept.sum()), int(spread.sum())
-
-    kind = np.full(n + n_chance, Kind.CHANCE, dtype=np.uint8)
+    n = len(arrays.states)
+    written = write_edges(arrays, ends, numerator, weight, rewards, exact_of, reward_per)
+    kind = np.full(len(written["indptr"]) - 1, Kind.CHANCE, dtype=np.uint8)
     kind[:n] = kinds
     kind[list(ends)] = Kind.END
-    first = arrays.branch_ptr[:-1]
-    choice_dst = np.where(spread, n + np.cumsum(spread) - 1, arrays.target[first] if m else 0)
-    edge_of, used = np.cumsum(kept) - 1, kept
-    if reward_per == "branch":
-        edge_of_branch = n_decision + np.cumsum(inline) - 1
-        edge_of_branch[first[direct]] = edge_of[direct]
-        edge_of, used = edge_of_branch, np.repeat(kept, width)
-    n_edges = n_decision + int(inline.sum())
-    reward_array = np.zeros(n_edges)
-    reward_array[edge_of[used]] = rewards[used]
     payoffs, exact_payoffs = _payoffs(arrays, ends, len(kind))
-
-    def edges(of_decisions: Any, of_branches: NDArray[Any]) -> NDArray[Any]:
-        """The edges of decisions and then those of chance nodes."""
-        found = np.empty(n_edges, dtype=of_branches.dtype)
-        found[:n_decision] = of_decisions
-        # Most often all branches are edges of chance nodes, and a mask costs more than a copy.
-        found[n_decision:] = of_branches if inline.all() else of_branches[inline]
-        return found
-
-    degree = np.concatenate((np.bincount(of_state[kept], minlength=n), width[spread]))
-    step = np.ones(n_edges, dtype=bool)
-    step[:n_decision] = direct[kept]
-    weights = edges(1.0, weight)
+    numbers = np.arange(n)
     return Network(
         kind=kind,
-        indptr=np.concatenate(([0], np.cumsum(degree))),
-        dst=edges(choice_dst[kept], arrays.target),
-        weight=weights,
-        reward=reward_array,
-        sign=np.ones(len(reward_array), dtype=np.int8),
-        step=step,
+        sign=np.ones(len(written["dst"]), dtype=np.int8),
         payoff=payoffs,
         start=start,
         discount=_discount(discount),
-        numerator=weights if numerator is weight else edges(1, numerator),
         states=arrays.states,
-        state_node=np.arange(n),
-        actions=_kept_actions(arrays, kept, of_state),
-        exact_rewards={int(edge_of[at]): value for at, value in exact_of.items() if used[at]},
+        state_node=numbers,
+        node_state=np.concatenate((numbers, np.full(len(kind) - n, -1))),
         exact_payoffs=exact_payoffs,
         warnings=warnings,
+        **written,
     )
-
-
-def _kept_actions(arrays: _Arrays, kept: NDArray[np.bool_], of_state: NDArray[np.int64]) -> list[Hashable]:
-    if arrays.actions is not None:
-        return [arrays.actions[choice] for choice in np.flatnonzero(kept).tolist()]
-    numbers: list[Hashable] = (np.arange(arrays.n_choices) - arrays.choice_ptr[of_state])[kept].tolist()
-    return numbers
 
 
 def _listed(values: Any) -> list[Any]:
@@ -179,7 +113,7 @@ def _names(values: Any) -> Sequence[Hashable]:
     return values if isinstance(values, range | list | tuple) else _listed(values)
 
 
-def _state_number(arrays: _Arrays, value: Any) -> int:
+def _state_number(arrays: ChoiceArrays, value: Any) -> int:
     n = len(arrays.states)
     try:
         number = operator.index(value)
@@ -192,7 +126,7 @@ def _state_number(arrays: _Arrays, value: Any) -> int:
     return number
 
 
-def _owners(arrays: _Arrays, owner: Any) -> Any:
+def _owners(arrays: ChoiceArrays, owner: Any) -> Any:
     """Kind of every state that decides."""
     if owner is None:
         return Kind.MAX
@@ -218,13 +152,13 @@ def _ints(values: Any, name: str) -> NDArray[np.int64]:
 
 def _pointer(values: Any, name: str) -> NDArray[np.int64]:
     array = _ints(values, name)
-    if len(array) < 1 or array[0] != 0 or (np.diff(array) < 0).any():
+    if len(array) < 1 or array[0] != 0 or (array[1:] < array[:-1]).any():
         msg = f"{name} must start at 0 and never decrease"
         raise GameError(msg)
     return array
 
 
-def _check_fit(arrays: _Arrays) -> None:
+def _check_fit(arrays: ChoiceArrays) -> None:
     n = len(arrays.states)
     fits = (
         len(arrays.choice_ptr) == n + 1
@@ -240,9 +174,30 @@ def _check_fit(arrays: _Arrays) -> None:
         raise GameError(msg)
 
 
-def _check(arrays: _Arrays, ends: dict[int, Any]) -> None:
+def _plain_rows(arrays: ChoiceArrays, probability: Any) -> NDArray[np.float64] | None:
+    """Exact sums of the rows, minus 1, if a large network was seen to have sound rows of floats, in one pass."""
+    size = len(arrays.target)
+    floats = isinstance(probability, np.ndarray) and probability.dtype.kind == "f" and probability.ndim == 1
+    if not floats or len(probability) != size or not compiled(size):
+        return None
+    from mdpdice import network_kernels as kernels
+
+    off = np.empty(arrays.n_choices)
+    pointer, target = read_only_ints(arrays.branch_ptr), read_only_ints(arrays.target)
+    plain = kernels.rows_are_plain(pointer, target, read_only_floats(probability), len(arrays.states), off)
+    if not plain:
+        return None
+    for choice in np.flatnonzero(np.isnan(off)).tolist():
+        off[choice] = _defect(arrays, probability, choice)
+    return off
+
+
+def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
+    """Refuse what is no model; unless `rows`, every row is known to have branches, to states that there are."""
     n = len(arrays.states)
-    outside = (arrays.target < 0) | (arrays.target >= n)
+    outside = np.zeros(0, dtype=bool)
+    if rows:
+        outside = (arrays.target < 0) | (arrays.target >= n)
     if outside.any():
         branch = int(np.flatnonzero(outside)[0])
         choice = int(np.searchsorted(arrays.branch_ptr, branch, side="right")) - 1
@@ -252,10 +207,10 @@ def _check(arrays: _Arrays, ends: dict[int, Any]) -> None:
         if state not in ends:
             msg = "a state without choices that is not in `terminal`; give it a choice or a payoff"
             raise DeadEndError(msg, state=arrays.states[state])
-    empty = np.flatnonzero(np.diff(arrays.branch_ptr) == 0)
-    if len(empty):
+    empty = np.flatnonzero(np.diff(arrays.branch_ptr) == 0).tolist() if rows else []
+    if empty:
         msg = "a choice without branches; say where it leads"
-        raise EmptySupportError(msg, **arrays.where(int(empty[0])))
+        raise EmptySupportError(msg, **arrays.where(empty[0]))
     if not isinstance(arrays.states, range):
         _check_names(arrays.states)
     if arrays.actions is not None:
@@ -334,7 +289,7 @@ def _discount(value: Any) -> Fraction:
 
 
 def _payoffs(
-    arrays: _Arrays, ends: dict[int, Any], n_nodes: int
+    arrays: ChoiceArrays, ends: dict[int, Any], n_nodes: int
 ) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
     payoff = np.zeros(n_nodes)
     exact = {}
@@ -347,7 +302,7 @@ def _payoffs(
 
 
 def _rewards(
-    arrays: _Arrays, reward: Any, reward_per: str
+    arrays: ChoiceArrays, reward: Any, reward_per: str
 ) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
     """Rewards as floats, and those that no float equals."""
     if reward_per not in ("choice", "branch"):
@@ -366,7 +321,7 @@ def _rewards(
         bad = np.flatnonzero(~np.isfinite(reward))
         if len(bad):
             as_reward(reward[bad[0]], "reward", where(int(bad[0])))
-        return reward.astype(np.float64), {}
+        return reward.astype(np.float64, copy=False), {}
     floats = np.zeros(wanted)
     exact = {}
     for at, value in enumerate(_listed(reward)):
@@ -377,33 +332,39 @@ def _rewards(
     return floats, exact
 
 
-def _probabilities(arrays: _Arrays, given: Any) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
-    """Exact numerators, float probabilities and warnings."""
+def _probabilities(
+    arrays: ChoiceArrays, given: Any, off: NDArray[np.float64] | None
+) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
+    """Exact numerators, float probabilities and warnings; `off` are the defects of rows that are known to be sound."""
     if len(given) != len(arrays.target):
         msg = f"{len(given)} probabilities for {len(arrays.target)} branches"
         raise GameError(msg)
+    if off is not None:
+        weight = given.astype(np.float64, copy=False)
+        repaired = np.flatnonzero(off)
+        return weight, weight, _repairs(arrays, repaired, off[repaired])
     if isinstance(given, np.ndarray) and given.dtype.kind == "f":
         return _float_probabilities(arrays, given.astype(np.float64, copy=False))
     exact = [as_number(p) for p in _listed(given)]
     if all(type(p) is float or (type(p) is int and 0 <= p <= 1) for p in exact):
         return _float_probabilities(arrays, np.array(exact, dtype=np.float64))
-    weight: list[float] = []
-    repaired: dict[int, float] = {}
+    weights: list[float] = []
+    repairs: dict[int, float] = {}
     for choice in range(arrays.n_choices):
         row = exact[int(arrays.branch_ptr[choice]) : int(arrays.branch_ptr[choice + 1])]
         total = _row_sum(arrays, choice, row)
         if total != 1:
-            repaired[choice] = float(total - 1)
+            repairs[choice] = float(total - 1)
         # A probability below the smallest float is still one.
-        weight.extend(float(Fraction(p) / total) or (TINY if p else 0.0) for p in row)
+        weights.extend(float(Fraction(p) / total) or (TINY if p else 0.0) for p in row)
     warnings = _repairs(
-        arrays, np.array(list(repaired), dtype=np.int64), np.array(list(repaired.values()), dtype=np.float64)
+        arrays, np.array(list(repairs), dtype=np.int64), np.array(list(repairs.values()), dtype=np.float64)
     )
-    return np.array([Fraction(p) for p in exact], dtype=object), np.array(weight), warnings
+    return np.array([Fraction(p) for p in exact], dtype=object), np.array(weights), warnings
 
 
 def _float_probabilities(
-    arrays: _Arrays, weight: NDArray[np.float64]
+    arrays: ChoiceArrays, weight: NDArray[np.float64]
 ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
     """The same for floats, which are their own exact numerators; whole arrays at a time."""
     suspect = ~((weight >= 0) & (weight <= 1 + SUM_TOLERANCE))
@@ -425,7 +386,7 @@ def _float_probabilities(
     return weight, weight / np.repeat(np.where(scaled, total, 1.0), width), warnings
 
 
-def _defects(arrays: _Arrays, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _defects(arrays: ChoiceArrays, weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Exact sums of float rows, minus 1; three times 1/3 is less than 1, though not in floats."""
     ptr = arrays.branch_ptr
     off = np.zeros(arrays.n_choices)
@@ -447,13 +408,17 @@ def _defects(arrays: _Arrays, weight: NDArray[np.float64]) -> NDArray[np.float64
         whole = np.add.reduceat(units, rows) - (1 << 62) + (beyond >> 32)
         off[first:last] = whole / 2.0**62 + (beyond & ((1 << 32) - 1)) / 2.0**94
         for choice in np.unique(first + of_row[rest != np.rint(rest)]).tolist():
-            row = weight[ptr[choice] : ptr[choice + 1]].tolist()
-            off[choice] = math.fsum([*row, -1.0])
+            off[choice] = _defect(arrays, weight, choice)
         first = last
     return off
 
 
-def _repairs(arrays: _Arrays, repaired: NDArray[np.int64], off: NDArray[np.float64]) -> tuple[str, ...]:
+def _defect(arrays: ChoiceArrays, weight: NDArray[np.float64], choice: int) -> float:
+    row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
+    return math.fsum([*row, -1.0])
+
+
+def _repairs(arrays: ChoiceArrays, repaired: NDArray[np.int64], off: NDArray[np.float64]) -> tuple[str, ...]:
     """A warning about choices whose rows do not sum to 1."""
     if not len(repaired):
         return ()
@@ -466,7 +431,7 @@ def _repairs(arrays: _Arrays, repaired: NDArray[np.int64], off: NDArray[np.float
     return (text,)
 
 
-def _row_sum(arrays: _Arrays, choice: int, row: list[Any]) -> Fraction:
+def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any]) -> Fraction:
     for p in row:
         # Written so that NaN fails.
         if not 0 <= p <= 1 + SUM_TOLERANCE:

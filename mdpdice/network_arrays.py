@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
@@ -15,6 +16,7 @@ __all__ = [
     "Floats",
     "Ints",
     "Kind",
+    "compiled",
     "moved_numbers",
     "read_only",
     "read_only_bools",
@@ -36,6 +38,17 @@ class Kind(enum.IntEnum):
     MAX = 1
     MIN = 2
     CHANCE = 3
+
+
+COMPILED = 20_000
+"""Edges from which a compiled loop is faster than whole-array arithmetic by more than it takes to call it."""
+IMPORTED = 1_000_000
+"""Edges from which it is worth the import of numba, which takes about a second, too."""
+
+
+def compiled(edges: int) -> bool:
+    """Whether to go through so many edges in a compiled loop (`mdpdice.network_kernels`)."""
+    return edges >= (COMPILED if "numba" in sys.modules else IMPORTED)
 
 
 def read_only(values: Any, dtype: Any = None) -> Any:

@@ -15,7 +15,7 @@ from mdpdice.errors import (
     RewardNotFiniteError,
     UnknownStateError,
 )
-from mdpdice.network_arrays import Kind
+from mdpdice.network_arrays import Kind, compiled
 from mdpdice.ranges import discount_error, horizon_error
 
 if TYPE_CHECKING:
@@ -34,15 +34,43 @@ def check_network(net: Network) -> None:
     ProbabilityRangeError, ProbabilitySumError, RewardNotFiniteError, DiscountRangeError, HorizonRangeError
         A number is out of its range.
     """
-    _check_shapes(net)
-    _check_numbers(net)
+    wrong = _wrong_sizes(net)
+    if wrong or not _beyond_doubt(net):
+        _check_shapes(net, wrong)
+        _check_numbers(net)
     _check_range(net)
 
 
-def _check_shapes(net: Network) -> None:
+def _wrong_sizes(net: Network) -> list[str]:
     n, e = len(net.kind), len(net.dst)
     sizes = {"weight": e, "reward": e, "sign": e, "step": e, "numerator": e, "payoff": n, "node_state": n}
-    wrong = [name for name, size in sizes.items() if getattr(net, name).shape != (size,)]
+    return [name for name, size in sizes.items() if getattr(net, name).shape != (size,)]
+
+
+def _beyond_doubt(net: Network) -> bool:
+    """Whether a large network was seen to be sound, in one pass; if not, what follows finds out what is wrong."""
+    n, e = len(net.kind), len(net.dst)
+    fits = net.kind.ndim == net.dst.ndim == 1 and net.indptr.shape == (n + 1,) and 0 <= net.start < n
+    if not fits or not compiled(e) or net.state_node.shape != (len(net.states),):
+        return False
+    from mdpdice import network_kernels as kernels
+
+    count = kernels.decided_edges(
+        net.kind,
+        net.indptr,
+        net.dst,
+        net.weight,
+        net.reward,
+        net.sign,
+        net.payoff,
+        net.state_node,
+        net.node_state,
+    )
+    return bool(count == len(net.actions))
+
+
+def _check_shapes(net: Network, wrong: list[str]) -> None:
+    n, e = len(net.kind), len(net.dst)
     degree = np.diff(net.indptr)
     if (
         wrong
@@ -137,6 +165,11 @@ def _check_steps(net: Network) -> None:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
+    if compiled(net.n_edges):
+        from mdpdice import network_kernels as kernels
+
+        if not kernels.waits_twice(net.indptr, net.dst, net.step):
+            return
     keep = ~net.step
     waits = np.zeros(net.n_nodes, dtype=bool)
     waits[net.kind != Kind.END] = np.logical_or.reduceat(keep, net.indptr[:-1][net.kind != Kind.END])
