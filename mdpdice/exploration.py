@@ -30,7 +30,7 @@ from mdpdice.counters import axes
 from mdpdice.equality import collision_error, same_kind
 from mdpdice.errors import GameError, MdpDiceError, StateLimitError
 from mdpdice.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
-from mdpdice.lattice import compile_lattice
+from mdpdice.lattice import Lattice, compile_lattice
 from mdpdice.memory import available_bytes
 from mdpdice.network import Kind, Network
 from mdpdice.prefix import separate_prefix
@@ -58,6 +58,7 @@ def explore(
     max_states: int = 10_000_000,
     max_bytes: int | None = None,
     progress: Progress | None = None,
+    lattice: Lattice | None = None,
 ) -> Network:
     """Compile a game into a `Network` of the states that can be reached from its start.
 
@@ -75,6 +76,8 @@ def explore(
         four fifths of what the machine, or the limit of the process, allows.
     progress : callable, optional
         Called as ``progress("explore", {"states": ..., "explored": ..., "edges": ...})``.
+    lattice : Lattice, optional
+        What `mdpdice.compile_lattice` made of this game, if it has counters and that was done before.
 
     Returns
     -------
@@ -85,7 +88,7 @@ def explore(
     ------
     StateLimitError
         A limit was passed; the message names it and shows states of the frontier.  Or `Game.least_states`
-        says that it would be, and nothing was explored.
+        or the lattice of a game with counters says that it would be, and nothing was explored.
     GameError
         The game raised, or returned something that is not a node.
     NonDeterministicGameError
@@ -102,7 +105,7 @@ def explore(
         raise _too_large(game, least, max_states)
     if axes(game):
         limits: dict[str, Any] = {"max_states": max_states, "max_bytes": max_bytes, "progress": progress}
-        lattice = compile_lattice(game, merge=merge, **limits)
+        lattice = compile_lattice(game, merge=merge, **limits) if lattice is None else lattice
         check_repeatable(game, lattice.states)
         network = replicate(lattice, **limits)
         symmetric = type(game).canonical is not Game.canonical

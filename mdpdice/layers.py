@@ -32,7 +32,7 @@ from mdpdice.memory import available_bytes
 from mdpdice.network import Bools, Ints, Kind
 from mdpdice.progress import Ranks, rank_points
 
-__all__ = ["Layer", "Layers", "find_layers", "in_parallel", "slabs", "threads"]
+__all__ = ["Layer", "Layers", "find_large_layers", "find_layers", "in_parallel", "slabs", "threads"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -41,6 +41,8 @@ SLAB_BYTES = 8 << 20
 """Size of the tables for one piece of a layer."""
 KEPT_SHARE = 4
 """One part in so many of the memory there is may hold tables that are needed again."""
+LARGE = 400
+"""Edges in a layer from which on it takes less time as a layer than written out."""
 
 
 @attrs.frozen(eq=False)
@@ -133,10 +135,33 @@ def find_layers(lattice: Lattice, run: Run | None = None) -> Layers:
     StateLimitError
         The marks and values would not fit the memory.
     """
-    run = Run() if run is None else run
+    found = _find(lattice, Run() if run is None else run, available_bytes() * 4 // 5)
+    assert found is not None
+    return found
+
+
+def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = None) -> Layers | None:
+    """The same, or None where there is so little in a layer that play is followed faster point by point.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        The lattice.
+    run : Run
+        Told after every layer how many states and edges were found so far.
+    max_bytes : int, optional
+        Largest memory, in bytes; by default four fifths of what there is.
+    """
+    limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
+    return _find(lattice, run, limit, least=LARGE)
+
+
+def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | None:
     program = compile_program(lattice)
-    _check_memory(program)
+    _check_memory(program, limit)
     ranks = rank_points(lattice)
+    if lattice.n_edges * lattice.size < least * (int(ranks.layer.max()) + 1):
+        return None
     found = _Spread(program, ranks, run).run()
     if found is None:
         # What was inferred from a sample does not hold everywhere, so nothing is inferred.
@@ -145,11 +170,10 @@ def find_layers(lattice: Lattice, run: Run | None = None) -> Layers:
     return found
 
 
-def _check_memory(program: Program) -> None:
+def _check_memory(program: Program, limit: int) -> None:
     size, entries = program.lattice.size, len(program.entries)
     # Layer, order in it and place of every point, with room to sort; a mark and a value per entry, twice for the check.
     needed = size * (40 + entries * 19)
-    limit = available_bytes() * 4 // 5
     if size >= 1 << 31 or needed > limit:
         msg = (
             f"the lattice has {size:,} points and {entries} core nodes whose values are stored: about "
@@ -234,7 +258,8 @@ class _Spread:
                 return None
             if len(layer.points):
                 layers.append(layer)
-            self.progress.tell("explore", layers=number + 1, of=len(starts) - 1, states=int(self.counts[0]))
+            states, edges = self.counts.tolist()
+            self.progress.tell("explore", layers=number + 1, of=len(starts) - 1, states=states, edges=edges)
         states, edges = self.counts.tolist()
         return Layers(self.program, ranks, tuple(layers), self.reached, states, edges, self.tables, self.kept)
 

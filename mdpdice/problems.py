@@ -17,6 +17,7 @@ from mdpdice.certification import Verdict, check_infinities, enclose_exactly
 from mdpdice.errors import GameError
 from mdpdice.exploration import explore
 from mdpdice.game import Game
+from mdpdice.lattice import Lattice
 from mdpdice.lowerings import Lowering
 from mdpdice.network import Bools, Floats, Network
 from mdpdice.numerics.graph import find_cycle, is_acyclic
@@ -86,12 +87,13 @@ def prepare(
     horizon: int | None = None,
     progress: Progress | None = None,
     max_states: int = 10_000_000,
+    lattice: Lattice | None = None,
 ) -> Problem:
-    """Explore a game and lower its objective; see `solve` for the parameters."""
+    """Explore a game and lower its objective; see `solve` and `mdpdice.explore` for the parameters."""
     if isinstance(game, Network):
         network = game
     elif isinstance(game, Game):
-        network = explore(game, max_states=max_states, progress=progress)
+        network = explore(game, max_states=max_states, progress=progress, lattice=lattice)
     else:
         msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)

@@ -31,7 +31,7 @@ from mdpdice.errors import (
 )
 from mdpdice.game import Game
 from mdpdice.interruption import Interrupts
-from mdpdice.lattice import Lattice
+from mdpdice.lattice import Lattice, compile_lattice
 from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.layers import Layers
 from mdpdice.lowerings import Lowering, unroll
@@ -43,7 +43,7 @@ from mdpdice.regions import largest_component
 from mdpdice.residual_bounds import is_large
 from mdpdice.searches import game_solver, search_game
 from mdpdice.solution import Solution
-from mdpdice.solving_lattice import MOST_EDGES, large_lattice, solve_on_lattice
+from mdpdice.solving_lattice import MOST_EDGES, fits_lattices, large_layers, solve_on_lattice
 
 __all__ = ["choose", "solve", "solve_problem", "unsupported"]
 
@@ -192,8 +192,11 @@ def solve(
         searcher = game_solver(solver)
         problem = None
         lattice: Lattice | Layers | None = game if isinstance(game, Lattice) else None
-        if isinstance(game, Game) and searcher is None and horizon is None and checkpoint is None:
-            lattice = large_lattice(game, objective, solver, Run(progress=watched, cancel=event))
+        compiled = None
+        ordinary = searcher is None and horizon is None and checkpoint is None
+        if isinstance(game, Game) and ordinary and fits_lattices(game, objective, solver):
+            compiled = compile_lattice(game, max_states=max_states, progress=watched)
+            lattice = large_layers(compiled, objective, Run(progress=watched, cancel=event))
         if lattice is not None:
             if horizon is not None or checkpoint is not None:
                 what = "a horizon" if horizon is not None else "checkpoints"
@@ -201,7 +204,9 @@ def solve(
                 raise UnsupportedError(msg, value=horizon)
         elif searcher is None:
             assert not isinstance(game, Lattice)
-            problem = prepare(game, objective, horizon=horizon, progress=watched, max_states=max_states)
+            problem = prepare(
+                game, objective, horizon=horizon, progress=watched, max_states=max_states, lattice=compiled
+            )
         run = Run(
             tolerance=_tolerance(problem, epsilon),
             progress=progress,
@@ -217,7 +222,7 @@ def solve(
                 )
             if answer.proved or isinstance(game, Lattice) or answer.layers.edges > MOST_EDGES:
                 return answer
-            problem = prepare(game, objective, progress=watched, max_states=max_states)
+            problem = prepare(game, objective, progress=watched, max_states=max_states, lattice=compiled)
         assert not isinstance(game, Lattice)
         if problem is None:
             assert searcher is not None

@@ -21,13 +21,13 @@ from mdpdice.backend import Feature, Run, Solver, available_solvers, load_solver
 from mdpdice.counters import axes
 from mdpdice.errors import PluginError, UnsupportedError
 from mdpdice.game import Game
-from mdpdice.lattice import Lattice, compile_lattice
+from mdpdice.lattice import Lattice
 from mdpdice.lattice_objectives import lower_lattice
 from mdpdice.lattice_solution import LatticeSolution, certify_lattice
-from mdpdice.layers import Layers, find_layers
+from mdpdice.layers import Layers, find_large_layers, find_layers
 from mdpdice.objectives import Objective, PayoffAtLeast, Total
 
-__all__ = ["FLAT_EDGES", "MOST_EDGES", "large_lattice", "solve_on_lattice"]
+__all__ = ["FLAT_EDGES", "MOST_EDGES", "fits_lattices", "large_layers", "solve_on_lattice"]
 
 FLAT_EDGES = 3_000_000
 """Edges of the largest network that a game with counters is written out as, where both ways lead to an answer."""
@@ -35,37 +35,35 @@ MOST_EDGES = 16_000_000
 """Edges of the largest network that is written out where one is needed, or where the lattice gave no proof."""
 
 
-def large_lattice(
-    game: Game[Any, Any],
-    objective: Objective | None,
-    solver: str | Solver,
-    run: Run,
-    *,
-    edges: int | None = None,
-) -> Layers | None:
-    """The lattice of a game that can be solved there and has more than so many edges, else None.
+def fits_lattices(game: Game[Any, Any], objective: Objective | None, solver: str | Solver) -> bool:
+    """Whether a game has a lattice on which the solver can find the objective."""
+    if not axes(game) or game.discount != 1 or not isinstance(objective, Total | PayoffAtLeast | None):
+        return False
+    if solver == "auto":
+        return True
+    chosen = load_solver(solver) if isinstance(solver, str) else type(solver)
+    return Feature.LATTICE in chosen.features
 
-    By default these are `FLAT_EDGES`.
+
+def large_layers(
+    lattice: Lattice, objective: Objective | None, run: Run, *, edges: int | None = None
+) -> Layers | None:
+    """The layers of a lattice on which its objective is to be solved, None where it is to be written out.
+
+    It is written out if it has at most so many edges, by default `FLAT_EDGES`.
 
     Raises
     ------
     UnsupportedError
-        The game is not small, and `PayoffAtLeast` is not defined on it.
+        The lattice is large, and `PayoffAtLeast` is not defined on it.
     """
     edges = FLAT_EDGES if edges is None else edges
-    objective = Total() if objective is None else objective
-    if not axes(game) or game.discount != 1 or not isinstance(objective, Total | PayoffAtLeast):
-        return None
-    if solver != "auto":
-        chosen = load_solver(solver) if isinstance(solver, str) else type(solver)
-        if Feature.LATTICE not in chosen.features:
-            return None
-    lattice = compile_lattice(game)
     if lattice.n_edges * lattice.size <= edges:
         return None
     # What a lattice cannot do of these, a network cannot either, and that is told before it is written out.
-    layers = find_layers(lower_lattice(lattice, objective), run)
-    if _endless_play_counts(layers, objective):
+    objective = Total() if objective is None else objective
+    layers = find_large_layers(lower_lattice(lattice, objective), run)
+    if layers is None or _endless_play_counts(layers, objective):
         return None
     return layers if layers.edges > edges else None
 

@@ -25,7 +25,7 @@ from mdpdice.network import Network
 from mdpdice.playthroughs import plain
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
-from mdpdice.solving_lattice import MOST_EDGES, large_lattice
+from mdpdice.solving_lattice import MOST_EDGES, fits_lattices, large_layers
 
 __all__ = [
     "Looking",
@@ -45,11 +45,15 @@ def known_names(case: Case) -> str:
     return ", ".join(["optimal", "random", "lookahead:DEPTH", *case.game.policy_names()]) + f", or {file}"
 
 
-def large(case: Case, progress: ProgressBars) -> Layers | None:
-    """The lattice of a game that is too large to be written out, where it can be used instead; else None."""
-    if case.horizon is not None:
+def large(case: Case, progress: ProgressBars, lattice: Lattice | None = None) -> Layers | None:
+    """The lattice of a game that is too large to be written out, where it can be used instead; else None.
+
+    `lattice` is that of the game, if it was compiled already.
+    """
+    if case.horizon is not None or not fits_lattices(case.game, None, "auto"):
         return None
-    layers = large_lattice(case.game, None, "auto", Run(progress=progress), edges=MOST_EDGES)
+    lattice = compile_lattice(case.game, progress=progress) if lattice is None else lattice
+    layers = large_layers(lattice, None, Run(progress=progress), edges=MOST_EDGES)
     if layers is not None and case.objective is not None:
         msg = (
             f"{case.name} has {layers.states:,} states, too many for a policy under an objective; 'mdpdice solve' and "

@@ -53,6 +53,7 @@ def informed(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
         return data
     with ProgressBars() as progress:
         found = axes(game)
+        lattice = None
         if found:
             lattice = compile_lattice(game, max_states=max_states, progress=progress)
             nodes, edges, size = size_bound(lattice)
@@ -75,12 +76,12 @@ def informed(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
             data["bound"] = {"nodes": nodes, "edges": edges, "bytes": size}
         if explores:
             try:
-                layers = large(case, progress)
-                data |= (
-                    _structure(case, explore(game, max_states=max_states, progress=progress))
-                    if layers is None
-                    else _on_lattice(layers)
-                )
+                layers = large(case, progress, lattice)
+                if layers is not None:
+                    data |= _on_lattice(layers)
+                else:
+                    network = explore(game, max_states=max_states, progress=progress, lattice=lattice)
+                    data |= _structure(case, network)
             except StateLimitError as error:
                 data["refused"] = command_words(error.message)
     return data

@@ -21,7 +21,7 @@ from mdpdice.cli.text import action_data, phrase
 from mdpdice.distributions import outcomes
 from mdpdice.errors import GameError
 from mdpdice.exploration import explore
-from mdpdice.lattice_solution import LatticeSolution
+from mdpdice.lattice import compile_lattice
 from mdpdice.network import Network
 from mdpdice.objectives import Horizon, Objective
 from mdpdice.plots.canvas import PALETTE
@@ -30,7 +30,7 @@ from mdpdice.plots.drawings import MAX_NODES
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 from mdpdice.solving import solve
-from mdpdice.solving_lattice import MOST_EDGES, large_lattice
+from mdpdice.solving_lattice import MOST_EDGES, fits_lattices, large_layers
 from mdpdice.views import fields_of
 
 __all__ = ["Wishes", "drawn"]
@@ -81,30 +81,24 @@ class _Desk:
     @cached_property
     def network(self) -> Network:
         """The network of the game; of one whose grid is too large for that, the states that are drawn."""
-        case = self.case
-        if not self.whole and case.horizon is None:
-            large = large_lattice(
-                case.game,
-                case.objective,
-                solver_of(self.solver),
-                Run(progress=self.progress),
-                edges=MOST_EDGES,
-            )
+        case, solver, lattice = self.case, solver_of(self.solver), None
+        if not self.whole and case.horizon is None and fits_lattices(case.game, case.objective, solver):
+            lattice = compile_lattice(case.game, progress=self.progress)
+            large = large_layers(lattice, case.objective, Run(progress=self.progress), edges=MOST_EDGES)
             if large is not None:
                 solved = solve(
-                    large.lattice if case.objective is None else case.game,
+                    lattice,
                     case.objective,
-                    solver=solver_of(self.solver),
+                    solver=solver,
                     epsilon=case.epsilon,
                     progress=self.progress,
                 )
-                assert isinstance(solved, LatticeSolution)
                 try:
                     self._solution = solved.excerpt(self.where())
                 except GameError as error:
                     raise click.UsageError(f"--where: {error.message}") from error
                 return self._solution.network
-        return self.applied(explore(case.game, progress=self.progress))
+        return self.applied(explore(case.game, progress=self.progress, lattice=lattice))
 
     def applied(self, network: Network) -> Network:
         """The network of the game with the horizon and the objective."""

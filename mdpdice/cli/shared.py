@@ -67,7 +67,13 @@ def failures() -> Iterator[None]:
 
 def command_words(message: str) -> str:
     """A message with what to write on the command line in the place of what to write in Python."""
-    return message.replace("solver='lookahead'", "--solver lookahead:DEPTH of 'solve' and 'advise'")
+    words = {
+        "solver='lookahead'": "--solver lookahead:DEPTH of 'solve' and 'advise'",
+        "solve(compile_lattice(game))": "'mdpdice solve' without --horizon",
+    }
+    for python, command in words.items():
+        message = message.replace(python, command)
+    return message
 
 
 def _interrupted(error: BaseException) -> str:

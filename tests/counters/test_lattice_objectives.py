@@ -35,6 +35,7 @@ def test_chance_of_a_payoff(threshold, monkeypatch):
     for state in flat.network.states:
         assert solution.value(state) == pytest.approx(flat.value(state), abs=1e-12)
     monkeypatch.setattr("mdpdice.solving_lattice.FLAT_EDGES", 10)
+    monkeypatch.setattr("mdpdice.layers.LARGE", 0)
     assert isinstance(solve(game, objective), LatticeSolution)
     low = PayoffAtLeast(threshold, sense="min")
     assert solve(compile_lattice(game), low).value() == pytest.approx(

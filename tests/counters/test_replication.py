@@ -13,6 +13,7 @@ from lattice_games import make
 from mdpdice import (
     At,
     Counter,
+    Discounted,
     Dist,
     Game,
     Kind,
@@ -21,6 +22,7 @@ from mdpdice import (
     Solution,
     Status,
     certainly,
+    compile_lattice,
     cross_check,
     decide,
     end,
@@ -36,6 +38,7 @@ from mdpdice import (
     uniform,
     when,
 )
+from mdpdice.backend import Run
 from mdpdice.errors import (
     CounterRangeError,
     DeadEndError,
@@ -46,7 +49,9 @@ from mdpdice.errors import (
 )
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.games.pig import PigRace
+from mdpdice.games.yahtzee import Yahtzee
 from mdpdice.point_states import PointStates
+from mdpdice.solving_lattice import large_layers
 
 
 def rows(network):
@@ -306,6 +311,39 @@ def test_limits_are_named_with_their_numbers():
 def test_a_grid_that_does_not_fit_is_refused_before_memory_is_taken():
     with pytest.raises(StateLimitError, match="the grid has 1,000,000,000,000 points"):
         explore(counting(range(10**12)))
+
+
+def test_a_game_that_cannot_fit_is_refused_before_it_is_explored(monkeypatch):
+    # Nothing is replicated, neither where states are too many nor where memory is too little.
+    monkeypatch.delattr("mdpdice.numerics.replication_kernels.discover")
+    for options, name, limit in (
+        ({}, "max_states", 10_000_000),
+        ({"max_states": 10**12, "max_bytes": 10**9}, "max_bytes", 10**9),
+    ):
+        with pytest.raises(
+            StateLimitError, match=rf"at least .* states .* {name}={limit:,}.*compile_lattice"
+        ) as caught:
+            explore(Yahtzee(), **options)
+        assert (caught.value.explored, caught.value.frontier, caught.value.limit) == (0, [], limit)
+        # Counting stops early: the whole game has 743,875,968 states.
+        assert 8_000_000 < caught.value.value < 40_000_000
+    with pytest.raises(StateLimitError, match="not explored"):
+        solve(Yahtzee(), Discounted(Fraction(9, 10)))
+    with pytest.raises(KeyboardInterrupt):
+        explore(Yahtzee(), progress=leave)
+
+
+def leave(phase, numbers):
+    if numbers["states"] > 100_000:
+        raise KeyboardInterrupt
+
+
+def test_many_small_layers_are_explored_and_not_counted():
+    # Every point is a layer of its own: to go through them one by one would take minutes.
+    game = counting(range(1_500_000))
+    with pytest.raises(StateLimitError, match="passed max_states=1,100,000"):
+        explore(game, max_states=1_100_000)
+    assert large_layers(compile_lattice(game), None, Run()) is None
 
 
 def test_progress_is_told():
