@@ -36,12 +36,13 @@ def ending_ranks(network: Network) -> Ints | None:
     from mdpdice.numerics import graph_kernels as kernels
 
     if network not in _RANKS:
-        rank = np.where(network.kind == Kind.END, 0, -1)
-        if (network.weight > 0).all():
-            entering = kernels.reverse(network.indptr, network.dst)
-            kernels.escape(
-                network.source, *entering, network.kind == Kind.CHANCE, np.diff(network.indptr), rank
-            )
+        rank, chance = np.where(network.kind == Kind.END, 0, -1), network.kind == Kind.CHANCE
+        if len(network.weight) and network.weight.min() > 0:
+            _, order, ptr = components(network)
+            if not kernels.rank_in_order(network.indptr, network.dst, chance, order, ptr, rank):
+                rank = np.where(network.kind == Kind.END, 0, -1)
+                entering = kernels.reverse(network.indptr, network.dst)
+                kernels.escape(network.source, *entering, chance, np.diff(network.indptr), rank)
         rank.flags.writeable = False
         _RANKS[network] = rank if (rank >= 0).all() else None
     return _RANKS[network]

@@ -15,6 +15,7 @@ __all__ = [
     "end_components",
     "escape",
     "looped",
+    "rank_in_order",
     "reach",
     "reverse",
 ]
@@ -302,6 +303,44 @@ def end_components(
                 stack[top] = before
                 top += 1
     return again
+
+
+@njit
+def rank_in_order(indptr: Ints, dst: Ints, chance: Bools, order: Ints, ptr: Ints, rank: Ints) -> bool:
+    """Rank the nodes from which play always comes to an end, as `escape` does, component by component.
+
+    `order` and `ptr` are those of `bucket_in_order`, and the ends have the rank 0 before.  In an order that has most
+    successors first one look at a node is enough most often.  Returns False where it takes many: then nothing is known.
+    """
+    left, room = order.copy(), 4 * len(order)
+    none = np.uint64(np.int64(-1))
+    for c in range(len(ptr) - 1):
+        first, last = ptr[c], ptr[c + 1]
+        while last > first and room > 0:
+            room -= last - first
+            # Those that have to wait move to the front.
+            again = first
+            for k in range(first, last):
+                node = left[k]
+                if rank[node] == 0:
+                    continue
+                # As an unsigned number, -1 is larger than every rank.
+                lowest, highest = none, np.uint64(0)
+                for e in range(np.uint64(indptr[node]), np.uint64(indptr[node + 1])):
+                    ahead = np.uint64(rank[dst[e]])
+                    lowest, highest = min(lowest, ahead), max(highest, ahead)
+                ahead = lowest if chance[node] else highest
+                if ahead != none:
+                    rank[node] = np.int64(ahead) + 1
+                else:
+                    left[again] = node
+                    again += 1
+            if again == last:
+                return True
+            last = again
+        if last > first:
+            return False
+    return True
 
 
 @njit

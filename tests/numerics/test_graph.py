@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdpdice.numerics import graph
+from mdpdice.numerics import graph, graph_kernels
 
 
 def rows(n, edges):
@@ -148,3 +148,49 @@ def test_a_million_nodes_in_a_chain_or_a_ring_take_no_recursion(closed):
     assert graph.reachable(indptr, dst, [7]).sum() == (n if closed else n - 7)
     inside = graph.end_components(indptr, dst, np.zeros(n, dtype=np.bool_))
     assert (inside == (0 if closed else -1)).all()
+
+
+def escaping(indptr, dst, chance):
+    """Nodes from which play always comes to an end: those of the smallest set that its own rule adds nothing to."""
+    sure = np.diff(indptr) == 0
+    while True:
+        successors = [sure[dst[a:b]] for a, b in itertools.pairwise(indptr.tolist())]
+        more = [
+            bool(s.any() if c else s.all()) or e for s, c, e in zip(successors, chance, sure, strict=True)
+        ]
+        if (more == sure).all():
+            return sure
+        sure = np.array(more)
+
+
+@given(graphs(max_nodes=12), st.lists(st.booleans(), min_size=12, max_size=12))
+@settings(max_examples=300, deadline=None)
+def test_ranks_in_order_are_there_where_play_always_ends_and_fall_on_the_way(sample, coins):
+    indptr, dst, _, _ = sample
+    ends = np.diff(indptr) == 0
+    chance = np.array(coins[: len(ends)]) & ~ends
+    _, order, ptr = graph.ordered_components(indptr, dst)
+    rank = np.where(ends, 0, -1)
+    whole = graph_kernels.rank_in_order(indptr, dst, chance, order, ptr, rank)
+    sure = escaping(indptr, dst, chance)
+    if sure.all():
+        assert not whole or (rank >= 0).all()
+    assert sure[rank >= 0].all()
+    for node in np.flatnonzero((rank >= 0) & ~ends).tolist():
+        ahead = rank[dst[indptr[node] : indptr[node + 1]]]
+        falls = (ahead >= 0) & (ahead < rank[node])
+        assert falls.any() if chance[node] else falls.all()
+
+
+def test_ranks_that_take_many_looks_are_left_to_others():
+    # A ring of chance in which each node waits for the one after it in the order, but for the last, which may end.
+    n = 100
+    indptr = np.concatenate((np.arange(n), [n + 1, n + 1]))
+    dst = np.append((np.arange(n) + 1) % n, n)
+    chance, rank = np.arange(n + 1) < n, np.full(n + 1, -1)
+    order, ptr = np.append(n, np.arange(n)), np.array([0, 1, n + 1])
+    rank[n] = 0
+    assert not graph_kernels.rank_in_order(indptr, dst, chance, order, ptr, rank.copy())
+    backwards = np.append(n, np.arange(n)[::-1])
+    assert graph_kernels.rank_in_order(indptr, dst, chance, backwards, ptr, rank)
+    assert rank.tolist() == [*range(n, 0, -1), 0]
