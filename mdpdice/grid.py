@@ -172,15 +172,17 @@ class At(Generic[S]):
         UnknownStateError
             A counter is missing or unknown, or its value is not one of its values.
         """
-        counters = self.counters
-        full_state(self, axes)
+        counters = dict(zip(self._names, self._values, strict=True))
         index = 0
         for axis in axes:
-            value = counters[axis.name]
-            if value not in axis.values:
+            value = counters.pop(axis.name, None)
+            if value is None or value not in axis.values:
+                full_state(self, axes)
                 msg = f"state {self!r} is none of this game: {axis.name} has the values {axis.values}"
                 raise UnknownStateError(msg, value=self)
             index = index * len(axis.values) + axis.values.index(value)
+        if counters:
+            full_state(self, axes)
         return index
 
     def __repr__(self) -> str:

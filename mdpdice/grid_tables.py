@@ -200,7 +200,12 @@ class _Places:
         """Positions on one axis."""
         found = self._positions.get(axis)
         if found is None:
-            found = self.points // self.lattice.strides[axis] % self.lattice.shape[axis]
+            # Divisions are slow, and the first and the last counter need one each.
+            found, stride = self.points, self.lattice.strides[axis]
+            if stride > 1:
+                found = found // stride
+            if axis > 0:
+                found = found % self.lattice.shape[axis]
             self._positions[axis] = found
         return found
 
@@ -208,8 +213,8 @@ class _Places:
         """Index of the combination of the values of some counters."""
         found = self._found.get(("index", names))
         if found is None:
-            found = np.zeros(len(self.points), dtype=np.int64)
-            for axis in names:
+            found = self.position(names[0])
+            for axis in names[1:]:
                 found = found * self.lattice.shape[axis] + self.position(axis)
             self._found["index", names] = found
         return found

@@ -166,10 +166,15 @@ class Lattice:
         """By how much a point changes when a counter moves one position up its axis."""
         return tuple(math.prod(self.shape[at + 1 :]) for at in range(len(self.shape)))
 
+    @cached_property
+    def _first_action(self) -> list[int]:
+        decides = (self.kind == Kind.MAX) | (self.kind == Kind.MIN)
+        before: list[int] = np.cumsum(np.where(decides, np.diff(self.indptr), 0)).tolist()
+        return [0, *before]
+
     def first_action(self, node: int) -> int:
         """Place of the actions of a decision node in `actions`."""
-        decides = (self.kind[:node] == Kind.MAX) | (self.kind[:node] == Kind.MIN)
-        return int(np.diff(self.indptr)[:node][decides].sum())
+        return self._first_action[node]
 
     def __repr__(self) -> str:
         grid = " x ".join(f"{axis.name} {len(axis.values):,}" for axis in self.axes)

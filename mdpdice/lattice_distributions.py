@@ -13,6 +13,7 @@ ends are left out that weigh less than `LEAST` each; what that comes to in all i
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -26,7 +27,7 @@ from mdpdice.expressions import Expr
 from mdpdice.lattice_program import TERM, Program
 from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.lattice_solving import kernel_arguments, refuse_averaged
-from mdpdice.layers import in_parallel, threads
+from mdpdice.layers import in_parallel, threads, workers
 from mdpdice.network import Floats, Ints, Kind
 from mdpdice.totals import Outcomes
 
@@ -81,11 +82,13 @@ def lattice_outcomes(solution: LatticeSolution) -> Outcomes:
     if unit > LARGEST_UNIT:
         msg = "rewards have no common denominator; write them as Fractions, or use outcomes(explore(game), policy)"
         raise UnsupportedError(msg, value=unit, limit=LARGEST_UNIT)
-    return _Spread(solution, unit).run()
+    with workers() as pool:
+        return _Spread(solution, unit, pool).run()
 
 
 class _Spread:
-    def __init__(self, solution: LatticeSolution, unit: int) -> None:
+    def __init__(self, solution: LatticeSolution, unit: int, pool: ThreadPoolExecutor) -> None:
+        self.pool = pool
         self.solution = solution
         self.unit = unit
         self.layers = layers = solution.layers
@@ -169,7 +172,7 @@ class _Spread:
                     parts,
                 )
 
-            list(in_parallel(add, range(parts)))
+            list(in_parallel(self.pool, add, range(parts)))
         kept, lost = kernels.trim(lowest, start, mass, LEAST)
         self.lost += float(lost)
         return _Histograms(lowest, kept, mass[: kept[-1]].copy())
@@ -183,7 +186,7 @@ class _Spread:
             for k, (begin, finish) in enumerate(pairwise(cuts.tolist()))
             for first in range(begin, finish, PIECE)
         ]
-        parts = list(in_parallel(self._piece, jobs))
+        parts = list(in_parallel(self.pool, self._piece, jobs))
         whole = _Moves(
             *(
                 np.concatenate([getattr(part, name) for part in parts])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import cached_property
+from typing import Any
 
 import attrs
 import numpy as np
 
-from mdpdice.counters import full_state
+from mdpdice.counters import At, full_state
 from mdpdice.equality import same_kind
 from mdpdice.errors import UnknownStateError
 from mdpdice.grid_tables import Tables
@@ -40,6 +41,7 @@ class Lookup:
     stored: Floats
     _last: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
     _here: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
+    _options: dict[int, list[tuple[Any, int, int, int]]] = attrs.field(factory=dict, init=False)
 
     @cached_property
     def _numbers(self) -> dict[Hashable, int]:
@@ -56,7 +58,7 @@ class Lookup:
         lattice = self.layers.lattice
         if state is None:
             return lattice.start, lattice.start_point
-        full = full_state(state, lattice.axes)
+        full = state if isinstance(state, At) else full_state(state, lattice.axes)
         index = self._numbers.get(full.state)
         if index is None or not same_kind(lattice.states[index], full.state):
             first = list(lattice.states[:3])
@@ -83,6 +85,23 @@ class Lookup:
         self._here.clear()
         here = self._here[point] = rows[:, point - first], tables.take(np.array([point - first]))
         return here
+
+    def options(self, node: int, tables: Tables) -> dict[Any, int]:
+        """The actions of a decision that are there at a point, and the rows with what they are worth."""
+        listed = self._options.get(node)
+        if listed is None:
+            lattice, first = self.layers.lattice, self.layers.lattice.first_action(node)
+            edges = slice(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
+            columns = (lattice.guard, lattice.update, self.layers.program.edge_row)
+            actions = lattice.actions[first : first + edges.stop - edges.start]
+            listed = list(zip(actions, *(column[edges].tolist() for column in columns), strict=True))
+            self._options[node] = listed
+        guards, targets = tables.guards, tables.targets
+        return {
+            action: row
+            for action, guard, update, row in listed
+            if (guard < 0 or guards[guard, 0]) and (update < 0 or targets[update, 0] >= 0)
+        }
 
     def resolved(self, node: int, tables: Tables) -> int:
         """The node that a switch stands for at a point."""

@@ -223,18 +223,11 @@ class LatticeSolution(Answer):
         self._value(state, node, point)
         rows, tables = self._lookup.rows(point)
         node = self._lookup.resolved(node, tables)
-        lattice, program = self.lattice, self.layers.program
-        if lattice.kind[node] not in (Kind.MAX, Kind.MIN):
+        kind = int(self.lattice.kind[node])
+        if kind not in _DECIDES:
             msg = "nobody decides in this state; ask value() instead"
             raise GameError(msg, state=self.start if state is None else state)
-        first = lattice.first_action(node)
-        found = {}
-        for at, edge in enumerate(range(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))):
-            update = int(lattice.update[edge])
-            open_ = lattice.guard[edge] < 0 or tables.guards[lattice.guard[edge], 0]
-            if open_ and (update < 0 or tables.targets[update, 0] >= 0):
-                found[lattice.actions[first + at]] = float(rows[program.edge_row[edge]])
-        return int(lattice.kind[node]), found
+        return kind, {action: float(rows[row]) for action, row in self._lookup.options(node, tables).items()}
 
     # --- look-ups -----------------------------------------------------------
 
@@ -431,6 +424,7 @@ class LatticeSolution(Answer):
         )
 
 
+_DECIDES = (int(Kind.MAX), int(Kind.MIN))
 FORMAT = "mdpdice-lattice-solution"
 VERSION = 2
 _DTYPES = {"header": ("|u1",), "stored": ("<f8",)}

@@ -28,7 +28,7 @@ from mdpdice.errors import NotConvergedError, UnsupportedError
 from mdpdice.grid_tables import Tables
 from mdpdice.lattice import Lattice
 from mdpdice.lattice_program import Program
-from mdpdice.layers import Layer, Layers, in_parallel, slabs, threads
+from mdpdice.layers import Layer, Layers, in_parallel, slabs, threads, workers
 from mdpdice.network import Floats, Ints, Kind
 
 __all__ = [
@@ -77,18 +77,19 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
     lattice = layers.lattice
     values = np.full(layers.reached.shape, np.nan)
     most = 1
-    for done, layer in enumerate(reversed(layers.layers)):
-        if layer.part is None:
-            pieces = slabs(lattice, len(layer.points))
-            jobs = [(layers, layer, at, piece, values, run) for at, piece in enumerate(pieces)]
-            for _ in in_parallel(_settle, jobs):
-                run.check()
-        else:
-            groups = [(layers, columns, values, run, max_sweeps) for columns in _groups(layers, layer)]
-            for sweeps in in_parallel(_iterate, groups):
-                most = max(most, sweeps)
-        run.check()
-        run.tell("solve", layers=done + 1, of=len(layers.layers))
+    with workers() as pool:
+        for done, layer in enumerate(reversed(layers.layers)):
+            if layer.part is None:
+                pieces = slabs(lattice, len(layer.points))
+                jobs = [(layers, layer, at, piece, values, run) for at, piece in enumerate(pieces)]
+                for _ in in_parallel(pool, _settle, jobs):
+                    run.check()
+            else:
+                groups = [(layers, columns, values, run, max_sweeps) for columns in _groups(layers, layer)]
+                for sweeps in in_parallel(pool, _iterate, groups):
+                    most = max(most, sweeps)
+            run.check()
+            run.tell("solve", layers=done + 1, of=len(layers.layers))
     return values, most
 
 
@@ -223,11 +224,12 @@ def second_moments(layers: Layers, values: Floats) -> Floats:
         raise UnsupportedError(msg)
     refuse_averaged(layers.lattice)
     squares = np.full(values.shape, np.nan)
-    for layer in reversed(layers.layers):
-        pieces = slabs(layers.lattice, len(layer.points))
-        jobs = [(layers, layer, at, piece, values, squares) for at, piece in enumerate(pieces)]
-        for _ in in_parallel(_square, jobs):
-            pass
+    with workers() as pool:
+        for layer in reversed(layers.layers):
+            pieces = slabs(layers.lattice, len(layer.points))
+            jobs = [(layers, layer, at, piece, values, squares) for at, piece in enumerate(pieces)]
+            for _ in in_parallel(pool, _square, jobs):
+                pass
     return squares
 
 

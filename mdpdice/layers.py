@@ -32,7 +32,16 @@ from mdpdice.memory import available_bytes
 from mdpdice.network import Bools, Ints, Kind
 from mdpdice.progress import Ranks, rank_points
 
-__all__ = ["Layer", "Layers", "find_large_layers", "find_layers", "in_parallel", "slabs", "threads"]
+__all__ = [
+    "Layer",
+    "Layers",
+    "find_large_layers",
+    "find_layers",
+    "in_parallel",
+    "slabs",
+    "threads",
+    "workers",
+]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -113,14 +122,16 @@ def threads() -> int:
     return os.cpu_count() or 1
 
 
-def in_parallel(function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+def workers() -> ThreadPoolExecutor:
+    """A thread for every processor, for `in_parallel`: one pool for many layers, which are often small."""
+    return ThreadPoolExecutor(threads())
+
+
+def in_parallel(pool: ThreadPoolExecutor, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
     """Results in order; the compiled loops inside `function` run side by side."""
-    workers = min(threads(), len(items))
-    if workers < 2:
-        yield from map(function, items)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(function, items)
+    if threads() < 2 or len(items) < 2:
+        return map(function, items)
+    return pool.map(function, items)
 
 
 def find_layers(lattice: Lattice, run: Run | None = None) -> Layers:
@@ -250,27 +261,30 @@ class _Spread:
         order = np.argsort(ranks.layer, kind="stable")
         starts = np.searchsorted(ranks.layer[order], np.arange(int(ranks.layer.max()) + 2))
         layers = []
-        for number in range(len(starts) - 1):
-            self.progress.check()
-            points = order[starts[number] : starts[number + 1]]
-            layer = self._layer(number, points)
-            if layer is None:
-                return None
-            if len(layer.points):
-                layers.append(layer)
-            states, edges = self.counts.tolist()
-            self.progress.tell("explore", layers=number + 1, of=len(starts) - 1, states=states, edges=edges)
+        with workers() as pool:
+            for number in range(len(starts) - 1):
+                self.progress.check()
+                points = order[starts[number] : starts[number + 1]]
+                layer = self._layer(pool, number, points)
+                if layer is None:
+                    return None
+                if len(layer.points):
+                    layers.append(layer)
+                states, edges = self.counts.tolist()
+                self.progress.tell(
+                    "explore", layers=number + 1, of=len(starts) - 1, states=states, edges=edges
+                )
         states, edges = self.counts.tolist()
         return Layers(self.program, ranks, tuple(layers), self.reached, states, edges, self.tables, self.kept)
 
-    def _layer(self, number: int, points: Ints) -> Layer | None:
+    def _layer(self, pool: ThreadPoolExecutor, number: int, points: Ints) -> Layer | None:
         live = points[self.reached[:, points].any(axis=0)]
         if len(live) == 0:
             return Layer(number, live, None)
         if self.ranks.strict:
             before = self.counts.copy()
             pieces = [live[first:last] for first, last in slabs(self.lattice, len(live))]
-            found = list(in_parallel(self._piece, pieces))
+            found = list(in_parallel(pool, self._piece, pieces))
             if any(result is None for _, result in found):
                 return None
             if not any(result for _, result in found):

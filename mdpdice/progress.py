@@ -184,31 +184,35 @@ class _Moves:
 
 
 def _numbers(expr: Expr, values: dict[str, Ints], shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(_computed(expr, values), shape)
+
+
+def _computed(expr: Expr, values: dict[str, Ints]) -> Any:
     found = np.asarray(expr.evaluate(values))
     if found.dtype == bool:
         found = found.astype(np.int64)
     if found.dtype.kind not in "iuf":
         msg = f"progress() gave {expr!r}, which is no number"
         raise GameError(msg, value=expr)
-    return np.broadcast_to(found, shape)
+    return found
 
 
 def _ranked(lattice: Lattice, exprs: list[Expr]) -> Any:
     """Ranks of the points of the grid by some expressions, the first one most significant."""
-    rank = np.zeros(lattice.size, dtype=np.int64)
-    if not exprs:
-        return rank.astype(np.int32)
-    # Every counter along its own axis: what an expression does not look at is not computed for every point.
+    rank: Any = np.int32(0)
+    # Every counter along its own axis: what the expressions do not look at is not computed for every point.
     values = {
         axis.name: np.arange(axis.values.start, axis.values.stop, axis.values.step).reshape(
             [-1 if at == number else 1 for at in range(len(lattice.axes))]
         )
         for number, axis in enumerate(lattice.axes)
     }
-    for expr in exprs:
-        index = _compressed(_numbers(expr, values, lattice.shape).reshape(-1))
-        rank = _compressed(rank * (int(index.max()) + 1) + index)
-    return rank.astype(np.int32)
+    for at, expr in enumerate(exprs):
+        index = _compressed(_computed(expr, values))
+        rank = _compressed(rank.astype(np.int64) * (int(index.max()) + 1) + index) if at else index
+    everywhere = np.empty(lattice.shape, dtype=np.int32)
+    everywhere[...] = rank
+    return everywhere.reshape(-1)
 
 
 def _compressed(numbers: Any) -> Any:
@@ -216,8 +220,8 @@ def _compressed(numbers: Any) -> Any:
     if numbers.dtype.kind in "iu":
         low = int(numbers.min())
         span = int(numbers.max()) - low + 1
-        if span <= 4 * len(numbers):
-            there = np.zeros(span, dtype=bool)
-            there[numbers - low] = True
-            return (np.cumsum(there) - 1)[numbers - low]
-    return np.unique(numbers, return_inverse=True)[1]
+        if span <= 4 * numbers.size:
+            there, at = np.zeros(span, dtype=bool), numbers - low
+            there[at] = True
+            return (np.cumsum(there, dtype=np.int32) - 1)[at]
+    return np.unique(numbers, return_inverse=True)[1].reshape(numbers.shape)

@@ -178,12 +178,13 @@ class _Race(Game[str, Action]):
 
     def _summary(self, solution: Solution | LatticeSolution, reached: Callable[[Any], bool]) -> list[str]:
         some = range(0, self.goal, max(1, self.goal // 10))
-        # The first range of each, of the scores that can come about.
-        rows = {
-            (mine, theirs): _rows(mine, theirs, actions)[0].hold_from
-            for mine, theirs in itertools.product(some, some)
-            if (actions := list(self._actions(solution, reached, mine, theirs)))
-        }
+        rows: dict[tuple[int, int], int | None] = {}
+        for mine, theirs in itertools.product(some, some):
+            # The first range, of scores that can come about: what follows it is not asked for.
+            for turn, action in self._actions(solution, reached, mine, theirs):
+                rows[mine, theirs] = turn if action == "hold" else None
+                if action == "hold":
+                    break
         lines = [
             "hold when the turn has this many points or a few more (-: roll until the goal is reached):",
             "mine, down; theirs, across" + "".join(f"{theirs:>5}" for theirs in some),

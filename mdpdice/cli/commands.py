@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import io
 import json
 import sys
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
@@ -14,7 +16,19 @@ from mdpdice.cli.shared import GameCommand, NewFile, failures, objective_options
 __all__ = ["main"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Program(click.Group):
+    """The commands; called, and not by way of `main()`, they are all that the process does."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command, with a collector of garbage that a short life suits."""
+        # What numba, scipy and a game make stays until the end. To look through it for cycles again and again, and once
+        # more when everything goes, takes up to half a second.
+        gc.set_threshold(100_000, 50, 50)
+        atexit.register(gc.freeze)
+        return super().__call__(*args, **kwargs)
+
+
+@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="mdpdice")
 def main() -> None:
     """Solve games declared as Markov decision processes, and prove the answers.

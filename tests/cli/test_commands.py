@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import subprocess
 import sys
@@ -227,3 +229,15 @@ def test_names_that_the_terminal_does_not_know_are_written_in_another_way(write)
             found = runner.invoke(main, [*arguments, f"{path}:Odd"], prog_name="mdpdice")
             assert found.exit_code == 0, (charset, found.exception)
             assert "\u00f6" in found.stdout
+
+
+def test_garbage_is_looked_for_less_often_in_a_process_of_its_own_only(run, monkeypatch):
+    told = []
+    monkeypatch.setattr(gc, "set_threshold", lambda *numbers: told.append(numbers))
+    monkeypatch.setattr(atexit, "register", told.append)
+    assert run("--version").exit_code == 0
+    assert not told
+    main(["--version"], standalone_mode=False)
+    (young, *_), last = told
+    assert young > gc.get_threshold()[0]
+    assert last is gc.freeze
