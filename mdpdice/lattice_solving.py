@@ -8,20 +8,26 @@ For an entry ``k`` (a core node whose value is stored) and a point ``g`` the sto
         = V(dst(e), u_e(g))         if it has one, from the store
         = total - that              if the sides change
 
-A layer that does not lead to itself is done with one such pass.  The others are swept
-until nothing changes any more, part by part; within a sweep points are taken against the
-order in which they are played, so that a change travels through a part in one sweep.  What stopped
-iterating is no proof of anything: `mdpdice.checking_lattice` finds out how far off the result is.
+A layer that does not lead to itself is done with one such pass.  The others are swept part by part, within a sweep
+points against the order in which they are played, so that a change travels through a part in one sweep.  Then
+everything follows from the few values that a sweep reads before it has computed them, and those are found with few
+sweeps (`mdpdice.numerics.feedback_kernels`).  Where they are many, or that does not help, sweeps go on until nothing
+changes any more.  What stopped iterating is no proof of anything: `mdpdice.checking_lattice` finds out how far off
+the result is.
 
-Blocks of points are independent, so they are shared out to all processors.
+Blocks of points are independent, so those of a large layer are shared out to all processors.  A small layer is left to
+one of them, since a sweep over half of the points of a run takes about as long; meanwhile another one gets the next
+layer ready.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from mdpdice.backend import Run
 from mdpdice.errors import NotConvergedError, UnsupportedError
@@ -29,7 +35,7 @@ from mdpdice.grid_tables import Tables
 from mdpdice.lattice import Lattice
 from mdpdice.lattice_program import Program
 from mdpdice.layers import Layer, Layers, in_parallel, slabs, threads, workers
-from mdpdice.network import Floats, Ints, Kind
+from mdpdice.network import Bools, Floats, Ints, Kind
 
 __all__ = [
     "kernel_arguments",
@@ -42,8 +48,8 @@ __all__ = [
 
 SWEEPS = 64
 """Sweeps between two looks at the clock."""
-SMALLEST = 2.0**-47
-"""Change, relative to the largest value, that is not worth another sweep: rounding alone comes to some of it."""
+QUICK = 64
+"""Sweeps after which layers that feedback has not settled are swept until nothing changes."""
 CHUNK_BYTES = 32 << 20
 """Size of the tables for one group of parts."""
 
@@ -74,30 +80,68 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
     SolveInterrupted
         The solve was cancelled or is out of time.
     """
-    lattice = layers.lattice
     values = np.full(layers.reached.shape, np.nan)
-    most = 1
+    place = np.empty(layers.lattice.size if layers.cyclic else 0, dtype=np.int32)
+    rows = _rows(layers.program)
+    stored = rows.entry >= 0
+    reads = np.unique(np.stack((rows.entry[stored], rows.update[stored])), axis=1)
+    work = _Work(layers, values, place, rows, reads, run, max_sweeps)
+    most, ahead = 1, None
     with workers() as pool:
-        for done, layer in enumerate(reversed(layers.layers)):
+        for at in range(len(layers.layers) - 1, -1, -1):
+            layer = layers.layers[at]
+            run.check()
             if layer.part is None:
-                pieces = slabs(lattice, len(layer.points))
-                jobs = [(layers, layer, at, piece, values, run) for at, piece in enumerate(pieces)]
+                pieces = slabs(layers.lattice, len(layer.points))
+                jobs = [(work, layer, number, piece) for number, piece in enumerate(pieces)]
                 for _ in in_parallel(pool, _settle, jobs):
                     run.check()
             else:
-                groups = [(layers, columns, values, run, max_sweeps) for columns in _groups(layers, layer)]
-                for sweeps in in_parallel(pool, _iterate, groups):
+                groups = _groups(work, layer) if ahead is None else ahead.result()
+                ahead = None
+                if at > 0 and _small(work, layers.layers[at - 1]):
+                    ahead = pool.submit(_groups, work, layers.layers[at - 1])
+                for sweeps in in_parallel(pool, partial(_iterate, work), groups):
                     most = max(most, sweeps)
-            run.check()
-            run.tell("solve", layers=done + 1, of=len(layers.layers))
+            run.tell("solve", layers=len(layers.layers) - at, of=len(layers.layers))
     return values, most
+
+
+@attrs.frozen(eq=False)
+class _Work:
+    """What is being solved, where to, and the entries and updates of all that is read from there."""
+
+    layers: Layers
+    values: Floats
+    place: NDArray[np.int32]
+    rows: Any
+    reads: Ints
+    run: Run
+    max_sweeps: int
+
+
+@attrs.frozen(eq=False)
+class _Group:
+    """Parts of a layer that are swept together, with all that stays the same from sweep to sweep.
+
+    `feedback` is None where that of some part is too much.
+    """
+
+    columns: Any
+    marks: Bools
+    blocks: Ints
+    runs: Ints
+    feedback: Any
 
 
 def kernel_arguments(program: Program, tables: Tables, values: Floats) -> tuple[Any, ...]:
     """Arguments of the kernels: rows, columns and the store."""
-    kernels = _kernels()
+    return _rows(program), _columns(tables), values
+
+
+def _rows(program: Program) -> Any:
     lattice = program.lattice
-    rows = kernels.Rows(
+    return _kernels().Rows(
         kind=program.kind,
         indptr=program.indptr,
         arg=program.arg,
@@ -112,7 +156,10 @@ def kernel_arguments(program: Program, tables: Tables, values: Floats) -> tuple[
         entry_row=program.entry_row,
         total=float(lattice.total),
     )
-    return rows, kernels.Columns(**attrs.asdict(tables, recurse=False)), values
+
+
+def _columns(tables: Tables) -> Any:
+    return _kernels().Columns(tables.points, tables.targets, tables.guards, tables.unknown, tables.rewards)
 
 
 def _kernels() -> Any:
@@ -121,75 +168,138 @@ def _kernels() -> Any:
     return lattice_kernels
 
 
-def _settle(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Run]) -> None:
+def _feedback_kernels() -> Any:
+    from mdpdice.numerics import feedback_kernels
+
+    return feedback_kernels
+
+
+def _settle(job: tuple[_Work, Layer, int, tuple[int, int]]) -> None:
     kernels = _kernels()
-    layers, layer, at, (first, last), values, run = job
-    run.check()
+    work, layer, at, (first, last) = job
+    layers = work.layers
+    work.run.check()
     tables = layers.kept.get((layer.number, at))
     if tables is None:
         tables = layers.tables.at(layer.points[first:last])
     length = len(tables.points)
     blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
-    table = np.zeros((layers.program.n_rows, kernels.WIDTH))
-    arguments = kernel_arguments(layers.program, tables, values)
-    fresh = np.empty((len(layers.reached), length))
-    kernels.sweep(*arguments, layers.reached, blocks, np.arange(len(blocks)), table, fresh)
+    marks = layers.reached[:, tables.points]
+    table, fresh = np.zeros((layers.program.n_rows, kernels.WIDTH)), np.empty(marks.shape)
+    kernels.sweep(
+        work.rows, _columns(tables), work.values, marks, blocks, np.arange(len(blocks)), table, fresh
+    )
 
 
-def _groups(layers: Layers, layer: Layer) -> list[Tables]:
-    """The tables of groups of parts, with the points in the order of a sweep."""
+def _small(work: _Work, layer: Layer) -> bool:
+    """Whether a layer leads to itself, and its tables may be there together with those of another layer."""
+    tables = work.layers.kept.get((layer.number, 0))
+    return layer.part is not None and tables is not None and tables.nbytes <= CHUNK_BYTES
+
+
+def _groups(work: _Work, layer: Layer) -> list[_Group]:
+    """The parts of a layer in groups, ready to be swept."""
+    layers = work.layers
     tables = layers.kept.get((layer.number, 0))
     if tables is None:
         tables = layers.tables.at(layer.points)
     assert layer.part is not None
-    inner = layers.ranks.inner[layer.points]
+    # The points of a layer are in the order in which they are played.
+    inner, length = layers.ranks.inner[layer.points], len(layer.points)
+    runs = np.count_nonzero(np.diff(inner)) + 1
+    pieces = max(-(-tables.nbytes // CHUNK_BYTES), min(threads(), length // (_kernels().WIDTH * runs)))
+    if pieces < 2:
+        return [_ready(work, tables, layer.part, inner)]
     _, part, size = np.unique(layer.part, return_inverse=True, return_counts=True)
-    pieces = max(-(-tables.nbytes // CHUNK_BYTES), min(threads(), len(size)))
     # Parts are put together in their order until a group has its share of the points.
     before = np.cumsum(size) - size
-    group = (before * pieces // len(layer.points))[part]
-    order = np.lexsort((layer.points, -inner.astype(np.int64), group))
+    group = (before * pieces // length)[part]
+    order = np.argsort(group, kind="stable")
     cuts = np.flatnonzero(np.diff(group[order])) + 1
-    return [tables.take(columns) for columns in np.split(order, cuts)]
+    return [
+        _ready(work, tables.take(columns), part[columns], inner[columns]) for columns in np.split(order, cuts)
+    ]
 
 
-def _iterate(job: tuple[Layers, Tables, Floats, Run, int]) -> int:
-    kernels = _kernels()
-    layers, tables, values, run, max_sweeps = job
-    reached = layers.reached[:, tables.points]
+def _ready(work: _Work, tables: Tables, part: Ints, inner: Ints) -> _Group:
+    points = tables.points
+    marks = work.layers.reached[:, points]
+    work.place[points] = np.arange(len(points), dtype=np.int32)
+    columns = _columns(tables)
+    blocks, runs = _blocks(inner, _kernels().WIDTH)
+    group = _Group(columns, marks, blocks, runs, _feedback(work, columns, marks, part, blocks[runs]))
+    _begin(work, group)
+    return group
+
+
+def _begin(work: _Work, group: _Group) -> None:
     # An endless play is worth half of the total to both sides, and what it collected without pass_to.
-    values[:, tables.points] = np.where(reached, float(layers.lattice.total) / 2, np.nan)
-    inner = layers.ranks.inner[tables.points]
-    blocks, runs = _blocks(inner, kernels.WIDTH)
-    table = np.zeros((layers.program.n_rows, kernels.WIDTH))
-    arguments = kernel_arguments(layers.program, tables, values)
-    fresh, kept, moves = np.empty((3, *reached.shape))
-    done, tolerance, change = 0, 0.0, np.inf
-    while done < max_sweeps:
-        run.check()
-        change, sweeps = kernels.iterate(
-            *arguments,
-            layers.reached,
-            blocks,
-            runs,
-            table,
-            fresh,
-            kept,
-            moves,
-            tolerance,
-            1 if done == 0 else min(SWEEPS, max_sweeps - done),
+    half = float(work.layers.lattice.total) / 2
+    work.values[:, group.columns.points] = np.where(group.marks, half, np.nan)
+
+
+def _feedback(work: _Work, columns: Any, marks: Bools, part: Ints, starts: Ints) -> Any:
+    """What a sweep reads before it has computed it; None if that is too much."""
+    kernels = _feedback_kernels()
+    turn = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    bit, needs = np.zeros(marks.shape, dtype=np.int64), np.zeros(len(part), dtype=np.int64)
+    part = part - part.min()
+    ptr = np.zeros(int(part.max()) + 2, dtype=np.int64)
+    if not kernels.find(work.reads, columns, marks, part, turn, work.place, bit, needs, ptr):
+        return None
+    entry, at = np.nonzero(bit)
+    order = np.lexsort((bit[entry, at], part[at]))
+    entry, at = entry[order], at[order]
+    return kernels.Feedback(np.cumsum(ptr), entry, at, needs[at])
+
+
+def _iterate(work: _Work, group: _Group) -> int:
+    kernels = _kernels()
+    layers, values, points = work.layers, work.values, group.columns.points
+    table, fresh = np.zeros((layers.program.n_rows, kernels.WIDTH)), np.empty(group.marks.shape)
+    arguments = (work.rows, group.columns, values, group.marks, group.blocks, group.runs, table, fresh)
+    done, change = 0, np.inf
+    if group.feedback is not None:
+        work.run.check()
+        settled, done = _quick(arguments, group.feedback, min(QUICK, work.max_sweeps))
+        if settled:
+            return done
+        _begin(work, group)
+    kept, moves = np.empty((2, *group.marks.shape))
+    tolerance, sweeps = 0.0, 1
+    while done < work.max_sweeps:
+        work.run.check()
+        change, took = kernels.iterate(
+            *arguments, kept, moves, tolerance, min(sweeps, work.max_sweeps - done)
         )
-        done += sweeps
-        if change <= tolerance and done > 1:
+        done += took
+        if change <= tolerance and sweeps > 1:
             return int(done)
+        sweeps = SWEEPS
         # After the first sweep the size of the values is known.
-        size = float(np.abs(values[:, tables.points]).max(initial=0.0, where=reached))
-        tolerance = SMALLEST * size if np.isfinite(size) else 0.0
+        size = float(np.abs(values[:, points]).max(initial=0.0, where=group.marks))
+        tolerance = kernels.SMALLEST * size if np.isfinite(size) else 0.0
     msg = (
-        f"a layer of the lattice still changes by {change:.3g} after {max_sweeps:,} sweeps; solve the flat network, "
-        "solve(explore(game)), or declare a progress() that splits the layers"
+        f"a layer of the lattice still changes by {change:.3g} after {work.max_sweeps:,} sweeps; solve the flat "
+        "network, solve(explore(game)), or declare a progress() that splits the layers"
     )
     raise NotConvergedError(msg, iterations=done, width=float(change))
+
+
+def _quick(arguments: tuple[Any, ...], feedback: Any, sweeps: int) -> tuple[bool, int]:
+    """Whether so many sweeps settle the feedback, and how many it were."""
+    kernels = _feedback_kernels()
+    count, parts = len(feedback.at), len(feedback.ptr) - 1
+    state = kernels.State(
+        x=np.zeros(count),
+        before=np.zeros(count),
+        result=np.zeros(count),
+        slope=np.zeros((count, kernels.MOST)),
+        worst=np.full(parts, np.inf),
+        strikes=np.zeros(parts, dtype=np.int64),
+    )
+    settled, done = kernels.settle(*arguments, feedback, state, sweeps)
+    return bool(settled), int(done)
 
 
 def _blocks(inner: Ints, width: int) -> tuple[Ints, Ints]:

@@ -13,7 +13,10 @@ import numpy as np
 
 from mdpdice.numerics.kernels import Bools, Floats, Ints, Kinds, njit
 
-__all__ = ["WIDTH", "Columns", "Rows", "iterate", "moments", "rows_at", "sweep"]
+__all__ = ["SMALLEST", "WIDTH", "Columns", "Rows", "iterate", "moments", "rows_at", "sweep"]
+
+SMALLEST = 2.0**-47
+"""Change, relative to the largest value, that is not worth another sweep: rounding alone comes to some of it."""
 
 WORTH = 2.0**17
 """Moves as many times larger than the tolerance are extrapolated."""
@@ -55,31 +58,27 @@ class Columns(NamedTuple):
     rewards: Floats
 
 
-@njit
-def _add_six(table, r, more, arg, weight, e, wide):
-    row = table[r]
-    u, v, w = weight[e], weight[e + 1], weight[e + 2]
-    x, y, z = weight[e + 3], weight[e + 4], weight[e + 5]
-    one, two, three = table[arg[e]], table[arg[e + 1]], table[arg[e + 2]]
-    four, five, six = table[arg[e + 3]], table[arg[e + 4]], table[arg[e + 5]]
-    for j in range(wide):
-        row[j] = (row[j] if more else 0.0) + (
-            (u * one[j] + v * two[j]) + (w * three[j] + x * four[j]) + (y * five[j] + z * six[j])
-        )
+# --- loops over a block ------------------------------------------------------------------------
+# Rows are named by their numbers, since a view of a row costs as much as the work on a short one.
 
 
 @njit
-def _add_two(table, r, more, arg, weight, e, wide):
-    row, w, x, one, two = table[r], weight[e], weight[e + 1], table[arg[e]], table[arg[e + 1]]
+def _add_six(table, r, more, u, v, w, x, y, z, one, two, three, four, five, six, wide):
     for j in range(wide):
-        row[j] = (row[j] if more else 0.0) + (w * one[j] + x * two[j])
+        first = (u * table[one, j] + v * table[two, j]) + (w * table[three, j] + x * table[four, j])
+        table[r, j] = (table[r, j] if more else 0.0) + (first + (y * table[five, j] + z * table[six, j]))
 
 
 @njit
-def _add_one(table, r, more, arg, weight, e, wide):
-    row, w, one = table[r], weight[e], table[arg[e]]
+def _add_two(table, r, more, w, x, one, two, wide):
     for j in range(wide):
-        row[j] = (row[j] if more else 0.0) + w * one[j]
+        table[r, j] = (table[r, j] if more else 0.0) + (w * table[one, j] + x * table[two, j])
+
+
+@njit
+def _add_one(table, r, more, w, one, wide):
+    for j in range(wide):
+        table[r, j] = (table[r, j] if more else 0.0) + w * table[one, j]
 
 
 @njit
@@ -88,34 +87,85 @@ def _most(one, two):
 
 
 @njit
-def _most_of_eight(table, r, arg, e, wide):
-    row = table[r]
-    one, two, three, four = table[arg[e]], table[arg[e + 1]], table[arg[e + 2]], table[arg[e + 3]]
-    five, six, seven = table[arg[e + 4]], table[arg[e + 5]], table[arg[e + 6]]
+def _most_of_eight(table, r, one, two, three, four, five, six, seven, wide):
     for j in range(wide):
-        first = _most(_most(one[j], two[j]), _most(three[j], four[j]))
-        row[j] = _most(_most(first, _most(five[j], six[j])), _most(seven[j], row[j]))
+        first = _most(_most(table[one, j], table[two, j]), _most(table[three, j], table[four, j]))
+        second = _most(_most(table[five, j], table[six, j]), _most(table[seven, j], table[r, j]))
+        table[r, j] = _most(first, second)
 
 
 @njit
-def _most_of_three(table, r, arg, e, wide):
-    row, one, two = table[r], table[arg[e]], table[arg[e + 1]]
+def _most_of_three(table, r, one, two, wide):
     for j in range(wide):
-        row[j] = _most(_most(one[j], two[j]), row[j])
+        table[r, j] = _most(_most(table[one, j], table[two, j]), table[r, j])
 
 
 @njit
-def _most_of_two(table, r, arg, e, wide):
-    row, one = table[r], table[arg[e]]
+def _most_of_two(table, r, one, wide):
     for j in range(wide):
-        row[j] = _most(one[j], row[j])
+        table[r, j] = _most(table[one, j], table[r, j])
 
 
 @njit
-def _copy(table, r, arg, e, wide):
-    row, one = table[r], table[arg[e]]
+def _least_of_two(table, r, one, wide):
     for j in range(wide):
-        row[j] = one[j]
+        table[r, j] = table[one, j] if table[one, j] < table[r, j] else table[r, j]
+
+
+@njit
+def _copy(table, r, one, wide):
+    for j in range(wide):
+        table[r, j] = table[one, j]
+
+
+@njit
+def _fill(table, r, number, wide):
+    for j in range(wide):
+        table[r, j] = number
+
+
+@njit
+def _pay_off(table, r, rewards, reward, first, width):
+    for j in range(width):
+        table[r, j] = rewards[reward, first + j]
+
+
+@njit
+def _read(table, r, values, entry, targets, update, first, width):
+    """Read the store; whether some update leads nowhere."""
+    nowhere = False
+    for j in range(width):
+        to = targets[update, first + j]
+        nowhere |= to < 0
+        table[r, j] = values[entry, to] if to >= 0 else np.nan
+    return nowhere
+
+
+@njit
+def _turn(table, r, total, width):
+    for j in range(width):
+        table[r, j] = total - table[r, j]
+
+
+@njit
+def _pay(table, r, rewards, reward, first, width):
+    for j in range(width):
+        table[r, j] += rewards[reward, first + j]
+
+
+@njit
+def _leave(table, r, guards, guard, first, none, width):
+    for j in range(width):
+        table[r, j] = table[r, j] if guards[guard, first + j] else none
+
+
+@njit
+def _leave_outside(table, r, targets, update, first, none, width):
+    for j in range(width):
+        table[r, j] = table[r, j] if targets[update, first + j] >= 0 else none
+
+
+# --- blocks and sweeps --------------------------------------------------------------------------
 
 
 @njit
@@ -137,67 +187,58 @@ def _block(
     # Loops over whole vectors are faster than shorter ones with a rest.
     wide = (width + 15) // 16 * 16
     for r in range(len(kind)):
-        row = table[r]
         begin, end = indptr[r], indptr[r + 1]
-        if kind[r] == CHANCE:
+        what = kind[r]
+        if what == CHANCE:
             e = begin
             while e + 5 < end:
-                _add_six(table, r, e > begin, arg, weight, e, wide)
+                _add_six(
+                    table, r, e > begin,
+                    weight[e], weight[e + 1], weight[e + 2], weight[e + 3], weight[e + 4], weight[e + 5],
+                    arg[e], arg[e + 1], arg[e + 2], arg[e + 3], arg[e + 4], arg[e + 5], wide,
+                )  # fmt: skip
                 e += 6
             while e + 1 < end:
-                _add_two(table, r, e > begin, arg, weight, e, wide)
+                _add_two(table, r, e > begin, weight[e], weight[e + 1], arg[e], arg[e + 1], wide)
                 e += 2
             if e < end:
-                _add_one(table, r, e > begin, arg, weight, e, wide)
-        elif kind[r] == MAX:
-            _copy(table, r, arg, begin, wide)
+                _add_one(table, r, e > begin, weight[e], arg[e], wide)
+        elif what == MAX:
+            _copy(table, r, arg[begin], wide)
             e = begin + 1
             while e + 6 < end:
-                _most_of_eight(table, r, arg, e, wide)
+                _most_of_eight(
+                    table, r, arg[e], arg[e + 1], arg[e + 2], arg[e + 3], arg[e + 4], arg[e + 5], arg[e + 6], wide
+                )  # fmt: skip
                 e += 7
             while e + 1 < end:
-                _most_of_three(table, r, arg, e, wide)
+                _most_of_three(table, r, arg[e], arg[e + 1], wide)
                 e += 2
             if e < end:
-                _most_of_two(table, r, arg, e, wide)
-        elif kind[r] == MIN:
-            one = table[arg[begin]]
-            for j in range(wide):
-                row[j] = one[j]
+                _most_of_two(table, r, arg[e], wide)
+        elif what == MIN:
+            _copy(table, r, arg[begin], wide)
             for e in range(begin + 1, end):
-                one = table[arg[e]]
-                for j in range(wide):
-                    row[j] = one[j] if one[j] < row[j] else row[j]
-        elif kind[r] == END:
-            for j in range(width):
-                row[j] = rewards[reward[r], first + j] if reward[r] >= 0 else 0.0
-        else:
-            if entry[r] >= 0:
-                there = targets[update[r]]
-                stored = values[entry[r]]
-                for j in range(width):
-                    to = there[first + j]
-                    row[j] = stored[to] if to >= 0 else np.nan
-            else:
-                one = table[source[r]]
-                for j in range(width):
-                    row[j] = one[j]
-            if flip[r]:
-                for j in range(width):
-                    row[j] = total - row[j]
+                _least_of_two(table, r, arg[e], wide)
+        elif what == END:
             if reward[r] >= 0:
-                paid = rewards[reward[r]]
-                for j in range(width):
-                    row[j] += paid[first + j]
-            none = neutral[r]
-            if guard[r] >= 0:
-                there_is = guards[guard[r]]
-                for j in range(width):
-                    row[j] = row[j] if there_is[first + j] else none
+                _pay_off(table, r, rewards, reward[r], first, width)
+            else:
+                _fill(table, r, 0.0, wide)
+        else:
+            nowhere = False
             if entry[r] >= 0:
-                there = targets[update[r]]
-                for j in range(width):
-                    row[j] = row[j] if there[first + j] >= 0 else none
+                nowhere = _read(table, r, values, entry[r], targets, update[r], first, width)
+            else:
+                _copy(table, r, source[r], wide)
+            if flip[r]:
+                _turn(table, r, total, width)
+            if reward[r] >= 0:
+                _pay(table, r, rewards, reward[r], first, width)
+            if guard[r] >= 0:
+                _leave(table, r, guards, guard[r], first, neutral[r], width)
+            if nowhere:
+                _leave_outside(table, r, targets, update[r], first, neutral[r], width)
 
 
 @njit
@@ -205,31 +246,33 @@ def sweep(
     rows: Rows,
     columns: Columns,
     values: Floats,
-    reached: Bools,
+    marks: Bools,
     blocks: Ints,
     runs: Ints,
     table: Floats,
     fresh: Floats,
 ) -> float:
-    """One sweep over blocks of points, in their order; the largest change of a stored value.
+    """One sweep over blocks of points, the last run of them first; the largest change of a stored value.
 
     Values are stored when a run of blocks is done, so it does not matter how its points are shared out to blocks:
     block ``b`` has the points ``blocks[b] .. blocks[b + 1] - 1`` of the list, and run ``g`` the blocks
-    ``runs[g] .. runs[g + 1] - 1``.  `fresh`, with one row per entry and one column per point of the list, is room.
+    ``runs[g] .. runs[g + 1] - 1``.  `marks`, with one row per entry and one column per point of the list, tells
+    what is stored, and `fresh` is as much room for numbers.
     """
     points, entry_row = columns.points, rows.entry_row
     change = 0.0
-    for g in range(len(runs) - 1):
+    for g in range(len(runs) - 2, -1, -1):
         for b in range(runs[g], runs[g + 1]):
             first, last = blocks[b], blocks[b + 1]
             _block(rows, columns, values, first, last, table)
             for k in range(len(entry_row)):
+                r = entry_row[k]
                 for j in range(last - first):
-                    fresh[k, first + j] = table[entry_row[k], j]
+                    fresh[k, first + j] = table[r, j]
         for k in range(len(entry_row)):
             for j in range(blocks[runs[g]], blocks[runs[g + 1]]):
-                to = points[j]
-                if reached[k, to]:
+                if marks[k, j]:
+                    to = points[j]
                     off = abs(fresh[k, j] - values[k, to])
                     # Written so that NaN counts as a change.
                     if not off <= change:
@@ -243,7 +286,7 @@ def iterate(
     rows: Rows,
     columns: Columns,
     values: Floats,
-    reached: Bools,
+    marks: Bools,
     blocks: Ints,
     runs: Ints,
     table: Floats,
@@ -267,7 +310,7 @@ def iterate(
             for m in range(len(kept)):
                 for j in range(len(points)):
                     kept[m, j] = values[m, points[j]]
-        change = sweep(rows, columns, values, reached, blocks, runs, table, fresh)
+        change = sweep(rows, columns, values, marks, blocks, runs, table, fresh)
         if change <= tolerance:
             return change, k + 1
         if k % 4 == 1:
