@@ -5,44 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from mdpdice.errors import GameError, UnknownStateError
+from mdpdice.errors import UnknownStateError
+from mdpdice.games.parameters import in_range
 
-__all__ = [
-    "check_undecided",
-    "goal_points",
-    "positive_points",
-    "read_scores",
-    "show_scores",
-    "target_points",
-]
+__all__ = ["check_undecided", "goal_points", "read_scores", "show_scores"]
 
 _NAMES = ("mine", "theirs")
 _SCORE = re.compile(r"\b(mine|theirs)\s*=\s*(\d+)(?!\S)")
 
 
-def positive_points(points: int | str, name: str) -> int:
-    """Return a parameter that is a positive number of points.
-
-    Raises
-    ------
-    GameError
-        It is less than 1.
-    """
-    number = int(points)
-    if number < 1:
-        msg = f"{name}={points}: write a positive number of points"
-        raise GameError(msg, value=points, limit=1)
-    return number
-
-
 def goal_points(goal: int | str) -> int:
-    """Return the points that win, a parameter named ``goal``."""
-    return positive_points(goal, "goal")
-
-
-def target_points(target: int | str) -> int:
-    """Return the points that win, a parameter named ``target``."""
-    return positive_points(target, "target")
+    """Return the points that win, a parameter named ``goal``: three counters up to 1,300 are too many for a lattice."""
+    return in_range("goal", int(goal), 1_000)
 
 
 def show_scores(counters: Mapping[str, int]) -> str:

@@ -68,6 +68,7 @@ from mdpdice.games.farkle.menus import DiceLeft, Keep, MenuBook, menu_book
 from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, RULES, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.farkle.text import read_state, show_state
+from mdpdice.games.parameters import in_range
 
 __all__ = ["DICE_HELP", "KcdFarkle", "read_dice", "read_rules"]
 
@@ -104,8 +105,8 @@ def read_dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
     if isinstance(dice, str):
         dice = int(dice) if dice.strip().isdecimal() else [name.strip() for name in dice.split(",")]
     if isinstance(dice, int):
-        # One more than the most is enough to be refused below.
-        chosen = (ORDINARY,) * min(dice, MAX_DICE + 1)
+        # None, or one more than the most, are refused below.
+        chosen = (ORDINARY,) * max(0, min(dice, MAX_DICE + 1))
     elif isinstance(dice, Die):
         chosen = (dice,)
     else:
@@ -130,9 +131,7 @@ def _cap(cap: int | str | None) -> int | None:
         if not cap.strip().isdecimal():
             raise GameError(f"cap={cap}: write a whole number of points, or none", value=cap)
         cap = int(cap)
-    if cap is not None and cap <= 0:
-        raise GameError(f"cap={cap}: the cap is a positive number of points, or none", value=cap, limit=1)
-    return cap
+    return None if cap is None else in_range("cap", cap, 1_000_000)
 
 
 def _flag(flag: bool | str) -> bool:

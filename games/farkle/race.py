@@ -51,9 +51,15 @@ from mdpdice.games.farkle.game import DICE_HELP, KcdFarkle, read_dice, read_rule
 from mdpdice.games.farkle.rules import KCD, MAX_DICE, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.farkle.text import read_state, show_state
-from mdpdice.games.races import check_undecided, read_scores, show_scores, target_points
+from mdpdice.games.parameters import in_range
+from mdpdice.games.races import check_undecided, read_scores, show_scores
 
 __all__ = ["FarkleRace"]
+
+
+def _target(target: int | str) -> int:
+    # Three counters in steps of 50 points, up to 64,500 of them, are too many for a lattice.
+    return in_range("target", int(target), 50_000)
 
 
 @attrs.frozen
@@ -88,7 +94,7 @@ class FarkleRace(Game[State, Action]):
     payoff_range = (0, 1)
 
     target: int = attrs.field(
-        default=4000, converter=target_points, metadata={"help": "points that win when banked"}
+        default=4000, converter=_target, metadata={"help": "points that win when banked"}
     )
     dice: tuple[Die, ...] = attrs.field(
         default=cast("Any", MAX_DICE), converter=read_dice, metadata={"help": DICE_HELP}

@@ -48,6 +48,7 @@ from mdpdice.games.knucklebones.rules import (
     score,
     sort_columns,
 )
+from mdpdice.games.parameters import in_range
 
 __all__ = ["Facing", "Knucklebones", "Rolled", "State"]
 
@@ -139,12 +140,7 @@ class Knucklebones(Game[State, int]):
 
     def __attrs_post_init__(self) -> None:
         for name in ("columns", "rows"):
-            if getattr(self, name) < 1:
-                raise GameError(
-                    f"{name}={getattr(self, name)}: a board has at least one column and one row",
-                    value=getattr(self, name),
-                    limit=1,
-                )
+            in_range(name, getattr(self, name), 8, unit=name)
         _choose("scoring", self.scoring, ("matching", "whole-column", "plain"))
         _choose("payoff", self.payoff, ("win", "points"))
         _choose("heuristic", self.heuristic, ("moves-left", "public-solver"))

@@ -39,6 +39,7 @@ from mdpdice import Edge, Game, Node, Solution, Table, decide, end, go, roll
 from mdpdice.errors import GameError
 from mdpdice.games.konijnenhokken.rules import DICE, Offer, Take, offers, run_points, takes
 from mdpdice.games.konijnenhokken.stopping import StoppingBound, stopping_bound
+from mdpdice.games.parameters import in_range
 
 __all__ = ["Action", "Field", "Konijnenhokken", "Rolled", "State"]
 
@@ -96,9 +97,12 @@ def _t_max(t_max: int | str | None) -> int | None:
         if not t_max.strip().isdecimal():
             raise GameError(f"t_max={t_max}: write a whole number of points, or none", value=t_max)
         t_max = int(t_max)
-    if t_max is not None and t_max < 1:
-        raise GameError(f"t_max={t_max}: a turn ends at a positive number of points", value=t_max, limit=1)
-    return t_max
+    return None if t_max is None else in_range("t_max", t_max, 1_000)
+
+
+def run_dice(dice: int | str) -> int:
+    """Return the dice of a run, a parameter named ``dice``."""
+    return in_range("dice", int(dice), DICE, unit="dice")
 
 
 @attrs.frozen
@@ -130,7 +134,7 @@ class Konijnenhokken(Game[State, Action]):
     """
 
     dice: int = attrs.field(
-        default=DICE, converter=int, metadata={"help": "dice of a run, 1 to 7; the game has seven"}
+        default=DICE, converter=run_dice, metadata={"help": "dice of a run, 1 to 7; the game has seven"}
     )
     t_max: int | None = attrs.field(
         default=None,
@@ -145,8 +149,6 @@ class Konijnenhokken(Game[State, Action]):
     )
 
     def __attrs_post_init__(self) -> None:
-        if not 1 <= self.dice <= DICE:
-            raise GameError(f"dice={self.dice}: a run has 1 to {DICE} dice", value=self.dice, limit=DICE)
         if self.defects not in ("none", "public-solver"):
             raise GameError(
                 f"defects={self.defects!r}: choose one of none, public-solver", value=self.defects

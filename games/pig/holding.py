@@ -24,9 +24,10 @@ import attrs
 
 from mdpdice import Dist, Edge, Game, Node, certainly, end, pass_to, roll
 from mdpdice.errors import GameError
+from mdpdice.games.parameters import in_range
 from mdpdice.games.pig.race import DIE, Position
 from mdpdice.games.pig.turn import Action
-from mdpdice.games.races import goal_points, positive_points
+from mdpdice.games.races import goal_points
 
 __all__ = ["HoldRace", "Scores", "hold_at", "turn_outcomes"]
 
@@ -98,11 +99,11 @@ class Scores(NamedTuple):
 
 
 def _first(first: int | str) -> int:
-    return positive_points(first, "first")
+    return in_range("first", int(first), 1_000)
 
 
 def _second(second: int | str) -> int:
-    return positive_points(second, "second")
+    return in_range("second", int(second), 1_000)
 
 
 @attrs.frozen
@@ -119,7 +120,7 @@ class HoldRace(Game[Scores, Never]):
     Raises
     ------
     GameError
-        A parameter is not positive.
+        A parameter is out of its range.
 
     Examples
     --------

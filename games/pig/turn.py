@@ -24,7 +24,7 @@ from typing import Final, TypeAlias, cast
 import attrs
 
 from mdpdice import Game, Node, Solution, d6, decide, end, go, roll
-from mdpdice.errors import GameError
+from mdpdice.games.parameters import in_range
 
 __all__ = ["HOLD_AT", "Action", "PigTurn", "hold_from"]
 
@@ -33,6 +33,10 @@ Action: TypeAlias = str  # "hold" or "roll"
 HOLD_AT: Final = {"hold-at:N": "hold as soon as the turn has N points"}
 
 _HOLD = 20  # one roll more gains (20 - p) / 6
+
+
+def _cap(cap: int | str) -> int:
+    return in_range("cap", int(cap), 100_000)
 
 
 @attrs.frozen
@@ -47,7 +51,7 @@ class PigTurn(Game[int, Action]):
     Raises
     ------
     GameError
-        `cap` is not positive.
+        `cap` is not from 1 to 100,000.
 
     Examples
     --------
@@ -60,15 +64,9 @@ class PigTurn(Game[int, Action]):
 
     cap: int = attrs.field(
         default=100,
-        converter=int,
+        converter=_cap,
         metadata={"help": "points at which the turn ends; from 20 on any cap will do"},
     )
-
-    def __attrs_post_init__(self) -> None:
-        if self.cap < 1:
-            raise GameError(
-                f"cap={self.cap}: a turn ends at a positive number of points", value=self.cap, limit=1
-            )
 
     def start(self) -> int:
         return 0

@@ -35,6 +35,7 @@ from typing import Any, Final, Literal, TypeAlias
 import attrs
 
 from mdpdice.errors import GameError
+from mdpdice.games.parameters import in_range
 
 __all__ = [
     "COMBINATIONS",
@@ -144,6 +145,10 @@ def _points(value: int | str) -> int:
     return value
 
 
+def _straight(_: Any, attribute: attrs.Attribute[int], value: int) -> None:
+    in_range(attribute.name, value, 1_000, least=0)
+
+
 TwoPairs: TypeAlias = Literal["exactly-four", "four-or-five", "strict"]
 Full: TypeAlias = Literal["with-five", "strict"]
 Grades: TypeAlias = Literal["negative", "positive"]
@@ -186,9 +191,17 @@ class Rules:
     """
 
     little: int = attrs.field(
-        default=15, converter=_points, metadata={"help": "points of the little straight"}
+        default=15,
+        converter=_points,
+        validator=_straight,
+        metadata={"help": "points of the little straight"},
     )
-    big: int = attrs.field(default=20, converter=_points, metadata={"help": "points of the big straight"})
+    big: int = attrs.field(
+        default=20,
+        converter=_points,
+        validator=_straight,
+        metadata={"help": "points of the big straight"},
+    )
     two_pairs: TwoPairs = attrs.field(
         default="exactly-four",
         validator=_one_of("exactly-four", "four-or-five", "strict"),

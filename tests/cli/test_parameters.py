@@ -263,7 +263,7 @@ def test_farkle(run):
         ("rules=house", "kcd, patch"),
         ("dice=7", "1 to 6"),
         ("dice=No such die", "nearest"),
-        ("cap=-5", "positive"),
+        ("cap=-5", "from 1 to 1,000,000"),
         ("cap=many", "a whole number or none"),
         ("at_cap=explode", "stop or clip"),
         ("hot_dice=maybe", "true or false"),

@@ -47,7 +47,7 @@ def test_every_parameter_is_explained():
         ({"dice": 10**12}, "1 to 6 dice"),
         ({"dice": []}, "1 to 6 dice"),
         ({"dice": [Die("mine", (1,) * 6), Die("mine", (1, 2, 1, 1, 1, 1))]}, "two different dice"),
-        ({"cap": 0}, "positive"),
+        ({"cap": 0}, "cap=0: .* from 1 to"),
         ({"cap": "lots"}, "whole number"),
         ({"at_cap": "explode"}, "stop, clip"),
         ({"hot_dice": "maybe"}, "true nor false"),

@@ -127,7 +127,7 @@ def test_who_starts_wins_more_often_and_less_so_in_a_longer_race():
 
 def test_parameters():
     assert FarkleRace(target="500", dice="3", rules="patch") == FarkleRace(500, 3, "patch")
-    with pytest.raises(GameError, match="positive number of points"):
+    with pytest.raises(GameError, match="target=0: .* from 1 to 50,000"):
         FarkleRace(target=0)
     with pytest.raises(GameError, match="1 to 6 dice"):
         FarkleRace(dice=7)

@@ -198,8 +198,8 @@ def test_texts_that_are_no_positions(text, what):
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [
-        ({"columns": 0}, "at least one column"),
-        ({"rows": -1}, "at least one column"),
+        ({"columns": 0}, "columns=0: write a number of columns from 1 to 8"),
+        ({"rows": -1}, "rows=-1: write a number of rows from 1 to 8"),
         ({"scoring": "double"}, "choose one of matching, whole-column, plain"),
         ({"payoff": "money"}, "choose one of win, points"),
         ({"heuristic": "none"}, "choose one of moves-left, public-solver"),

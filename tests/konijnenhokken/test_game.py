@@ -26,9 +26,9 @@ def test_every_parameter_is_explained():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"dice": 0}, "1 to 7 dice"),
-        ({"dice": 8}, "1 to 7 dice"),
-        ({"t_max": 0}, "positive"),
+        ({"dice": 0}, "dice from 1 to 7"),
+        ({"dice": 8}, "dice from 1 to 7"),
+        ({"t_max": 0}, "t_max=0: .* from 1 to 1,000"),
         ({"t_max": "lots"}, "whole number"),
         ({"defects": "many"}, "none, public-solver"),
     ],

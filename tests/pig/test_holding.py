@@ -92,7 +92,7 @@ def test_parameters():
     assert HoldRace("20", "25", "50") == HoldRace(20, 25, 50)
     assert HoldRace().start() == Scores(0, 0, "first")
     for parameters in ({"first": 0}, {"second": -1}, {"goal": 0}):
-        with pytest.raises(GameError, match="positive"):
+        with pytest.raises(GameError, match="from 1 to"):
             HoldRace(**parameters)
 
 

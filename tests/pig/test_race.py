@@ -129,7 +129,7 @@ def test_parameters():
     assert PigRace(goal="40") == PigRace(goal=40)
     assert PigRace().goal == 100
     assert Piglet().goal == 2
-    with pytest.raises(GameError, match="positive"):
+    with pytest.raises(GameError, match="from 1 to"):
         PigRace(goal=0)
 
 

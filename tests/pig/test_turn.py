@@ -81,5 +81,5 @@ def test_parameters():
     for field in attrs.fields(PigTurn):
         assert field.metadata["help"]
     assert PigTurn(cap="50") == PigTurn(cap=50)
-    with pytest.raises(GameError, match="positive"):
+    with pytest.raises(GameError, match="from 1 to"):
         PigTurn(cap=0)

@@ -25,7 +25,7 @@ from mdpdice import (
     uniform,
     when,
 )
-from mdpdice.errors import ConformanceError
+from mdpdice.errors import ConformanceError, GameError
 from mdpdice.testing import MODELS, check_game, check_same, check_solver
 
 GAMES = {
@@ -68,6 +68,21 @@ SOLVERS = sorted(
 def test_every_shipped_game_is_here():
     assert REGISTERED.keys() <= GAMES.keys()
     assert len(REGISTERED) >= 10
+
+
+@pytest.mark.parametrize("name", sorted(REGISTERED))
+def test_numbers_that_nobody_can_play_with_are_refused_by_name(name):
+    game = REGISTERED[name].load()
+    numbers = [
+        field.name
+        for field in attrs.fields(game)
+        if type(field.default) is int or "int" in str(field.type).split(" | ")
+    ]
+    assert numbers or name in ("yahtzee", "yatzy")
+    for number in numbers:
+        for value in (-(10**20), -1, 10**9, 10**20, *(() if name.startswith("school") else (0,))):
+            with pytest.raises(GameError, match=f"{number}={value}: .* [01] to [1-9]"):
+                game(**{number: value})
 
 
 @pytest.mark.parametrize("name", sorted(REGISTERED))
