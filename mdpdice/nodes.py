@@ -181,21 +181,30 @@ _ZERO_END = End(0)
 _MISSING: Any = object()
 
 
-def end(payoff: Number | Expr = 0, *, reward: None = None) -> Edge[Never]:
+def end(payoff: Number | Expr = 0, *updates: Never, reward: None = None) -> Edge[Never]:
     """Stop the play.
 
     Parameters
     ----------
     payoff : number or Expr
         What the play is worth from here, on top of the rewards on the way; seen by the player to move.
+    *updates : Never
+        Not to be given: counters change no more.
     reward : None
         Not to be given: the payoff is all that an end pays.
 
     Raises
     ------
     GameError
-        A reward is given.
+        A reward or an update is given.
     """
+    if updates:
+        new = getattr(updates[0], "value", "...")
+        msg = (
+            f"end({', '.join(map(repr, (payoff, *updates)))}): the play stops here, so counters change no more; a payoff "
+            f"that depends on their new values is written with them, as in end({new})"
+        )
+        raise GameError(msg, value=updates[0])
     if reward is not None:
         msg = (
             f"end({payoff!r}, reward={reward!r}): an end pays its payoff alone; add the reward to it, as in "

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from small_games import Day, Night, failure, game, told
 
+import mdpdice
 from mdpdice import (
     Dist,
     Edge,
@@ -109,6 +110,23 @@ def test_an_end_has_no_reward_beside_its_payoff(payoff, reward, instead):
     assert caught.value.value == reward
     assert "an end pays its payoff alone" in caught.value.message
     assert caught.value.message.endswith(instead)
+
+
+def test_an_end_changes_no_counters():
+    class Counting(Game):
+        n = mdpdice.Counter(range(5))
+
+        def start(self):
+            return "s"
+
+        def node(self, state):
+            return decide({"stop": end(self.n, self.n.add(1))})
+
+    with pytest.raises(GameError, match=r"end\(n, n.set\(n \+ 1\)\).* as in end\(n \+ 1\)") as caught:
+        explore(Counting())
+    assert caught.value.state == "s"
+    with pytest.raises(GameError, match="counters change no more"):
+        end(1, 2)
 
 
 def test_options_keep_their_order_and_may_come_from_anything_ordered():
