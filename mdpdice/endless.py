@@ -23,8 +23,8 @@ def _plays_may_not_end(network: Network) -> bool:
         network.discount == 1
         and network.horizon is None
         and not network.two_player
-        and not is_acyclic(network.indptr, network.dst)
         and ending_ranks(network) is None
+        and not is_acyclic(network.indptr, network.dst)
     )
 
 

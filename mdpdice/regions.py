@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mdpdice.network import Bools, Ints, Kind, Network
-from mdpdice.numerics.graph import end_components, ordered_components, reachable
+from mdpdice.numerics.graph import end_components, ranked_components, reachable
 
 __all__ = [
     "can_reach",
@@ -36,16 +36,23 @@ def ending_ranks(network: Network) -> Ints | None:
     from mdpdice.numerics import graph_kernels as kernels
 
     if network not in _RANKS:
-        rank, chance = np.where(network.kind == Kind.END, 0, -1), network.kind == Kind.CHANCE
-        if len(network.weight) and network.weight.min() > 0:
-            _, order, ptr = components(network)
-            if not kernels.rank_in_order(network.indptr, network.dst, chance, order, ptr, rank):
-                rank = np.where(network.kind == Kind.END, 0, -1)
-                entering = kernels.reverse(network.indptr, network.dst)
-                kernels.escape(network.source, *entering, chance, np.diff(network.indptr), rank)
-        rank.flags.writeable = False
-        _RANKS[network] = rank if (rank >= 0).all() else None
+        components(network)
+    if network not in _RANKS:
+        rank, chance = _unranked(network), network.kind == Kind.CHANCE
+        if not len(network.weight) or network.weight.min() > 0:
+            entering = kernels.reverse(network.indptr, network.dst)
+            kernels.escape(network.source, *entering, chance, np.diff(network.indptr), rank)
+        _keep_ranks(network, rank)
     return _RANKS[network]
+
+
+def _unranked(network: Network) -> Ints:
+    return np.where(network.kind == Kind.END, 0, -1)
+
+
+def _keep_ranks(network: Network, rank: Ints) -> None:
+    rank.flags.writeable = False
+    _RANKS[network] = rank if (rank >= 0).all() else None
 
 
 def components(network: Network) -> tuple[Ints, Ints, Ints]:
@@ -54,10 +61,17 @@ def components(network: Network) -> tuple[Ints, Ints, Ints]:
     They are found once for a network: the choice of a back-end, the back-end and the bounds want them.
     """
     if network not in _COMPONENTS:
-        found = ordered_components(network.indptr, network.dst, network.weight > 0)
+        keep, chance = network.weight > 0, network.kind == Kind.CHANCE
+        # Ranks are found on the way, where somebody may ask for them.
+        wanted = network.discount == 1 and bool(keep.all())
+        rank = _unranked(network) if wanted else np.zeros(0, dtype=np.int64)
+        *found, whole = ranked_components(network.indptr, network.dst, keep, chance, rank)
+        if wanted and whole:
+            _keep_ranks(network, rank)
+        label, order, ptr = found
         for array in found:
             array.flags.writeable = False
-        _COMPONENTS[network] = found
+        _COMPONENTS[network] = label, order, ptr
     return _COMPONENTS[network]
 
 

@@ -18,6 +18,7 @@ discounted problem does what MacQueen's bounds do.
 
 A discounted problem of one player in which decisions and chance take turns is solved by modified
 policy iteration with MacQueen's bounds instead, unless a checkpoint is kept or the chain mixes too slowly.
+A large undiscounted one, whose small components have one node each that plays come back to, takes Newton's method.
 
 Bounds
 ------
@@ -86,7 +87,7 @@ from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, bellman_in_order, unsigned
 from mdpdice.regions import components, ending_ranks
-from mdpdice.solvers import _alternating
+from mdpdice.solvers import _alternating, _returning
 
 __all__ = ["ValueIteration"]
 
@@ -308,6 +309,9 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         if quick[1] or quick[0].iterations >= max_sweeps:
             return _judged(problem, quick[0], run, settled=quick[1])
         max_sweeps -= quick[0].iterations
+    found = None if run.checkpoint else _returning.propose(problem, run)
+    if found is not None and found[1] <= run.tolerance and found[0].iterations <= max_sweeps:
+        return found[0]
     blocks = _Blocks(problem, run, max_sweeps)
     # Everything until the end is in the order of the sweeps, which then read memory in one direction.
     order = blocks.renumber()

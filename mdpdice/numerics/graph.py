@@ -21,6 +21,7 @@ __all__ = [
     "find_cycle",
     "is_acyclic",
     "ordered_components",
+    "ranked_components",
     "reachable",
     "strong_components",
 ]
@@ -49,7 +50,8 @@ def strong_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> Int
     """
     from mdpdice.numerics import graph_kernels as kernels
 
-    label: Ints = kernels.components(*_graph(indptr, dst, keep))[0]
+    nothing = np.zeros(0, dtype=np.int64)
+    label: Ints = kernels.components(*_graph(indptr, dst, keep), _read(nothing, np.bool_), nothing)[0]
     return label
 
 
@@ -78,12 +80,40 @@ def ordered_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> tu
     sweep meets as few nodes as possible before their successors.  In larger ones it is more important to
     read memory in one direction.
     """
+    nothing = np.zeros(0, dtype=np.int64)
+    return ranked_components(*_graph(indptr, dst, keep), nothing.astype(np.bool_), nothing)[:3]
+
+
+def ranked_components(
+    indptr: Ints, dst: Ints, keep: Bools, chance: Bools, rank: Ints
+) -> tuple[Ints, Ints, Ints, bool]:
+    """The same, and ranks that show that play always comes to an end, if they are quickly found.
+
+    Parameters
+    ----------
+    indptr, dst, keep : ndarray
+        The graph; all edges are kept if ranks are asked for.
+    chance : ndarray of bool, shape (N,)
+        Which nodes are chance nodes.
+    rank : ndarray of int64, shape (N,) or (0,)
+        0 at ends, and -1 elsewhere.  Becomes, where play always ends, a number that falls along every edge of a
+        decision and some edge of every chance node.
+
+    Returns
+    -------
+    label, order, ptr : ndarray of int64
+        See `ordered_components`.
+    whole : bool
+        Whether the search for ranks came to its end: a node that still has -1 then shows that some play need not end.
+    """
     from mdpdice.numerics import graph_kernels as kernels
 
-    label, left = kernels.components(*_graph(indptr, dst, keep))
-    count = int(label.max()) + 1 if len(label) else 0
-    order, ptr = kernels.bucket_in_order(_read(label, np.int64), count, _read(left, np.int64), LARGE)
-    return label, order, ptr
+    label, order, ptr, whole = kernels.components(*_graph(indptr, dst, keep), _read(chance, np.bool_), rank)
+    if np.diff(ptr).max(initial=0) > LARGE:
+        order, ptr = kernels.bucket_in_order(
+            _read(label, np.int64), len(ptr) - 1, _read(order, np.int64), LARGE
+        )
+    return label, order, ptr, whole
 
 
 def cyclic_components(indptr: Ints, dst: Ints, label: Ints, keep: Bools | None = None) -> Bools:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels import Bools, Ints, njit
+from mdpdice.numerics.kernels import Bools, Ints, Number, inlined, njit
 
 __all__ = [
     "acyclic",
@@ -15,7 +15,6 @@ __all__ = [
     "end_components",
     "escape",
     "looped",
-    "rank_in_order",
     "reach",
     "reverse",
 ]
@@ -52,14 +51,42 @@ def acyclic(indptr: Ints, dst: Ints, keep: Bools) -> bool:
     return True
 
 
+@inlined
+def rank_node(indptr: Ints, dst: Ints, chance: Bools, node: Number, rank: Ints) -> Number:
+    """Rank a node that waits for no successor any more; see `escape`."""
+    # As an unsigned number, -1 is larger than every rank.
+    none = np.uint64(np.int64(-1))
+    lowest, highest = none, np.uint64(0)
+    for e in range(np.uint64(indptr[node]), np.uint64(indptr[node + np.uint64(1)])):
+        ahead = np.uint64(rank[dst[e]])
+        lowest, highest = min(lowest, ahead), max(highest, ahead)
+    ahead = lowest if chance[node] else highest
+    if ahead != none:
+        rank[node] = np.int64(ahead) + 1
+    return ahead != none
+
+
 @njit
-def components(indptr: Ints, dst: Ints, keep: Bools) -> tuple[Ints, Ints]:
+def components(
+    indptr: Ints, dst: Ints, keep: Bools, chance: Bools, rank: Ints
+) -> tuple[Ints, Ints, Ints, bool]:
     """Strong components by Tarjan's algorithm in Pearce's form, without recursion.
 
-    Pearce keeps one number per node: while a node is on the path, the order in which it was found;
-    afterwards, counted down from N, the component.  Path and stack share one array from both ends.
+    Pearce keeps one number per node: until its component is known, the order in which a node was found, or
+    of what was found first and can be reached again; afterwards, counted down from N, the component.  Path and stack
+    share one array from both ends.
 
-    Returns the label of every node, successors first, and the nodes in the order in which the search left them.
+    On the way, while the row of a node is at hand, the nodes get ranks from which play always comes to an end, as in
+    `escape`.  `rank` is 0 at ends and -1 elsewhere, or empty if nobody asks.
+
+    Returns
+    -------
+    label : ndarray of int64, shape (N,)
+        Component of every node, successors first.
+    order, ptr : ndarray of int64, shape (N,) and (C + 1,)
+        The nodes by component, and within one in the order in which the search left them.
+    whole : bool
+        Whether the ranks were found, or there are none; not where that takes many more looks at nodes.
 
     References
     ----------
@@ -67,59 +94,96 @@ def components(indptr: Ints, dst: Ints, keep: Bools) -> tuple[Ints, Ints]:
     Information Processing Letters 116 (2016) 47-52.
     """
     n = len(indptr) - 1
+    one = np.uint64(1)
     number = np.zeros(n, dtype=np.int64)
-    cursor = indptr[:n].copy()
-    is_root = np.ones(n, dtype=np.bool_)
+    order, ptr = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     shelf = np.empty(n, dtype=np.int64)  # path from the left, waiting nodes from the right
-    left = np.empty(n, dtype=np.int64)
-    depth, top = 0, n
-    found, label, gone = 1, n, 0
+    # Of the nodes on the path: the edge that it takes, the order in which the node was found, the first reached again.
+    edge, index, lowest = (
+        np.empty(n, dtype=np.int64),
+        np.empty(n, dtype=np.int64),
+        np.empty(n, dtype=np.int64),
+    )
+    top: Number = n
+    low: Number
+    found: Number
+    count, gone = 0, 0
+    found, label = 1, n
+    ranked: Number = len(rank) > 0
+    whole: Number = True
+    room = 4 * n
     for start in range(n):
         if number[start] != 0:
             continue
-        shelf[0] = start
-        depth = 1
-        number[start] = found
+        depth = 0
+        node = np.uint64(start)
+        e, last = np.uint64(indptr[node]), np.uint64(indptr[node + one])
+        own, low = found, found
+        number[node] = found
         found += 1
-        while depth > 0:
-            node = shelf[depth - 1]
-            last = indptr[node + 1]
-            e = cursor[node]
-            child = -1
+        while True:
+            child, new = node, False
             while e < last:
                 if keep[e]:
-                    to = dst[e]
-                    if number[to] == 0:
-                        child = to  # the edge is looked at again when the search comes back
+                    to = np.uint64(dst[e])
+                    seen = number[to]
+                    if seen == 0:
+                        child, new = to, True
                         break
-                    if number[to] < number[node]:
-                        number[node] = number[to]
-                        is_root[node] = False
-                e += 1
-            cursor[node] = e
-            if child >= 0:
-                shelf[depth] = child
+                    low = min(low, seen)
+                e += one
+            if new:
+                shelf[depth], edge[depth], index[depth], lowest[depth] = node, e, own, low
                 depth += 1
-                number[child] = found
+                node = child
+                e, last = np.uint64(indptr[node]), np.uint64(indptr[node + one])
+                own, low = found, found
+                number[node] = found
                 found += 1
                 continue
-            depth -= 1
-            left[gone] = node
-            gone += 1
-            if is_root[node]:
-                found -= 1
-                while top < n and number[node] <= number[shelf[top]]:
+            if ranked and rank[node] < 0:
+                rank_node(indptr, dst, chance, node, rank)
+            if low == own:
+                first, waits = top, np.int64(0)
+                while top < n and own <= number[shelf[top]]:
                     number[shelf[top]] = label
+                    waits += np.int64(ranked and rank[shelf[top]] < 0)
                     top += 1
-                    found -= 1
+                for k in range(top - 1, first - 1, -1):
+                    order[gone] = shelf[k]
+                    gone += 1
+                order[gone] = node
+                gone += 1
                 number[node] = label
+                waits += np.int64(ranked and rank[node] < 0)
+                found -= top - first + 1
+                while ranked and waits > 0:
+                    before = waits
+                    room -= gone - ptr[count]
+                    for k in range(ptr[count], gone):
+                        at = np.uint64(order[k])
+                        if rank[at] < 0 and rank_node(indptr, dst, chance, at, rank):
+                            waits -= 1
+                    whole = waits == before or room > 0
+                    # If nothing new is known, play need not end: then nobody wants to know the other ranks.
+                    ranked = waits < before and room > 0
+                count += 1
+                ptr[count] = gone
+                low = label
                 label -= 1
             else:
+                number[node] = low
                 top -= 1
                 shelf[top] = node
-    for node in range(n):
-        number[node] = n - number[node]
-    return number, left
+            if depth == 0:
+                break
+            depth -= 1
+            node, e, own = np.uint64(shelf[depth]), np.uint64(edge[depth]) + one, index[depth]
+            last = np.uint64(indptr[node + one])
+            low = min(low, lowest[depth])
+    for i in range(n):
+        number[i] = n - number[i]
+    return number, order, ptr[: count + 1].copy(), whole
 
 
 @njit
@@ -303,44 +367,6 @@ def end_components(
                 stack[top] = before
                 top += 1
     return again
-
-
-@njit
-def rank_in_order(indptr: Ints, dst: Ints, chance: Bools, order: Ints, ptr: Ints, rank: Ints) -> bool:
-    """Rank the nodes from which play always comes to an end, as `escape` does, component by component.
-
-    `order` and `ptr` are those of `bucket_in_order`, and the ends have the rank 0 before.  In an order that has most
-    successors first one look at a node is enough most often.  Returns False where it takes many: then nothing is known.
-    """
-    left, room = order.copy(), 4 * len(order)
-    none = np.uint64(np.int64(-1))
-    for c in range(len(ptr) - 1):
-        first, last = ptr[c], ptr[c + 1]
-        while last > first and room > 0:
-            room -= last - first
-            # Those that have to wait move to the front.
-            again = first
-            for k in range(first, last):
-                node = left[k]
-                if rank[node] == 0:
-                    continue
-                # As an unsigned number, -1 is larger than every rank.
-                lowest, highest = none, np.uint64(0)
-                for e in range(np.uint64(indptr[node]), np.uint64(indptr[node + 1])):
-                    ahead = np.uint64(rank[dst[e]])
-                    lowest, highest = min(lowest, ahead), max(highest, ahead)
-                ahead = lowest if chance[node] else highest
-                if ahead != none:
-                    rank[node] = np.int64(ahead) + 1
-                else:
-                    left[again] = node
-                    again += 1
-            if again == last:
-                return True
-            last = again
-        if last > first:
-            return False
-    return True
 
 
 @njit

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdpdice.numerics import graph, graph_kernels
+from mdpdice.numerics import graph
 
 
 def rows(n, edges):
@@ -165,13 +165,12 @@ def escaping(indptr, dst, chance):
 
 @given(graphs(max_nodes=12), st.lists(st.booleans(), min_size=12, max_size=12))
 @settings(max_examples=300, deadline=None)
-def test_ranks_in_order_are_there_where_play_always_ends_and_fall_on_the_way(sample, coins):
+def test_ranks_are_there_where_play_always_ends_and_fall_on_the_way(sample, coins):
     indptr, dst, _, _ = sample
     ends = np.diff(indptr) == 0
     chance = np.array(coins[: len(ends)]) & ~ends
-    _, order, ptr = graph.ordered_components(indptr, dst)
     rank = np.where(ends, 0, -1)
-    whole = graph_kernels.rank_in_order(indptr, dst, chance, order, ptr, rank)
+    whole = graph.ranked_components(indptr, dst, np.ones(len(dst), dtype=np.bool_), chance, rank)[3]
     sure = escaping(indptr, dst, chance)
     if sure.all():
         assert not whole or (rank >= 0).all()
@@ -180,17 +179,3 @@ def test_ranks_in_order_are_there_where_play_always_ends_and_fall_on_the_way(sam
         ahead = rank[dst[indptr[node] : indptr[node + 1]]]
         falls = (ahead >= 0) & (ahead < rank[node])
         assert falls.any() if chance[node] else falls.all()
-
-
-def test_ranks_that_take_many_looks_are_left_to_others():
-    # A ring of chance in which each node waits for the one after it in the order, but for the last, which may end.
-    n = 100
-    indptr = np.concatenate((np.arange(n), [n + 1, n + 1]))
-    dst = np.append((np.arange(n) + 1) % n, n)
-    chance, rank = np.arange(n + 1) < n, np.full(n + 1, -1)
-    order, ptr = np.append(n, np.arange(n)), np.array([0, 1, n + 1])
-    rank[n] = 0
-    assert not graph_kernels.rank_in_order(indptr, dst, chance, order, ptr, rank.copy())
-    backwards = np.append(n, np.arange(n)[::-1])
-    assert graph_kernels.rank_in_order(indptr, dst, chance, backwards, ptr, rank)
-    assert rank.tolist() == [*range(n, 0, -1), 0]
