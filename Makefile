@@ -31,6 +31,10 @@ help:
 
 # --- Installation: repeated only when pyproject.toml has changed ---
 
+# pip compiles what it copies, and an editable installation stays where it is. Where PYTHONDONTWRITEBYTECODE is set,
+# every command would compile it anew.
+COMPILE := @$(BIN)/python -m compileall -q mdpdice games solvers
+
 $(BIN)/python:
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo 'mdpdice needs Python 3.11 or newer, and "$(PYTHON)" is not. Try: make PYTHON=python3.12 ...' >&2; exit 1; }
@@ -41,11 +45,13 @@ $(BIN)/python:
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@echo 'Installing mdpdice into $(VENV); the first time this takes a minute or two.'
 	$(BIN)/python -m pip install -qq --editable .
+	$(COMPILE)
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	@echo 'Installing mdpdice and its development tools into $(VENV); the first time this takes a few minutes.'
 	$(BIN)/python -m pip install -qq --editable '.[dev,docs,plot]'
+	$(COMPILE)
 	@touch $@ $(VENV)/.installed
 
 # --- Use ---
