@@ -41,8 +41,10 @@ def same_kind(first: Any, second: Any) -> bool:
         return False
     if kind is int or kind is str:
         return True
-    getter = _GETTERS.get(kind) or parts(kind)
-    if getter is as_tuple:
+    if kind in _TUPLES:
+        these, others = first, second
+    elif (getter := _GETTERS.get(kind) or parts(kind)) is as_tuple:
+        _TUPLES.add(kind)
         these, others = first, second
     elif getter is as_set:
         twin = {part: part for part in second}
@@ -60,6 +62,7 @@ def same_kind(first: Any, second: Any) -> bool:
 
 
 _GETTERS: dict[type, Getter] = {}
+_TUPLES: set[type] = {tuple}  # those of them whose getter is `as_tuple`
 
 
 def parts(kind: type) -> Getter:

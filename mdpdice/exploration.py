@@ -123,10 +123,6 @@ def _too_large(game: Game[Any, Any], least: int, limit: int) -> StateLimitError:
     return StateLimitError(msg, explored=0, frontier=[], value=least, limit=limit)
 
 
-def _nothing(state: Any) -> None:
-    """Find no state, so that every target takes the way through `Game.canonical`."""
-
-
 class _FlatTraversal(Traversal[Network]):
     """A traversal that writes the rows of a flat network."""
 
@@ -156,28 +152,30 @@ class _FlatTraversal(Traversal[Network]):
         rewards: dict[int, Any] = {}
         pending: list[tuple[list[int], list[int], dict[int, Any] | None]] = []
         actions = node.actions
-        dropped = False
-        index = self.index.get if self.canonical is None else _nothing
-        ends, states = self.ends, self.states
-        at = 0
+        dropped = 0
+        number = self.index.setdefault
+        as_it_is, ends, states = self.canonical is None, self.ends, self.states
         try:
             # Written out for speed: this loop runs once per option of the model.
-            for at, option in enumerate(node.options):  # noqa: B007 - read when an error is located
+            for option in node.options:
                 kind = type(option)
                 if kind is Go:
                     state = option.state  # type: ignore[attr-defined]
-                    key = index(state)
-                    if key is None:
+                    if as_it_is:
+                        new = len(states)
+                        key = number(state, new)
+                        if key == new:
+                            self._admit(state)
+                        elif (known := states[key]) is not state and not same_kind(known, state):
+                            raise collision_error(known, state)  # noqa: TRY301
+                    else:
                         key = self._target(state)
-                    elif (known := states[key]) is not state and not same_kind(known, state):
-                        raise collision_error(known, state)  # noqa: TRY301
                     if option.reward != 0 or option.updates:  # type: ignore[attr-defined]
                         self._edge(option)
                         rewards[len(keys)] = finite_number(option.reward, "reward")  # type: ignore[attr-defined]
                 elif kind is End:
-                    key = ends.get(option.payoff)  # type: ignore[attr-defined]
-                    if key is None:
-                        key = self._end(option.payoff)  # type: ignore[attr-defined]
+                    end = ends.get(option.payoff)  # type: ignore[attr-defined]
+                    key = self._end(option.payoff) if end is None else end  # type: ignore[attr-defined]
                 elif kind is Chance:
                     row = self._lottery(option)  # type: ignore[arg-type]
                     if len(row[0]) == 1:
@@ -192,25 +190,31 @@ class _FlatTraversal(Traversal[Network]):
                     if option.reward != 0:  # type: ignore[attr-defined]
                         rewards[len(keys)] = finite_number(option.reward, "reward")  # type: ignore[attr-defined]
                 elif option is None or kind is Unavailable:
-                    dropped = True
+                    dropped += 1
                     continue
                 else:
                     raise not_an_edge_error(option)  # noqa: TRY301
                 keys.append(key)
         except MdpDiceError as error:
-            error.action = actions[at] if error.action is None else error.action
+            if error.action is None:
+                error.action = actions[len(keys) + dropped]
             raise
         except MemoryError:
             raise
         except Exception as error:
-            raise hashing_error(error).at(None, actions[at]) from error
+            raise hashing_error(error).at(None, actions[len(keys) + dropped]) from error
         if dropped:
             there = [not (option is None or type(option) is Unavailable) for option in node.options]
             actions = list(compress(actions, there))
         if not keys:
             raise dead_end_error()
         self.actions.extend(actions)
-        self._append(MAX_KIND if node.player == 0 else MIN_KIND, keys, [], rewards)
+        if rewards:
+            first = len(self.keys)
+            self.rewards.update((first + at, reward) for at, reward in rewards.items())
+        self.kinds.append(MAX_KIND if node.player == 0 else MIN_KIND)
+        self.degrees.append(len(keys))
+        self.keys.extend(keys)
         for row in pending:
             self.inline_row.append(len(self.kinds))
             self._append(CHANCE_KIND, *row)
@@ -222,19 +226,23 @@ class _FlatTraversal(Traversal[Network]):
         if not self.merge or node.reward != 0:
             return self._general_lottery(node)
         row: dict[int, int] = {}
-        get, states = row.get, self.states
-        index = self.index.get if self.canonical is None else _nothing
+        get, number = row.get, self.index.setdefault
+        as_it_is, states = self.canonical is None, self.states
         for weight, edge in zip(node.dist.weights, node.edges, strict=True):
             kind = type(edge)
             if kind is Go:
                 if edge.reward != 0 or edge.updates:  # type: ignore[attr-defined]
                     return self._general_lottery(node)
                 state = edge.state  # type: ignore[attr-defined]
-                key = index(state)
-                if key is None:
+                if as_it_is:
+                    new = len(states)
+                    key = number(state, new)
+                    if key == new:
+                        self._admit(state)
+                    elif (known := states[key]) is not state and not same_kind(known, state):
+                        raise collision_error(known, state)
+                else:
                     key = self._target(state)
-                elif (known := states[key]) is not state and not same_kind(known, state):
-                    raise collision_error(known, state)
             elif kind is End:
                 key = self._end(edge.payoff)  # type: ignore[attr-defined]
             elif kind is PassTo and edge.reward == 0:  # type: ignore[attr-defined]

@@ -176,6 +176,7 @@ class Decide(Node[S_co, A_co]):
         return f"decide({dict(zip(self.actions, self.options, strict=True))!r})"
 
 
+_new: Any = object.__new__  # an initialiser takes as long again as it takes to make a small object
 _UNAVAILABLE = Unavailable()
 _ZERO_END = End(0)
 _MISSING: Any = object()
@@ -238,7 +239,11 @@ def go(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
     GameError
         Two updates are of one counter, or one is something else.
     """
-    return Go(state, _checked(updates) if updates else (), reward)
+    edge: Go[S] = _new(Go)
+    edge.state = state
+    edge.updates = _checked(updates) if updates else ()
+    edge.reward = reward
+    return edge
 
 
 def pass_to(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
@@ -261,7 +266,11 @@ def pass_to(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
     GameError
         Two updates are of one counter, or one is something else.
     """
-    return PassTo(state, _checked(updates) if updates else (), reward)
+    edge: PassTo[S] = _new(PassTo)
+    edge.state = state
+    edge.updates = _checked(updates) if updates else ()
+    edge.reward = reward
+    return edge
 
 
 def _checked(updates: tuple[Any, ...]) -> Updates:
@@ -401,7 +410,8 @@ def decide(
     NonDeterministicGameError
         The options come from a set, whose order changes from run to run.
     """
-    if isinstance(options, Mapping):
+    # Asking whether a list is a mapping takes longer than taking it apart.
+    if type(options) is not list and isinstance(options, Mapping):
         mapping = cast("Mapping[A, Option[S] | None]", options)
         actions, chosen = list(mapping), list(mapping.values())
     else:
@@ -412,14 +422,18 @@ def decide(
     if player not in (0, 1):
         msg = f"player {player!r}: the players are 0 (maximises) and 1 (minimises)"
         raise GameError(msg, value=player)
-    return Decide(actions, cast("list[Option[S]]", chosen), player)
+    return Decide(actions, chosen, player)  # type: ignore[arg-type]
 
 
 def _pairs(options: Iterable[tuple[A, Option[S] | None]]) -> tuple[list[A], list[Option[S] | None]]:
-    if not isinstance(options, Iterable):
+    pairs: list[Any] | tuple[Any, ...]
+    if type(options) is list:
+        pairs = options
+    elif isinstance(options, Iterable):
+        pairs = options if isinstance(options, list | tuple) else list(options)
+    else:
         msg = f"decide() takes a mapping or pairs (action, option), not {options!r}"
         raise GameError(msg, value=options)
-    pairs = options if isinstance(options, list | tuple) else list(options)
     try:
         actions = [action for action, _ in pairs]
         chosen = [option for _, option in pairs]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mdpdice.equality import Getter, no_parts, parts
+from mdpdice.equality import Getter, as_tuple, no_parts, parts
 from mdpdice.errors import GameError, RewardNotFiniteError
 from mdpdice.game import Conditional, Decide, Go, Option, PassTo, Unavailable
 from mdpdice.ranges import discount_error
@@ -37,7 +37,7 @@ def check_state(state: Any) -> None:
             msg = "NaN is not a state: it differs from itself, so exploration would never end"
             raise GameError(msg, value=state)
         return
-    for part in getter(state):
+    for part in state if getter is as_tuple else getter(state):
         if type(part) not in _ATOMS and not (callable(part) and not isinstance(state, tuple)):
             check_state(part)
 

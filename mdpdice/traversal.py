@@ -120,7 +120,7 @@ class Traversal(abc.ABC, Generic[R]):
 
     def _explore_all(self) -> int:
         position = 0
-        states, node_of = self.states, self.game.node
+        states, keys, node_of, write = self.states, self.keys, self.game.node, self.write
         while position < len(states):
             state = states[position]
             try:
@@ -133,7 +133,7 @@ class Traversal(abc.ABC, Generic[R]):
                 msg = f"node() raised {type(error).__name__}: {error}"
                 raise GameError(msg, state=state) from error
             try:
-                self.write(node)
+                write(node)
             except MdpDiceError as error:
                 raise error.at(state) from error.__cause__
             except MemoryError:
@@ -141,7 +141,7 @@ class Traversal(abc.ABC, Generic[R]):
             except Exception as error:
                 raise hashing_error(error).at(state) from error
             position += 1
-            if len(self.keys) >= self.next_check or len(states) > self.max_states:
+            if len(keys) >= self.next_check or len(states) > self.max_states:
                 self._check_limits(position)
         return position
 
@@ -187,12 +187,16 @@ class Traversal(abc.ABC, Generic[R]):
         """Index of a state, which is admitted if it is new."""
         if self.canonical is not None:
             state = self._call(self.canonical, state)
-        found = self.index.get(state)
-        if found is not None:
-            known = self.states[found]
-            if known is not state and not same_kind(known, state):
-                raise collision_error(known, state)
-            return found
+        new = len(self.states)
+        found = self.index.setdefault(state, new)
+        if found == new:
+            self._admit(state)
+        elif (known := self.states[found]) is not state and not same_kind(known, state):
+            raise collision_error(known, state)
+        return found
+
+    def _admit(self, state: Any) -> None:
+        """Check a state that is new, and that has its number already."""
         kind = type(state)
         if kind is not int and kind is not str:
             if kind is Dist:
@@ -202,9 +206,7 @@ class Traversal(abc.ABC, Generic[R]):
                 )
                 raise GameError(msg, value=state)
             check_state(state)
-        self.index[state] = found = len(self.states)
         self.states.append(state)
-        return found
 
     def _end(self, payoff: Any) -> int:
         found = self.ends.get(payoff)
