@@ -21,8 +21,9 @@ The value with the rules of the public program (github.com/egeorg/BobTheDiceMast
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import attrs
@@ -34,6 +35,7 @@ from mdpdice.games.school.turn import (
     REROLLS,
     Action,
     CrossOut,
+    Dice,
     Held,
     Rolled,
     Score,
@@ -108,21 +110,7 @@ class School(Rules, Game[State, Action]):
         return when(self.used.has(*range(len(self.open))), end(), again) if first else again
 
     def _ends(self, state: Rolled) -> list[tuple[Action, Option[State]]]:
-        options: list[tuple[Action, Option[State]]] = []
-        grades = [box for box, name in enumerate(self.open) if name in GRADES]
-        waiting = len(grades) - FREE  # so many grades come first
-        for box, name in enumerate(self.open):
-            usable = ~self.used[box]
-            if name not in GRADES and waiting > 0:
-                usable &= self.used.count(grades) >= waiting
-            points = self.score(name, state.dice)
-            if points is not None:
-                paid = points * multiplier(name, state.rerolls)
-                scored: Edge[State] = go(self.start(), self.used.add(box), reward=paid)
-                options.append((Score(name), when(usable, scored)))
-            if name not in GRADES:
-                options.append((CrossOut(name), when(usable, go(self.start(), self.used.add(box)))))
-        return options
+        return list(_endings(self).of(state))
 
     def _rerolls(self, state: Rolled) -> list[tuple[Action, Edge[State]]]:
         if not state.rerolls:
@@ -191,3 +179,51 @@ class School(Rules, Game[State, Action]):
             raise UnknownStateError(msg, value=text)
         used = sum(1 << box for box, name in enumerate(self.open) if name not in names)
         return At(read_turn(rest), used=used)
+
+
+class _Endings:
+    """The ways to end a turn of a game.
+
+    Rolls that score alike in a combination share one option, so that it is made, and read, once.
+    """
+
+    def __init__(self, game: School) -> None:
+        self.game = game
+        grades = [box for box, name in enumerate(game.open) if name in GRADES]
+        waiting = len(grades) - FREE  # so many grades come first
+        self.usable = []
+        for box, name in enumerate(game.open):
+            usable = ~game.used[box]
+            if name not in GRADES and waiting > 0:
+                usable &= game.used.count(grades) >= waiting
+            self.usable.append(usable)
+        self.points: dict[Dice, list[int | None]] = {}
+        self.made: dict[tuple[int, int | None], tuple[Action, Option[State]]] = {}
+
+    def of(self, state: Rolled) -> Iterator[tuple[Action, Option[State]]]:
+        """Score, or cross out, in the order of the combinations."""
+        game = self.game
+        points = self.points.get(state.dice)
+        if points is None:
+            points = self.points[state.dice] = [game.score(name, state.dice) for name in game.open]
+        for box, name in enumerate(game.open):
+            if (scored := points[box]) is not None:
+                yield self._option(box, scored * multiplier(name, state.rerolls))
+            if name not in GRADES:
+                yield self._option(box, None)
+
+    def _option(self, box: int, paid: int | None) -> tuple[Action, Option[State]]:
+        """Score in a box, or with None cross it out."""
+        found = self.made.get((box, paid))
+        if found is None:
+            game = self.game
+            name = game.open[box]
+            action = CrossOut(name) if paid is None else Score(name)
+            edge: Edge[State] = go(game.start(), game.used.add(box), reward=paid or 0)
+            found = self.made[box, paid] = action, when(self.usable[box], edge)
+        return found
+
+
+@functools.lru_cache(maxsize=8)
+def _endings(game: School) -> _Endings:
+    return _Endings(game)
