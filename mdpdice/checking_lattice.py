@@ -25,9 +25,9 @@ one side and, for the other, below ``V_s <= V*``. Since ``w`` bounds the expecte
 leave the layer, and ``E + D w >= D + P (E + D w) + (1 - P) E`` adds up along them.
 
 To find ``w``, passes of the same kind compute ``w' = 1 + P w`` from any ``w``, with the maximum at nodes of
-the free side, and at nodes of the other one the maximum over the choices that ``s`` might make. Reads that
-lead forward in the order of the layer use ``w'`` already. If ``w' - w <= d < 1`` everywhere,
-``w' / (1 - d)`` will do.
+the free side, and at nodes of the other one the maximum over the choices that ``s`` might make. Points are taken
+against the order of the layer, and reads of points that were taken before use ``w'`` already. If ``w' - w <= d`` with
+``0 <= d < 1`` wherever ``w`` was read, then ``w' / (1 - d)`` will do: all that was read is at least ``w' - d``.
 
 The bounds hold at all core nodes that play can come to, since their values are made of the stored ones in
 the same way: where the layer reads itself, with ``1 + max w`` in place of ``w``.
@@ -40,11 +40,10 @@ written so that NaN fails.
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
@@ -59,11 +58,19 @@ __all__ = ["Claim", "Widths", "verify_lattice"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
+_Words: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.uint64], NDArray[np.uint64]]
+"""Blocks whose words are known, and for every block and edge the lanes where it is there, and where it may be taken."""
+_Job: TypeAlias = tuple[list[int], Ints, bool]
+"""Numbers of layers, the bounds of their points, and whether these are all of them."""
+_Found: TypeAlias = tuple[int, list[tuple[float, float, float, float]], bool, float | None]
+"""Number of a layer, residuals of best and of stored choices, whether it reads itself, and how long plays stay."""
 
 PIECE = 8192
-"""Points whose tables are made at once."""
-GUESS = 64.0
-"""The first ``w``."""
+"""Most points of a layer that is looked at in one piece."""
+BATCHES, BATCH = 16, 32768
+"""Thin layers are looked at in so many batches or more, with at most so many points: their tables are made at once."""
+GUESS, TRIES = 64.0, 4
+"""The first ``w``, and how many are tried that are the same everywhere, each four times as large."""
 KEPT = 1 << 25
 """Most bytes that are kept of one layer."""
 PASSES = 200
@@ -137,10 +144,9 @@ def verify_lattice(lattice: Lattice, claim: Claim, check: Callable[[], None] | N
     if core is None:
         return Widths(nothing, nothing, "a cycle of the core does not pass through a stored value")
     points = np.flatnonzero(stored.any(axis=0))
-    points = points[np.lexsort((points, -claim.inner[points], claim.layer[points]))]
-    ends = np.searchsorted(claim.layer[points], np.arange(count + 1))
-    layers = [points[ends[number] : ends[number + 1]] for number in range(count)]
-    core.look(layers, check)
+    points = points[_sorted(-claim.inner[points])]
+    points = points[_sorted(claim.layer[points])]
+    core.look(points, np.searchsorted(claim.layer[points], np.arange(count + 1)), check)
     optimal, policy = nothing.copy(), nothing.copy()
     best = follow = 0.0
     for number in range(count - 1, -1, -1):
@@ -152,6 +158,14 @@ def verify_lattice(lattice: Lattice, claim: Claim, check: Callable[[], None] | N
             )
             return Widths(optimal, policy, what)
     return Widths(optimal, policy)
+
+
+def _sorted(numbers: NDArray[np.int32]) -> Ints:
+    """Order of some numbers; those that are equal stay in theirs."""
+    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    # Sorting short integers takes a fifth of the time.
+    short = (numbers - low).astype(np.uint16) if high - low < 1 << 16 else numbers
+    return np.argsort(short, kind="stable")
 
 
 def _workers() -> int:
@@ -166,6 +180,8 @@ class _Core:
     ----------
     core, ports, reads : tuple of ndarray
         As `mdpdice.checking_lattice_kernels` takes them.
+    place : ndarray of int32, one per point of the grid
+        Place of the points of a layer that reads itself, among them.
     """
 
     lattice: Lattice
@@ -174,7 +190,7 @@ class _Core:
     core: tuple[Any, ...]
     ports: tuple[Ints, ...]
     reads: tuple[Ints, ...]
-    scratch: list[Floats] = attrs.field(factory=list)
+    place: NDArray[np.int32]
     optimal: list[float] = attrs.field(factory=list)
     policy: list[float] = attrs.field(factory=list)
 
@@ -200,105 +216,149 @@ class _Core:
         if order is None:
             return None
         core, ports, pairs = _arranged(lattice, order, source, reads)
-        return cls(lattice, claim, GridTables(lattice), core, ports, pairs)
+        place = np.empty(lattice.size, dtype=np.int32)
+        return cls(lattice, claim, GridTables(lattice), core, ports, pairs, place)
 
-    def look(self, layers: list[Ints], check: Callable[[], None] | None) -> None:
-        """Find out by how much the error of each layer exceeds that of the later ones."""
+    def look(self, points: Ints, ends: Ints, check: Callable[[], None] | None) -> None:
+        """Find out by how much the error of each layer exceeds that of the later ones.
+
+        Layer ``i`` has the points ``ends[i] .. ends[i + 1] - 1``, in the order in which passes take them.
+        """
         # Layers are looked at side by side, since none needs to know what was found out about another one.
-        stored = self.claim.choices is not None
-        jobs = [
-            (number, piece, following)
-            for number, points in enumerate(layers)
-            for piece in self._pieces(points)
-            for following in ((False, True) if stored else (False,))
-        ]
-        off = np.zeros((2, len(layers)))
-        room, slack, itself = np.zeros((3, len(layers)))
+        count = len(ends) - 1
+        off = np.zeros((2, count))
+        room, slack = np.zeros((2, count))
+        longest, cyclic = np.ones(count), []
         with ThreadPoolExecutor(_workers()) as pool:
-            for (number, _, following), found in zip(jobs, pool.map(self._residuals, jobs), strict=True):
+            for batch in pool.map(self._look, ((points, job) for job in _jobs(ends))):
                 if check is not None:
                     check()
-                at = int(following)
-                off[at, number] = max(off[at, number], found[0])
-                room[number], slack[number] = max(room[number], found[1]), max(slack[number], found[2])
-                itself[number] = max(itself[number], found[3])
-            cyclic = np.flatnonzero(itself)
-            if len(cyclic):
-                shape = (2, len(self.claim.entries), self.lattice.size)
-                self.scratch.extend((np.zeros(shape), np.zeros(shape)))
-            longest = np.ones(len(layers))
-            turns = [layers[number] for number in cyclic.tolist()]
-            for number, found_longest in zip(cyclic.tolist(), pool.map(self._longest, turns), strict=True):
+                for number, residuals, itself, steps in batch:
+                    for at, result in enumerate(residuals):
+                        off[at, number] = max(off[at, number], result[0])
+                        room[number] = max(room[number], result[1])
+                        slack[number] = max(slack[number], result[2])
+                    if steps is not None:
+                        longest[number] = steps
+                    elif itself:
+                        cyclic.append(number)
+            cyclic = sorted(set(cyclic))
+            turns = [points[ends[number] : ends[number + 1]] for number in cyclic]
+            for number, steps in zip(cyclic, pool.map(self._longest_of, turns), strict=True):
                 if check is not None:
                     check()
-                # One pass more reaches the nodes that are not stored, too.
-                longest[number] = 1.0 + found_longest
+                longest[number] = steps
         longest *= 1.0 + 1e-9
         # Nobody who decides by rounded numbers loses more than the slack; stored choices are looked at as they are.
         # Where plays may go on for ever nothing is proved, however small the residual (0 times inf is no number).
         endless = np.isinf(longest)
         finite = np.where(endless, 1.0, longest)
         self.optimal[:] = np.where(endless, np.inf, (off[0] + room + slack) * finite).tolist()
+        stored = self.claim.choices is not None
         self.policy[:] = (
             np.where(endless, np.inf, (off[1] + room) * finite).tolist() if stored else self.optimal
         )
 
-    def _pieces(self, points: Ints) -> list[Ints]:
-        """Pieces of a layer."""
-        size = max(kernels.LANES, min(PIECE, -(-len(points) // _workers())))
-        return [points[first : first + size] for first in range(0, len(points), size)]
-
-    def _longest(self, points: Ints) -> float:
-        """Largest ``w`` of a layer that reads itself; inf if there is none."""
-        before, after = self.scratch
-        before[:, :, points] = GUESS
-        found: list[Floats] = []
+    def _look(self, job: tuple[Ints, _Job]) -> list[_Found]:
+        """Residuals of some layers or of a piece of one, and how long plays stay in those that are whole."""
+        every, (numbers, bounds, whole) = job
+        points = every[bounds[0] : bounds[-1]]
+        tables = self._tables(points)
+        cuts = np.searchsorted(tables[1], bounds - bounds[0])
+        found: list[_Found] = []
         stored = self.claim.choices is not None
-        arguments = self._arguments(points, stored)
-        shape = (len(arguments[-1][1]) - 1, len(self.core[3]))
-        # What does not change from pass to pass is kept, where there is room.
-        kept = 16 * math.prod(shape) <= KEPT
-        words = np.zeros((2, shape[0] if kept else 1, shape[1]), dtype=np.uint64)
+        for number, begin, finish in zip(numbers, cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+            if begin == finish:
+                continue
+            here = (tables[0], tables[1][begin : finish + 1], *tables[2:])
+            words = self._words(finish - begin) if whole else _nothing()
+            arguments = self._arguments(here, following=False)
+            residuals = [_residuals(arguments, *(_nothing() if stored else words))]
+            if stored:
+                # The policy is that of the stored choices.
+                arguments = self._arguments(here, following=True)
+                residuals.append(_residuals(arguments, *words))
+            itself = any(result[3] for result in residuals)
+            steps = self._longest(arguments, words) if itself and whole else None
+            found.append((number, residuals, itself, steps))
+        return found
+
+    def _longest_of(self, points: Ints) -> float:
+        tables = self._tables(points)
+        arguments = self._arguments(tables, self.claim.choices is not None)
+        return self._longest(arguments, self._words(len(tables[1]) - 1))
+
+    def _longest(self, arguments: tuple[Any, ...], words: _Words) -> float:
+        """Largest ``1 + w`` of a layer that reads itself; inf if there is none."""
+        points, blocks, targets, _, _ = arguments[-1]
+        first, last = int(blocks[0]), int(blocks[-1])
+        shape = (len(self.claim.entries), last - first)
+        self.place[points[first:last]] = np.arange(last - first, dtype=np.int32)
+        ahead = np.empty((len(self.reads[0]), last - first), dtype=np.int32)
+        early = np.zeros(shape, dtype=np.bool_)
+        kernels.inner_reads(self.reads, self.claim.layer, points, blocks, targets, self.place, ahead, early)
+        w = np.empty((2, *shape))
+        for k in range(2 * TRIES):
+            # Who may stay as long as he likes needs more than the others, and the first pass tells how much.
+            guess = GUESS * 4.0 ** (k // 2)
+            np.maximum(w, guess, out=w) if k % 2 else w.fill(guess)
+            grown, longest = _passes(arguments, ahead, early, *words, w)
+            if grown <= 0.5 and longest < 1e9:
+                return _and_one_more(grown, longest)
+        w.fill(GUESS)
+        found: list[Floats] = []
         for k in range(PASSES):
-            grown, longest = _passes(arguments, self.claim.inner, *words, kept and k > 0, before, after)
+            grown, longest = _passes(arguments, ahead, early, *words, w)
             if not longest < 1e9:
                 return np.inf
             if grown <= 0.5:
-                return longest * (1.0 + 1e-9) / (1.0 - grown)
-            found.append(after[:, :, points])
+                return _and_one_more(grown, longest)
+            found.append(w.copy())
             if k == 1:
                 # By now both sides had their turn, and the shape is about right.
-                after[:, :, points] *= 2.0
+                w *= 2.0
                 found.clear()
             elif len(found) == 5:
-                after[:, :, points] = _limit(found)
+                w[:] = _limit(found)
                 found.clear()
-            before, after = after, before
         return np.inf
 
-    def _residuals(self, job: tuple[int, Ints, bool]) -> tuple[float, float, float, float]:
-        _, points, following = job
-        result = kernels.residuals(*self._arguments(points, following))
-        return cast("tuple[float, float, float, float]", result)
+    def _words(self, blocks: int) -> _Words:
+        """Room for what does not change from pass to pass; for one block, if there is not enough for all of them."""
+        edges = len(self.core[3])
+        kept = blocks if 16 * blocks * edges <= KEPT else 1
+        return np.zeros(blocks, dtype=np.bool_), *np.zeros((2, kept, edges), dtype=np.uint64)
 
-    def _arguments(self, points: Ints, following: bool) -> tuple[Any, ...]:
-        lattice, claim = self.lattice, self.claim
-        tables = self.tables.at(points)
-        starts = np.concatenate(([0], np.flatnonzero(np.diff(claim.inner[points])) + 1, [len(points)]))
+    def _tables(self, points: Ints) -> tuple[Any, ...]:
+        tables, claim = self.tables.at(points), self.claim
+        cuts = (np.diff(claim.inner[points]) != 0) | (np.diff(claim.layer[points]) != 0)
+        starts = np.concatenate(([0], np.flatnonzero(cuts) + 1, [len(points)]))
+        return points, _cut(starts, kernels.LANES), tables.targets, tables.guards, tables.rewards
+
+    def _arguments(self, tables: tuple[Any, ...], following: bool) -> tuple[Any, ...]:
+        claim = self.claim
         choices = np.full((1, 1), -1, dtype=np.int16) if claim.choices is None else claim.choices
-        return (
-            self.core,
-            self.ports,
-            self.reads,
-            (claim.entries, float(lattice.total), claim.values, claim.layer, choices, following),
-            (
-                points,
-                _cut(starts, kernels.LANES),
-                tables.targets,
-                tables.guards,
-                tables.rewards,
-            ),
-        )
+        told = (claim.entries, float(self.lattice.total), claim.values, claim.layer, choices, following)
+        return self.core, self.ports, self.reads, told, tables
+
+
+def _jobs(ends: Ints) -> Iterator[_Job]:
+    """Thin layers together, and pieces of those that are not."""
+    count, total = len(ends) - 1, int(ends[-1])
+    size = min(BATCH, total // BATCHES)
+    first = 0
+    while first < count:
+        last = first + 1
+        while last < count and ends[last + 1] - ends[first] <= size:
+            last += 1
+        length = int(ends[last] - ends[first])
+        if length > max(PIECE, size):
+            step = max(kernels.LANES, min(PIECE, -(-length // _workers())))
+            for begin in range(int(ends[first]), int(ends[last]), step):
+                yield [first], np.array([begin, min(begin + step, int(ends[last]))]), False
+        elif length:
+            yield list(range(first, last)), ends[first : last + 1], True
+        first = last
 
 
 def _cut(starts: Ints, length: int) -> Ints:
@@ -308,9 +368,24 @@ def _cut(starts: Ints, length: int) -> Ints:
     return np.append(np.repeat(starts[:-1], count) + length * within, starts[-1])
 
 
+def _nothing() -> _Words:
+    """No room for what does not change from pass to pass."""
+    return np.zeros(0, dtype=np.bool_), *np.zeros((2, 0, 0), dtype=np.uint64)
+
+
+def _residuals(arguments: tuple[Any, ...], *words: Any) -> tuple[float, float, float, float]:
+    result: tuple[float, float, float, float] = kernels.residuals(*arguments, *words)
+    return result
+
+
 def _passes(arguments: tuple[Any, ...], *more: Any) -> tuple[float, float]:
     result: tuple[float, float] = kernels.passes(*arguments, *more)
     return result
+
+
+def _and_one_more(grown: float, longest: float) -> float:
+    """The largest ``1 + w``, since one pass more reaches the nodes that are not stored, too."""
+    return 1.0 + longest * (1.0 + 1e-9) / (1.0 - grown)
 
 
 def _limit(found: list[Floats]) -> Floats:

@@ -31,7 +31,7 @@ from mdpdice import checking_lattice_loops as loops
 from mdpdice.checking_lattice_loops import LANES, njit
 from mdpdice.network import Kind
 
-__all__ = ["LANES", "passes", "residuals"]
+__all__ = ["LANES", "inner_reads", "passes", "residuals"]
 
 ULP = 2.0**-52
 
@@ -327,22 +327,38 @@ def _rounding(core, ports, claim, size_read, size_reward, defect, size, room, sl
 
 
 @njit
-def residuals(core, ports, reads, claim, tables):
-    """Largest residual, room for rounding, slack of choices; and 1 if the layer was read, else 0."""
+def residuals(core, ports, reads, claim, tables, noted, live, near):
+    """Largest residual, room for rounding, slack of choices; and 1 if the layer was read, else 0.
+
+    For the blocks that read their layer this notes down what `passes` needs to know of them, where there is room for
+    all of them.
+    """
     entries, _, values = claim[:3]
     points, blocks, _, _, rewards = tables
     rooms = _rooms(core, ports, reads, tables)
     best, bad = rooms[0][0], rooms[2][0]
     size_read, size_reward = np.zeros(len(reads[0])), np.zeros(len(rewards))
+    most_read, most_reward = np.zeros(len(reads[0])), np.zeros(len(rewards))
+    size, room, slack = np.zeros(len(bad)), np.zeros(len(bad)), np.zeros(len(bad))
     whole, defect = np.zeros(LANES), _defects(core)
     used = np.zeros(len(entries), dtype=np.bool_)
+    keep = len(live) == len(blocks) - 1
     off, itself = 0.0, 0.0
     for b in range(len(blocks) - 1):
         first = blocks[b]
         lanes = blocks[b + 1] - first
+        size_read[:], size_reward[:] = 0.0, 0.0
         found = _look(first, lanes, core, ports, reads, claim, tables, rooms, size_read, size_reward)
         if _block(first, lanes, core, claim, tables, rooms, found, whole, defect):
             itself = 1.0
+        if keep and found[1]:
+            _rounding(core, ports, claim, size_read, size_reward, defect, size, room, slack)
+            _taken(first, lanes, core, claim, tables, rooms, room, live[b], near[b])
+            noted[b] = True
+        for r in range(len(size_read)):
+            most_read[r] = max(most_read[r], size_read[r])
+        for r in range(len(size_reward)):
+            most_reward[r] = max(most_reward[r], size_reward[r])
         for k in range(len(entries)):
             i = entries[k]
             for j in range(lanes):
@@ -354,8 +370,7 @@ def residuals(core, ports, reads, claim, tables):
                 if bad[i] >> np.uint64(j) & np.uint64(1) or not distance < np.inf:
                     distance = np.inf
                 off = max(off, distance)
-    size, room, slack = np.zeros(len(bad)), np.zeros(len(bad)), np.zeros(len(bad))
-    _rounding(core, ports, claim, size_read, size_reward, defect, size, room, slack)
+    _rounding(core, ports, claim, most_read, most_reward, defect, size, room, slack)
     most_room, most_slack = 0.0, 0.0
     for k in range(len(entries)):
         if used[k]:
@@ -393,15 +408,38 @@ def _taken(first, lanes, core, claim, tables, rooms, room, live, near):
 
 
 @njit
-def passes(core, ports, reads, claim, tables, inner, live, near, known, before, after):
-    """Compute ``1 + P w`` of both sides into `after`; by how much it exceeds ``w``, and its maximum.
+def inner_reads(reads, layer, points, blocks, targets, place, ahead, early):
+    """Where in a layer something is read, into `ahead`, with -1 if it is elsewhere; and what is read `early`.
 
-    `live` and `near` are words of lanes for every block and edge, see `_taken`; they are found out here unless they
-    are `known` from the pass before.  There may be room for those of one block only.
+    That is what `passes` read before they have computed it.  `place` tells which of the points in the blocks a point
+    is, and anything for other points.
+    """
+    start, end = blocks[0], blocks[-1]
+    number = layer[points[start]]
+    for b in range(len(blocks) - 1):
+        for r in range(len(reads[0])):
+            k, u = reads[0][r], reads[1][r]
+            for j in range(blocks[b], blocks[b + 1]):
+                to, p = targets[u, j], -1
+                if to >= 0 and layer[to] == number:
+                    p = place[to]
+                    if p < 0 or p >= end - start or points[start + p] != to:
+                        p = -1
+                    elif start + p >= blocks[b]:
+                        early[k, p] = True
+                ahead[r, j - start] = p
+
+
+@njit
+def passes(core, ports, reads, claim, tables, ahead, early, noted, live, near, w):
+    """Replace ``w`` of both sides by ``1 + P w``; by how much that exceeds it where it is read early, and its maximum.
+
+    `live` and `near` are words of lanes for every block and edge, see `_taken`.  They are found out here unless they
+    are `noted`; there may be room for those of one block only.
     """
     order, kind, indptr, arg, weight, _, flip, _, _, _, _ = core
-    entries, _, values, layer, _, _ = claim
-    points, blocks, targets, _, rewards = tables
+    entries, _, values = claim[:3]
+    points, blocks, _, _, rewards = tables
     n, n_reads = len(kind), len(reads[0])
     rooms = _rooms(core, ports, reads, tables)
     row_guard, bad = rooms[1], rooms[2][0]
@@ -409,28 +447,29 @@ def passes(core, ports, reads, claim, tables, inner, live, near, known, before, 
     size, room, slack = np.zeros(len(bad)), np.zeros(len(bad)), np.zeros(len(bad))
     size_read, size_reward = np.zeros(n_reads), np.zeros(len(rewards))
     whole, defect = np.zeros(LANES), _defects(core)
-    back, ahead = np.zeros((2 * n, LANES)), np.zeros((2 * n_reads, LANES))
+    back, later = np.zeros((2 * n, LANES)), np.zeros((2 * n_reads, LANES))
+    empty = np.zeros(n_reads, dtype=np.bool_)
     grown, longest = 0.0, 0.0
     for b in range(len(blocks) - 1):
         first = blocks[b]
         lanes = blocks[b + 1] - first
         wide = loops.wide(lanes)
         at = b if len(live) == len(blocks) - 1 else 0
-        if not known:
+        if not noted[b]:
             size_read[:], size_reward[:] = 0.0, 0.0
             found = _look(first, lanes, core, ports, reads, claim, tables, rooms, size_read, size_reward)
             _block(first, lanes, core, claim, tables, rooms, found, whole, defect)
             _rounding(core, ports, claim, size_read, size_reward, defect, size, room, slack)
             _taken(first, lanes, core, claim, tables, rooms, room, live[at], near[at])
+            noted[b] = len(live) == len(blocks) - 1
         for r in range(n_reads):
-            k, u = reads[0][r], reads[1][r]
+            k, empty[r] = reads[0][r], True
             for j in range(lanes):
-                here, to = points[first + j], targets[u, first + j]
-                ahead[r, j] = ahead[n_reads + r, j] = 0.0
-                if to >= 0 and layer[to] == layer[here]:
-                    onward = inner[to] > inner[here]
-                    ahead[r, j] = after[0, k, to] if onward else before[0, k, to]
-                    ahead[n_reads + r, j] = after[1, k, to] if onward else before[1, k, to]
+                p = ahead[r, first + j - blocks[0]]
+                later[r, j] = w[0, k, p] if p >= 0 else 0.0
+                later[n_reads + r, j] = w[1, k, p] if p >= 0 else 0.0
+                empty[r] &= p < 0
+        spelt = np.uint64(0)
         for i in order:
             mean = kind[i] == CHANCE
             # The side that is free in its choices here; the other one is as good as free at chance nodes.
@@ -439,37 +478,42 @@ def passes(core, ports, reads, claim, tables, inner, live, near, known, before, 
             loops.fill(back, n + i, 0.0, wide)
             for e in range(indptr[i], indptr[i + 1]):
                 q = arg[e] - n
+                if q >= 0 and empty[ports[0][q]]:
+                    continue
                 turned = ports[1][q] if q >= 0 else flip[e]
                 for side in range(2):
                     # Who is not free does what the policy does, or what rounding may make it do.
                     word = live[at, e] if mean or side == free else near[at, e]
                     if word == 0:
                         continue
-                    loops.spell(word, row_guard)
+                    if word != spelt:
+                        loops.spell(word, row_guard)
+                        spelt = word
                     other = 1 - side if turned else side
                     to = side * n + i
                     if q >= 0:
                         one = other * n_reads + ports[0][q]
                         if mean:
-                            loops.add_some(back, to, weight[e], ahead, one, row_guard, last, wide)
+                            loops.add_some(back, to, weight[e], later, one, row_guard, last, wide)
                         else:
-                            loops.improve_some(back, to, 1.0, ahead, one, row_guard, last, wide)
+                            loops.improve_some(back, to, 1.0, later, one, row_guard, last, wide)
                     elif mean:
                         loops.add_some(back, to, weight[e], back, other * n + arg[e], row_guard, last, wide)
                     else:
                         loops.improve_some(back, to, 1.0, back, other * n + arg[e], row_guard, last, wide)
         for k in range(len(entries)):
             for j in range(lanes):
-                to = points[first + j]
+                to = first + j - blocks[0]
                 for side in range(2):
-                    if np.isnan(values[k, to]):
-                        after[side, k, to] = 0.0
+                    if np.isnan(values[k, points[first + j]]):
+                        w[side, k, to] = 0.0
                         continue
                     steps = 1.0 + back[side * n + entries[k], j]
-                    after[side, k, to] = steps
-                    # Written so that NaN counts as large.
-                    if not steps - before[side, k, to] <= grown:
-                        grown = steps - before[side, k, to]
+                    # Written so that NaN counts as infinite.
+                    rise = steps - w[side, k, to]
+                    if early[k, to] and not rise <= grown:
+                        grown = rise if rise < np.inf else np.inf
                     if not steps <= longest:
-                        longest = steps
+                        longest = steps if steps < np.inf else np.inf
+                    w[side, k, to] = steps
     return grown, longest

@@ -7,9 +7,9 @@ from math import fsum
 import attrs
 import numpy as np
 import pytest
-from lattice_games import Race, Sheet
+from lattice_games import Race, Sheet, make
 
-from mdpdice import Kind, compile_lattice, solve
+from mdpdice import Counter, Kind, compile_lattice, decide, end, go, solve
 from mdpdice.backend import Run
 from mdpdice.checking_lattice import Claim, verify_lattice
 from mdpdice.games.farkle import FarkleRace
@@ -233,3 +233,18 @@ def test_a_cycle_that_nobody_leaves_is_not_certified():
     claim = Claim(layers.program.entries, values, layers.ranks.layer, layers.ranks.inner)
     assert values[0, lattice.start_point] == 0.5
     assert not width(layers, claim) < 1.0
+
+
+def test_who_is_free_may_stay_where_the_policy_leaves():
+    # Both options are worth as much, but nobody has to stop.
+    game = make(
+        lambda game, core: decide({"stop": end(1), "stay": go("s", game.n.set((game.n + 1) % 3))}),
+        n=Counter(range(3)),
+    )
+    layers = find_layers(compile_lattice(game))
+    values = np.ones((1, 3))
+    choices = np.zeros((layers.lattice.n_nodes, 3), dtype=np.int16)
+    ranks = layers.ranks
+    claim = Claim(layers.program.entries, values, ranks.layer, ranks.inner, choices)
+    assert layers.cyclic
+    assert "may not end" in found(layers, claim).reason
