@@ -202,8 +202,8 @@ def end(payoff: Number | Expr = 0, *updates: Never, reward: None = None) -> Edge
     if updates:
         new = getattr(updates[0], "value", "...")
         msg = (
-            f"end({', '.join(map(repr, (payoff, *updates)))}): the play stops here, so counters change no more; a payoff "
-            f"that depends on their new values is written with them, as in end({new})"
+            f"end({', '.join(map(repr, (payoff, *updates)))}): the play stops here, so counters change no more; a "
+            f"payoff that depends on their new values is written with them, as in end({new})"
         )
         raise GameError(msg, value=updates[0])
     if reward is not None:
