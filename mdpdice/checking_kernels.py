@@ -7,27 +7,17 @@ loop, and it uses none of theirs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-import numba
 import numpy as np
 
+from mdpdice.compilation import njit
 from mdpdice.network import Kind
 
 __all__ = ["holds"]
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 ULP = 2.0**-52
 END, MAX, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.CHANCE)
 
 BOUNDS, ENDLESS = 1, 2
-
-
-def njit(function: F) -> F:
-    """`numba.njit` with the options of this module."""
-    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 @njit

@@ -28,7 +28,8 @@ from __future__ import annotations
 import numpy as np
 
 from mdpdice import checking_lattice_loops as loops
-from mdpdice.checking_lattice_loops import LANES, njit
+from mdpdice.checking_lattice_loops import LANES
+from mdpdice.compilation import njit
 from mdpdice.network import Kind
 
 __all__ = ["LANES", "inner_reads", "passes", "residuals"]

@@ -6,23 +6,14 @@ they go over whole vectors, beyond the lanes that there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-import numba
 import numpy as np
 
-__all__ = ["LANES", "njit"]
+from mdpdice.compilation import njit
 
-F = TypeVar("F", bound=Callable[..., Any])
+__all__ = ["LANES"]
 
 LANES = 64
 """Most lanes of a block."""
-
-
-def njit(function: F) -> F:
-    """`numba.njit` with the options of these modules."""
-    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 @njit

@@ -8,18 +8,15 @@ Importing this module imports numba; see `mdpdice.network_arrays.compiled` for w
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice.compilation import njit
 from mdpdice.network_arrays import Kind
 
 __all__ = ["count_choices", "decided_edges", "rows_are_plain", "waits_twice", "write_choices"]
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 # The names tell the type of the elements, for readers: numba infers them.
 Floats: TypeAlias = NDArray[Any]
@@ -34,11 +31,6 @@ ROUNDING = 8 * 2.0**-53
 """Distance of a row sum from 1, per entry, that is plain rounding."""
 ONE = 1 << 62
 REST = (1 << 32) - 1
-
-
-def njit(function: F) -> F:
-    """`numba.njit` with the options of this module."""
-    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 @njit

@@ -19,12 +19,12 @@ reports progress, looks for cancellation and calls again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from mdpdice.compilation import inlined, njit
 
 __all__ = ["backup", "choose", "inlined", "measure", "njit", "settle", "write_in_order"]
 
@@ -36,8 +36,6 @@ Bools: TypeAlias = NDArray[Any]  # bool
 Kinds: TypeAlias = NDArray[Any]  # uint8
 Number: TypeAlias = Any  # a scalar that a kernel took out of an array
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 END, MAX, MIN, CHANCE = 0, 1, 2, 3
 """Values of `mdpdice.network.Kind`, as plain numbers that numba can take as constants."""
 
@@ -45,16 +43,6 @@ ULP = 2.0**-52
 
 PARALLEL = 0.98
 """Square of the cosine from which two moves count as parallel."""
-
-
-def njit(function: F) -> F:
-    """`numba.njit` with this module's options; the type of the function stays as it is."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-def inlined(function: F) -> F:
-    """The same for what is called once per node: a call with arrays costs as much as the work on a short row."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
 
 
 @inlined
