@@ -50,6 +50,8 @@ SWEEPS = 64
 """Sweeps between two looks at the clock."""
 QUICK = 64
 """Sweeps after which layers that feedback has not settled are swept until nothing changes."""
+SHARE = 32
+"""Points of a run, on average, that are worth a processor of their own."""
 CHUNK_BYTES = 32 << 20
 """Size of the tables for one group of parts."""
 
@@ -207,7 +209,7 @@ def _groups(work: _Work, layer: Layer) -> list[_Group]:
     # The points of a layer are in the order in which they are played.
     inner, length = layers.ranks.inner[layer.points], len(layer.points)
     runs = np.count_nonzero(np.diff(inner)) + 1
-    pieces = max(-(-tables.nbytes // CHUNK_BYTES), min(threads(), length // (_kernels().WIDTH * runs)))
+    pieces = max(-(-tables.nbytes // CHUNK_BYTES), min(threads(), length // (SHARE * runs)))
     if pieces < 2:
         return [_ready(work, tables, layer.part, inner)]
     _, part, size = np.unique(layer.part, return_inverse=True, return_counts=True)
