@@ -208,7 +208,7 @@ def _groups(work: _Work, layer: Layer) -> list[_Group]:
     assert layer.part is not None
     # The points of a layer are in the order in which they are played.
     inner, length = layers.ranks.inner[layer.points], len(layer.points)
-    runs = np.count_nonzero(np.diff(inner)) + 1
+    runs = int(np.count_nonzero(np.diff(inner))) + 1
     pieces = max(-(-tables.nbytes // CHUNK_BYTES), min(threads(), length // (SHARE * runs)))
     if pieces < 2:
         return [_ready(work, tables, layer.part, inner)]
