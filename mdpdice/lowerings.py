@@ -7,7 +7,7 @@ the last network of the chain, the canonical problem.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
@@ -21,6 +21,7 @@ __all__ = [
     "Because",
     "Lowering",
     "Merged",
+    "both_sides",
     "chain",
     "negate",
     "shift_total",
@@ -359,3 +360,33 @@ def unroll(network: Network) -> Lowering | None:
         exact_payoffs=exact_payoffs,
     )
     return Lowering(lowered, np.arange(n * stages), old_edge, stages=stages)
+
+
+def both_sides(network: Network) -> Network:
+    """A zero-sum network without `pass_to`: node ``N + i`` is node ``i`` seen by the opponent of its mover."""
+    n, kind = network.n_nodes, network.kind
+    other = np.select([kind == Kind.MAX, kind == Kind.MIN], [Kind.MIN, Kind.MAX], kind)
+    passing = network.sign < 0
+    e = network.n_edges
+
+    def twice(numbers: Mapping[int, Fraction], size: int) -> dict[int, Fraction]:
+        return {**numbers, **{size + at: -value for at, value in numbers.items()}}
+
+    return attrs.evolve(
+        network,
+        kind=np.concatenate((kind, other)),
+        indptr=np.concatenate((network.indptr, e + network.indptr[1:])),
+        dst=np.concatenate((network.dst + n * passing, network.dst + n * ~passing)),
+        weight=np.tile(network.weight, 2),
+        reward=np.concatenate((network.reward, 0.0 - network.reward)),
+        sign=np.ones(2 * e, dtype=np.int8),
+        step=np.tile(network.step, 2),
+        payoff=np.concatenate((network.payoff, 0.0 - network.payoff)),
+        numerator=np.tile(network.numerator, 2),
+        states=network.states,
+        state_node=network.state_node,
+        node_state=np.concatenate((network.node_state, np.full(n, -1))),
+        actions=list(network.actions) * 2,
+        exact_rewards=twice(network.exact_rewards, e),
+        exact_payoffs=twice(network.exact_payoffs, n),
+    )

@@ -14,7 +14,7 @@ route merges, may stay apart here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import cached_property
@@ -23,28 +23,24 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.backend import Progress, Run
+from mdpdice.backend import Progress
 from mdpdice.counters import At, forbidden_error
 from mdpdice.errors import MdpDiceError, StateLimitError
 from mdpdice.expressions import Expr
 from mdpdice.lattice import OUTSIDE, Lattice
-from mdpdice.layers import find_large_layers
+from mdpdice.lattice_size import count_first, network_bytes
 from mdpdice.memory import available_bytes
 from mdpdice.network import Ints, Kind, Network
 from mdpdice.point_states import PointStates, RepeatedActions
 from mdpdice.prefix import separate_prefix
 from mdpdice.traversal import dead_end_error
 
-__all__ = ["replicate", "size_bound"]
+__all__ = ["replicate"]
 
 _BUDGET = 1 << 22  # edges between two looks at the limits
-_COUNTED = 1 << 20  # states that are written out in about the time that counting them takes
 _SHARED = 1 << 18  # edges from which on two threads write
 _MOST = 1 << 30  # rows and points that fit the 32-bit tables
 _EVALUATION_BYTES = 64  # per point, while an expression is evaluated
-_EDGE_BYTES = 48
-_ROW_BYTES = 32
-_STATE_BYTES = 56
 
 
 def replicate(
@@ -83,16 +79,6 @@ def replicate(
     return _Replication(lattice, max_states, limit, progress).run()
 
 
-def size_bound(lattice: Lattice) -> tuple[int, int, int]:
-    """Nodes, edges and bytes that the whole grid would have; play may reach only a small part of it.
-
-    The bytes are those that are taken while the network is made.
-    """
-    size = lattice.size
-    nodes, edges, states = len(lattice.kind) * size, len(lattice.dst) * size, len(lattice.states) * size
-    return nodes, edges, _EDGE_BYTES * edges + _ROW_BYTES * nodes + _STATE_BYTES * states
-
-
 class _Replication:
     def __init__(self, lattice: Lattice, max_states: int, max_bytes: int, progress: Progress | None) -> None:
         self.lattice = lattice
@@ -118,10 +104,8 @@ class _Replication:
         size, n_slots = lattice.size, len(self.slot_node)
         tables = size * (len(lattice.guards) + 4 * len(lattice.updates) + 8 * len(self.tabled))
         self.fixed = tables + (4 * n_slots + _EVALUATION_BYTES) * size
-        states, most = len(lattice.states) * size, max(self.fixed, size_bound(lattice)[2])
-        too_large = states > self.max_states or most > self.max_bytes
-        if too_large and min(states, self.max_states) > _COUNTED and size < _MOST:
-            self._count()
+        if size < _MOST:
+            count_first(lattice, self.max_states, self.max_bytes, self.progress)
         if self.fixed > self.max_bytes or size >= _MOST:
             msg = (
                 f"the grid has {size:,} points; tables of {len(lattice.guards)} conditions, {len(lattice.updates)} "
@@ -133,34 +117,6 @@ class _Replication:
         self._discover()
         n_ends, payoff, exact_payoffs = self._payoffs()
         return self._network(n_ends, payoff, exact_payoffs)
-
-    def _count(self) -> None:
-        """Refuse what cannot fit before it is written out; counting takes a small part of the time, and no edges."""
-        refusal = None
-
-        def told(_: str, numbers: Mapping[str, float]) -> None:
-            nonlocal refusal
-            found, edges = int(numbers["states"]), int(numbers["edges"])
-            size = edges * _EDGE_BYTES + found * (_ROW_BYTES + _STATE_BYTES)
-            many = found > self.max_states
-            if many or size > self.max_bytes:
-                name, limit = ("max_states", self.max_states) if many else ("max_bytes", self.max_bytes)
-                msg = (
-                    f"this game has at least {found:,} states and {edges:,} edges ({size:,} bytes), more than {name}="
-                    f"{limit:,}, so it was not explored. Let counters take fewer values, or merge equal futures; its "
-                    "undiscounted total, and PayoffAtLeast, need no network: solve(compile_lattice(game))"
-                )
-                refusal = StateLimitError(msg, explored=0, frontier=[], value=found, limit=limit)
-                raise refusal
-            if self.progress is not None:
-                self.progress("explore", {"states": found, "explored": 0, "edges": edges})
-
-        try:
-            find_large_layers(self.lattice, Run(progress=told), max_bytes=self.max_bytes)
-        except StateLimitError as error:
-            # Where there is no room for the marks, play may still come to few points of the grid.
-            if error is refusal:
-                raise
 
     # --- tables -------------------------------------------------------------
 
@@ -272,7 +228,7 @@ class _Replication:
 
     def _check_limits(self, at: Ints, full: bool) -> None:
         position, found, _, rows, edges = at[:5].tolist()
-        size = self.fixed + edges * _EDGE_BYTES + rows * _ROW_BYTES + found * _STATE_BYTES
+        size = self.fixed + network_bytes(found, rows, edges)
         over = ("max_states", self.max_states) if full else ("max_bytes", self.max_bytes)
         if full or size > self.max_bytes or rows >= _MOST:
             msg = (

@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run
 from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedError, UnsupportedError
+from mdpdice.lowerings import both_sides
 from mdpdice.network import Kind, Network
 
 __all__ = ["iterate"]
@@ -53,7 +53,7 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
     solve_one : callable
         Solves a problem of one player, who maximises.
     """
-    game = _both_sides(problem) if (problem.sign < 0).any() else problem
+    game = both_sides(problem) if (problem.sign < 0).any() else problem  # the mover's side first
     minimises = game.kind == Kind.MIN
     chosen = _towards_ends(game)
     factor = np.where(game.step, float(game.discount), 1.0)
@@ -91,34 +91,9 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
 def _seen_by_mover(problem: Network, value: Floats, policy: Ints, iterations: int, rounds: int) -> Candidate:
     n = problem.n_nodes
     if len(value) > n:
-        # Edges of side 1 stand behind those of side 0, in the same order.
-        value, policy = value[n:], np.where(policy[n:] >= 0, policy[n:] - problem.n_edges, -1)
+        # The other side stands behind, nodes and edges.
+        value, policy = value[:n], policy[:n]
     return Candidate(value + 0.0, policy, iterations, details={"rounds": rounds})
-
-
-def _both_sides(problem: Network) -> Network:
-    """The game with a node for either side, and no change of sign."""
-    n = problem.n_nodes
-    other = np.where(problem.kind == Kind.MAX, np.uint8(Kind.MIN), problem.kind)
-    crosses = problem.sign < 0
-    return attrs.evolve(
-        problem,
-        kind=np.concatenate((other, problem.kind)),
-        indptr=np.concatenate((problem.indptr, problem.n_edges + problem.indptr[1:])),
-        dst=np.concatenate((problem.dst + n * crosses, problem.dst + n * ~crosses)),
-        weight=np.tile(problem.weight, 2),
-        reward=np.concatenate((-problem.reward, problem.reward)),
-        sign=np.ones(2 * problem.n_edges, dtype=np.int8),
-        step=np.tile(problem.step, 2),
-        payoff=np.concatenate((-problem.payoff, problem.payoff)),
-        start=n + problem.start,
-        numerator=np.tile(problem.numerator, 2),
-        state_node=n + problem.state_node,
-        node_state=np.tile(problem.node_state, 2),
-        actions=[*problem.actions, *problem.actions],
-        exact_rewards={},
-        exact_payoffs={},
-    )
 
 
 def _reply(game: Network, chosen: Ints) -> tuple[Network, Ints]:

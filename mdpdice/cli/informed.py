@@ -16,12 +16,12 @@ from mdpdice.counters import axes
 from mdpdice.errors import StateLimitError
 from mdpdice.exploration import explore
 from mdpdice.lattice import compile_lattice
+from mdpdice.lattice_size import size_bound
 from mdpdice.layers import Layers
 from mdpdice.memory import available_bytes
 from mdpdice.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.problems import prepare
-from mdpdice.replication import size_bound
 
 __all__ = ["informed", "informed_text"]
 

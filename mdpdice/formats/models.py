@@ -29,7 +29,7 @@ import numpy as np
 
 from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.formats.texts import Number, require_network
-from mdpdice.lowerings import shift_total, unroll
+from mdpdice.lowerings import both_sides, shift_total, unroll
 from mdpdice.network import Floats, Ints, Kind, Network
 from mdpdice.statetext import encode
 
@@ -316,36 +316,6 @@ def label_names(labels: Mapping[str, T]) -> Mapping[str, T]:
             msg = f"label {label!r}: write a word of letters, digits and _, other than init, deadlock, end, done"
             raise GameError(msg, value=label)
     return labels
-
-
-def both_sides(network: Network) -> Network:
-    """A zero-sum network without `pass_to`: node ``N + i`` is node ``i`` seen by the opponent of its mover."""
-    n, kind = network.n_nodes, network.kind
-    other = np.select([kind == Kind.MAX, kind == Kind.MIN], [Kind.MIN, Kind.MAX], kind)
-    passing = network.sign < 0
-    e = network.n_edges
-
-    def twice(numbers: Mapping[int, Fraction], size: int) -> dict[int, Fraction]:
-        return {**numbers, **{size + at: -value for at, value in numbers.items()}}
-
-    return attrs.evolve(
-        network,
-        kind=np.concatenate((kind, other)),
-        indptr=np.concatenate((network.indptr, e + network.indptr[1:])),
-        dst=np.concatenate((network.dst + n * passing, network.dst + n * ~passing)),
-        weight=np.tile(network.weight, 2),
-        reward=np.concatenate((network.reward, 0.0 - network.reward)),
-        sign=np.ones(2 * e, dtype=np.int8),
-        step=np.tile(network.step, 2),
-        payoff=np.concatenate((network.payoff, 0.0 - network.payoff)),
-        numerator=np.tile(network.numerator, 2),
-        states=network.states,
-        state_node=network.state_node,
-        node_state=np.concatenate((network.node_state, np.full(n, -1))),
-        actions=list(network.actions) * 2,
-        exact_rewards=twice(network.exact_rewards, e),
-        exact_payoffs=twice(network.exact_payoffs, n),
-    )
 
 
 def _model(network: Network, *, both: bool) -> Model:
