@@ -6,7 +6,7 @@ wide and for all others.  `mdpdice.checking` and the modules beside it verify th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -27,6 +27,9 @@ from mdpdice.network import Bools, Floats, Ints, Network
 from mdpdice.regions import can_reach
 
 __all__ = ["Verdict", "certify", "certify_exact", "check_infinities", "enclose_exactly"]
+
+AT_ONCE = 1 << 14
+"""Nodes that are looked at together: what was just read is at hand."""
 
 
 @attrs.frozen(eq=False)
@@ -91,21 +94,29 @@ def certify(
     # Subtracted from 0, so that no -0.0 comes out.
     np.subtract(0.0, lower, out=lower)
     width, worst = 0.0, 0
-    # Row by row: with a horizon there are many.
-    for claimed, low, high in zip(*map(np.atleast_2d, (value, lower, upper)), strict=True):
+    for first, claimed, low, high in _pieces(value, lower, upper):
         # The value handed out must lie in its own interval; written so that NaN fails.
         outside = ~((low <= claimed) & (claimed <= high))
         if outside.any():
-            reason = f"the value of {problem.describe(int(np.argmax(outside)))!r} is not in its interval"
+            reason = (
+                f"the value of {problem.describe(first + int(np.argmax(outside)))!r} is not in its interval"
+            )
             return Verdict(False, lower, upper, np.inf, reason)
         relative = (high - low) / np.maximum(1.0, np.abs(claimed))
         if relative.max(initial=0.0) > width:
             worst = int(np.argmax(relative))
-            width = float(relative[worst])
+            width, worst = float(relative[worst]), first + worst
     if not width <= epsilon:
         where = problem.describe(worst)
         reason = f"the interval of {where!r} has relative width {width:.3g}, more than {epsilon:.3g}"
     return Verdict(not reason, lower, upper, width, reason)
+
+
+def _pieces(*arrays: Floats) -> Iterator[tuple[Any, ...]]:
+    """The arrays by stages, if they have such, and piece by piece, each with its first node."""
+    for rows in zip(*map(np.atleast_2d, arrays), strict=True):
+        for first in range(0, len(rows[0]), AT_ONCE):
+            yield first, *(row[first : first + AT_ONCE] for row in rows)
 
 
 def _large(

@@ -167,7 +167,7 @@ class Network(Names):
     def two_player(self) -> bool:
         """Whether two players move: both MAX and MIN nodes, or a `pass_to` edge."""
         both = bool((self.kind == Kind.MAX).any() and (self.kind == Kind.MIN).any())
-        return both or bool((self.sign < 0).any())
+        return both or bool(self.sign.min(initial=1) < 0)
 
     def keep_edges(self, edges: Ints, **changes: Any) -> Network:
         """The network with some of its edges alone; a node that loses all of its edges becomes an end.

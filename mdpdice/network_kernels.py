@@ -92,8 +92,10 @@ def waits_twice(indptr: Ints, dst: Ints, step: Bools) -> bool:
         for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             waits[i] |= not step[e]
     twice = False
-    for e in range(len(dst)):
-        twice |= not step[e] and waits[dst[e]]
+    for i in range(n):
+        if waits[i]:
+            for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                twice |= not step[e] and waits[dst[e]]
     return twice
 
 

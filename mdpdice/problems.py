@@ -58,6 +58,10 @@ class Problem:
 
     def needs(self) -> frozenset[Feature]:
         """Features that a back-end must have."""
+        return self._needs
+
+    @functools.cached_property
+    def _needs(self) -> frozenset[Feature]:
         problem = self.canonical
         # A cycle that collects or pays without end was left out as infinite, but it is there.
         endless = any(

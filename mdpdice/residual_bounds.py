@@ -42,6 +42,8 @@ ROUNDS = 12
 """Policies for which the length of plays is solved."""
 SLACK = 1.01
 """Widens the bounds, for the rounding of their own computation."""
+AT_ONCE = 1 << 14
+"""Nodes that are looked at together: what was just read is at hand."""
 DEPTH = 64
 """Most nodes in a row without a step, with a discount."""
 
@@ -119,12 +121,17 @@ def claimed_bounds(
     n = problem.n_nodes
     if not (_are_numbers(lower, n) and _are_numbers(upper, n)):
         return None
-    if not ((lower <= value) & (value <= upper)).all():
-        return None
-    if not (upper - lower <= epsilon * np.maximum(1.0, np.abs(value))).all():
-        return None
+    bounds = np.empty(2 * n)
+    for first in range(0, n, AT_ONCE):
+        piece = slice(first, min(first + AT_ONCE, n))
+        low, here, high = lower[piece], value[piece], upper[piece]
+        if not ((low <= here) & (here <= high)).all():
+            return None
+        if not (high - low <= epsilon * np.maximum(1.0, np.abs(here))).all():
+            return None
+        bounds[piece], bounds[n + piece.start : n + piece.stop] = -low, high
     ranks = _ranks(problem)
-    return None if ranks is None else (np.concatenate((-lower, upper)), _ranked(ranks))
+    return None if ranks is None else (bounds, _ranked(ranks))
 
 
 def find_bounds(

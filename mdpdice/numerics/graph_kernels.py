@@ -25,28 +25,29 @@ def acyclic(indptr: Ints, dst: Ints, keep: Bools) -> bool:
     """Whether there is no cycle; a search in depth that stops at the first one."""
     n = len(indptr) - 1
     state = np.zeros(n, dtype=np.uint8)  # 1 on the path, 2 behind it
-    cursor = indptr[:n].copy()
-    path = np.empty(n, dtype=np.int64)
+    # The path, and the edge after the one that it takes.
+    path, cursor = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for start in range(n):
         if state[start] != 0:
             continue
-        path[0] = start
+        path[0], cursor[0] = start, indptr[start]
         state[start] = 1
         depth = 1
         while depth > 0:
             node = path[depth - 1]
-            e, last = cursor[node], indptr[node + 1]
+            e, last = cursor[depth - 1], indptr[node + 1]
             while e < last and (not keep[e] or state[dst[e]] == 2):
                 e += 1
-            cursor[node] = e + 1
+            cursor[depth - 1] = e + 1
             if e == last:
                 state[node] = 2
                 depth -= 1
             elif state[dst[e]] == 1:
                 return False
             else:
-                path[depth] = dst[e]
-                state[dst[e]] = 1
+                to = dst[e]
+                path[depth], cursor[depth] = to, indptr[to]
+                state[to] = 1
                 depth += 1
     return True
 
