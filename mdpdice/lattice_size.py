@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mdpdice.backend import Progress, Run
-from mdpdice.errors import StateLimitError
+from mdpdice.errors import GameError, StateLimitError
 from mdpdice.lattice import Lattice
 from mdpdice.layers import find_large_layers
 
@@ -72,7 +72,8 @@ def count_first(lattice: Lattice, max_states: int, max_bytes: int, progress: Pro
 
     try:
         find_large_layers(lattice, Run(progress=told), max_bytes=max_bytes)
-    except StateLimitError as error:
-        # Where there is no room for the marks, play may still come to few points of the grid.
+    except (StateLimitError, GameError) as error:
+        # Where there is no room for the marks, play may still come to few points of the grid; a progress that decreases
+        # is no matter here, and other faults are found again where they are explored.
         if error is refusal:
             raise

@@ -292,11 +292,11 @@ def test_a_state_that_is_in_the_prefix_and_reached_later():
 # --- limits ---------------------------------------------------------------------------------------
 
 
-def counting(values):
+def counting(values, **members):
     def node(game, core):
         return decide({"stop": end(game.n), "on": when(game.n < values[-1], go("s", game.n.add(1)))})
 
-    return make(node, n=Counter(values))
+    return make(node, n=Counter(values), **members)
 
 
 def test_limits_are_named_with_their_numbers():
@@ -344,6 +344,18 @@ def test_many_small_layers_are_explored_and_not_counted():
     with pytest.raises(StateLimitError, match="passed max_states=1,100,000"):
         explore(game, max_states=1_100_000)
     assert large_layers(compile_lattice(game), None, Run()) is None
+
+
+def test_what_may_not_fit_is_explored_whatever_its_progress(monkeypatch):
+    # Counting goes layer by layer, but to write a game out no progress is needed.
+    monkeypatch.setattr("mdpdice.lattice_size.COUNTED", 0)
+    monkeypatch.setattr("mdpdice.layers.LARGE", 0)
+    game = counting(range(9), unused=Counter(range(9)), progress=lambda game: -game.n)
+    with pytest.raises(GameError, match="progress"):
+        solve(compile_lattice(game))
+    assert explore(game, max_states=9).n_states == 9
+    with pytest.raises(StateLimitError, match="passed max_states=8"):
+        explore(game, max_states=8)
 
 
 def test_progress_is_told():
