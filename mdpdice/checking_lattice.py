@@ -59,7 +59,7 @@ __all__ = ["Claim", "Widths", "verify_lattice"]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 _Words: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.uint64], NDArray[np.uint64]]
-"""Blocks whose words are known, and for every block and edge the lanes where it is there, and where it may be taken."""
+"""Blocks that have words, and for every block and edge the lanes where it is there, and where it may be taken."""
 _Job: TypeAlias = tuple[list[int], Ints, bool]
 """Numbers of layers, the bounds of their points, and whether these are all of them."""
 _Found: TypeAlias = tuple[int, list[tuple[float, float, float, float]], bool, float | None]
@@ -271,9 +271,9 @@ class _Core:
             if begin == finish:
                 continue
             here = (tables[0], tables[1][begin : finish + 1], *tables[2:])
-            words = self._words(finish - begin) if whole else _nothing()
+            words = self._words(finish - begin) if whole else _words(0, 0)
             arguments = self._arguments(here, following=False)
-            residuals = [_residuals(arguments, *(_nothing() if stored else words))]
+            residuals = [_residuals(arguments, *(_words(0, 0) if stored else words))]
             if stored:
                 # The policy is that of the stored choices.
                 arguments = self._arguments(here, following=True)
@@ -286,7 +286,9 @@ class _Core:
     def _longest_of(self, points: Ints) -> float:
         tables = self._tables(points)
         arguments = self._arguments(tables, self.claim.choices is not None)
-        return self._longest(arguments, self._words(len(tables[1]) - 1))
+        words = self._words(len(tables[1]) - 1)
+        _residuals(arguments, *words)
+        return self._longest(arguments, words)
 
     def _longest(self, arguments: tuple[Any, ...], words: _Words) -> float:
         """Largest ``1 + w`` of a layer that reads itself; inf if there is none."""
@@ -302,13 +304,13 @@ class _Core:
             # Who may stay as long as he likes needs more than the others, and the first pass tells how much.
             guess = GUESS * 4.0 ** (k // 2)
             np.maximum(w, guess, out=w) if k % 2 else w.fill(guess)
-            grown, longest = _passes(arguments, ahead, early, *words, w)
+            grown, longest = _pass(arguments, words, first, ahead, early, w)
             if grown <= 0.5 and longest < 1e9:
                 return _and_one_more(grown, longest)
         w.fill(GUESS)
         found: list[Floats] = []
         for k in range(PASSES):
-            grown, longest = _passes(arguments, ahead, early, *words, w)
+            grown, longest = _pass(arguments, words, first, ahead, early, w)
             if not longest < 1e9:
                 return np.inf
             if grown <= 0.5:
@@ -324,10 +326,9 @@ class _Core:
         return np.inf
 
     def _words(self, blocks: int) -> _Words:
-        """Room for what does not change from pass to pass; for one block, if there is not enough for all of them."""
+        """Room for the words of so many blocks, or of as many as there is room for."""
         edges = len(self.core[3])
-        kept = blocks if 16 * blocks * edges <= KEPT else 1
-        return np.zeros(blocks, dtype=np.bool_), *np.zeros((2, kept, edges), dtype=np.uint64)
+        return _words(min(blocks, max(1, KEPT // (16 * edges))), edges)
 
     def _tables(self, points: Ints) -> tuple[Any, ...]:
         tables, claim = self.tables.at(points), self.claim
@@ -368,9 +369,8 @@ def _cut(starts: Ints, length: int) -> Ints:
     return np.append(np.repeat(starts[:-1], count) + length * within, starts[-1])
 
 
-def _nothing() -> _Words:
-    """No room for what does not change from pass to pass."""
-    return np.zeros(0, dtype=np.bool_), *np.zeros((2, 0, 0), dtype=np.uint64)
+def _words(blocks: int, edges: int) -> _Words:
+    return np.zeros(blocks, dtype=np.bool_), *np.zeros((2, blocks, edges), dtype=np.uint64)
 
 
 def _residuals(arguments: tuple[Any, ...], *words: Any) -> tuple[float, float, float, float]:
@@ -378,8 +378,28 @@ def _residuals(arguments: tuple[Any, ...], *words: Any) -> tuple[float, float, f
     return result
 
 
-def _passes(arguments: tuple[Any, ...], *more: Any) -> tuple[float, float]:
-    result: tuple[float, float] = kernels.passes(*arguments, *more)
+def _pass(
+    arguments: tuple[Any, ...], words: _Words, start: int, ahead: Any, early: Any, w: Floats
+) -> tuple[float, float]:
+    """One pass over the blocks of a layer; words that there is no room for are noted anew in every pass."""
+    points, blocks, *rest = arguments[-1]
+    size = len(words[0])
+    if size == len(blocks) - 1:
+        return _passes(*arguments, start, ahead, early, *words, w)
+    grown = longest = 0.0
+    for begin in range(0, len(blocks) - 1, size):
+        here = blocks[begin : begin + size + 1]
+        some = (*arguments[:-1], (points, here, *rest))
+        noted, live, near = (array[: len(here) - 1] for array in words)
+        noted[:] = False
+        _residuals(some, noted, live, near)
+        found = _passes(*some, start, ahead, early, noted, live, near, w)
+        grown, longest = max(grown, found[0]), max(longest, found[1])
+    return grown, longest
+
+
+def _passes(*arguments: Any) -> tuple[float, float]:
+    result: tuple[float, float] = kernels.passes(*arguments)
     return result
 
 

@@ -432,41 +432,27 @@ def inner_reads(reads, layer, points, blocks, targets, place, ahead, early):
 
 
 @njit
-def passes(core, ports, reads, claim, tables, ahead, early, noted, live, near, w):
+def passes(core, ports, reads, claim, tables, start, ahead, early, noted, live, near, w):
     """Replace ``w`` of both sides by ``1 + P w``; by how much that exceeds it where it is read early, and its maximum.
 
-    `live` and `near` are words of lanes for every block and edge, see `_taken`.  They are found out here unless they
-    are `noted`; there may be room for those of one block only.
+    The points of the layer begin at `start` of the list.  `noted`, `live` and `near` are what `residuals` has noted
+    down of these blocks: where nothing was, the layer is not read.
     """
     order, kind, indptr, arg, weight, _, flip, _, _, _, _ = core
     entries, _, values = claim[:3]
-    points, blocks, _, _, rewards = tables
+    points, blocks = tables[:2]
     n, n_reads = len(kind), len(reads[0])
-    rooms = _rooms(core, ports, reads, tables)
-    row_guard, bad = rooms[1], rooms[2][0]
-    last = len(row_guard) - 1
-    size, room, slack = np.zeros(len(bad)), np.zeros(len(bad)), np.zeros(len(bad))
-    size_read, size_reward = np.zeros(n_reads), np.zeros(len(rewards))
-    whole, defect = np.zeros(LANES), _defects(core)
     back, later = np.zeros((2 * n, LANES)), np.zeros((2 * n_reads, LANES))
-    empty = np.zeros(n_reads, dtype=np.bool_)
+    empty, row_guard = np.zeros(n_reads, dtype=np.bool_), np.zeros((1, LANES), dtype=np.bool_)
     grown, longest = 0.0, 0.0
     for b in range(len(blocks) - 1):
         first = blocks[b]
         lanes = blocks[b + 1] - first
         wide = loops.wide(lanes)
-        at = b if len(live) == len(blocks) - 1 else 0
-        if not noted[b]:
-            size_read[:], size_reward[:] = 0.0, 0.0
-            found = _look(first, lanes, core, ports, reads, claim, tables, rooms, size_read, size_reward)
-            _block(first, lanes, core, claim, tables, rooms, found, whole, defect)
-            _rounding(core, ports, claim, size_read, size_reward, defect, size, room, slack)
-            _taken(first, lanes, core, claim, tables, rooms, room, live[at], near[at])
-            noted[b] = len(live) == len(blocks) - 1
         for r in range(n_reads):
             k, empty[r] = reads[0][r], True
             for j in range(lanes):
-                p = ahead[r, first + j - blocks[0]]
+                p = ahead[r, first + j - start]
                 later[r, j] = w[0, k, p] if p >= 0 else 0.0
                 later[n_reads + r, j] = w[1, k, p] if p >= 0 else 0.0
                 empty[r] &= p < 0
@@ -477,14 +463,14 @@ def passes(core, ports, reads, claim, tables, ahead, early, noted, live, near, w
             free = 1 if kind[i] == MAX else 0
             loops.fill(back, i, 0.0, wide)
             loops.fill(back, n + i, 0.0, wide)
-            for e in range(indptr[i], indptr[i + 1]):
+            for e in range(indptr[i], indptr[i + 1] if noted[b] else indptr[i]):
                 q = arg[e] - n
                 if q >= 0 and empty[ports[0][q]]:
                     continue
                 turned = ports[1][q] if q >= 0 else flip[e]
                 for side in range(2):
                     # Who is not free does what the policy does, or what rounding may make it do.
-                    word = live[at, e] if mean or side == free else near[at, e]
+                    word = live[b, e] if mean or side == free else near[b, e]
                     if word == 0:
                         continue
                     if word != spelt:
@@ -495,16 +481,16 @@ def passes(core, ports, reads, claim, tables, ahead, early, noted, live, near, w
                     if q >= 0:
                         one = other * n_reads + ports[0][q]
                         if mean:
-                            loops.add_some(back, to, weight[e], later, one, row_guard, last, wide)
+                            loops.add_some(back, to, weight[e], later, one, row_guard, 0, wide)
                         else:
-                            loops.improve_some(back, to, 1.0, later, one, row_guard, last, wide)
+                            loops.improve_some(back, to, 1.0, later, one, row_guard, 0, wide)
                     elif mean:
-                        loops.add_some(back, to, weight[e], back, other * n + arg[e], row_guard, last, wide)
+                        loops.add_some(back, to, weight[e], back, other * n + arg[e], row_guard, 0, wide)
                     else:
-                        loops.improve_some(back, to, 1.0, back, other * n + arg[e], row_guard, last, wide)
+                        loops.improve_some(back, to, 1.0, back, other * n + arg[e], row_guard, 0, wide)
         for k in range(len(entries)):
             for j in range(lanes):
-                to = first + j - blocks[0]
+                to = first + j - start
                 for side in range(2):
                     if np.isnan(values[k, points[first + j]]):
                         w[side, k, to] = 0.0

@@ -319,8 +319,8 @@ MUTATIONS = [
     ("near[e] &= chosen", "near[e] &= live[e]", "race: right"),
     ("not turn * best[one, j] < turn * best[i, j] - limit", "False", "race: endless"),
     ("not turn * best[one, j] < turn * best[i, j] - limit", "True", "race: right"),
-    ("word = live[at, e] if mean or side == free else near[at, e]", "word = live[at, e]", "race: right"),
-    ("word = live[at, e] if mean or side == free else near[at, e]", "word = near[at, e]", "race: right"),
+    ("word = live[b, e] if mean or side == free else near[b, e]", "word = live[b, e]", "race: right"),
+    ("word = live[b, e] if mean or side == free else near[b, e]", "word = near[b, e]", "race: right"),
     (
         "            if to == -1:\n                continue\n",
         "            if to == -1:\n                free |= lane\n                continue\n",
@@ -400,6 +400,7 @@ MUTATIONS = [
         "            pass\n",
         "race: endless",
     ),
+    ("            noted[b] = True\n", "            noted[b] = False\n", "race: endless"),
     ("early[k, p] = True", "early[k, p] = False", "race: endless"),
     ("elif start + p >= blocks[b]:", "elif start + p < blocks[b]:", "race: endless"),
     ("                    w[side, k, to] = steps", "                    w[side, k, to] = 1.0", "race: right"),
