@@ -328,7 +328,7 @@ class _Core:
     def _words(self, blocks: int) -> _Words:
         """Room for the words of so many blocks, or of as many as there is room for."""
         edges = len(self.core[3])
-        return _words(min(blocks, max(1, KEPT // (16 * edges))), edges)
+        return _words(min(blocks, max(1, KEPT // (16 * max(1, edges)))), edges)
 
     def _tables(self, points: Ints) -> tuple[Any, ...]:
         tables, claim = self.tables.at(points), self.claim

@@ -248,3 +248,9 @@ def test_who_is_free_may_stay_where_the_policy_leaves():
     claim = Claim(layers.program.entries, values, ranks.layer, ranks.inner, choices)
     assert layers.cyclic
     assert "may not end" in found(layers, claim).reason
+
+
+def test_a_game_that_is_over_before_it_begins():
+    solution = solve(compile_lattice(make(lambda game, core: end(game.n + 3), n=Counter(range(3)))))
+    assert solution.lattice.n_edges == 0
+    assert solution.value() == 3
