@@ -15,7 +15,6 @@ from mdpdice.cli.objectives import known_targets, read_objective
 from mdpdice.cli.parameters import build_game, show
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, aligned, figure, json_number, phrase
-from mdpdice.crosscheck import cross_check
 from mdpdice.errors import MdpDiceError, PluginError, UnknownStateError, UnsupportedError
 from mdpdice.exploration import explore
 from mdpdice.game import Game
@@ -304,6 +303,9 @@ def after(data: dict[str, Any]) -> list[str]:
 
 def checked(case: Case, solvers: Sequence[str] | None) -> tuple[bool, dict[str, Any], str]:
     """The answer of ``mdpdice crosscheck``: whether all is well, as JSON data, and for people."""
+    # Only this command needs what policies and answers are compared with.
+    from mdpdice.crosscheck import cross_check
+
     for solver in solvers or ():
         check_solver(solver)
         if solver == "auto":
