@@ -18,12 +18,14 @@ from mdpdice import checking
 from mdpdice.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.linear import solve_chain
-from mdpdice.numerics.operator import Operator, unsigned
+from mdpdice.numerics.operator import Operator, locked, unsigned
 
 __all__ = ["find_bounds", "find_witness"]
 
 EDGES_LIMIT = 2_000_000_000
 """Edges that may be read in search of bounds, a few seconds; slow chains need more and stay uncertified."""
+EDGES_UNWATCHED = 4_000_000
+"""Edges that may be read between two looks at the clock."""
 SWEEPS = 300
 """Sweeps over a cyclic component before policies are iterated instead."""
 POLICIES = 30
@@ -314,12 +316,14 @@ def _add_up(
     excess: Floats,
     check: Callable[[], None],
 ) -> None:
+    from mdpdice.numerics.residual_kernels import rise
+
     order, ptr, cyclic = parts
     budget = EDGES_LIMIT
     start = 0
     settled = True
     # One scratch array for all sweeps: small components are many.
-    scratch = np.full(len(excess), -1)
+    scratch, least = np.full(len(excess), -1), locked(0.4 * room)
     for c in np.flatnonzero(cyclic).tolist():
         # Everything between two cyclic components is acyclic: one sweep.
         between = order[start : ptr[c]]
@@ -327,18 +331,16 @@ def _add_up(
         block = order[ptr[c] : ptr[c + 1]]
         start = int(ptr[c + 1])
         size = int(degree[block].sum()) + SWEEP_COST
-        for _ in range(SWEEPS):
+        left, rises = SWEEPS, True
+        while left and rises:
             check()
-            previous = excess[block].copy()
-            _sweep(operator, block, excess, excess, scratch)
-            budget -= size
+            sweeps = min(left, budget // size + 1, EDGES_UNWATCHED // size + 1)
             # The sum grows from below; the costs hold this much more than they need.
-            if not (excess[block] - previous > 0.4 * room[block]).any():
-                break
-            if budget < 0:
+            done, rises = rise(*operator.edges, unsigned(block), excess, scratch, least, sweeps)
+            left, budget = left - done, budget - done * size
+            if rises and budget < 0:
                 return
-        else:
-            settled = False
+        settled &= not rises
     rest = order[start:]
     _sweep(operator, rest[wanted[rest]], excess, excess, scratch)
     if not settled and (wanted | (operator.kind == Kind.END)).all():

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels import CHANCE, MAX, ULP, Bools, Floats, Ints, Kinds, Number, njit
+from mdpdice.numerics.kernels import CHANCE, MAX, ULP, Bools, Floats, Ints, Kinds, Number, backup, njit
 
-__all__ = ["add_up", "checksum", "excess", "lengthen", "scale", "stage"]
+__all__ = ["add_up", "checksum", "excess", "lengthen", "rise", "scale", "stage"]
 
 
 @njit
@@ -268,3 +268,34 @@ def stage(
                     above = max(above, ahead + reward[e] + slack)
         here[node], here[node + other] = below, above
     return True
+
+
+@njit
+def rise(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    gain: Floats,
+    coef: Floats,
+    base: Floats,
+    nodes: Ints,
+    value: Floats,
+    policy: Ints,
+    least: Floats,
+    sweeps: int,
+) -> tuple[int, Number]:
+    """Sweep over `nodes` until none of them rises by more than its `least`, but so many times at most.
+
+    Returns how often, and whether one still rises.
+    """
+    before = np.empty(len(nodes))
+    for done in range(1, sweeps + 1):
+        for k in range(len(nodes)):
+            before[k] = value[nodes[k]]
+        backup(kind, indptr, dst, gain, coef, base, nodes, value, value, policy)
+        rises = False
+        for k in range(len(nodes)):
+            rises |= value[nodes[k]] - before[k] > least[nodes[k]]
+        if not rises:
+            return done, False
+    return sweeps, True
