@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -35,6 +35,8 @@ ROUNDING = 8 * 2.0**-53
 TINY = 5e-324
 SUM_TOLERANCE = 1e-9
 """Largest distance that is normalised away, and recorded."""
+UNSURE = 1000
+"""Rows that are added up one by one, where that is quicker than to look at all of them anew."""
 AT_ONCE = 1 << 20
 """Branches that are looked at together, where that takes arrays of the same size."""
 
@@ -65,12 +67,12 @@ def build(
     _check_fit(arrays)
     ends = {_state_number(arrays, state): payoff for state, payoff in dict(terminal or {}).items()}
     start = _state_number(arrays, start)
-    off = _plain_rows(arrays, probability)
-    _check(arrays, ends, rows=off is None)
+    plain = _plain_rows(arrays, probability)
+    _check(arrays, ends, rows=plain is None)
     kinds = _owners(arrays, owner)
-    numerator, weight, warnings = _probabilities(arrays, probability, off)
+    numerator, weight, warnings = _probabilities(arrays, probability, plain)
     rewards, exact_of = _rewards(arrays, reward, reward_per)
-    possible = np.asarray(numerator > 0, dtype=bool) if off is None else None
+    possible = np.asarray(numerator > 0, dtype=bool) if plain is None else None
     if possible is not None and not possible.all():
         # A branch that cannot be taken is no edge of the graph.
         left = np.concatenate(([0], np.cumsum(possible)))
@@ -174,22 +176,34 @@ def _check_fit(arrays: ChoiceArrays) -> None:
         raise GameError(msg)
 
 
-def _plain_rows(arrays: ChoiceArrays, probability: Any) -> NDArray[np.float64] | None:
-    """Exact sums of the rows, minus 1, if a large network was seen to have sound rows of floats, in one pass."""
+class _Defects(NamedTuple):
+    """Rows of probabilities that do not sum to 1: how many, the one that is off most, and by how much."""
+
+    rows: int
+    worst: int
+    off: float
+
+
+def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
+    """What rows of floats are off, if a large network was seen to have sound ones, in one pass."""
     size = len(arrays.target)
     floats = isinstance(probability, np.ndarray) and probability.dtype.kind == "f" and probability.ndim == 1
     if not floats or len(probability) != size or not compiled(size):
         return None
     from mdpdice import network_kernels as kernels
 
-    off = np.empty(arrays.n_choices)
-    pointer, target = read_only_ints(arrays.branch_ptr), read_only_ints(arrays.target)
-    plain = kernels.rows_are_plain(pointer, target, read_only_floats(probability), len(arrays.states), off)
+    rows = read_only_ints(arrays.branch_ptr), read_only_ints(arrays.target), read_only_floats(probability)
+    unsure = np.empty(UNSURE, dtype=np.int64)
+    plain, count, worst, off, more = kernels.rows_are_plain(*rows, len(arrays.states), unsure)
     if not plain:
         return None
-    for choice in np.flatnonzero(np.isnan(off)).tolist():
-        off[choice] = _defect(arrays, probability, choice)
-    return off
+    if more > UNSURE:
+        return _defects(arrays, rows[2])
+    # The first one counts among those that are off by as much.
+    others = [(choice, _defect(arrays, rows[2], choice)) for choice in unsure[:more].tolist()]
+    found = [(worst, off), *((choice, defect) for choice, defect in others if defect)]
+    choice, most = min(found, key=lambda pair: (-abs(pair[1]), pair[0]))
+    return _Defects(count + len(found) - 1, choice, most)
 
 
 def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
@@ -333,16 +347,15 @@ def _rewards(
 
 
 def _probabilities(
-    arrays: ChoiceArrays, given: Any, off: NDArray[np.float64] | None
+    arrays: ChoiceArrays, given: Any, plain: _Defects | None
 ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
-    """Exact numerators, float probabilities and warnings; `off` are the defects of rows that are known to be sound."""
+    """Exact numerators, float probabilities and warnings; `plain` are the defects of rows known to be sound."""
     if len(given) != len(arrays.target):
         msg = f"{len(given)} probabilities for {len(arrays.target)} branches"
         raise GameError(msg)
-    if off is not None:
+    if plain is not None:
         weight = given.astype(np.float64, copy=False)
-        repaired = np.flatnonzero(off)
-        return weight, weight, _repairs(arrays, repaired, off[repaired])
+        return weight, weight, _repairs(arrays, plain)
     if isinstance(given, np.ndarray) and given.dtype.kind == "f":
         return _float_probabilities(arrays, given.astype(np.float64, copy=False))
     exact = [as_number(p) for p in _listed(given)]
@@ -357,9 +370,8 @@ def _probabilities(
             repairs[choice] = float(total - 1)
         # A probability below the smallest float is still one.
         weights.extend(float(Fraction(p) / total) or (TINY if p else 0.0) for p in row)
-    warnings = _repairs(
-        arrays, np.array(list(repairs), dtype=np.int64), np.array(list(repairs.values()), dtype=np.float64)
-    )
+    defects = np.array(list(repairs.values()), dtype=np.float64)
+    warnings = _repairs(arrays, _most(np.array(list(repairs), dtype=np.int64), defects))
     return np.array([Fraction(p) for p in exact], dtype=object), np.array(weights), warnings
 
 
@@ -377,17 +389,15 @@ def _float_probabilities(
         for choice in sorted({*of_choice[suspect].tolist(), *np.flatnonzero(wrong).tolist()}):
             row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
             _row_sum(arrays, choice, row)
-    off = _defects(arrays, weight)
-    repaired = np.flatnonzero(off)
-    warnings = _repairs(arrays, repaired, off[repaired])
+    warnings = _repairs(arrays, _defects(arrays, weight))
     scaled = defect > ROUNDING * width
     if not scaled.any():
         return weight, weight, warnings
     return weight, weight / np.repeat(np.where(scaled, total, 1.0), width), warnings
 
 
-def _defects(arrays: ChoiceArrays, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Exact sums of float rows, minus 1; three times 1/3 is less than 1, though not in floats."""
+def _defects(arrays: ChoiceArrays, weight: NDArray[np.float64]) -> _Defects:
+    """What the exact sums of float rows are off; three times 1/3 is less than 1, though not in floats."""
     ptr = arrays.branch_ptr
     off = np.zeros(arrays.n_choices)
     # Some rows at a time, so that there is no second copy of a large array.
@@ -410,7 +420,15 @@ def _defects(arrays: ChoiceArrays, weight: NDArray[np.float64]) -> NDArray[np.fl
         for choice in np.unique(first + of_row[rest != np.rint(rest)]).tolist():
             off[choice] = _defect(arrays, weight, choice)
         first = last
-    return off
+    return _most(np.arange(arrays.n_choices), off)
+
+
+def _most(choices: NDArray[np.int64], off: NDArray[np.float64]) -> _Defects:
+    """How many of some choices are off, and the first of those that are off most."""
+    if not len(off):
+        return _Defects(0, 0, 0.0)
+    worst = int(np.argmax(np.abs(off)))
+    return _Defects(int(np.count_nonzero(off)), int(choices[worst]), float(off[worst]))
 
 
 def _defect(arrays: ChoiceArrays, weight: NDArray[np.float64], choice: int) -> float:
@@ -418,15 +436,14 @@ def _defect(arrays: ChoiceArrays, weight: NDArray[np.float64], choice: int) -> f
     return math.fsum([*row, -1.0])
 
 
-def _repairs(arrays: ChoiceArrays, repaired: NDArray[np.int64], off: NDArray[np.float64]) -> tuple[str, ...]:
+def _repairs(arrays: ChoiceArrays, defects: _Defects) -> tuple[str, ...]:
     """A warning about choices whose rows do not sum to 1."""
-    if not len(repaired):
+    if not defects.rows:
         return ()
-    worst = int(np.argmax(np.abs(off)))
-    place = arrays.where(int(repaired[worst]))
+    place = arrays.where(defects.worst)
     text = (
-        f"{len(repaired)} rows of probabilities do not sum to 1 and mean the normalised rationals; the largest "
-        f"defect is {off[worst]:.3g}, in state {place['state']!r}, action {place['action']!r}"
+        f"{defects.rows} rows of probabilities do not sum to 1 and mean the normalised rationals; the largest "
+        f"defect is {defects.off:.3g}, in state {place['state']!r}, action {place['action']!r}"
     )
     return (text,)
 

@@ -100,12 +100,22 @@ def waits_twice(indptr: Ints, dst: Ints, step: Bools) -> bool:
 
 
 @njit
-def rows_are_plain(branch_ptr: Ints, target: Ints, weight: Floats, n: int, off: Floats) -> Number:
+def rows_are_plain(
+    branch_ptr: Ints, target: Ints, weight: Floats, n: int, unsure: Ints
+) -> tuple[Number, int, int, float, int]:
     """Whether rows of floats are beyond doubt: positive probabilities that sum to 1, of states that there are.
 
-    Writes the exact sum of every row, minus 1, into `off`; NaN where that takes more digits than are looked at here.
+    Returns
+    -------
+    plain : bool
+        Whether they are.
+    count, worst, off
+        How many rows do not sum to 1, exactly, which one is off most, and by how much.
+    more : int
+        Rows of which that takes more digits than are looked at here.  The first of them are written into `unsure`.
     """
     good: Number = True
+    count, worst, off, more = 0, 0, 0.0, 0
     for c in range(len(branch_ptr) - 1):
         first, last = np.uint64(branch_ptr[c]), np.uint64(branch_ptr[c + 1])
         total = 0.0
@@ -128,9 +138,17 @@ def rows_are_plain(branch_ptr: Ints, target: Ints, weight: Floats, n: int, off: 
                 fits &= np.float64(np.int64(rest)) == rest
         # Half of what is allowed, so that no other order of the sum would come to another verdict.
         good &= first < last and abs(total - 1.0) <= 0.5 * ROUNDING * np.int64(last - first)
+        if not fits:
+            if more < len(unsure):
+                unsure[more] = c
+            more += 1
+            continue
         whole += beyond >> 32
-        off[c] = whole / 2.0**62 + (beyond & REST) / 2.0**94 if fits else np.nan
-    return good
+        defect = whole / 2.0**62 + (beyond & REST) / 2.0**94
+        count += defect != 0.0
+        if abs(defect) > abs(off):
+            worst, off = c, defect
+    return good, count, worst, off, more
 
 
 @njit

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from mdpdice import Kind, Network, network_arrays, network_kernels
+from mdpdice import Kind, Network, choices, network_arrays, network_kernels
 from mdpdice.errors import MdpDiceError
 
 
@@ -104,6 +104,26 @@ def test_rows_are_judged_alike(routes, row):
         return made(given, branch_ptr=pointer, target=target, probability=weight)
 
     by_arrays, compiled = routes(work)
+    assert compiled == by_arrays
+
+
+@pytest.mark.parametrize("kept", [0, 1, 100])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_row_that_is_off_most_is_named_alike(routes, monkeypatch, seed, kept):
+    monkeypatch.setattr(choices, "UNSURE", kept)
+    rng = np.random.default_rng(seed)
+    # Halves, whose smallest parts are below what whole multiples of 2^-94 can tell.
+    small = rng.choice([0.25, 2.0**-60, 2.0**-95, 2.0**-97, 3 * 2.0**-96], size=(40, 1))
+    probability = np.hstack((np.full((40, 1), 0.5), 0.5 - small, small))
+    given = {
+        "choice_ptr": np.arange(41),
+        "branch_ptr": np.arange(0, 121, 3),
+        "target": np.arange(120) % 40,
+        "probability": probability.ravel(),
+        "reward": np.zeros(40),
+    }
+    by_arrays, compiled = routes(lambda: made(given))
+    assert "rows of probabilities do not sum to 1" in compiled["warnings"][0]
     assert compiled == by_arrays
 
 
