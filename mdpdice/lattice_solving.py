@@ -263,7 +263,7 @@ def _iterate(work: _Work, group: _Group) -> int:
     done, change = 0, np.inf
     if group.feedback is not None:
         work.run.check()
-        settled, done = _quick(arguments, group.feedback, min(QUICK, work.max_sweeps))
+        settled, done, change = _quick(arguments, group.feedback, min(QUICK, work.max_sweeps))
         if settled:
             return done
         _begin(work, group)
@@ -288,8 +288,8 @@ def _iterate(work: _Work, group: _Group) -> int:
     raise NotConvergedError(msg, iterations=done, width=float(change))
 
 
-def _quick(arguments: tuple[Any, ...], feedback: Any, sweeps: int) -> tuple[bool, int]:
-    """Whether so many sweeps settle the feedback, and how many it were."""
+def _quick(arguments: tuple[Any, ...], feedback: Any, sweeps: int) -> tuple[bool, int, float]:
+    """Whether so many sweeps settle the feedback, how many it were, and by how much the last one was off."""
     kernels = _feedback_kernels()
     count, parts = len(feedback.at), len(feedback.ptr) - 1
     state = kernels.State(
@@ -300,8 +300,8 @@ def _quick(arguments: tuple[Any, ...], feedback: Any, sweeps: int) -> tuple[bool
         worst=np.full(parts, np.inf),
         strikes=np.zeros(parts, dtype=np.int64),
     )
-    settled, done = kernels.settle(*arguments, feedback, state, sweeps)
-    return bool(settled), int(done)
+    settled, done, change = kernels.settle(*arguments, feedback, state, sweeps)
+    return bool(settled), int(done), float(change)
 
 
 def _blocks(inner: Ints, width: int) -> tuple[Ints, Ints]:

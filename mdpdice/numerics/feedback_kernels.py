@@ -126,22 +126,23 @@ def settle(
     feedback: Feedback,
     state: State,
     sweeps: int,
-) -> tuple[bool, int]:
+) -> tuple[bool, int, float]:
     """Sweep until feedback that is not what was read is off by rounding only; whether it is, and how many sweeps.
 
+    The last number tells by how much the last sweep was off.
     What is stored then is what one sweep makes of itself, but for `SMALLEST` times the largest value.
     """
     ptr, entry, at, _ = feedback
     points, x = columns.points, state.x
     room = np.empty((MOST, MOST + 1))
-    tolerance = 0.0
+    tolerance, change = 0.0, np.inf
     for k in range(sweeps):
         for i in range(len(x)):
             x[i] = values[entry[i], points[at[i]]]
         sweep(rows, columns, values, marks, blocks, runs, table, fresh)
         if k == 0:
             tolerance = SMALLEST * _largest(fresh, marks)
-        done = True
+        done, change = True, 0.0
         for p in range(len(ptr) - 1):
             residual = 0.0
             for i in range(ptr[p], ptr[p + 1]):
@@ -149,12 +150,14 @@ def settle(
                 # Written so that NaN counts as large.
                 if not off <= residual:
                     residual = off
+            if not residual <= change:
+                change = residual
             if not residual <= tolerance:
                 done = False
                 _step(p, residual, tolerance, values, points, feedback, state, room)
         if done:
-            return True, k + 1
-    return False, sweeps
+            return True, k + 1, change
+    return False, sweeps, change
 
 
 @njit

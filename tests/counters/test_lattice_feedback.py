@@ -85,3 +85,4 @@ def test_limits_of_sweeps_are_kept(sweeps):
     with pytest.raises(Exception, match=f"after {sweeps} sweeps") as caught:
         solve(compile_lattice(Race(10)), solver=solver, progress=lambda *step: told.append(step))
     assert caught.value.iterations == sweeps
+    assert 0 < caught.value.width < 1
