@@ -84,14 +84,14 @@ def decided_edges(
 
 
 @njit
-def waits_twice(indptr: Ints, dst: Ints, step: Bools) -> bool:
+def waits_twice(indptr: Ints, dst: Ints, step: Bools) -> Number:
     """Whether some edge that takes no step leads to a node with another such edge."""
     n = len(indptr) - 1
     waits = np.zeros(n, dtype=np.bool_)
     for i in range(n):
         for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             waits[i] |= not step[e]
-    twice = False
+    twice: Number = False
     for i in range(n):
         if waits[i]:
             for e in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):

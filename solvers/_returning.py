@@ -44,13 +44,12 @@ def propose(problem: Network, run: Run) -> tuple[Candidate, float] | None:
         problem.payoff, unsigned(order), unsigned(ptr),
     )  # fmt: skip
     # Side by side, since what is read of a node is read together.
-    state = np.zeros(4 * n)
-    state[2::4] = -1.0
+    state = np.full(4 * n, -1.0)
     policy = np.full(n, -1, dtype=np.int64)
     at, number = np.zeros(2, dtype=np.int64), np.array([-np.inf, np.inf, -np.inf, 0.0, 0.0])
 
     def partial() -> Candidate:
-        return Candidate(state[0::4].copy(), policy, max(1, int(at[1])))
+        return Candidate(np.where(state[2::4] < 0, 0.0, state[0::4]), policy, max(1, int(at[1])))
 
     run.offer(partial)
     while at[0] < len(ptr) - 1:

@@ -49,8 +49,7 @@ def returns(
     order, ptr : ndarray of uint64
         The components, successors first.
     state : ndarray of float64, shape (4 N,)
-        Of every node its value, the derivative of it, its length, and the derivative of that; in the beginning 0, and
-        -1 for the length.
+        Of every node its value, the derivative of it, its length, and the derivative of that; -1 in the beginning.
     policy : ndarray of int64, shape (N,)
         Becomes the greedy policy.
     at : ndarray of int64, shape (2,)
