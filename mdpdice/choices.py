@@ -152,6 +152,12 @@ def _ints(values: Any, name: str) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
+def _check_flat(values: Any, name: str) -> None:
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        msg = f"{name} must be a flat array of numbers, not one of shape {values.shape}"
+        raise GameError(msg)
+
+
 def _pointer(values: Any, name: str) -> NDArray[np.int64]:
     array = _ints(values, name)
     if len(array) < 1 or array[0] != 0 or (array[1:] < array[:-1]).any():
@@ -323,6 +329,7 @@ def _rewards(
         msg = f'reward_per is {reward_per!r}; it is "choice" or "branch"'
         raise GameError(msg, value=reward_per)
     wanted = arrays.n_choices if reward_per == "choice" else len(arrays.target)
+    _check_flat(reward, "reward")
     if len(reward) != wanted:
         msg = f"{len(reward)} rewards for {wanted} {'choices' if reward_per == 'choice' else 'branches'}"
         raise GameError(msg)
@@ -350,6 +357,7 @@ def _probabilities(
     arrays: ChoiceArrays, given: Any, plain: _Defects | None
 ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
     """Exact numerators, float probabilities and warnings; `plain` are the defects of rows known to be sound."""
+    _check_flat(given, "probability")
     if len(given) != len(arrays.target):
         msg = f"{len(given)} probabilities for {len(arrays.target)} branches"
         raise GameError(msg)

@@ -42,15 +42,16 @@ def check_network(net: Network) -> None:
 
 
 def _wrong_sizes(net: Network) -> list[str]:
-    n, e = len(net.kind), len(net.dst)
-    sizes = {"weight": e, "reward": e, "sign": e, "step": e, "numerator": e, "payoff": n, "node_state": n}
+    n, e = net.kind.size, net.dst.size
+    edges = dict.fromkeys(("dst", "weight", "reward", "sign", "step", "numerator"), e)
+    sizes = edges | dict.fromkeys(("kind", "payoff", "node_state"), n)
     return [name for name, size in sizes.items() if getattr(net, name).shape != (size,)]
 
 
 def _beyond_doubt(net: Network) -> bool:
     """Whether a large network was seen to be sound, in one pass; if not, what follows finds out what is wrong."""
-    n, e = len(net.kind), len(net.dst)
-    fits = net.kind.ndim == net.dst.ndim == 1 and net.indptr.shape == (n + 1,) and 0 <= net.start < n
+    n, e = net.kind.size, net.dst.size
+    fits = net.indptr.shape == (n + 1,) and 0 <= net.start < n
     if not fits or not compiled(e) or net.state_node.shape != (len(net.states),):
         return False
     from mdpdice import network_kernels as kernels
@@ -70,7 +71,7 @@ def _beyond_doubt(net: Network) -> bool:
 
 
 def _check_shapes(net: Network, wrong: list[str]) -> None:
-    n, e = len(net.kind), len(net.dst)
+    n, e = net.kind.size, net.dst.size
     degree = np.diff(net.indptr)
     if (
         wrong

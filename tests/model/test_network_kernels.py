@@ -152,6 +152,20 @@ def test_choices_that_are_refused_are_refused_alike(routes, name, at, number):
     assert compiled == by_arrays
 
 
+@pytest.mark.parametrize("shape", [(-1, 1), (1, -1), ()])
+@pytest.mark.parametrize("name", ["probability", "reward", "dst", "kind"])
+def test_numbers_that_are_no_flat_list_are_refused(routes, name, shape):
+    given = arrays(1)
+    of_choices = name in given
+    if not of_choices:
+        network = made(given)
+        given = {field.name: getattr(network, field.name) for field in attrs.fields(Network)}
+    given[name] = given[name].reshape(shape) if shape else np.array(given[name][0])
+    found = routes(lambda: made(given) if of_choices else Network(**given))
+    assert all(isinstance(refusal, list) for refusal in found)
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("name", "at", "number"),
     [
