@@ -216,12 +216,18 @@ def solve(
             checkpoint=file,
         )
         if lattice is not None:
-            with interrupts.patience():
-                answer = solve_on_lattice(
-                    lattice, objective, solver=solver, run=run, epsilon=epsilon, version=library_version()
-                )
-            if answer.proved or isinstance(game, Lattice) or answer.layers.edges > MOST_EDGES:
-                return answer
+            writable = isinstance(lattice, Layers) and lattice.edges <= MOST_EDGES
+            try:
+                with interrupts.patience():
+                    answer = solve_on_lattice(
+                        lattice, objective, solver=solver, run=run, epsilon=epsilon, version=library_version()
+                    )
+                if answer.proved or not writable:
+                    return answer
+            except NotConvergedError:
+                if not writable:
+                    raise
+            assert not isinstance(game, Lattice)
             problem = prepare(game, objective, progress=watched, max_states=max_states, lattice=compiled)
         assert not isinstance(game, Lattice)
         if problem is None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from counter_strategies import counter_games
 from hypothesis import HealthCheck, assume, given, settings
-from lattice_games import SHIPPED, Race, Sheet
+from lattice_games import SHIPPED, Race, Sheet, make
 
 from mdpdice import (
     At,
@@ -184,6 +184,21 @@ def test_large_grids_are_solved_on_the_lattice(monkeypatch):
                 solve(game, **options)
         elif "horizon" not in options:
             assert not isinstance(solve(game, **options), LatticeSolution)
+
+
+def test_what_does_not_converge_on_the_lattice_is_written_out(monkeypatch):
+    def node(game, core):
+        return decide({"collect": go("s", game.n.add(1), reward=1), "stop": end()})
+
+    monkeypatch.setattr("mdpdice.solving_lattice.FLAT_EDGES", 0)
+    monkeypatch.setattr("mdpdice.layers.LARGE", 0)
+    game = make(node, n=Counter(range(3), outside="clip"))
+    with pytest.raises(NotConvergedError):
+        solve(compile_lattice(game))
+    assert solve(game).value() == np.inf
+    monkeypatch.setattr("mdpdice.solving.MOST_EDGES", 0)
+    with pytest.raises(NotConvergedError):
+        solve(game)
 
 
 @pytest.mark.parametrize("name", [*SHIPPED, "race", "sheet"])
