@@ -90,7 +90,7 @@ def explore(
         A limit was passed; the message names it and shows states of the frontier.  Or `Game.least_states`
         or the lattice of a game with counters says that it would be, and nothing was explored.
     GameError
-        The game raised, or returned something that is not a node.
+        The game raised, or returned something that is not a node; or the lattice is one of another game.
     NonDeterministicGameError
         It gave options from a set, or another node when it was asked again; a few states are.
     StateCollisionError
@@ -103,6 +103,12 @@ def explore(
         raise GameError(msg, value=game)
     if (least := game.least_states()) is not None and least > max_states:
         raise _too_large(game, least, max_states)
+    if lattice is not None and (lattice.axes != axes(game) or (lattice.averaged and not merge)):
+        msg = (
+            f"{lattice!r} is not what compile_lattice(game, merge={merge}) makes of this game; leave it out, and it is "
+            "made here"
+        )
+        raise GameError(msg, value=lattice)
     if axes(game):
         limits: dict[str, Any] = {"max_states": max_states, "max_bytes": max_bytes, "progress": progress}
         lattice = compile_lattice(game, merge=merge, **limits) if lattice is None else lattice

@@ -308,6 +308,22 @@ def test_limits_are_named_with_their_numbers():
         explore(counting(range(1000)), max_bytes=100_000)
 
 
+def test_a_lattice_of_another_game_is_refused():
+    game = counting(range(5))
+    lattice = compile_lattice(game)
+    assert explore(game, lattice=lattice).n_states == 5
+    for other in (counting(range(6)), make(lambda game, core: end())):
+        with pytest.raises(GameError, match="leave it out"):
+            explore(other, lattice=lattice)
+    averaged = make(
+        lambda game, core: roll(uniform([1, 2]), lambda k: go("s", reward=k)), n=Counter(range(2))
+    )
+    lattice = compile_lattice(averaged)
+    assert explore(averaged, lattice=lattice).n_states == 1
+    with pytest.raises(GameError, match="merge=False"):
+        explore(averaged, merge=False, lattice=lattice)
+
+
 def test_a_grid_that_does_not_fit_is_refused_before_memory_is_taken():
     with pytest.raises(StateLimitError, match="the grid has 1,000,000,000,000 points"):
         explore(counting(range(10**12)))
