@@ -9,14 +9,13 @@ from typing import Any, NamedTuple, cast
 
 import click
 
-from mdpdice.backend import Progress, Solver, load_solver, solver_names
+from mdpdice.backend import Solver, load_solver, solver_names
 from mdpdice.cli.catalogue import Found, find_game, game_names, load_game, summary
 from mdpdice.cli.objectives import known_targets, read_objective
 from mdpdice.cli.parameters import build_game, show
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, aligned, figure, json_number, phrase
 from mdpdice.errors import MdpDiceError, PluginError, UnknownStateError, UnsupportedError
-from mdpdice.exploration import explore
 from mdpdice.game import Game
 from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Kind, Network
@@ -24,7 +23,6 @@ from mdpdice.objectives import Objective, Sense
 from mdpdice.searches import game_solver
 from mdpdice.solution import Solution, Status
 from mdpdice.solving import solve
-from mdpdice.solving_lattice import MOST_EDGES
 
 __all__ = [
     "Case",
@@ -150,25 +148,18 @@ def solve_case(
     position: Hashable = None,
     checkpoint: str | None = None,
     *,
-    in_full: bool = False,
+    network: Network | None = None,
 ) -> Solution | LatticeSolution:
     """Solve it, from a position if there is one, with bars that tell how far it is.
 
-    With `in_full`, what was solved on its lattice is written out and solved once more, if that is not too large.
+    `network` is that of the game, if it was written out already.
     """
     chosen = solver_of(solver)
     game = case.game if position is None else case.game.at(position)
-
-    def answer(what: Game[Any, Any] | Network, progress: Progress) -> Solution | LatticeSolution:
-        asked: dict[str, Any] = {"horizon": case.horizon, "epsilon": case.epsilon, "checkpoint": checkpoint}
-        with known_targets(case.objective, case.objective_text):
-            return solve(what, case.objective, solver=chosen, progress=progress, **asked)
-
-    with ProgressBars() as progress:
-        solution = answer(game, progress)
-        if in_full and isinstance(solution, LatticeSolution) and solution.layers.edges <= MOST_EDGES:
-            solution = answer(explore(game, progress=progress), progress)
-        return solution
+    asked: dict[str, Any] = {"horizon": case.horizon, "epsilon": case.epsilon, "checkpoint": checkpoint}
+    with ProgressBars() as progress, known_targets(case.objective, case.objective_text):
+        what = game if network is None else network
+        return solve(what, case.objective, solver=chosen, progress=progress, **asked)
 
 
 def solver_of(text: str) -> str | Solver:

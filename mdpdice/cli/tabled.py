@@ -7,11 +7,27 @@ from typing import Any
 import click
 import numpy as np
 
-from mdpdice.cli.answers import Case, after, figures, notes_of, question, solve_case, value_rows
+from mdpdice.backend import Run
+from mdpdice.cli.answers import (
+    Case,
+    after,
+    figures,
+    notes_of,
+    question,
+    solve_case,
+    solver_of,
+    value_rows,
+)
+from mdpdice.cli.objectives import known_targets
+from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, aligned, json_number, phrase
+from mdpdice.exploration import explore
+from mdpdice.lattice import compile_lattice
 from mdpdice.lattice_solution import LatticeSolution
+from mdpdice.network import Network
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
+from mdpdice.solving_lattice import MOST_EDGES, fits_lattices, large_layers
 from mdpdice.tables import Table
 
 __all__ = ["tabled"]
@@ -27,14 +43,10 @@ def tabled(
     """The answer of ``mdpdice policy``: whether it is proved, as JSON data, and as text."""
     if reason := case.infinite():
         raise click.ClickException(f"{reason}: every way to get there is as good as any other")
-    solution = solve_case(case, solver, in_full=True)
+    saves_only = save is not None and name is None and not as_csv
+    solution = solve_case(case, solver, network=_written_out(case, solver, saves_only=saves_only))
     if isinstance(solution, LatticeSolution):
-        if save is None or name is not None or as_csv:
-            msg = (
-                f"this game has {solution.layers.states:,} states, too many for a table; ask advise about one of "
-                "them, or keep all values with --save FILE alone"
-            )
-            raise click.UsageError(msg)
+        assert save is not None, "what is too large for a table was refused"
         solution.save(save)
         tables = []
     else:
@@ -54,6 +66,25 @@ def tabled(
     for table in tables:
         lines += ["", *_shown(table)]
     return solution.proved, data, "\n".join([*lines, *after(data)])
+
+
+def _written_out(case: Case, solver: str, *, saves_only: bool) -> Network | None:
+    """The network of a game that would be solved on its lattice, which a table needs; None for other games."""
+    chosen = solver_of(solver)
+    if case.horizon is not None or not fits_lattices(case.game, case.objective, chosen):
+        return None
+    with ProgressBars() as progress, known_targets(case.objective, case.objective_text):
+        lattice = compile_lattice(case.game, progress=progress)
+        layers = large_layers(lattice, case.objective, Run(progress=progress), edges=MOST_EDGES)
+        if layers is None:
+            return explore(case.game, progress=progress, lattice=lattice)
+    if saves_only:
+        return None
+    msg = (
+        f"this game has {layers.states:,} states, too many for a table; ask advise about one of them, or keep all "
+        "values with --save FILE alone"
+    )
+    raise click.UsageError(msg)
 
 
 def _tables(case: Case, solution: Solution, name: str | None) -> list[Table]:

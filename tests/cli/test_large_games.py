@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mdpdice import explore, solve, solving_lattice
-from mdpdice.cli import answers, chosen, simulations
+from mdpdice.cli import chosen, simulations, tabled
 from mdpdice.games.knucklebones import Knucklebones
 from mdpdice.games.school import School
 
@@ -27,7 +27,7 @@ def near(data, value):
 @pytest.fixture
 def always_on_lattices(monkeypatch):
     monkeypatch.setattr(solving_lattice, "FLAT_EDGES", 0)
-    for module in (answers, chosen):
+    for module in (chosen, tabled):
         monkeypatch.setattr(module, "MOST_EDGES", 0)
 
 
