@@ -37,7 +37,7 @@ def returns(
     at: Ints,
     number: Floats,
 ) -> bool:
-    """Solve component after component until `budget` is spent; False if one of them is not of this kind.
+    """Solve component after component until `budget` is spent; False if one of them is not of this kind, or not finite.
 
     In an order that has most successors first, a sweep reads few nodes before it writes them.  Where it is one node,
     what the sweep makes of its value ``x`` is a function ``F`` of one variable, whose derivative the sweep finds on the
@@ -164,13 +164,12 @@ def returns(
                 rho = 12.0 * ULP * (size + abs(v))
             stretch += 1.0
             room = (8.0 + np.float64(last - first)) * ULP * (stretch + w)
-            # Written so that a NaN stays one.
-            if not y - v + rho <= number[0]:
-                number[0] = y - v + rho
-            if not y - v - rho >= number[1]:
-                number[1] = y - v - rho
-            if not stretch - w + room <= number[2]:
-                number[2] = stretch - w + room
+            # Written so that NaN fails.
+            if not abs(y - v) + rho < np.inf or not abs(stretch - w) + room < np.inf:
+                return False
+            number[0] = max(number[0], y - v + rho)
+            number[1] = min(number[1], y - v - rho)
+            number[2] = max(number[2], stretch - w + room)
         at[0] += 1
     return True
 

@@ -159,3 +159,12 @@ def test_a_limit_of_sweeps_is_kept():
     assert ValueIteration(max_sweeps=100).solve(race(5), Run()).iterations > 1
     with pytest.raises(NotConvergedError):
         ValueIteration(max_sweeps=1).solve(race(5), Run())
+
+
+def test_numbers_that_overflow_are_left_to_others():
+    # A play of two nodes that pays 2e308, and one that pays that and loses it again.
+    network = Network(
+        kind=[Kind.MAX, Kind.MAX, Kind.MAX, Kind.END], indptr=[0, 1, 2, 3, 3], dst=[1, 2, 3], weight=[1] * 3,
+        reward=[-1e308, 1e308, 1e308], sign=[1] * 3, step=[1] * 3, payoff=[0] * 4, start=0,
+    )  # fmt: skip
+    assert _returning.propose(network, Run()) is None
