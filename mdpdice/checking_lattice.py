@@ -370,11 +370,13 @@ def _cut(starts: Ints, length: int) -> Ints:
 
 
 def _words(blocks: int, edges: int) -> _Words:
-    return np.zeros(blocks, dtype=np.bool_), *np.zeros((2, blocks, edges), dtype=np.uint64)
+    live, near = np.zeros((2, blocks, edges), dtype=np.uint64)
+    return np.zeros(blocks, dtype=np.bool_), live, near
 
 
 def _residuals(arguments: tuple[Any, ...], *words: Any) -> tuple[float, float, float, float]:
-    result: tuple[float, float, float, float] = kernels.residuals(*arguments, *words)
+    found: Any = kernels.residuals(*arguments, *words)
+    result: tuple[float, float, float, float] = found
     return result
 
 
