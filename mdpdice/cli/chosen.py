@@ -22,6 +22,7 @@ from mdpdice.lattice_plays import LatticePolicy
 from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.layers import Layers
 from mdpdice.network import Network
+from mdpdice.objectives import Objective
 from mdpdice.playthroughs import plain
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
@@ -29,6 +30,7 @@ from mdpdice.solving_lattice import MOST_EDGES, fits_lattices, large_layers
 
 __all__ = [
     "Looking",
+    "compiled",
     "known_names",
     "large",
     "lattice_policy",
@@ -45,15 +47,29 @@ def known_names(case: Case) -> str:
     return ", ".join(["optimal", "random", "lookahead:DEPTH", *case.game.policy_names()]) + f", or {file}"
 
 
+def compiled(
+    case: Case,
+    objective: Objective | None,
+    solver: str | Solver,
+    progress: ProgressBars,
+    lattice: Lattice | None = None,
+) -> tuple[Lattice | None, Layers | None]:
+    """The lattice of a game, if this can be solved on one, and its layers, if it is too large to be written out.
+
+    `lattice` is that of the game, if it was compiled already.
+    """
+    if case.horizon is not None or not fits_lattices(case.game, objective, solver):
+        return lattice, None
+    lattice = compile_lattice(case.game, progress=progress) if lattice is None else lattice
+    return lattice, large_layers(lattice, objective, Run(progress=progress), edges=MOST_EDGES)
+
+
 def large(case: Case, progress: ProgressBars, lattice: Lattice | None = None) -> Layers | None:
     """The lattice of a game that is too large to be written out, where it can be used instead; else None.
 
     `lattice` is that of the game, if it was compiled already.
     """
-    if case.horizon is not None or not fits_lattices(case.game, None, "auto"):
-        return None
-    lattice = compile_lattice(case.game, progress=progress) if lattice is None else lattice
-    layers = large_layers(lattice, None, Run(progress=progress), edges=MOST_EDGES)
+    _, layers = compiled(case, None, "auto", progress, lattice)
     if layers is not None and case.objective is not None:
         msg = (
             f"{case.name} has {layers.states:,} states, too many for a policy under an objective; 'mdpdice solve' and "

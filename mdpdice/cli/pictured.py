@@ -12,16 +12,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mdpdice import plots
-from mdpdice.backend import Run
 from mdpdice.cli.answers import Case, solver_of
-from mdpdice.cli.chosen import policy_on
+from mdpdice.cli.chosen import compiled, policy_on
 from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.distributions import outcomes
 from mdpdice.errors import GameError
 from mdpdice.exploration import explore
-from mdpdice.lattice import compile_lattice
 from mdpdice.network import Network
 from mdpdice.objectives import Horizon, Objective
 from mdpdice.plots.canvas import PALETTE
@@ -30,7 +28,6 @@ from mdpdice.plots.drawings import MAX_NODES
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
 from mdpdice.solving import solve
-from mdpdice.solving_lattice import MOST_EDGES, fits_lattices, large_layers
 from mdpdice.views import fields_of
 
 __all__ = ["Wishes", "drawn"]
@@ -82,10 +79,9 @@ class _Desk:
     def network(self) -> Network:
         """The network of the game; of one whose grid is too large for that, the states that are drawn."""
         case, solver, lattice = self.case, solver_of(self.solver), None
-        if not self.whole and case.horizon is None and fits_lattices(case.game, case.objective, solver):
-            lattice = compile_lattice(case.game, progress=self.progress)
-            large = large_layers(lattice, case.objective, Run(progress=self.progress), edges=MOST_EDGES)
-            if large is not None:
+        if not self.whole:
+            lattice, large = compiled(case, case.objective, solver, self.progress)
+            if lattice is not None and large is not None:
                 solved = solve(
                     lattice,
                     case.objective,

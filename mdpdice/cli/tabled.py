@@ -7,7 +7,6 @@ from typing import Any
 import click
 import numpy as np
 
-from mdpdice.backend import Run
 from mdpdice.cli.answers import (
     Case,
     after,
@@ -18,16 +17,15 @@ from mdpdice.cli.answers import (
     solver_of,
     value_rows,
 )
+from mdpdice.cli.chosen import compiled
 from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, aligned, json_number, phrase
 from mdpdice.exploration import explore
-from mdpdice.lattice import compile_lattice
 from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.network import Network
 from mdpdice.policies import Policy
 from mdpdice.solution import Solution
-from mdpdice.solving_lattice import MOST_EDGES, fits_lattices, large_layers
 from mdpdice.tables import Table
 
 __all__ = ["tabled"]
@@ -70,12 +68,10 @@ def tabled(
 
 def _written_out(case: Case, solver: str, *, saves_only: bool) -> Network | None:
     """The network of a game that would be solved on its lattice, which a table needs; None for other games."""
-    chosen = solver_of(solver)
-    if case.horizon is not None or not fits_lattices(case.game, case.objective, chosen):
-        return None
     with ProgressBars() as progress, known_targets(case.objective, case.objective_text):
-        lattice = compile_lattice(case.game, progress=progress)
-        layers = large_layers(lattice, case.objective, Run(progress=progress), edges=MOST_EDGES)
+        lattice, layers = compiled(case, case.objective, solver_of(solver), progress)
+        if lattice is None:
+            return None
         if layers is None:
             return explore(case.game, progress=progress, lattice=lattice)
     if saves_only:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mdpdice import explore, solve, solving_lattice
-from mdpdice.cli import chosen, simulations, tabled
+from mdpdice.cli import chosen, simulations
 from mdpdice.games.knucklebones import Knucklebones
 from mdpdice.games.school import School
 
@@ -27,8 +27,7 @@ def near(data, value):
 @pytest.fixture
 def always_on_lattices(monkeypatch):
     monkeypatch.setattr(solving_lattice, "FLAT_EDGES", 0)
-    for module in (chosen, tabled):
-        monkeypatch.setattr(module, "MOST_EDGES", 0)
+    monkeypatch.setattr(chosen, "MOST_EDGES", 0)
 
 
 @pytest.fixture(scope="module")
