@@ -20,10 +20,10 @@ import time
 import attrs
 
 from mdpdice import Game, Network, Node, decide, end, explore, go, roll
+from mdpdice.exploration.expansion import replicate
+from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.games.farkle import Bank, Choose, KcdFarkle, Keep, Ready
 from mdpdice.games.farkle.menus import MenuBook
-from mdpdice.lattice import compile_lattice
-from mdpdice.replication import replicate
 
 RUNS = 7
 PLAIN_GOAL = 500_000

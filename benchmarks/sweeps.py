@@ -20,7 +20,7 @@ import models
 import numpy as np
 
 from mdpdice.backend import Run
-from mdpdice.solvers._alternating import Sweeps, recognise
+from mdpdice.solvers.value_iteration.modified_policy_iteration import Sweeps, recognise
 
 ROUNDS = 101
 GOALS = {1: 1.2, 2: 1.0}

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from mdpdice import solve
+from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.games.school import BobGame, School, averages
 from mdpdice.games.school.losses import KINDS, bob_losses
-from mdpdice.lattice import compile_lattice
-from mdpdice.lattice_solution import LatticeSolution
+from mdpdice.solving.lattice_solution import LatticeSolution
 
 Open: TypeAlias = tuple[str, ...]
 

@@ -3,18 +3,20 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mdpdice.answers.policy import Policy
+    from mdpdice.answers.solution import Solution, Status
     from mdpdice.backend import Candidate, Feature, Run, Solver, load_solver, solver_names
-    from mdpdice.counters import At, Counter, Flags
-    from mdpdice.crosscheck import Report, cross_check
-    from mdpdice.dice import d6, die, pool
-    from mdpdice.dist import Dist, certainly, product, uniform
-    from mdpdice.distributions import Outcomes, outcomes
-    from mdpdice.enclosures import Enclosure
-    from mdpdice.evaluation import Evaluation, evaluate
-    from mdpdice.exploration import explore
-    from mdpdice.expressions import Expr, least, most, table
-    from mdpdice.formats.agents import to_gymnasium
-    from mdpdice.game import (
+    from mdpdice.crosscheck.report import Report, cross_check
+    from mdpdice.exploration.to_lattice import compile_lattice
+    from mdpdice.exploration.to_network import explore
+    from mdpdice.formats.gymnasium_adapter import to_gymnasium
+    from mdpdice.lattices.lattice import Lattice
+    from mdpdice.modelling.counters import At, Counter, Flags
+    from mdpdice.modelling.dice import d6, die, pool
+    from mdpdice.modelling.distribution import Dist, certainly, product, uniform
+    from mdpdice.modelling.enclosure import Enclosure
+    from mdpdice.modelling.expressions import Expr, least, most, table
+    from mdpdice.modelling.game import (
         ClassicMDP,
         Edge,
         Game,
@@ -28,11 +30,9 @@ if TYPE_CHECKING:
         roll,
         when,
     )
-    from mdpdice.isolation import isolate
-    from mdpdice.lattice import Lattice, compile_lattice
-    from mdpdice.lattice_solution import LatticeSolution
-    from mdpdice.network import Kind, Network
-    from mdpdice.objectives import (
+    from mdpdice.modelling.tables import Table, Thresholds
+    from mdpdice.networks.network import Kind, Network
+    from mdpdice.objectives.objective import (
         Discounted,
         Horizon,
         Objective,
@@ -42,11 +42,12 @@ if TYPE_CHECKING:
         UntilReward,
         Utility,
     )
-    from mdpdice.policies import Policy
-    from mdpdice.simulation import Simulation, simulate
-    from mdpdice.solution import Solution, Status
-    from mdpdice.solving import solve
-    from mdpdice.tables import Table, Thresholds
+    from mdpdice.policies.distribution import Outcomes, outcomes
+    from mdpdice.policies.evaluation import Evaluation, evaluate
+    from mdpdice.policies.simulation import Simulation, simulate
+    from mdpdice.solving.isolation import isolate
+    from mdpdice.solving.lattice_solution import LatticeSolution
+    from mdpdice.solving.pipeline import solve
 
     __version__: str
 else:
@@ -55,33 +56,34 @@ else:
     # hidden from type checkers, which would otherwise take any name for one of the library.
     _HOMES = {
         "mdpdice.backend": ("Candidate", "Feature", "Run", "Solver", "load_solver", "solver_names"),
-        "mdpdice.counters": ("At", "Counter", "Flags"),
-        "mdpdice.crosscheck": ("Report", "cross_check"),
-        "mdpdice.dice": ("d6", "die", "pool"),
-        "mdpdice.dist": ("Dist", "certainly", "product", "uniform"),
-        "mdpdice.distributions": ("Outcomes", "outcomes"),
-        "mdpdice.enclosures": ("Enclosure",),
-        "mdpdice.evaluation": ("Evaluation", "evaluate"),
-        "mdpdice.exploration": ("explore",),
-        "mdpdice.expressions": ("Expr", "least", "most", "table"),
-        "mdpdice.game": (
+        "mdpdice.modelling.counters": ("At", "Counter", "Flags"),
+        "mdpdice.crosscheck.report": ("Report", "cross_check"),
+        "mdpdice.modelling.dice": ("d6", "die", "pool"),
+        "mdpdice.modelling.distribution": ("Dist", "certainly", "product", "uniform"),
+        "mdpdice.policies.distribution": ("Outcomes", "outcomes"),
+        "mdpdice.modelling.enclosure": ("Enclosure",),
+        "mdpdice.policies.evaluation": ("Evaluation", "evaluate"),
+        "mdpdice.exploration.to_network": ("explore",),
+        "mdpdice.modelling.expressions": ("Expr", "least", "most", "table"),
+        "mdpdice.modelling.game": (
             *("ClassicMDP", "Edge", "Game", "Node", "Option"),
             *("chance", "decide", "end", "go", "pass_to", "roll", "when"),
         ),
-        "mdpdice.formats.agents": ("to_gymnasium",),
-        "mdpdice.isolation": ("isolate",),
-        "mdpdice.lattice": ("Lattice", "compile_lattice"),
-        "mdpdice.lattice_solution": ("LatticeSolution",),
-        "mdpdice.network": ("Kind", "Network"),
-        "mdpdice.objectives": (
+        "mdpdice.formats.gymnasium_adapter": ("to_gymnasium",),
+        "mdpdice.solving.isolation": ("isolate",),
+        "mdpdice.exploration.to_lattice": ("compile_lattice",),
+        "mdpdice.lattices.lattice": ("Lattice",),
+        "mdpdice.solving.lattice_solution": ("LatticeSolution",),
+        "mdpdice.networks.network": ("Kind", "Network"),
+        "mdpdice.objectives.objective": (
             *("Discounted", "Horizon", "Objective", "PayoffAtLeast"),
             *("Reach", "Total", "UntilReward", "Utility"),
         ),
-        "mdpdice.policies": ("Policy",),
-        "mdpdice.simulation": ("Simulation", "simulate"),
-        "mdpdice.solution": ("Solution", "Status"),
-        "mdpdice.solving": ("solve",),
-        "mdpdice.tables": ("Table", "Thresholds"),
+        "mdpdice.answers.policy": ("Policy",),
+        "mdpdice.policies.simulation": ("Simulation", "simulate"),
+        "mdpdice.answers.solution": ("Solution", "Status"),
+        "mdpdice.solving.pipeline": ("solve",),
+        "mdpdice.modelling.tables": ("Table", "Thresholds"),
     }
     _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

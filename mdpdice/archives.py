@@ -32,7 +32,16 @@ from numpy.typing import NDArray
 
 from mdpdice.errors import CorruptFileError, ProblemMismatchError
 
-__all__ = ["Archive", "Question", "exact_text", "rational", "replaced", "text_member", "write_archive"]
+__all__ = [
+    "Archive",
+    "Question",
+    "exact_text",
+    "rational",
+    "read_header",
+    "replaced",
+    "text_member",
+    "write_archive",
+]
 
 MAX_BYTES = 64 << 30
 """Largest file that is read."""
@@ -278,3 +287,19 @@ class Archive:
         if len(array) != count:
             raise self.corrupt(name, "it is shorter than it announces")
         return array.reshape(shape)
+
+
+def read_header(
+    file: Archive, members: Mapping[str, NDArray[Any]], form: str, version: int, entries: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The header of an archive, with entries of the right types."""
+    with file.part("header"):
+        header = json.loads(members["header"].tobytes())
+        if not isinstance(header, dict) or (header.get("format"), header.get("version")) != (form, version):
+            raise file.corrupt("header", f"it is not {form} version {version}")
+        if set(header) != set(entries):
+            raise file.corrupt("header", f"its entries are not {', '.join(sorted(entries))}")
+    for key, kinds in entries.items():
+        if type(header[key]) not in (kinds if isinstance(kinds, tuple) else (kinds,)):
+            raise file.corrupt(key, f"{header[key]!r}")
+    return header

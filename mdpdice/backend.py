@@ -26,12 +26,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.checkpoints import Checkpoint
 from mdpdice.errors import MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
 
 if TYPE_CHECKING:
-    from mdpdice.game import Game
-    from mdpdice.network import Network
+    from mdpdice.modelling.game import Game
+    from mdpdice.networks.network import Network
+    from mdpdice.solving.checkpoints import Checkpoint
 
 __all__ = [
     "GROUP",

@@ -30,7 +30,7 @@ every stage :math:`0, \dots, n` with its policy.
 
 Lattices
 --------
-A game with counters is swept layer by layer, see `mdpdice.lattice_solving`.
+A game with counters is swept layer by layer, see `mdpdice.lattices.layer_solver`.
 
 Stopping rule and guarantee
 ---------------------------
@@ -55,12 +55,12 @@ from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import CycleError
-from mdpdice.lattice_solving import solve_layers
-from mdpdice.layers import Layers
-from mdpdice.network import Kind, Network
+from mdpdice.lattices.layer_solver import solve_layers
+from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.networks.cycles import cycle_error
+from mdpdice.networks.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, unsigned
-from mdpdice.proposals import cycle_error
 
 __all__ = ["BackwardInduction"]
 
@@ -83,7 +83,7 @@ class BackwardInduction:
 
     >>> import numpy as np
     >>> from mdpdice.backend import Run
-    >>> from mdpdice.network import Network
+    >>> from mdpdice.networks.network import Network
     >>> game = Network(
     ...     kind=[1, 3, 0, 0, 0], indptr=[0, 2, 4, 4, 4, 4], dst=[2, 1, 3, 4], weight=[1, 1, 0.5, 0.5],
     ...     reward=np.zeros(4), sign=np.ones(4), step=np.zeros(4), payoff=[0, 0, 2, 6, 0], start=0)
@@ -154,7 +154,7 @@ def _sweep(
     policy: NDArray[np.int64],
     run: Run,
 ) -> None:
-    from mdpdice.numerics import kernels
+    from mdpdice.numerics.kernels import bellman as kernels
 
     for first in range(0, len(nodes), CHUNK):
         run.check()

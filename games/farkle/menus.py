@@ -11,7 +11,7 @@ tuple of counts per kind, or plainly their number where there is one kind.
 
 All menus of one set of dice are found at once, with numpy:
 
-1. rolls: every kind is thrown as a `mdpdice.dice.pool`, so a roll is one count
+1. rolls: every kind is thrown as a `mdpdice.modelling.dice.pool`, so a roll is one count
    vector per kind, with its exact integer weight;
 2. selections: the dice of a roll are laid out in a row and a selection is one of
    the :math:`2^n` subsets of the row.  Faces are packed count vectors

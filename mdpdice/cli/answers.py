@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import click
 
+from mdpdice.answers.solution import Solution, Status
 from mdpdice.backend import Solver, load_solver, solver_names
 from mdpdice.cli.catalogue import Found, find_game, game_names, load_game, summary
 from mdpdice.cli.objectives import known_targets, read_objective
@@ -16,13 +17,12 @@ from mdpdice.cli.parameters import build_game, show
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, aligned, figure, json_number, phrase
 from mdpdice.errors import MdpDiceError, PluginError, UnknownStateError, UnsupportedError
-from mdpdice.game import Game
-from mdpdice.lattice_solution import LatticeSolution
-from mdpdice.network import Kind, Network
-from mdpdice.objectives import Objective, Sense
-from mdpdice.searches import game_solver
-from mdpdice.solution import Solution, Status
-from mdpdice.solving import solve
+from mdpdice.modelling.game import Game
+from mdpdice.networks.network import Kind, Network
+from mdpdice.objectives.objective import Objective, Sense
+from mdpdice.solving.estimate import game_solver
+from mdpdice.solving.lattice_solution import LatticeSolution
+from mdpdice.solving.pipeline import solve
 
 __all__ = [
     "Case",
@@ -295,7 +295,7 @@ def after(data: dict[str, Any]) -> list[str]:
 def checked(case: Case, solvers: Sequence[str] | None) -> tuple[bool, dict[str, Any], str]:
     """The answer of ``mdpdice crosscheck``: whether all is well, as JSON data, and for people."""
     # Only this command needs what policies and answers are compared with.
-    from mdpdice.crosscheck import cross_check
+    from mdpdice.crosscheck.report import cross_check
 
     for solver in solvers or ():
         check_solver(solver)

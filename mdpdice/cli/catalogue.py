@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import click
 
 from mdpdice.errors import PluginError
-from mdpdice.game import Game
+from mdpdice.modelling.game import Game
 
 __all__ = ["GROUP", "Found", "blame", "find_game", "game_names", "load_game", "summary"]
 

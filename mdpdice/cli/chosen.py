@@ -10,23 +10,24 @@ from typing import Any, cast
 
 import click
 
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution
 from mdpdice.backend import Run, Solver, load_solver
 from mdpdice.cli.answers import Case
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, phrase
-from mdpdice.dist import Dist
 from mdpdice.errors import GameError, MdpDiceError
-from mdpdice.game import Game
-from mdpdice.lattice import Lattice, compile_lattice
-from mdpdice.lattice_plays import LatticePolicy
-from mdpdice.lattice_solution import LatticeSolution
-from mdpdice.layers import Layers
-from mdpdice.network import Network
-from mdpdice.objectives import Objective
-from mdpdice.playthroughs import plain
-from mdpdice.policies import Policy
-from mdpdice.solution import Solution
-from mdpdice.solving_lattice import MOST_EDGES, fits_lattices, large_layers
+from mdpdice.exploration.to_lattice import compile_lattice
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.modelling.distribution import Dist
+from mdpdice.modelling.game import Game
+from mdpdice.networks.network import Network
+from mdpdice.objectives.objective import Objective
+from mdpdice.policies.lattice_simulation import LatticePolicy
+from mdpdice.policies.playthrough import plain
+from mdpdice.solving.lattice_route import MOST_EDGES, fits_lattices, large_layers
+from mdpdice.solving.lattice_solution import LatticeSolution
 
 __all__ = [
     "Looking",

@@ -8,24 +8,24 @@ from typing import Any, NamedTuple
 
 import click
 
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution, Status
 from mdpdice.cli.answers import Case, after, check_solver, figures, notes_of, question, value_rows
 from mdpdice.cli.chosen import large, lattice_policy, policy_on, spread_out
 from mdpdice.cli.objectives import evaluable, known_targets
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import aligned, figure, json_number
-from mdpdice.distributions import outcomes
-from mdpdice.enclosures import Enclosure
 from mdpdice.errors import UnsupportedError
-from mdpdice.evaluation import Evaluation, evaluate
-from mdpdice.exploration import explore
-from mdpdice.lattice_solution import LatticeSolution
-from mdpdice.layers import Layers
-from mdpdice.network import Network
-from mdpdice.objectives import Horizon
-from mdpdice.policies import Policy
-from mdpdice.solution import Solution, Status
-from mdpdice.solving import solve
-from mdpdice.totals import Outcomes
+from mdpdice.exploration.to_network import explore
+from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.modelling.enclosure import Enclosure
+from mdpdice.networks.network import Network
+from mdpdice.objectives.objective import Horizon
+from mdpdice.policies.distribution import outcomes
+from mdpdice.policies.evaluation import Evaluation, evaluate
+from mdpdice.policies.totals import Outcomes
+from mdpdice.solving.lattice_solution import LatticeSolution
+from mdpdice.solving.pipeline import solve
 
 __all__ = [
     "Setting",

@@ -12,16 +12,16 @@ from mdpdice.cli.chosen import large
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.shared import command_words
 from mdpdice.cli.text import aligned
-from mdpdice.counters import axes
 from mdpdice.errors import StateLimitError
-from mdpdice.exploration import explore
-from mdpdice.lattice import compile_lattice
-from mdpdice.lattice_size import size_bound
-from mdpdice.layers import Layers
+from mdpdice.exploration.to_lattice import compile_lattice
+from mdpdice.exploration.to_network import explore
+from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.lattices.size import size_bound
 from mdpdice.memory import available_bytes
-from mdpdice.network import Kind, Network
+from mdpdice.modelling.counters import axes
+from mdpdice.networks.network import Kind, Network
 from mdpdice.numerics import graph
-from mdpdice.problems import prepare
+from mdpdice.solving.problem import prepare
 
 __all__ = ["informed", "informed_text"]
 

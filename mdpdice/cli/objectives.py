@@ -15,7 +15,16 @@ from typing import Any, NamedTuple, cast
 import click
 
 from mdpdice.errors import MdpDiceError, UnknownStateError
-from mdpdice.objectives import Discounted, Horizon, Objective, PayoffAtLeast, Reach, Sense, Total, UntilReward
+from mdpdice.objectives.objective import (
+    Discounted,
+    Horizon,
+    Objective,
+    PayoffAtLeast,
+    Reach,
+    Sense,
+    Total,
+    UntilReward,
+)
 
 __all__ = ["FORMS", "Asked", "evaluable", "known_targets", "read_objective"]
 

@@ -25,7 +25,7 @@ import click
 
 from mdpdice.cli.catalogue import Found, blame
 from mdpdice.errors import MdpDiceError
-from mdpdice.game import Game
+from mdpdice.modelling.game import Game
 
 __all__ = ["Parameter", "build_game", "parameters_of", "show"]
 

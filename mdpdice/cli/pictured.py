@@ -12,23 +12,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mdpdice import plots
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution
 from mdpdice.cli.answers import Case, solver_of
 from mdpdice.cli.chosen import compiled, policy_on
 from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, phrase
-from mdpdice.distributions import outcomes
 from mdpdice.errors import GameError
-from mdpdice.exploration import explore
-from mdpdice.network import Network
-from mdpdice.objectives import Horizon, Objective
+from mdpdice.exploration.to_network import explore
+from mdpdice.modelling.text import fields_of
+from mdpdice.networks.network import Network
+from mdpdice.objectives.objective import Horizon, Objective
 from mdpdice.plots.canvas import PALETTE
 from mdpdice.plots.coordinates import coordinate_names
 from mdpdice.plots.drawings import MAX_NODES
-from mdpdice.policies import Policy
-from mdpdice.solution import Solution
-from mdpdice.solving import solve
-from mdpdice.views import fields_of
+from mdpdice.policies.distribution import outcomes
+from mdpdice.solving.pipeline import solve
 
 __all__ = ["Wishes", "drawn"]
 

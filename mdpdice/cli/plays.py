@@ -19,7 +19,7 @@ from mdpdice.cli.answers import Case
 from mdpdice.cli.parameters import show
 from mdpdice.cli.seats import Left, Table, going_round, one_player
 from mdpdice.cli.text import action_data, figure, phrase
-from mdpdice.playthroughs import Event, Happening, play
+from mdpdice.policies.playthrough import Event, Happening, play
 
 __all__ = ["played"]
 

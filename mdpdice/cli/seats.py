@@ -13,24 +13,24 @@ from typing import Any, Protocol
 
 import click
 
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution
 from mdpdice.backend import Solver, load_solver
 from mdpdice.cli.answers import Case, check_solver
 from mdpdice.cli.chosen import Looking, known_names, large, policy_on, rule_of, search_of
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, figure, phrase
-from mdpdice.counters import axes
-from mdpdice.dist import Dist
 from mdpdice.errors import MdpDiceError, NotConvergedError, StateLimitError
-from mdpdice.exploration import explore
-from mdpdice.game import Chance, End, Game, Go, PassTo
-from mdpdice.lattice import compile_lattice
-from mdpdice.lattice_solution import LatticeSolution
-from mdpdice.network import Kind
-from mdpdice.objectives import Horizon
-from mdpdice.playthroughs import Seat, Turn, plain
-from mdpdice.policies import Policy
-from mdpdice.solution import Solution
-from mdpdice.solving import solve
+from mdpdice.exploration.to_lattice import compile_lattice
+from mdpdice.exploration.to_network import explore
+from mdpdice.modelling.counters import axes
+from mdpdice.modelling.distribution import Dist
+from mdpdice.modelling.game import Chance, End, Game, Go, PassTo
+from mdpdice.networks.network import Kind
+from mdpdice.objectives.objective import Horizon
+from mdpdice.policies.playthrough import Seat, Turn, plain
+from mdpdice.solving.lattice_solution import LatticeSolution
+from mdpdice.solving.pipeline import solve
 
 __all__ = ["Advisor", "Left", "Table", "going_round", "one_player", "split_seats"]
 

@@ -28,13 +28,13 @@ from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.seats import QUICK, Table, going_round, one_player
 from mdpdice.cli.text import aligned
 from mdpdice.errors import StateLimitError
-from mdpdice.evaluation import evaluate
-from mdpdice.game import Game
-from mdpdice.lattice_solution import LatticeSolution
-from mdpdice.layers import Layers
-from mdpdice.network import Kind
-from mdpdice.simulation import Simulation, simulate
-from mdpdice.solving import solve
+from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.modelling.game import Game
+from mdpdice.networks.network import Kind
+from mdpdice.policies.evaluation import evaluate
+from mdpdice.policies.simulation import Simulation, simulate
+from mdpdice.solving.lattice_solution import LatticeSolution
+from mdpdice.solving.pipeline import solve
 
 __all__ = ["simulated", "simulated_text"]
 

@@ -7,6 +7,8 @@ from typing import Any
 import click
 import numpy as np
 
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution
 from mdpdice.cli.answers import (
     Case,
     after,
@@ -21,12 +23,10 @@ from mdpdice.cli.chosen import compiled
 from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.text import action_data, aligned, json_number, phrase
-from mdpdice.exploration import explore
-from mdpdice.lattice_solution import LatticeSolution
-from mdpdice.network import Network
-from mdpdice.policies import Policy
-from mdpdice.solution import Solution
-from mdpdice.tables import Table
+from mdpdice.exploration.to_network import explore
+from mdpdice.modelling.tables import Table
+from mdpdice.networks.network import Network
+from mdpdice.solving.lattice_solution import LatticeSolution
 
 __all__ = ["tabled"]
 

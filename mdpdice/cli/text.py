@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mdpdice.errors import MdpDiceError
-from mdpdice.statetext import encode
+from mdpdice.modelling.text import encode
 
 __all__ = ["action_data", "aligned", "figure", "json_number", "phrase"]
 

@@ -13,10 +13,10 @@ from mdpdice.cli.commands import main
 from mdpdice.cli.shared import NewFile, failures, game_argument
 
 if TYPE_CHECKING:
-    from mdpdice.formats.index import FileFormat
-    from mdpdice.lattice import Lattice
-    from mdpdice.network import Network
-    from mdpdice.objectives import Objective
+    from mdpdice.formats.by_suffix import FileFormat
+    from mdpdice.lattices.lattice import Lattice
+    from mdpdice.networks.network import Network
+    from mdpdice.objectives.objective import Objective
 
 __all__ = ["export", "import_"]
 
@@ -60,8 +60,8 @@ def export(
     """
     with failures():
         from mdpdice.formats import write_dot, write_file
-        from mdpdice.lattice import Lattice
-        from mdpdice.objectives import Horizon
+        from mdpdice.lattices.lattice import Lattice
+        from mdpdice.objectives.objective import Horizon
 
         found = _format(path, form, writing=True)
         if policy and found.name != "dot":
@@ -75,7 +75,7 @@ def export(
             return
         network = source if horizon is None else Horizon(horizon).apply(source)
         if policy:
-            from mdpdice.solving import solve
+            from mdpdice.solving.pipeline import solve
 
             write_dot(network, path, policy=solve(network))
         else:
@@ -131,7 +131,7 @@ def import_(
         raise click.UsageError("--reach and --until are two questions; ask one")
     with failures():
         from mdpdice.formats import Model, read_file, write_file
-        from mdpdice.objectives import Discounted
+        from mdpdice.objectives.objective import Discounted
 
         found = _format(file, form)
         if discount is not None:
@@ -186,10 +186,10 @@ def _source(name: str, pairs: tuple[str, ...], *, counters: bool) -> Network | L
     """The network of a game, or of a file of a format that can be read; with `counters` the lattice if it has any."""
     from pathlib import Path
 
-    from mdpdice.counters import axes
-    from mdpdice.exploration import explore
+    from mdpdice.exploration.to_lattice import compile_lattice
+    from mdpdice.exploration.to_network import explore
     from mdpdice.formats import FORMATS, Model, read_file
-    from mdpdice.lattice import compile_lattice
+    from mdpdice.modelling.counters import axes
 
     suffixes = [suffix for found in FORMATS if found.read for suffix in found.suffixes]
     if Path(name).suffix.lower() in suffixes and Path(name).is_file():
@@ -207,7 +207,7 @@ def _source(name: str, pairs: tuple[str, ...], *, counters: bool) -> Network | L
 
 
 def _with(network: Network, reward: str | None, discount: str | None) -> Network:
-    from mdpdice.objectives import Discounted
+    from mdpdice.objectives.objective import Discounted
 
     if reward is not None:
         raise click.UsageError("this format has no named rewards")
@@ -215,7 +215,7 @@ def _with(network: Network, reward: str | None, discount: str | None) -> Network
 
 
 def _objective(read: Any, reach: str | None, until: str | None, sense: Any) -> Objective:
-    from mdpdice.objectives import Reach, Total, UntilReward
+    from mdpdice.objectives.objective import Reach, Total, UntilReward
 
     label = reach or until
     if label is None:
@@ -253,7 +253,7 @@ def _size_text(network: Network) -> str:
 
 def _solved(network: Network, objective: Objective) -> dict[str, Any]:
     from mdpdice.cli.answers import figures
-    from mdpdice.solving import solve
+    from mdpdice.solving.pipeline import solve
 
     solution = solve(network, objective)
     return figures(solution)

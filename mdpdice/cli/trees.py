@@ -48,7 +48,7 @@ def tree(
     """
     with failures():
         from mdpdice.cli.answers import open_case, read_position
-        from mdpdice.trees import tree as grow
+        from mdpdice.policies.game_tree import tree as grow
 
         case = open_case(name, pairs, None, 1e-6)
         position = read_position(case, " ".join(state)) if state else None

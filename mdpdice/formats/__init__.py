@@ -4,7 +4,6 @@ Readers of files give a `Model`, whose `Model.network` is the network; conversio
 a network.  What a format cannot hold is written in another way with the same value, or refused.
 """
 
-from mdpdice.formats.agents import to_gymnasium
 from mdpdice.formats.arrays import (
     from_pymdptoolbox,
     from_quantecon,
@@ -12,16 +11,17 @@ from mdpdice.formats.arrays import (
     to_pymdptoolbox,
     to_quantecon,
 )
+from mdpdice.formats.by_suffix import FORMATS, find_format, read_file, write_file
 from mdpdice.formats.drn import read_drn, write_drn
-from mdpdice.formats.graphs import from_networkx, write_dot
-from mdpdice.formats.index import FORMATS, find_format, read_file, write_file
-from mdpdice.formats.models import Explicit, Model
+from mdpdice.formats.exported_model import Explicit, Model
+from mdpdice.formats.gymnasium_adapter import to_gymnasium
+from mdpdice.formats.gymnasium_toy_text import from_gymnasium
+from mdpdice.formats.lp_mps import write_lp, write_mps
+from mdpdice.formats.networkx_graphs import from_networkx, write_dot
 from mdpdice.formats.petsc import read_petsc, write_petsc
 from mdpdice.formats.prism import write_prism
 from mdpdice.formats.prism_counters import PrismProgram
 from mdpdice.formats.prism_explicit import read_prism_explicit, write_prism_explicit
-from mdpdice.formats.programs import write_lp, write_mps
-from mdpdice.formats.toytext import from_gymnasium
 
 __all__ = [
     "FORMATS",

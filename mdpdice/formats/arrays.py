@@ -1,6 +1,7 @@
 """Arrays of other libraries: pymdptoolbox, QuantEcon and mdpsolver.
 
-All three hold decision tables (`mdpdice.formats.tables` says how a network becomes one) in floats, and read them with
+All three hold decision tables (`mdpdice.formats.decision_tables` says how a network becomes one) in floats,
+and read them with
 ``from_pymdptoolbox`` and ``from_quantecon``: a state that can only stay where it is, for nothing, ends the play.
 """
 
@@ -22,9 +23,9 @@ from mdpdice.errors import (
     RewardNotFiniteError,
     UnsupportedError,
 )
-from mdpdice.formats.models import Model
-from mdpdice.formats.tables import Table, tabulate
-from mdpdice.network import Floats, Ints, Network
+from mdpdice.formats.decision_tables import Table, tabulate
+from mdpdice.formats.exported_model import Model
+from mdpdice.networks.network import Floats, Ints, Network
 
 __all__ = [
     "MdpSolverArrays",
@@ -144,7 +145,7 @@ def to_quantecon(network: Network, *, layout: str = "pairs") -> QuantEconArrays:
     Raises
     ------
     UnsupportedError
-        There are two players, or the table cannot hold the network; see `mdpdice.formats.tables.tabulate`.
+        There are two players, or the table cannot hold the network; see `mdpdice.formats.decision_tables.tabulate`.
     """
     table = tabulate(network, "QuantEcon")
     states = table.state_of_choice
@@ -177,7 +178,7 @@ def to_pymdptoolbox(network: Network, *, dense: bool = False) -> ToolboxArrays:
     Raises
     ------
     UnsupportedError
-        There are two players, or the table cannot hold the network; see `mdpdice.formats.tables.tabulate`.
+        There are two players, or the table cannot hold the network; see `mdpdice.formats.decision_tables.tabulate`.
     """
     table = tabulate(network, "pymdptoolbox")
     choice = table.padded()
@@ -202,7 +203,7 @@ def to_mdpsolver(network: Network) -> MdpSolverArrays:
     Raises
     ------
     UnsupportedError
-        There are two players, or the table cannot hold the network; see `mdpdice.formats.tables.tabulate`.
+        There are two players, or the table cannot hold the network; see `mdpdice.formats.decision_tables.tabulate`.
     """
     table = tabulate(network, "mdpsolver")
     ptr, matrix = table.choice_ptr.tolist(), table.matrix

@@ -43,10 +43,10 @@ import attrs
 import numpy as np
 
 from mdpdice.errors import UnsupportedError
-from mdpdice.formats.models import Explicit, Model, choice_names, explicit
-from mdpdice.formats.rows import check_rows
-from mdpdice.formats.texts import Number, Reader, number_text, write_lines
-from mdpdice.network import Network
+from mdpdice.formats.exported_model import Explicit, Model, choice_names, explicit
+from mdpdice.formats.line_reader import Number, Reader, number_text, write_lines
+from mdpdice.formats.row_sums import check_rows
+from mdpdice.networks.network import Network
 
 __all__ = ["read_drn", "write_drn"]
 
@@ -64,7 +64,7 @@ def write_drn(
     exact: bool = True,
     labels: Mapping[str, Iterable[Hashable]] | None = None,
 ) -> Explicit:
-    """Write a network as DRN, as `mdpdice.formats.models` describes.
+    """Write a network as DRN, as `mdpdice.formats.exported_model` describes.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """PETSc binary matrices, as madupite reads them: stacked transition probabilities and stage costs.
 
-A decision table of n states with m actions each (`mdpdice.formats.tables`) is two sparse matrices: the row ``s
+A decision table of n states with m actions each (`mdpdice.formats.decision_tables`) is two sparse matrices: the row ``s
 * m + a`` of the
 first, of shape (n * m, n), has the probabilities of action ``a`` in state ``s``; the second, of shape (n, m),
 has the costs, or
@@ -39,9 +39,9 @@ from scipy.sparse import csr_array
 
 from mdpdice.archives import replaced
 from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
-from mdpdice.formats.models import Model
-from mdpdice.formats.tables import Table, tabulate
-from mdpdice.network import Network
+from mdpdice.formats.decision_tables import Table, tabulate
+from mdpdice.formats.exported_model import Model
+from mdpdice.networks.network import Network
 
 __all__ = ["read_petsc", "write_petsc"]
 

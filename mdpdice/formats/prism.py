@@ -20,14 +20,15 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, overload
 
-from mdpdice.counters import axes
-from mdpdice.exploration import explore
-from mdpdice.formats.models import REWARD, Explicit, Model, choice_names, explicit
+from mdpdice.exploration.to_lattice import compile_lattice
+from mdpdice.exploration.to_network import explore
+from mdpdice.formats.exported_model import REWARD, Explicit, Model, choice_names, explicit
+from mdpdice.formats.line_reader import number_text, write_lines
 from mdpdice.formats.prism_counters import PrismProgram, write_lattice
-from mdpdice.formats.texts import number_text, write_lines
-from mdpdice.game import Game
-from mdpdice.lattice import Lattice, compile_lattice
-from mdpdice.network import Network
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.modelling.counters import axes
+from mdpdice.modelling.game import Game
+from mdpdice.networks.network import Network
 
 __all__ = ["write_prism"]
 
@@ -64,7 +65,8 @@ def write_prism(
     Parameters
     ----------
     source : Network, Lattice or Game
-        A network of one player or of two, which is written state by state as `mdpdice.formats.models` describes; or a
+        A network of one player or of two, which is written state by state as `mdpdice.formats.exported_model`
+        describes; or a
         game with counters or the lattice of one, which is written with the counters as variables
         (`mdpdice.formats.prism_counters`).  A game without counters is explored.
     path : path

@@ -31,14 +31,14 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mdpdice.counters import At, full_state
 from mdpdice.errors import UnknownStateError
-from mdpdice.expressions import Expr, as_expr
-from mdpdice.formats.models import REWARD, action_text, label_names, question
+from mdpdice.formats.exported_model import REWARD, action_text, label_names, question
+from mdpdice.formats.line_reader import number_text, write_lines
 from mdpdice.formats.prism_expressions import Names, Texts, bounds
-from mdpdice.formats.texts import number_text, write_lines
-from mdpdice.lattice import Lattice
-from mdpdice.network import Kind
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.modelling.counters import At, full_state
+from mdpdice.modelling.expressions import Expr, as_expr
+from mdpdice.networks.network import Kind
 
 __all__ = ["PrismProgram", "write_lattice"]
 

@@ -32,10 +32,10 @@ from pathlib import Path
 import numpy as np
 
 from mdpdice.errors import GameError
-from mdpdice.formats.models import REWARD, Explicit, Model, choice_names, explicit
-from mdpdice.formats.rows import check_rows
-from mdpdice.formats.texts import Number, Reader, number_text, write_lines
-from mdpdice.network import Network
+from mdpdice.formats.exported_model import REWARD, Explicit, Model, choice_names, explicit
+from mdpdice.formats.line_reader import Number, Reader, number_text, write_lines
+from mdpdice.formats.row_sums import check_rows
+from mdpdice.networks.network import Network
 
 __all__ = ["read_prism_explicit", "write_prism_explicit"]
 
@@ -53,7 +53,7 @@ def write_prism_explicit(
     dialect: str = "prism",
     labels: Mapping[str, Iterable[Hashable]] | None = None,
 ) -> Explicit:
-    """Write a network as explicit files, as `mdpdice.formats.models` describes.
+    """Write a network as explicit files, as `mdpdice.formats.exported_model` describes.
 
     Parameters
     ----------

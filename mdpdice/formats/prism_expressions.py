@@ -16,10 +16,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from mdpdice.expression_values import BOOL
-from mdpdice.expressions import Expr
-from mdpdice.formats.texts import number_text
-from mdpdice.grid import Axis
+from mdpdice.formats.line_reader import number_text
+from mdpdice.modelling.expression_values import BOOL
+from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.grid import Axis
 
 __all__ = ["Names", "Texts", "bounds"]
 

@@ -1,6 +1,6 @@
 """Graph searches on the rows of a network, without recursion.
 
-A graph is given as in `mdpdice.network.Network`: the edges of node ``i`` are
+A graph is given as in `mdpdice.networks.network.Network`: the edges of node ``i`` are
 ``indptr[i] .. indptr[i+1] - 1`` and edge ``e`` leads to ``dst[e]``.  `keep`
 masks edges: those that are False are treated as absent (an edge of probability
 zero, an action ruled out).  Every function takes time linear in nodes and
@@ -48,7 +48,7 @@ def strong_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> Int
     >>> strong_components(np.array([0, 1, 3, 3]), np.array([1, 0, 2])).tolist()
     [1, 1, 0]
     """
-    from mdpdice.numerics import graph_kernels as kernels
+    from mdpdice.numerics.kernels import graph as kernels
 
     nothing = np.zeros(0, dtype=np.int64)
     label: Ints = kernels.components(*_graph(indptr, dst, keep), _read(nothing, np.bool_), nothing)[0]
@@ -67,7 +67,7 @@ def component_order(label: Ints) -> tuple[Ints, Ints]:
     ptr : ndarray of int64, shape (C + 1,)
         The nodes of component ``c`` are ``order[ptr[c]:ptr[c+1]]``.
     """
-    from mdpdice.numerics import graph_kernels as kernels
+    from mdpdice.numerics.kernels import graph as kernels
 
     count = int(label.max()) + 1 if len(label) else 0
     return kernels.bucket(_read(label, np.int64), count)
@@ -106,7 +106,7 @@ def ranked_components(
     whole : bool
         Whether the search for ranks came to its end: a node that still has -1 then shows that some play need not end.
     """
-    from mdpdice.numerics import graph_kernels as kernels
+    from mdpdice.numerics.kernels import graph as kernels
 
     label, order, ptr, whole = kernels.components(*_graph(indptr, dst, keep), _read(chance, np.bool_), rank)
     if np.diff(ptr).max(initial=0) > LARGE:
@@ -123,7 +123,7 @@ def cyclic_components(indptr: Ints, dst: Ints, label: Ints, keep: Bools | None =
     -------
     ndarray of bool, shape (C,)
     """
-    from mdpdice.numerics import graph_kernels as kernels
+    from mdpdice.numerics.kernels import graph as kernels
 
     ptr = np.concatenate(([0], np.cumsum(np.bincount(label)))) if len(label) else np.zeros(1, dtype=np.int64)
     cyclic: Bools = kernels.looped(*_graph(indptr, dst, keep), _read(label, np.int64), _read(ptr, np.int64))
@@ -132,7 +132,7 @@ def cyclic_components(indptr: Ints, dst: Ints, label: Ints, keep: Bools | None =
 
 def is_acyclic(indptr: Ints, dst: Ints, keep: Bools | None = None) -> bool:
     """Whether the graph has no cycle."""
-    from mdpdice.numerics import graph_kernels as kernels
+    from mdpdice.numerics.kernels import graph as kernels
 
     found: bool = kernels.acyclic(*_graph(indptr, dst, keep))
     return found
@@ -150,7 +150,7 @@ def find_cycle(indptr: Ints, dst: Ints, keep: Bools | None = None) -> list[int]:
     >>> find_cycle(np.array([0, 1, 3, 3]), np.array([1, 0, 2]))
     [0, 1]
     """
-    from mdpdice.numerics import graph_kernels as kernels
+    from mdpdice.numerics.kernels import graph as kernels
 
     label = strong_components(indptr, dst, keep)
     cyclic = cyclic_components(indptr, dst, label, keep)
@@ -169,7 +169,7 @@ def reachable(indptr: Ints, dst: Ints, starts: ArrayLike, keep: Bools | None = N
     -------
     ndarray of bool, shape (N,)
     """
-    from mdpdice.numerics import graph_kernels as kernels
+    from mdpdice.numerics.kernels import graph as kernels
 
     seen = np.zeros(len(indptr) - 1, dtype=np.bool_)
     seen[np.asarray(starts, dtype=np.int64)] = True
@@ -205,7 +205,7 @@ def end_components(indptr: Ints, dst: Ints, chance: Bools, keep: Bools | None = 
     L. de Alfaro, "Formal verification of probabilistic systems", PhD thesis,
     Stanford 1997, section 3.3.
     """
-    from mdpdice.numerics import graph_kernels as kernels
+    from mdpdice.numerics.kernels import graph as kernels
 
     indptr, dst, mask = _graph(indptr, dst, keep)
     chance = _read(chance, np.bool_)

@@ -109,7 +109,7 @@ class _Chain:
 
     def solve_small(self, order: Ints, ptr: Ints, cyclic: Ints, at: int) -> int:
         """Solve what lies before the cyclic component `at`, and on from there until one has too many knots."""
-        from mdpdice.numerics.chain_kernels import solve_components
+        from mdpdice.numerics.kernels.chain import solve_components
 
         found = solve_components(
             self.indptr,
@@ -129,7 +129,7 @@ class _Chain:
 
     def sweep(self, operator: Operator, nodes: Ints, source: Floats, target: Floats) -> None:
         """Back up nodes in their order; at a node that comes later, `source` is read as it is."""
-        from mdpdice.numerics import kernels
+        from mdpdice.numerics.kernels import bellman as kernels
 
         kernels.backup(*operator.edges, unsigned(nodes), source, target, self.policy)
 
@@ -259,7 +259,7 @@ def compiled_bicgstab(
     steps: int,
     check: Callable[[], None] = lambda: None,
 ) -> Floats:
-    """Improve a solution of ``x = right + P x`` by BiCGSTAB; see `mdpdice.numerics.krylov_kernels`.
+    """Improve a solution of ``x = right + P x`` by BiCGSTAB; see `mdpdice.numerics.kernels.krylov`.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def compiled_bicgstab(
     ndarray of float64, shape (n,)
         The iterate with the smallest residual that was met.
     """
-    from mdpdice.numerics.krylov_kernels import bicgstab
+    from mdpdice.numerics.kernels.krylov import bicgstab
 
     n = len(start)
     best = start.copy()

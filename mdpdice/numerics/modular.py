@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.numerics.kernels import Number, njit
+from mdpdice.numerics.kernels.bellman import Number, njit
 
 __all__ = ["PRIME", "factorise", "substitute"]
 

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.network import Kind, Network
+from mdpdice.networks.network import Kind, Network
 
 __all__ = ["Operator", "bellman", "bellman_in_order", "locked", "unsigned"]
 
@@ -83,7 +83,7 @@ def bellman(problem: Network) -> Operator:
 
 def bellman_in_order(problem: Network, order: Ints) -> Operator:
     """The same operator, node ``k`` being node ``order[k]``: sweeps in that order read memory in one direction."""
-    from mdpdice.numerics import kernels
+    from mdpdice.numerics.kernels import bellman as kernels
 
     n, m = problem.n_nodes, problem.n_edges
     place = np.empty(n, dtype=np.uint64)

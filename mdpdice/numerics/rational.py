@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from mdpdice.network import Kind, Network
+from mdpdice.networks.network import Kind, Network
 from mdpdice.numerics import graph
 
 __all__ = ["solve_exactly"]

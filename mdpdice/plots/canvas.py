@@ -15,8 +15,8 @@ from matplotlib.ticker import MaxNLocator
 
 from mdpdice.archives import replaced
 from mdpdice.errors import UnsupportedError
-from mdpdice.network import Kind, Network
-from mdpdice.point_states import PointStates
+from mdpdice.lattices.point_states import PointStates
+from mdpdice.networks.network import Kind, Network
 
 __all__ = [
     "BLANK",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeAlias, overload
 
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution
 from mdpdice.errors import HorizonRangeError, UnsupportedError
-from mdpdice.lattice_solution import LatticeSolution
-from mdpdice.network import Ints, Network
+from mdpdice.networks.network import Ints, Network
 from mdpdice.plots.coordinates import Where
-from mdpdice.policies import Policy
-from mdpdice.solution import Solution
+from mdpdice.solving.lattice_solution import LatticeSolution
 
 __all__ = ["AT_RANDOM", "Drawable", "choice_of", "network_of", "shown", "stage_of", "taken"]
 

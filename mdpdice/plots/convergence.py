@@ -14,15 +14,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import StrMethodFormatter
 
+from mdpdice.answers.solution import Solution
 from mdpdice.backend import load_solver
 from mdpdice.errors import GameError, UnsupportedError
-from mdpdice.exploration import explore
-from mdpdice.game import Game
-from mdpdice.network import Network
-from mdpdice.objectives import Objective
+from mdpdice.exploration.to_network import explore
+from mdpdice.modelling.game import Game
+from mdpdice.networks.network import Network
+from mdpdice.objectives.objective import Objective
 from mdpdice.plots.canvas import INK, PALETTE, new_axes, unit_of
-from mdpdice.solution import Solution
-from mdpdice.solving import solve
+from mdpdice.solving.pipeline import solve
 
 __all__ = ["bound_chart", "capped_solutions"]
 

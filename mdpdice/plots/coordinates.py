@@ -9,9 +9,9 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from mdpdice.errors import GameError, MdpDiceError
-from mdpdice.network import Ints, Network
-from mdpdice.point_states import PointStates
-from mdpdice.views import fields_of
+from mdpdice.lattices.point_states import PointStates
+from mdpdice.modelling.text import fields_of
+from mdpdice.networks.network import Ints, Network
 
 __all__ = [
     "Coordinate",

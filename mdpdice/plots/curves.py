@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, HorizonRangeError
-from mdpdice.lattice_solution import LatticeSolution
 from mdpdice.plots.canvas import LINES, PALETTE, drawn, new_axes, unit_of, whole_ticks, words
 from mdpdice.plots.choices import network_of, shown, stage_of
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
-from mdpdice.solution import Solution
+from mdpdice.solving.lattice_solution import LatticeSolution
 
 __all__ = ["stage_curve", "value_curve"]
 

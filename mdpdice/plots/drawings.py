@@ -12,14 +12,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.patheffects import withStroke
 
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
-from mdpdice.formats.models import action_text
-from mdpdice.network import Kind, Network
+from mdpdice.formats.exported_model import action_text
+from mdpdice.modelling.text import ITSELF, fields_of
+from mdpdice.networks.network import Kind, Network
 from mdpdice.plots.canvas import INK, PALETTE, drawn, new_axes, words
 from mdpdice.plots.choices import choice_of, stage_of
-from mdpdice.policies import Policy
-from mdpdice.solution import Solution
-from mdpdice.views import ITSELF, fields_of
 
 __all__ = ["draw_network"]
 

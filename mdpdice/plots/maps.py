@@ -13,15 +13,15 @@ from matplotlib.colors import ListedColormap, Normalize, TwoSlopeNorm
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
-from mdpdice.lattice_solution import LatticeSolution
-from mdpdice.network import Network
+from mdpdice.networks.network import Network
 from mdpdice.plots.canvas import BLANK, INK, PALETTE, drawn, new_axes, unit_of, words
 from mdpdice.plots.cells import grid_of, hatched, label_axes, runs
 from mdpdice.plots.choices import Drawable, choice_of, network_of, shown, stage_of, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
-from mdpdice.policies import Policy
-from mdpdice.solution import Solution
+from mdpdice.solving.lattice_solution import LatticeSolution
 
 __all__ = ["policy_difference", "policy_map", "region_map", "threshold_map", "value_map"]
 

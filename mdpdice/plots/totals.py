@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from mdpdice.errors import GameError
+from mdpdice.modelling.tables import Thresholds
 from mdpdice.plots.canvas import LINES, PALETTE, new_axes
-from mdpdice.tables import Thresholds
-from mdpdice.totals import Outcomes
+from mdpdice.policies.totals import Outcomes
 
 __all__ = ["outcome_chart", "threshold_bars"]
 

@@ -15,9 +15,9 @@ was not and why; name in `require` what must not be left out.
 """
 
 from mdpdice.testing.games import GAME_CHECKS, check_game
-from mdpdice.testing.models import MODELS, Model
+from mdpdice.testing.known_models import MODELS, Model
 from mdpdice.testing.reports import Check, Conformance
-from mdpdice.testing.sameness import check_same
+from mdpdice.testing.same_model import check_same
 from mdpdice.testing.solvers import SOLVER_CHECKS, check_solver
 
 __all__ = [

@@ -13,8 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mdpdice.counters import axes
-from mdpdice.equality import same_kind
+from mdpdice.answers.solution import Solution
 from mdpdice.errors import (
     CounterRangeError,
     DiscountRangeError,
@@ -29,17 +28,18 @@ from mdpdice.errors import (
     StateLimitError,
     UnknownStateError,
 )
-from mdpdice.exploration import explore
-from mdpdice.game import Game
-from mdpdice.lattice import compile_lattice
-from mdpdice.network import Bools, Kind, Network
+from mdpdice.exploration.repeatability import SAMPLE, check_repeatable
+from mdpdice.exploration.to_lattice import compile_lattice
+from mdpdice.exploration.to_network import explore
+from mdpdice.modelling.counters import axes
+from mdpdice.modelling.equality import same_kind
+from mdpdice.modelling.game import Game
+from mdpdice.modelling.text import encode
+from mdpdice.networks.network import Bools, Kind, Network
 from mdpdice.numerics.graph import reachable
-from mdpdice.objectives import Discounted, Horizon, Objective
-from mdpdice.repeatability import SAMPLE, check_repeatable
-from mdpdice.solution import Solution
-from mdpdice.statetext import encode
-from mdpdice.testing.equivalents import asker, check_counters, check_symmetry
-from mdpdice.testing.remarks import check_infinite_reason, check_policies, check_words
+from mdpdice.objectives.objective import Discounted, Horizon, Objective
+from mdpdice.testing.equivalent_games import asker, check_counters, check_symmetry
+from mdpdice.testing.game_remarks import check_infinite_reason, check_policies, check_words
 from mdpdice.testing.reports import Conformance, Ledger
 
 __all__ = ["GAME_CHECKS", "check_game"]

@@ -15,21 +15,21 @@ from typing import Any, cast
 import attrs
 import numpy as np
 
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution, Status
 from mdpdice.backend import Candidate, Feature, Run, Solver, calls_recorded, load_solver, solver_names
 from mdpdice.errors import MdpDiceError, PluginError
-from mdpdice.evaluation import evaluate
-from mdpdice.lowerings import unroll
-from mdpdice.network import Kind, Network
-from mdpdice.policies import Policy
-from mdpdice.problems import Problem
-from mdpdice.proposals import check_candidate
-from mdpdice.solution import Solution, Status
-from mdpdice.solving import solve_problem
-from mdpdice.testing.lattices import check_lattices
-from mdpdice.testing.models import MODELS, Model
+from mdpdice.networks.network import Kind, Network
+from mdpdice.objectives.reductions import unroll
+from mdpdice.policies.evaluation import evaluate
+from mdpdice.solving.pipeline import solve_problem
+from mdpdice.solving.problem import Problem
+from mdpdice.solving.proposal import check_candidate
+from mdpdice.testing.game_solvers import check_searches
+from mdpdice.testing.interrupted_solvers import check_checkpoint, check_stops
+from mdpdice.testing.known_models import MODELS, Model
+from mdpdice.testing.lattice_solvers import check_lattices
 from mdpdice.testing.reports import Conformance, Ledger
-from mdpdice.testing.searching import check_searches
-from mdpdice.testing.stopping import check_checkpoint, check_stops
 
 __all__ = ["SOLVER_CHECKS", "check_solver"]
 

@@ -113,7 +113,8 @@ def test_help_loads_nothing_heavy():
     """Asserted by what is imported, since time depends on the machine; the time is printed."""
     program = (
         "import sys; from mdpdice.cli import main; main(['solve', '--help'], standalone_mode=False);"
-        "print([name for name in ('numpy', 'scipy', 'numba', 'pulp', 'attrs', 'mdpdice.game') if name in sys.modules])"
+        "heavy = ('numpy', 'scipy', 'numba', 'pulp', 'attrs', 'mdpdice.modelling.game');"
+        "print([name for name in heavy if name in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.splitlines()[-1] == "[]"
@@ -199,7 +200,7 @@ def test_an_error_of_the_system_is_no_traceback(run, monkeypatch):
     def full(*_args, **_more):
         raise OSError(28, "No space left on device", "p.npz")
 
-    monkeypatch.setattr("mdpdice.policies.Policy.save", full)
+    monkeypatch.setattr("mdpdice.answers.policy.Policy.save", full)
     result = run("policy", "pig-turn", "--save", "p.npz")
     assert (result.exit_code, result.output) == (1, "Error: p.npz: No space left on device\n")
 

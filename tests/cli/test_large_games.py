@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from mdpdice import explore, solve, solving_lattice
+from mdpdice import explore, solve
 from mdpdice.cli import chosen, simulations
 from mdpdice.games.knucklebones import Knucklebones
 from mdpdice.games.school import School
+from mdpdice.solving import lattice_route as solving_lattice
 
 SCHOOL = ("school", "-p", "open=grade-6,pair,trash")
 SMALL_BOARD = ("knucklebones", "-p", "columns=1", "-p", "rows=2")

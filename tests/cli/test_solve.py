@@ -11,7 +11,7 @@ import pytest
 from mdpdice import solve
 from mdpdice.cli.catalogue import find_game
 from mdpdice.errors import SolveInterrupted
-from mdpdice.solvers import value_iteration
+from mdpdice.solvers.value_iteration import solver as value_iteration
 
 SCHEMA = {
     "game": str,

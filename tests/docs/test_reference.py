@@ -68,7 +68,7 @@ def described(conf: ModuleType) -> set[str]:
 def test_every_public_name_of_every_module_is_in_the_reference(conf: ModuleType) -> None:
     found = described(conf)
     modules = conf.modules()
-    assert {"mdpdice.game", "mdpdice.solvers.exact"} <= set(modules)
+    assert {"mdpdice.modelling.game", "mdpdice.solvers.exact"} <= set(modules)
     missing = {
         f"{name}.{public}"
         for name in modules
@@ -82,7 +82,7 @@ def test_every_public_name_of_every_module_is_in_the_reference(conf: ModuleType)
 
 def test_a_name_that_no_page_describes_is_found(conf: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conf, "directives", lambda module, names: iter(()))
-    assert "mdpdice.weights.common_denominator" not in described(conf)
+    assert "mdpdice.modelling.weights.common_denominator" not in described(conf)
 
 
 def front_door() -> list[str]:

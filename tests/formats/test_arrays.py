@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import attrs
-import models
 import numpy as np
 import pytest
+from helpers import reference_models
+from helpers.random_games import Table, acyclic_games, tables
 from hypothesis import given, settings
 from scipy.sparse import csr_matrix
-from strategies import Table, acyclic_games, tables
 
 from mdpdice import Game, Network, d6, decide, end, explore, go, roll
 from mdpdice.errors import (
@@ -22,7 +22,7 @@ from mdpdice.errors import (
     UnsupportedError,
 )
 from mdpdice.formats import from_pymdptoolbox, from_quantecon, to_mdpsolver, to_pymdptoolbox, to_quantecon
-from mdpdice.formats.tables import tabulate
+from mdpdice.formats.decision_tables import tabulate
 from mdpdice.games.pig import Piglet, PigTurn
 
 # The two-state example of Puterman (1994), section 6.2.1, as QuantEcon's documentation has it.
@@ -84,7 +84,7 @@ DISCOUNTED = [f"gym_{game}/{at}" for game in ("frozenlake4x4", "cliffwalking") f
 
 @pytest.mark.parametrize("name", [*DISCOUNTED, "gym_taxi/0"])
 def test_discounted_models_have_their_reference_values(name: str, tools) -> None:
-    case = models.load(name)
+    case = reference_models.load(name)
     arrays = to_quantecon(case.network)
     back = from_quantecon(*arrays.arguments())
     nodes = tools.float_values(back)[: back.n_states]

@@ -7,10 +7,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import attrs
-import models
 import pytest
+from helpers import reference_models
+from helpers.random_games import Table, acyclic_games, tables
 from hypothesis import HealthCheck, given, settings
-from strategies import Table, acyclic_games, tables
 
 from mdpdice import Game, Reach, Total, UntilReward, d6, decide, end, explore, go, pass_to, roll
 from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
@@ -19,7 +19,7 @@ from mdpdice.games.pig import Piglet, PigTurn
 
 # Horizons of 100 are left to the small ones below: unrolled, they have 6,000 states.
 LONG = ("gym_frozenlake4x4/3", "gym_cliffwalking/3")
-ONE_PLAYER = [name for name in models.names() if not name.startswith("game_") and name not in LONG]
+ONE_PLAYER = [name for name in reference_models.names() if not name.startswith("game_") and name not in LONG]
 RARELY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
@@ -76,7 +76,7 @@ def test_several_rewards_must_be_told_apart(robot: Path) -> None:
 
 @pytest.mark.parametrize("name", ONE_PLAYER)
 def test_every_property_of_the_models_survives(name: str, tmp_path: Path, tools) -> None:
-    case = models.load(name, exact=True)
+    case = reference_models.load(name, exact=True)
     objective = case.objective
     until = isinstance(objective, UntilReward)
     network = case.network if until else objective.apply(case.network)

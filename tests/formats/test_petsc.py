@@ -6,11 +6,11 @@ import struct
 from fractions import Fraction
 from pathlib import Path
 
-import models
 import numpy as np
 import pytest
+from helpers import reference_models
+from helpers.random_games import Table, tables
 from hypothesis import HealthCheck, given, settings
-from strategies import Table, tables
 
 from mdpdice import explore, solve
 from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
@@ -111,7 +111,7 @@ def test_a_pendulum_of_madupite(discount: float, robot: Path) -> None:
 
 @pytest.mark.parametrize("name", ["gym_frozenlake4x4/0", "gym_cliffwalking/1", "gym_taxi/0"])
 def test_models_keep_their_reference_values(name: str, tmp_path: Path, tools) -> None:
-    case = models.load(name)
+    case = reference_models.load(name)
     table = write_petsc(case.network, tmp_path / "P", tmp_path / "g")
     back = read_petsc(tmp_path / "P", tmp_path / "g", discount=case.network.discount)
     values = table.values(tools.float_values(back)[: back.n_states])[case.network.state_node]

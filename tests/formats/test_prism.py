@@ -7,16 +7,16 @@ from fractions import Fraction
 from pathlib import Path
 
 import attrs
-import models
 import pytest
+from helpers import reference_models
+from helpers.random_games import acyclic_games
 from hypothesis import HealthCheck, given, settings
-from strategies import acyclic_games
 
 from mdpdice import Network, Total, explore
 from mdpdice.formats import write_prism
 from mdpdice.games.pig import Piglet, PigTurn
 
-GAMES = [name for name in models.names() if name.startswith("game_")]
+GAMES = [name for name in reference_models.names() if name.startswith("game_")]
 RARELY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
@@ -71,7 +71,7 @@ def parsed(path: Path) -> Network:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_the_games_keep_their_reference_values(name: str, tmp_path: Path, tools) -> None:
-    case = models.load(name, exact=True)
+    case = reference_models.load(name, exact=True)
     network = case.objective.apply(case.network)
     found = write_prism(network, tmp_path / "x.prism")
     assert (tmp_path / "x.prism").read_text().splitlines()[2] == "smg"

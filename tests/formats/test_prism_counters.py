@@ -7,12 +7,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import attrs
-import counter_strategies
-import lattice_games
 import pytest
+from helpers import counter_games, random_counter_games
+from helpers.counter_games import LAST_TURN, SHIPPED
+from helpers.prism_interpreter import Program
 from hypothesis import HealthCheck, assume, given, settings
-from lattice_games import LAST_TURN, SHIPPED
-from prism_programs import Program
 
 from mdpdice import (
     At,
@@ -34,16 +33,16 @@ from mdpdice import (
     uniform,
     when,
 )
-from mdpdice.counters import axes
 from mdpdice.errors import GameError, MdpDiceError, UnknownStateError
-from mdpdice.expression_values import FLOAT
+from mdpdice.exploration.expansion import replicate
 from mdpdice.formats import write_prism
 from mdpdice.games.pig import PigTurn
-from mdpdice.replication import replicate
+from mdpdice.modelling.counters import axes
+from mdpdice.modelling.expression_values import FLOAT
 
 GAMES = SHIPPED | {
-    "race of the tests": lattice_games.Race(goal=5),
-    "sheet of the tests": lattice_games.Sheet(),
+    "race of the tests": counter_games.Race(goal=5),
+    "sheet of the tests": counter_games.Sheet(),
 }
 
 
@@ -110,7 +109,7 @@ def test_the_last_turn_of_a_score_sheet_keeps_its_exact_value(game, last, tmp_pa
 
 
 @settings(max_examples=12, suppress_health_check=list(HealthCheck), deadline=None)
-@given(game=counter_strategies.counter_games(ahead=True))
+@given(game=random_counter_games.counter_games(ahead=True))
 def test_random_games_keep_their_values(game, tmp_path: Path) -> None:
     try:
         explore(game)

@@ -6,16 +6,16 @@ import shutil
 from fractions import Fraction
 from pathlib import Path
 
-import models
 import pytest
+from helpers import reference_models
+from helpers.random_games import Table, acyclic_games, tables
 from hypothesis import HealthCheck, given, settings
-from strategies import Table, acyclic_games, tables
 
 from mdpdice import Reach, Total, UntilReward, d6, end, explore, go, roll
 from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
 from mdpdice.formats import read_prism_explicit, write_prism_explicit
-from mdpdice.game import Game
 from mdpdice.games.pig import Piglet, PigTurn
+from mdpdice.modelling.game import Game
 
 RARELY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -96,7 +96,7 @@ def test_variables_name_the_states(robot: Path, tmp_path: Path) -> None:
     "name", ["gym_frozenlake4x4/2", "qvbs_consensus.2_K2/3", "qvbs_ij.3/0", "qvbs_cdrive.2/0"]
 )
 def test_models_survive_in_both_dialects(name: str, dialect: str, tmp_path: Path, tools) -> None:
-    case = models.load(name, exact=True)
+    case = reference_models.load(name, exact=True)
     until = isinstance(case.objective, UntilReward)
     network = case.network if until else case.objective.apply(case.network)
     labels = {"target": [network.states[i] for i in case.objective.targets]} if until else None

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mdpdice import Policy, d6, decide, end, errors, explore, go, outcomes, roll, solve
-from mdpdice.game import Game
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.games.pig import PigTurn, hold_at
+from mdpdice.modelling.game import Game
 from mdpdice.plots import (
     bound_chart,
     capped_solutions,

@@ -11,7 +11,7 @@ import pytest
 
 from mdpdice import Game, Kind, Policy, decide, end, errors, explore, solve
 from mdpdice.games.pig import Piglet, hold_at
-from mdpdice.network import Network
+from mdpdice.networks.network import Network
 from mdpdice.plots import draw_network, policy_map, save_picture, value_curve, value_map
 
 

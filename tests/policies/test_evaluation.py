@@ -26,9 +26,9 @@ from mdpdice import (
     solve,
 )
 from mdpdice.errors import GameError, HorizonRangeError, NotCertifiedError, TotalRewardUndefinedError
-from mdpdice.evaluation import endless
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.numerics import linear
+from mdpdice.policies.evaluation import endless
 
 
 @functools.cache

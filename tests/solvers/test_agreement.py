@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mdpdice import Network, Status, Total, cross_check, load_solver, solve
 from mdpdice.backend import available_solvers
 from mdpdice.errors import NotConvergedError
-from mdpdice.network import Kind
-from mdpdice.problems import prepare
+from mdpdice.networks.network import Kind
+from mdpdice.solving.problem import prepare
 
 
 @st.composite

@@ -7,13 +7,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from enumeration import CHANCE, END, MAX, MIN, network
+from helpers.policy_enumeration import CHANCE, END, MAX, MIN, network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdpdice.backend import Run, Solver
 from mdpdice.errors import CycleError, SolveInterrupted
-from mdpdice.network import Network
+from mdpdice.networks.network import Network
 from mdpdice.solvers.backward_induction import BackwardInduction
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mdpdice import Network, Status, load_solver, solve
 from mdpdice.backend import available_solvers
-from mdpdice.problems import prepare
+from mdpdice.solving.problem import prepare
 
 
 def random_choices(rng: np.random.Generator, *, reward_per: str, states: int) -> Network:

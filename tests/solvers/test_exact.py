@@ -8,10 +8,10 @@ import time
 from fractions import Fraction
 
 import attrs
-import models
 import numpy as np
 import pytest
-from enumeration import (
+from helpers import reference_models
+from helpers.policy_enumeration import (
     CHANCE,
     END,
     MAX,
@@ -32,10 +32,10 @@ from mdpdice import Status, Total, solve
 from mdpdice.backend import Feature, Run, Solver, calls_recorded
 from mdpdice.errors import SolveInterrupted, TotalRewardUndefinedError, UnsupportedError
 from mdpdice.games.farkle import KcdFarkle
-from mdpdice.lowerings import unroll
-from mdpdice.problems import prepare
-from mdpdice.solvers import _howard, _parts, _rational
-from mdpdice.solvers.exact import Exact
+from mdpdice.objectives.reductions import unroll
+from mdpdice.solvers.exact import Exact, parts, rational
+from mdpdice.solvers.policy_iteration import blocks
+from mdpdice.solving.problem import prepare
 
 HALF = Fraction(1, 2)
 KINDS = {
@@ -108,9 +108,9 @@ def test_every_stage_of_a_horizon_equals_the_unrolled_network(net, horizon):
         assert not found.details["ties"][0].any()
 
 
-@pytest.mark.parametrize("name", models.names())
+@pytest.mark.parametrize("name", reference_models.names())
 def test_reference_models_at_every_state(name):
-    case = models.load(name, exact=True)
+    case = reference_models.load(name, exact=True)
     solution = solve(case.network, case.objective, solver="exact")
     assert solution.status is Status.EXACT
     rows = solution.exact_values[-1]
@@ -211,12 +211,12 @@ def _started(net, edges):
     chosen = np.full(net.n_nodes, -1)
     for node, option in edges.items():
         chosen[node] = net.indptr[node] + option
-    real = _howard.propose
-    _howard.propose = lambda problem, run: attrs.evolve(real(problem, run), policy=chosen)
+    real = blocks.propose
+    blocks.propose = lambda problem, run: attrs.evolve(real(problem, run), policy=chosen)
     try:
         return exact(net)
     finally:
-        _howard.propose = real
+        blocks.propose = real
 
 
 def test_every_start_gives_the_same_answer():
@@ -318,7 +318,7 @@ def system(rng, n, width, largest):
             j = rng.randrange(n)
             entries[j] = entries.get(j, 0) + rng.randint(1, largest) * rng.choice([1, 1, -1])
         den = sum(map(abs, entries.values())) + rng.randint(1, 3)
-        rows.append((den, entries, _rational.reduced(rng.randint(-9, 9), rng.choice([1, 2, 3, 10**20 + 39]))))
+        rows.append((den, entries, rational.reduced(rng.randint(-9, 9), rng.choice([1, 2, 3, 10**20 + 39]))))
     return rows
 
 
@@ -337,20 +337,20 @@ def test_both_ways_solve_the_system(largest):
     rng = random.Random(largest)
     for n, width in ((1, 1), (2, 2), (5, 2), (12, 4), (25, 3)):
         rows = system(rng, n, width, largest)
-        plan = _rational._Plan.of(rows)
-        directly = _rational._direct(rows, plan, None, [])
+        plan = rational._Plan.of(rows)
+        directly = rational._direct(rows, plan, None, [])
         assert [Fraction(*pair) for pair in directly] == plainly(rows)
-        assert _rational._modular(rows, plan, None) == directly
+        assert rational._modular(rows, plan, None) == directly
 
 
 def test_systems_that_fill_in_are_solved_modulo_a_prime():
     rng = random.Random(5)
     n = 150
     rows = [(60, {rng.randrange(n): rng.randint(1, 6) for _ in range(8)}, (i % 3, 7)) for i in range(n)]
-    plan = _rational._Plan.of(rows)
+    plan = rational._Plan.of(rows)
     assert plan.work > 40 * n
     called = []
-    values = _rational.solve(rows, lambda: called.append(1))
+    values = rational.solve(rows, lambda: called.append(1))
     assert called
     for i, (den, entries, (c, d)) in enumerate(rows):
         ahead = sum(Fraction(a, den) * Fraction(*values[j]) for j, a in entries.items())
@@ -363,11 +363,11 @@ def test_closed_classes():
         rows = [(1, {1: 1}, (gain, 3)), (1, {0: 1}, (0, 1)), (2, {0: 1}, (1, 2))]
         closed: list[int] = []
         if sign == 0:
-            assert _rational.solve(rows, closed=closed) == [(0, 1), (0, 1), (1, 2)]
+            assert rational.solve(rows, closed=closed) == [(0, 1), (0, 1), (1, 2)]
             assert len(closed) == 1
             continue
-        with pytest.raises(_rational.EndlessGainError) as caught:
-            _rational.solve(rows)
+        with pytest.raises(rational.EndlessGainError) as caught:
+            rational.solve(rows)
         assert np.sign(caught.value.gain) == sign
         assert caught.value.row in (0, 1)
 
@@ -376,9 +376,9 @@ def test_a_system_that_is_singular_modulo_the_prime_only():
     from mdpdice.numerics.modular import PRIME
 
     rows = [(PRIME, {}, (1, 3))]
-    plan = _rational._Plan.of(rows)
-    assert _rational._modular(rows, plan, None) is None
-    assert _rational.solve(rows) == [(1, 3)]
+    plan = rational._Plan.of(rows)
+    assert rational._modular(rows, plan, None) is None
+    assert rational.solve(rows) == [(1, 3)]
 
 
 @given(st.integers(-(10**30), 10**30), st.integers(1, 10**30))
@@ -387,9 +387,9 @@ def test_rationals_come_back_from_their_residues(numerator, denominator):
     from mdpdice.numerics.modular import PRIME
 
     modulus = PRIME**6
-    n, d = _rational.reduced(numerator, denominator)
+    n, d = rational.reduced(numerator, denominator)
     residue = n * pow(d, -1, modulus) % modulus
-    assert _rational._rational(residue, modulus) == (n, d)
+    assert rational._rational(residue, modulus) == (n, d)
 
 
 @given(st.integers(0, 2**50 - 28), st.integers(0, 2**50 - 28))
@@ -414,17 +414,17 @@ def test_the_prime_is_one():
 
 
 def test_floats_never_decide_what_they_cannot():
-    move = _parts.Move
+    move = parts.Move
     values = [(10**16 + 1, 1), (10**16, 1), (3, 10**400), (1, 10**400), (10**400, 1), (10**400 + 1, 1)]
-    floats = [_parts.quotient(pair) for pair in values]
+    floats = [parts.quotient(pair) for pair in values]
     assert floats[4] == float("inf")
     for worse, better in ((1, 0), (3, 2), (4, 5)):
         moves = [move(0, worse, (1, 1), (0, 1), False), move(1, better, (1, 1), (0, 1), False)]
-        assert _parts.best(moves, values, floats, minimise=False) == [1]
-        assert _parts.best(moves, values, floats, minimise=True) == [0]
+        assert parts.best(moves, values, floats, minimise=False) == [1]
+        assert parts.best(moves, values, floats, minimise=True) == [0]
     # A reward that cancels the value: only the exact sum tells which is larger.
     moves = [move(0, 1, (1, 1), (-(10**16), 1), True), move(1, 0, (1, 1), (-(10**16), 1), True)]
-    assert _parts.best(moves, values, floats, minimise=False) == [1]
+    assert parts.best(moves, values, floats, minimise=False) == [1]
 
 
 def test_networks_of_one_node_and_of_none_that_decide():

@@ -11,7 +11,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
-from enumeration import CHANCE, END, MAX, MIN, collecting, network, transition
+from helpers.policy_enumeration import CHANCE, END, MAX, MIN, collecting, network, transition
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,8 +24,7 @@ from mdpdice.errors import (
     SolveInterrupted,
     UnsupportedError,
 )
-from mdpdice.solvers import _blocks, _pulp
-from mdpdice.solvers.linear_programming import LinearProgramming
+from mdpdice.solvers.linear_programming import LinearProgramming, blocks, pulp_adapter
 
 FORMS = ["primal", "dual"]
 
@@ -334,7 +333,7 @@ class TestProtocol:
         with pytest.raises(SolveInterrupted, match="deadline"):
             LinearProgramming().solve(collecting(5), Run(deadline=time.monotonic() - 1))
 
-    @pytest.mark.parametrize("solver", _pulp.available_solvers())
+    @pytest.mark.parametrize("solver", pulp_adapter.available_solvers())
     def test_time_limit(self, solver):
         with pytest.raises(NotConvergedError, match="time_limit=1e-09") as caught:
             solve(discounted(), time_limit=1e-9, solver=solver)
@@ -388,7 +387,7 @@ def test_agrees_with_policy_enumeration(problem, form, block):
 class TestThroughPulp:
     """How the back-end uses the adapter; the adapter itself: test_pulp.py."""
 
-    @pytest.mark.parametrize("solver", _pulp.available_solvers())
+    @pytest.mark.parametrize("solver", pulp_adapter.available_solvers())
     @pytest.mark.parametrize("form", FORMS)
     def test_every_solver_that_can_run(self, solver, form):
         answer = solve(discounted(), solver=solver, form=form)
@@ -398,7 +397,7 @@ class TestThroughPulp:
     @pytest.mark.parametrize("dual", [None, 0.0])
     def test_a_solver_without_duals(self, monkeypatch, dual):
         """Some command-line solvers give none, or wrong ones; the policy then comes from the tight rows."""
-        real = _pulp.solve
+        real = pulp_adapter.solve
 
         def without(program, *args, **kwargs):
             answer = real(program, *args, **kwargs)
@@ -407,26 +406,26 @@ class TestThroughPulp:
         problem = network(
             [(MAX, [(1, 1), (2,)]), (MAX, [(0, -1), (3, 0)]), (CHANCE, [(0, 0, 0.5), (3, 0, 0.5)]), (END, 5)]
         )
-        monkeypatch.setattr(_pulp, "solve", without)
+        monkeypatch.setattr(pulp_adapter, "solve", without)
         answer = solve(problem)
         check(problem, answer, [6, 5, 5.5, 5])
         assert answer.details["refined"] == 0
 
     def test_duals_of_the_other_sign(self, monkeypatch):
-        real = _pulp.solve
+        real = pulp_adapter.solve
 
         def negated(program, *args, **kwargs):
             answer = real(program, *args, **kwargs)
             return attrs.evolve(answer, dual=-answer.dual)
 
-        monkeypatch.setattr(_pulp, "solve", negated)
+        monkeypatch.setattr(pulp_adapter, "solve", negated)
         answer = solve(discounted())
         check(discounted(), answer, [380 / 29, 400 / 29, 380 / 29 - 1])
         assert answer.details["refined"] == 0
 
     def test_a_solver_that_gives_up(self, monkeypatch):
-        nothing = _pulp.Answer(_pulp.Outcome.UNCLEAR, np.full(2, np.nan), None)
-        monkeypatch.setattr(_pulp, "solve", lambda *args, **kwargs: nothing)
+        nothing = pulp_adapter.Answer(pulp_adapter.Outcome.UNCLEAR, np.full(2, np.nan), None)
+        monkeypatch.setattr(pulp_adapter, "solve", lambda *args, **kwargs: nothing)
         with pytest.raises(NotConvergedError, match="no optimal basis"):
             solve(discounted())
 
@@ -443,9 +442,9 @@ class TestThroughPulp:
     def test_a_mixture_of_optimal_policies_is_no_circle(self):
         """Largest flows in a circle, small ones that leave it: the choice is to leave."""
         problem = network([(MAX, [(1,), (2,)]), (MAX, [(0,), (2,)]), (END, 5)])
-        block = _blocks.reduce_block(_blocks.View.of(problem), np.array([0, 1]))
+        block = blocks.reduce_block(blocks.View.of(problem), np.array([0, 1]))
         flow = np.where(np.isin(block.edge, [0, 2]), 100.0, np.where(block.edge >= 0, 1.0, 0.0))
-        row = _blocks.choose(block, flow, cyclic=True)
+        row = blocks.choose(block, flow, cyclic=True)
         assert block.edge[row].tolist() == [1, 3]
 
     def test_nothing_is_printed(self):
@@ -453,7 +452,7 @@ class TestThroughPulp:
         code = (
             "import numpy as np\n"
             "from mdpdice.backend import Run\n"
-            "from mdpdice.network import Network\n"
+            "from mdpdice.networks.network import Network\n"
             "from mdpdice.solvers.linear_programming import LinearProgramming\n"
             "net = Network(kind=[1, 0, 0], indptr=[0, 2, 2, 2], dst=[1, 2], weight=[1, 1], reward=[0, 0],\n"
             "              sign=[1, 1], step=[0, 0], payoff=[0, 2, 3], start=0)\n"

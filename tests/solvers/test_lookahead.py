@@ -28,13 +28,13 @@ from mdpdice import (
 from mdpdice.errors import (
     NotCertifiedError,
 )
-from mdpdice.game import Chance, Decide, End, PassTo
 from mdpdice.games.knucklebones import Knucklebones, Rolled
 from mdpdice.games.konijnenhokken import Konijnenhokken
 from mdpdice.games.pig import PigRace, PigTurn
-from mdpdice.solvers._expansion import Expansions
-from mdpdice.solvers._expectimax import ESTIMATE, HIGH, LOW, Expectimax
+from mdpdice.modelling.game import Chance, Decide, End, PassTo
 from mdpdice.solvers.lookahead import Lookahead
+from mdpdice.solvers.lookahead.expansion import Expansions
+from mdpdice.solvers.lookahead.expectimax import ESTIMATE, HIGH, LOW, Expectimax
 
 PRUNINGS = ("none", "star1", "star2")
 

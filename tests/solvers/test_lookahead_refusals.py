@@ -36,9 +36,9 @@ from mdpdice.errors import (
 )
 from mdpdice.games.knucklebones import Knucklebones
 from mdpdice.games.pig import PigTurn
-from mdpdice.solvers._expansion import Expansions
-from mdpdice.solvers._expectimax import Expectimax
 from mdpdice.solvers.lookahead import Lookahead
+from mdpdice.solvers.lookahead.expansion import Expansions
+from mdpdice.solvers.lookahead.expectimax import Expectimax
 
 # --- it is asked by name only ---------------------------------------------------------------
 

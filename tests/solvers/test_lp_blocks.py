@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from enumeration import CHANCE, END, MAX, collecting, network, transition
+from helpers.policy_enumeration import CHANCE, END, MAX, collecting, network, transition
 
 from mdpdice.backend import Run
 from mdpdice.errors import SolveInterrupted
-from mdpdice.network import Network
-from mdpdice.solvers import _blocks
-from mdpdice.solvers.linear_programming import INTERIOR, LinearProgramming
+from mdpdice.networks.network import Network
+from mdpdice.solvers.linear_programming import LinearProgramming, blocks
+from mdpdice.solvers.linear_programming.solver import INTERIOR
 
 FORMS = ["primal", "dual"]
 
@@ -124,7 +124,7 @@ class TestBlocks:
         inline = (CHANCE, [(0, 0, 0.5), (1, 0, 0.25), (many + 2, 0, 0.25)])
         nodes[0] = (MAX, [(many + 1,), (many,), (many + 2, 3)])
         problem = network([*nodes, shared, inline, (END, 0)])
-        block = _blocks.reduce_block(_blocks.View.of(problem), np.arange(many + 2))
+        block = blocks.reduce_block(blocks.View.of(problem), np.arange(many + 2))
         assert block.variables.tolist() == list(range(many + 1))
         assert block.chance.tolist() == [many]
         assert block.rest.tolist() == [many + 1]
@@ -135,7 +135,7 @@ class TestBlocks:
         np.testing.assert_allclose(value[: many + 2], [3] * (many + 1) + [2.25], rtol=1e-13)
 
     def test_nested_and_circular_chance_nodes(self):
-        deep = _blocks.NESTING + 5
+        deep = blocks.NESTING + 5
         first, second, end = deep + 1, deep + 2, deep + 3
         nodes = [(MAX, [(1, -1), (end, -9)])]
         nodes += [(CHANCE, [(i + 1, 0, 0.5), (0, 0, 0.5)]) for i in range(1, deep + 1)]
@@ -145,7 +145,7 @@ class TestBlocks:
             (END, 3),
         ]
         problem = network(nodes)
-        block = _blocks.reduce_block(_blocks.View.of(problem), np.arange(end))
+        block = blocks.reduce_block(blocks.View.of(problem), np.arange(end))
         # The circle of two is kept, and what leads to it.
         assert set(block.chance.tolist()) >= {first, second}
         answer = solve(problem)
@@ -157,7 +157,7 @@ class TestBlocks:
         nodes = [(MAX, [(1, 1), (deep + 1, 0)])]
         nodes += [(CHANCE, [(i + 1, 0, 0.75), (0, 0, 0.25)]) for i in range(1, deep)]
         problem = network([*nodes, (CHANCE, [(deep + 1, 0, 0.5), (0, 0, 0.5)]), (END, 3)])
-        block = _blocks.reduce_block(_blocks.View.of(problem), np.arange(deep + 1))
+        block = blocks.reduce_block(blocks.View.of(problem), np.arange(deep + 1))
         assert block.variables.tolist() == [0]
         answer = solve(problem)
         check(problem, answer)
@@ -174,8 +174,8 @@ class TestBlocks:
                 (END, 1),
             ]
         )
-        view = _blocks.View.of(problem)
-        block = _blocks.reduce_block(view, np.array([0, 1]))
+        view = blocks.View.of(problem)
+        block = blocks.reduce_block(view, np.array([0, 1]))
         # To node 1 the first of the two best, and of the ends the better one.
         assert sorted(block.edge[block.owner == 0].tolist()) == [1, 2]
         answer = solve(problem)

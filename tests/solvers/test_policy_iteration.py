@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from enumeration import (
+from helpers.policy_enumeration import (
     CHANCE,
     END,
     MAX,
@@ -29,12 +29,11 @@ from scipy.sparse import csr_array
 from mdpdice import Status, solve
 from mdpdice.backend import Feature, Run, Solver, calls_recorded
 from mdpdice.errors import NotConvergedError, SolveInterrupted, UnsupportedError
-from mdpdice.lowerings import unroll
-from mdpdice.network import Network
+from mdpdice.networks.network import Network
 from mdpdice.numerics.operator import bellman
-from mdpdice.solvers import _howard, _linear, _reduction
+from mdpdice.objectives.reductions import unroll
 from mdpdice.solvers.exact import Exact
-from mdpdice.solvers.policy_iteration import PolicyIteration
+from mdpdice.solvers.policy_iteration import PolicyIteration, blocks, evaluation, reduction
 
 KINDS = {
     "one player, ends may pay": {"rewards": (0, 0, -1)},
@@ -249,7 +248,7 @@ def test_a_block_holds_the_values_of_all_options(net, rng):
     value[net.kind == END] = net.payoff[net.kind == END]
     nodes = np.flatnonzero(net.kind != END)
     nodes = np.array([i for i in nodes if rng.random() < 0.8] or nodes[:1].tolist())
-    block = _reduction.write_block(net, bellman(net), value, np.full(net.n_nodes, -1), nodes)
+    block = reduction.write_block(net, bellman(net), value, np.full(net.n_nodes, -1), nodes)
     assert sorted(np.concatenate((block.nodes, block.left_out)).tolist()) == sorted(nodes.tolist())
     # The values of chance nodes that were left out follow from those of the variables.
     for node in block.left_out.tolist():
@@ -288,8 +287,8 @@ def test_components_that_belong_together():
     # Components of 3, 1, 400, 1, 700 and 1 nodes, the even ones with cycles.
     cyclic = np.array([True, False, True, False, True, False])
     ptr = np.array([0, 3, 4, 404, 405, 1105, 1106])
-    assert list(_howard._runs(cyclic, ptr)) == [(0, 3, True), (3, 4, False), (4, 5, True), (5, 6, False)]
-    assert list(_howard._runs(np.zeros(3, dtype=bool), np.arange(4))) == [(0, 3, False)]
+    assert list(blocks._runs(cyclic, ptr)) == [(0, 3, True), (3, 4, False), (4, 5, True), (5, 6, False)]
+    assert list(blocks._runs(np.zeros(3, dtype=bool), np.arange(4))) == [(0, 3, False)]
 
 
 # --- linear systems ----------------------------------------------------------------------------------
@@ -312,15 +311,15 @@ def test_systems_by_every_method(leave):
     expected = np.linalg.solve(np.eye(80) - P, gain)
     scale = np.abs(expected).max()
     sparse = csr_array(P)
-    assert np.abs(_linear.solve_directly(sparse, gain, out) - expected).max() < 1e-9 * scale
-    assert np.abs(_linear.without_subtraction(P, gain, out) - expected).max() < 1e-9 * scale
-    value, reached = _linear.iterate(sparse, gain, np.zeros(80), 1e-13 * scale, lambda: None)
+    assert np.abs(evaluation.solve_directly(sparse, gain, out) - expected).max() < 1e-9 * scale
+    assert np.abs(evaluation.without_subtraction(P, gain, out) - expected).max() < 1e-9 * scale
+    value, reached = evaluation.iterate(sparse, gain, np.zeros(80), 1e-13 * scale, lambda: None)
     assert reached
     assert np.abs(value - expected).max() < 1e-11 * scale / leave
-    for method in (_linear._preconditioned, _linear._sweeps):
+    for method in (evaluation._preconditioned, evaluation._sweeps):
         value = method(sparse, gain, np.zeros(80), 1e-13 * scale, lambda: None)
         # Sweeps take as many as plays are long, and stop after some thousands.
-        if leave > 1e-2 or method is _linear._preconditioned:
+        if leave > 1e-2 or method is evaluation._preconditioned:
             assert np.abs(gain + P @ value - value).max() < 1e-9 * scale
 
 
@@ -333,7 +332,7 @@ def test_slow_systems_need_the_preconditioner():
     P = csr_array((np.full(2 * n - 2, 0.5), (row, column)), shape=(n, n))
     gain = np.zeros(n)
     gain[-1] = 0.5
-    value, reached = _linear.iterate(P, gain, np.zeros(n), 1e-15, lambda: None)
+    value, reached = evaluation.iterate(P, gain, np.zeros(n), 1e-15, lambda: None)
     assert reached
     # It wins at the far end, loses at the near one: the chance grows with the place.
     np.testing.assert_allclose(value, (place + 1) / (n + 1), rtol=0, atol=1e-7)
@@ -342,20 +341,20 @@ def test_slow_systems_need_the_preconditioner():
 def test_without_subtraction_is_accurate_where_plays_are_long():
     # From each of two states play goes to the other one, or leaves with a chance of 1e-25 or 3e-25.
     P = np.array([[0.0, 1.0], [1.0, 0.0]])
-    value = _linear.without_subtraction(P, np.array([1e-25, 0.0]), np.array([1e-25, 3e-25]))
+    value = evaluation.without_subtraction(P, np.array([1e-25, 0.0]), np.array([1e-25, 3e-25]))
     np.testing.assert_allclose(value, [0.25, 0.25], rtol=1e-14)
     # A class that is never left counts nothing.
-    value = _linear.without_subtraction(np.eye(2)[::-1].copy(), np.zeros(2), np.zeros(2))
+    value = evaluation.without_subtraction(np.eye(2)[::-1].copy(), np.zeros(2), np.zeros(2))
     assert value.tolist() == [0, 0]
-    assert _linear.solve_directly(csr_array(np.eye(2)), np.zeros(2), np.zeros(2)).tolist() == [0, 0]
+    assert evaluation.solve_directly(csr_array(np.eye(2)), np.zeros(2), np.zeros(2)).tolist() == [0, 0]
 
 
 def test_a_system_that_cannot_be_solved_is_told():
     net = random_component(np.random.default_rng(4), 30)
-    real = _linear.iterate
-    _linear.iterate = lambda P, gain, value, target, check: (value, False)
+    real = evaluation.iterate
+    evaluation.iterate = lambda P, gain, value, target, check: (value, False)
     try:
         with pytest.raises(NotConvergedError, match="too long"):
             propose(net, direct=0)
     finally:
-        _linear.iterate = real
+        evaluation.iterate = real

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.small_games import PlainRace
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_games import PlainRace
 
 from mdpdice import Dist, Game, Status, decide, end, explore, go, pass_to, roll, solve
 from mdpdice.backend import Run
-from mdpdice.network import Kind, Network
+from mdpdice.networks.network import Kind, Network
 from mdpdice.solvers.linear_programming import LinearProgramming
 
 

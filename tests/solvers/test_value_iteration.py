@@ -7,16 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from enumeration import CHANCE, END, MAX, MIN, haddad_monmege, network
+from helpers.policy_enumeration import CHANCE, END, MAX, MIN, haddad_monmege, network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdpdice.backend import Run, Solver
 from mdpdice.errors import NotConvergedError, SolveInterrupted
-from mdpdice.network import Kind, Network
-from mdpdice.solvers import value_iteration
+from mdpdice.networks.network import Kind, Network
 from mdpdice.solvers.backward_induction import BackwardInduction
 from mdpdice.solvers.value_iteration import ValueIteration
+from mdpdice.solvers.value_iteration import solver as value_iteration
 
 # --- References --------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 
 import attrs
 import pytest
-from enumeration import best_value
+from helpers.policy_enumeration import best_value
 
 from mdpdice import (
     At,

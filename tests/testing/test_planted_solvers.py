@@ -8,7 +8,16 @@ from typing import ClassVar
 import attrs
 import numpy as np
 import pytest
-from planted import ChangesProblem, Crashes, Honest, NotANumber, ReturnsNone, WrongShape, losses, truth
+from helpers.faulty_solvers import (
+    ChangesProblem,
+    Crashes,
+    Honest,
+    NotANumber,
+    ReturnsNone,
+    WrongShape,
+    losses,
+    truth,
+)
 
 from mdpdice import Candidate, Feature, Kind, Network, Run
 from mdpdice.backend import traced

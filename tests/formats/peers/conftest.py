@@ -21,10 +21,10 @@ from mdpdice.games.pig import PigTurn
 if not os.environ.get("MDPDICE_PEERS"):
     collect_ignore_glob = ["test_*.py"]
 
-# pytest's own setting gives these only at the root.
-sys.path[:0] = [str(Path(__file__).parents[2] / folder) for folder in ("certificate", "model")]
+# pytest's own setting gives this only at the root.
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import models  # noqa: E402 - found on the path above
+from helpers import reference_models
 
 
 def _walk(s: int):
@@ -41,7 +41,7 @@ def undiscounted() -> dict[str, Network]:
         "farkle": explore(KcdFarkle(cap=1500)),
         "walk": explore(Game.of(start=0, node=_walk)),
     }
-    cases = {name: models.load(name, exact=True) for name in names}
+    cases = {name: reference_models.load(name, exact=True) for name in names}
     return found | {
         name: case.objective.apply(case.network)
         for name, case in cases.items()
@@ -52,7 +52,7 @@ def undiscounted() -> dict[str, Network]:
 def discounted() -> dict[str, Network]:
     """The same with a discount."""
     found = {
-        name: models.load(name).network
+        name: reference_models.load(name).network
         for name in ("gym_frozenlake4x4/0", "gym_cliffwalking/0", "gym_taxi/0")
     }
     found |= {name: attrs.evolve(undiscounted()[name], discount="4/5") for name in ("pig", "walk")}

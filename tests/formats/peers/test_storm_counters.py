@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import stormpy
-from lattice_games import SHIPPED, Race, Sheet
+from helpers.counter_games import SHIPPED, Race, Sheet
 
 from mdpdice import Network, Total, explore, solve
 from mdpdice.formats import write_prism

@@ -1,0 +1,1 @@
+"""Answers: solutions and policies, and their files."""

@@ -1,0 +1,396 @@
+"""Policies: what a player does in every decision of a network.
+
+A `Policy` names one edge of every decision node, or a probability for each of its
+edges.  With a horizon it may depend on the decisions left; then its arrays have one
+row per stage, and row ``k`` belongs to ``k`` decisions left.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias, cast
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.answers.solution import Solution
+from mdpdice.errors import GameError, HorizonRangeError, MdpDiceError, UnknownStateError
+from mdpdice.modelling.distribution import Dist
+from mdpdice.modelling.equality import same_kind
+from mdpdice.networks.network import Ints, Network
+
+__all__ = ["Policy", "Weights"]
+
+Weights: TypeAlias = NDArray[Any]
+
+
+def _locked(array: Any) -> Any:
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def _edges(array: Any) -> Ints:
+    return cast("Ints", _locked(np.asarray(array, dtype=np.int64)))
+
+
+def _weights(array: Any) -> Weights | None:
+    return None if array is None else cast("Weights", _locked(array))
+
+
+@attrs.frozen(eq=False, repr=False)
+class Policy:
+    """What is done in every decision of a network.
+
+    Use `Policy.of`, `Policy.uniform` or `Policy.from_solution` to make one.
+
+    Parameters
+    ----------
+    network : Network
+        What is decided in.
+    choice : ndarray of int64, shape (N,) or (horizon + 1, N)
+        Chosen edge of every decision node, -1 elsewhere; the likeliest one where
+        the choice is random.  Row ``k`` is used with ``k`` decisions left; one row
+        alone serves all stages.
+    weight : ndarray, shape (E,) or (horizon + 1, E), optional
+        For a randomised policy: the probability of an edge is its weight over the
+        sum of the weights of its node.  Numbers are exact as in
+        `Network.numerator`.  0 on edges of chance nodes.
+
+    Examples
+    --------
+    >>> from mdpdice import Game, decide, end, explore, go, roll, d6
+    >>> pig = Game.of(start=0, node=lambda p: end(p) if p >= 100 else decide({
+    ...     "hold": end(p),
+    ...     "roll": roll(d6, lambda k: end() if k == 1 else go(p + k)),
+    ... }))
+    >>> policy = Policy.of(explore(pig), lambda p: "hold" if p >= 20 else "roll")
+    >>> policy.action(17)
+    'roll'
+    """
+
+    network: Network
+    choice: Ints = attrs.field(converter=_edges)
+    weight: Weights | None = attrs.field(default=None, converter=_weights)
+
+    def __attrs_post_init__(self) -> None:
+        _check(self)
+
+    # --- making one ---------------------------------------------------------
+
+    @classmethod
+    def from_solution(cls, solution: Solution) -> Policy:
+        """The policy of a solution."""
+        return cls(solution.network, solution.policy)
+
+    @classmethod
+    def of(cls, network: Network, function: Callable[..., Any], *, staged: bool = False) -> Policy:
+        """Make a policy of a function.
+
+        Parameters
+        ----------
+        network : Network
+            What is decided in.
+        function : callable
+            ``function(state)`` gives the action to take, or a `Dist` of actions.
+            It is asked about every state in which somebody decides.
+        staged : bool
+            On a network with a horizon: call ``function(state, steps_left)`` for
+            every number of decisions left.
+
+        Raises
+        ------
+        GameError
+            The function raised, or `network` is none.
+        UnknownStateError
+            It gave something that is no action of the state.
+        """
+        _check_network(network, "of(explore(game), function)")
+        if not staged:
+            return _assemble(network, [_ask(network, function, ())])
+        if network.horizon is None:
+            msg = "staged=True needs a network with a horizon"
+            raise HorizonRangeError(msg)
+        nothing: _Row = (np.full(network.n_nodes, -1), {})
+        rows = [_ask(network, function, (k,)) for k in range(1, network.horizon + 1)]
+        return _assemble(network, [nothing, *rows], staged=True)
+
+    @classmethod
+    def uniform(cls, network: Network) -> Policy:
+        """The policy that takes every action of a decision with the same probability."""
+        _check_network(network, "uniform(explore(game))")
+        decided = network.decides[network.source]
+        return cls(network, _first_edges(network), decided.astype(np.int64))
+
+    def on(self, network: Network) -> Policy:
+        """The same decisions on another network, found by the names of states and actions.
+
+        For instance on one that was explored with ``merge=False``, has another
+        horizon, or follows other rules.
+
+        Raises
+        ------
+        UnknownStateError
+            A decision of `network` is not one of this policy's network, or the
+            action taken there does not exist in `network`.
+        HorizonRangeError
+            The policy has no decision for so many steps left.
+        """
+        if network is self.network:
+            return self
+        if self.staged and (network.horizon is None or network.horizon >= len(self.choice)):
+            msg = f"the policy knows what to do with at most {len(self.choice) - 1} decisions left"
+            raise HorizonRangeError(msg, value=network.horizon, limit=len(self.choice) - 1)
+        stages = slice(None) if not self.staged else slice(cast("int", network.horizon) + 1)
+        if _same_decisions(self.network, network):
+            return Policy(network, self.choice[stages], None if self.weight is None else self.weight[stages])
+        nodes, edges = _same_names(self.network, network)
+        choice = np.full((*self.choice[stages].shape[:-1], network.n_nodes), -1)
+        known = np.full(self.network.n_edges + 1, -1)
+        known[edges[edges >= 0]] = np.flatnonzero(edges >= 0)
+        decisions = np.flatnonzero(network.decides)
+        taken = self.choice[stages][..., nodes[decisions]]
+        choice[..., decisions] = known[taken]
+        if self.weight is None:
+            lost = np.argwhere((taken >= 0) & (choice[..., decisions] < 0))
+            if len(lost):
+                raise self._no_action(network, int(decisions[lost[0][-1]]), int(taken[tuple(lost[0])]))
+            return Policy(network, choice)
+        weight = np.where(edges >= 0, self.weight[stages][..., edges], 0)
+        mapped = np.zeros(self.network.n_nodes, dtype=bool)
+        mapped[nodes[decisions]] = True
+        lost = np.argwhere((self.weight[stages] > 0) & mapped[self.network.source] & (known[:-1] < 0))
+        if len(lost):
+            edge = int(lost[0][-1])
+            raise self._no_action(
+                network, network.node_of(self.network.state_of(int(self.network.source[edge]))), edge
+            )
+        return Policy(network, choice, weight)
+
+    def _no_action(self, network: Network, node: int, edge: int) -> UnknownStateError:
+        msg = "the policy takes an action that there is not"
+        return UnknownStateError(msg, state=network.describe(node), action=self.network.action_of(edge))
+
+    # --- asking it ----------------------------------------------------------
+
+    @property
+    def staged(self) -> bool:
+        """Whether the decisions depend on the number of decisions left."""
+        return self.choice.ndim == 2
+
+    @property
+    def randomised(self) -> bool:
+        """Whether some decision is left to chance."""
+        return self.weight is not None
+
+    def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
+        """Action taken in a decision state, of the start if none is given.
+
+        Raises
+        ------
+        GameError
+            Nobody decides in this state, or the choice is random.
+        UnknownStateError
+            The state cannot be reached.
+        HorizonRangeError
+            There is no such number of decisions left.
+        """
+        chances = self.probabilities(state, steps_left=steps_left)
+        if len(chances) > 1:
+            msg = "the action is random here; ask probabilities() for the chance of each"
+            raise GameError(msg, state=self.network.describe(self._node(state)))
+        return next(iter(chances))
+
+    def probabilities(self, state: Hashable = None, *, steps_left: int | None = None) -> dict[Any, Fraction]:
+        """Chance of every action that may be taken in a decision state, in the order of the options."""
+        net = self.network
+        node = self._node(state)
+        if not net.decides[node]:
+            msg = "nobody decides in this state"
+            raise GameError(msg, state=net.describe(node))
+        row = self._row(steps_left, node)
+        if self.weight is None:
+            choice = self.choice if row is None else self.choice[row]
+            return {net.action_of(int(choice[node])): Fraction(1)}
+        weight = self.weight if row is None else self.weight[row]
+        parts = {edge: Fraction(weight[edge]) for edge in net.edges(node) if weight[edge] > 0}
+        whole = sum(parts.values(), Fraction(0))
+        return {net.action_of(edge): part / whole for edge, part in parts.items()}
+
+    def _node(self, state: Hashable) -> int:
+        return self.network.start if state is None else self.network.node_of(state)
+
+    def _row(self, steps_left: int | None, node: int) -> int | None:
+        horizon = self.network.horizon
+        if horizon is None:
+            if steps_left is not None:
+                msg = f"steps_left={steps_left!r} needs a network with a horizon"
+                raise HorizonRangeError(msg, value=steps_left)
+            return None
+        steps = horizon if steps_left is None else steps_left
+        if type(steps) is not int or not 1 <= steps <= horizon:
+            msg = f"steps_left={steps!r} is not a number from 1 to the horizon {horizon}"
+            raise HorizonRangeError(msg, state=self.network.describe(node), value=steps, limit=horizon)
+        return steps if self.staged else None
+
+    def __repr__(self) -> str:
+        decisions = int(self.network.decides.sum())
+        how = "randomised, " if self.randomised else ""
+        stages = f" in {len(self.choice)} stages" if self.staged else ""
+        return f"<Policy: {how}{decisions:,} decisions{stages}>"
+
+    # --- files --------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy to a file; see `mdpdice.answers.policy_files`."""
+        from mdpdice.answers.policy_files import save_policy
+
+        save_policy(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], network: Network) -> Policy:
+        """Read a policy of `network` from a file.
+
+        Raises
+        ------
+        CorruptFileError
+            The file is damaged, or belongs to another network.
+        """
+        from mdpdice.answers.policy_files import load_policy
+
+        return load_policy(path, network)
+
+
+# One row of a policy: its edges, and the weights of the edges where the choice is random.
+_Row: TypeAlias = "tuple[Ints, Mapping[int, int]]"
+
+
+def _first_edges(network: Network) -> Ints:
+    return np.where(network.decides, network.indptr[:-1], -1)
+
+
+def _check(policy: Policy) -> None:
+    net, choice, weight = policy.network, policy.choice, policy.weight
+    stages = () if net.horizon is None else (net.horizon + 1,)
+    if choice.shape not in ((net.n_nodes,), (*stages, net.n_nodes)):
+        msg = f"a policy of this network has shape {(net.n_nodes,)} or {(*stages, net.n_nodes)}, not {choice.shape}"
+        raise GameError(msg)
+    rows = choice[1:] if policy.staged else choice
+    inside = (net.indptr[:-1] <= rows) & (rows < net.indptr[1:])
+    wrong = np.where(net.decides, ~inside, rows != -1)
+    if wrong.any():
+        node = int(np.argwhere(wrong)[0][-1])
+        what = "takes none of its actions" if net.decides[node] else "takes an action, but nobody decides"
+        msg = f"the policy {what} here"
+        raise GameError(msg, state=net.describe(node))
+    if weight is None:
+        return
+    if weight.shape != (*choice.shape[:-1], net.n_edges):
+        msg = f"the weights of this policy have shape {(*choice.shape[:-1], net.n_edges)}, not {weight.shape}"
+        raise GameError(msg)
+    rows = weight[1:] if policy.staged else weight
+    # Written so that NaN is wrong.
+    bad = ~((rows >= 0) & (rows < np.inf)) | ((rows != 0) & ~net.decides[net.source])
+    if bad.any():
+        edge = int(np.argwhere(bad)[0][-1])
+        msg = "the weight of an action is a number of at least 0, and only actions have weights"
+        raise GameError(msg, state=net.describe(int(net.source[edge])), value=rows[..., edge].ravel()[0])
+    sums = np.add.reduceat(
+        np.append(rows > 0, np.zeros((*rows.shape[:-1], 1), dtype=bool), axis=-1), net.indptr[:-1], axis=-1
+    )
+    empty = net.decides & ~sums.astype(bool)
+    if empty.any():
+        node = int(np.argwhere(empty)[0][-1])
+        msg = "no action has a positive weight here"
+        raise GameError(msg, state=net.describe(node))
+
+
+def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) -> _Row:
+    choice = np.full(network.n_nodes, -1)
+    weight: dict[int, int] = {}
+    for node in np.flatnonzero(network.decides).tolist():
+        state = network.state_of(node)
+        if state is None:
+            msg = "a decision has no state of its own; make the policy before the network is reduced"
+            raise GameError(msg, state=network.describe(node))
+        try:
+            action = function(state, *more)
+        except MdpDiceError as error:
+            raise error.at(state) from error.__cause__
+        except Exception as error:
+            msg = f"the function of the policy raised {type(error).__name__}: {error}"
+            raise GameError(msg, state=state) from error
+        if isinstance(action, Dist):
+            parts = {
+                network.edge_of(node, one): part
+                for one, part in zip(action.outcomes, action.weights, strict=True)
+            }
+            choice[node] = max(sorted(parts), key=parts.__getitem__)
+            weight.update(parts)
+        else:
+            choice[node] = network.edge_of(node, action)
+    return choice, weight
+
+
+def _check_network(network: object, call: str) -> None:
+    if not isinstance(network, Network):
+        msg = f"a policy is one of a network, not of {network!r}; write Policy.{call}"
+        raise GameError(msg, value=network)
+
+
+def _assemble(network: Network, rows: Sequence[_Row], *, staged: bool = False) -> Policy:
+    """A policy of its rows; where a row gives weights for some nodes only, the others do what is chosen."""
+    choice = np.array([chosen for chosen, _ in rows])
+    if not any(weight for _, weight in rows):
+        return Policy(network, choice if staged else choice[0])
+    # Sums of the weights must fit, too.
+    small = all(part < 1 << 48 for _, weight in rows for part in weight.values())
+    weights = np.zeros((len(rows), network.n_edges), dtype=np.int64 if small else object)
+    for row, (chosen, weight) in zip(weights, rows, strict=True):
+        row[chosen[chosen >= 0]] = 1
+        row[chosen[sorted({int(network.source[edge]) for edge in weight})]] = 0
+        for edge, part in weight.items():
+            row[edge] = part
+    return Policy(network, choice if staged else choice[0], weights if staged else weights[0])
+
+
+# --- the same policy on another network -------------------------------------------------------------
+
+
+def _same_decisions(old: Network, new: Network) -> bool:
+    """Whether two networks differ in numbers only, such as a horizon."""
+    return (
+        new.states is old.states
+        and new.actions is old.actions
+        and np.array_equal(new.kind, old.kind)
+        and np.array_equal(new.indptr, old.indptr)
+    )
+
+
+def _options(network: Network, node: int) -> Iterator[tuple[Hashable, int]]:
+    first, edges = int(network._action_start[node]), network.edges(node)  # noqa: SLF001 - once per node, not per action
+    return zip(network.actions[first : first + len(edges)], edges, strict=True)
+
+
+def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
+    """Node of `old` for every decision of `new`, and edge of `old` (or -1) for every edge of a decision."""
+    nodes, edges = np.full(new.n_nodes, -1), np.full(new.n_edges, -1)
+    for node in np.flatnonzero(new.decides).tolist():
+        state = new.state_of(node)
+        if state is None:
+            msg = "a decision without a state of its own has no counterpart"
+            raise GameError(msg, state=new.describe(node))
+        before = old.node_of(state)
+        if not old.decides[before]:
+            msg = "nobody decides in this state where the policy comes from"
+            raise UnknownStateError(msg, state=state)
+        nodes[node] = before
+        theirs = {action: (action, edge) for action, edge in _options(old, before)}
+        for action, edge in _options(new, node):
+            known, found = theirs.get(action, (None, -1))
+            if found >= 0 and same_kind(known, action):
+                edges[edge] = found
+    return nodes, edges

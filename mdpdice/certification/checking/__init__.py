@@ -1,0 +1,1 @@
+"""The verifiers: they share no code with what proposes an answer or finds bounds, since they judge both."""

@@ -1,0 +1,97 @@
+"""The checks of `mdpdice.certification.checking.inequalities` for large problems, edge by edge in compiled code.
+
+They are the inequalities of `mdpdice.certification.checking.inequalities`, with the same terms for rounding,
+for bounds without groups; they
+read the problem itself instead of writing its network of best replies.  Tests compare both.  No back-end uses this
+loop, and it uses none of theirs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mdpdice.compilation import njit
+from mdpdice.networks.network import Kind
+
+__all__ = ["holds"]
+
+ULP = 2.0**-52
+END, MAX, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.CHANCE)
+
+BOUNDS, ENDLESS = 1, 2
+
+
+@njit
+def holds(
+    kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, policy, here, before, rank, ranked,
+    cut,
+):  # fmt: skip
+    """Whether ``-here[:N] <= V_s <= V* <= here[N:]`` was shown: 0, or `BOUNDS`, or `ENDLESS` for the ranks.
+
+    `room` is how far payoffs may be off, and `ranked` whether ranks have to fall, which they must where there is
+    no discount.  With a horizon decisions look at the bounds `before`, of one decision less, and where none is left
+    (`cut`) they end plays with 0; without one `before` is `here`.
+    """
+    n = len(kind)
+    one = np.uint64(1)
+    other = np.uint64(n)
+    for i in range(n):
+        node = np.uint64(i)
+        first, last = indptr[node], indptr[node + one]
+        decides = kind[node] != END and kind[node] != CHANCE
+        if kind[node] == END or (cut and decides):
+            paid = 0.0 if decides else payoff[node]
+            if not (here[node] >= room[node] - paid and here[other + node] >= paid + room[node]):
+                return BOUNDS
+        elif kind[node] == CHANCE:
+            # Both sides at once: what they share is read once.
+            low, high, low_size, high_size, total, usable = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+            low_falls, high_falls = False, False
+            for e in range(first, last):
+                p = weight[e]
+                if not p > 0:
+                    continue
+                near, far = dst[e], other + dst[e]
+                if sign[e] < 0:
+                    near, far = far, near
+                factor = discount if step[e] else 1.0
+                low += p * (factor * here[near] - reward[e])
+                high += p * (factor * here[far] + reward[e])
+                low_size += p * (factor * abs(here[near]) + abs(reward[e]))
+                high_size += p * (factor * abs(here[far]) + abs(reward[e]))
+                total += p
+                usable += 1
+                if ranked:
+                    ends = kind[dst[e]] == END or (cut and kind[dst[e]] != CHANCE)
+                    low_falls |= ends or rank[near] < rank[node]
+                    high_falls |= ends or rank[far] < rank[other + node]
+            slack = (2 * usable + 8) * ULP + abs(1.0 - total)
+            if not (here[node] >= low + slack * low_size and here[other + node] >= high + slack * high_size):
+                return BOUNDS
+            if ranked and not (low_falls and high_falls):
+                return ENDLESS
+        else:
+            for side in range(2):
+                view = 1.0 if side == 1 else -1.0
+                here_at, there_at = (other, np.uint64(0)) if side == 1 else (np.uint64(0), other)
+                bound = here[here_at + node]
+                begin, end = first, last
+                if (kind[node] == MAX) == (side == 0):
+                    if not np.int64(first) <= policy[node] < np.int64(last):
+                        return BOUNDS
+                    begin = np.uint64(policy[node])
+                    end = begin + one
+                for e in range(begin, end):
+                    if not weight[e] > 0:
+                        continue
+                    to = (here_at if sign[e] > 0 else there_at) + dst[e]
+                    gain = view * reward[e]
+                    factor = discount if step[e] else 1.0
+                    value = gain + factor * before[to]
+                    size = abs(gain) + factor * abs(before[to])
+                    slack = 0.0 if gain == 0.0 and factor == 1.0 else 4 * ULP * size
+                    if not bound >= value + slack:
+                        return BOUNDS
+                    if ranked and not (kind[dst[e]] == END or rank[to] < rank[here_at + node]):
+                        return ENDLESS
+    return 0

@@ -1,0 +1,82 @@
+"""The certificate of large problems: the inequalities of `mdpdice.certification.checking.inequalities`,
+verified without a copy of the problem.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.certification.checking.inequalities import Witness
+from mdpdice.networks.network import Floats, Ints, Network
+
+__all__ = ["verify_large"]
+
+
+def verify_large(problem: Network, policy: Ints, bounds: Floats, witness: Witness) -> str:
+    """Verify that ``-bounds[..., :N] <= V_s <= V* <= bounds[..., N:]``, as
+    `mdpdice.certification.checking.inequalities.verify` does.
+
+    Parameters
+    ----------
+    problem : Network
+        The canonical problem.
+    policy : ndarray of int64, shape (N,) or (horizon + 1, N)
+        The claimed policy.
+    bounds : ndarray of float64, shape (2 N,) or (horizon + 1, 2 N)
+        The claimed bounds; with a horizon, one row per stage.
+    witness : Witness
+        Without groups, and with ranks that show that every play ends, where there is no discount; with a horizon,
+        that every play of chance alone does.
+
+    Returns
+    -------
+    str
+        Empty if the claims hold, else what does not.
+    """
+    from mdpdice.certification.checking.kernels import large as kernels
+
+    n = problem.n_nodes
+    staged = problem.horizon is not None
+    stages = (problem.horizon + 1,) if problem.horizon is not None else ()
+    if bounds.shape != (*stages, 2 * n) or policy.shape != (*stages, n) or witness.rank.shape != (2 * n,):
+        return "the witnesses do not fit the problem"
+    if problem.total != 0 or (witness.group >= 0).any():
+        return "the witnesses do not fit the problem"
+    rows, choices = np.atleast_2d(bounds), np.atleast_2d(policy)
+    if not all(np.isfinite(row).all() for row in rows):
+        return "the bounds are not finite"
+    for k in range(len(rows)):
+        found = kernels.holds(
+            problem.kind,
+            _read(problem.indptr).view(np.uint64),
+            _read(problem.dst).view(np.uint64),
+            problem.weight,
+            problem.reward,
+            problem.sign,
+            problem.step,
+            float(problem.discount),
+            problem.payoff,
+            _read(problem.payoff_room),
+            _read(choices[k]),
+            _read(rows[k]),
+            _read(rows[max(k - 1, 0)]),
+            _read(witness.rank),
+            # With a horizon only chance needs ranks, which is the same at every stage: the one without decisions.
+            problem.discount == 1 and k == 0,
+            staged and k == 0,
+        )
+        if found == kernels.BOUNDS:
+            return "the bounds do not contain what one move ahead is worth"
+        if found == kernels.ENDLESS:
+            return "some play of chance alone may never end" if staged else "some play may never end"
+    return ""
+
+
+def _read(array: NDArray[Any]) -> NDArray[Any]:
+    """A contiguous, read-only view: numba compiles for each kind of array anew."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

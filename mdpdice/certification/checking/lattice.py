@@ -1,0 +1,496 @@
+"""The certificate of a lattice: how far stored values, and the policy that follows them, can be off.
+
+This module trusts nobody, and shares no code with what solves lattices. It takes a `Lattice`, which core
+nodes (*entries*) have stored values ``v(k, g)`` at which points ``g`` of the grid, and a number of
+witnesses: the layer of every point, and its order within the layer. Any witness may be wrong; then it
+proves nothing.
+
+Let ``T v`` be what one pass through the core makes of the stored values: at every point the nodes are
+computed successors first, and an edge that changes counters (or that closes a cycle of the core) reads
+``v``. Let ``T_s`` be the same with the choices of the policy ``s``: the stored ones, or, if none are
+stored, those that are best by the stored values, however whoever evaluates them rounds.
+
+Theorem. Number the layers so that every read leads to an equal or later one. Let ``E`` bound the error of
+all later layers, and ``D >= |T v - v|, |T_s v - v|`` at all points of this one, with room for rounding.
+
+* If the layer does not read itself, ``|V* - v| <= E + D`` and ``|V_s - v| <= E + D`` there.
+* If it does, let one side be free in its choices and the other one play ``s``, and let ``w >= 1 + P w``
+  whatever the free side does, where ``P`` is one pass through the core followed by a read inside the layer.
+  Then both errors are at most ``E + D w``.
+
+Proof. Max, min and means are nonexpansive: whoever changes what they are applied to by at most ``x``
+changes the result by at most ``x``. An error ``E`` of the reads that leave the layer is such a change. In a
+layer that reads itself, let the free side play its best reply to ``s``, whose value is above ``V*`` for the
+one side and, for the other, below ``V_s <= V*``. Since ``w`` bounds the expected number of passes, plays
+leave the layer, and ``E + D w >= D + P (E + D w) + (1 - P) E`` adds up along them.
+
+To find ``w``, passes of the same kind compute ``w' = 1 + P w`` from any ``w``, with the maximum at nodes of
+the free side, and at nodes of the other one the maximum over the choices that ``s`` might make. Points are taken
+against the order of the layer, and reads of points that were taken before use ``w'`` already. If ``w' - w <= d`` with
+``0 <= d < 1`` wherever ``w`` was read, then ``w' / (1 - d)`` will do: all that was read is at least ``w' - d``.
+
+The bounds hold at all core nodes that play can come to, since their values are made of the stored ones in
+the same way: where the layer reads itself, with ``1 + max w`` in place of ``w``.
+
+Rounding is bounded per node and block of points: with ``m`` for the largest size of what a node adds up, a
+mean of ``k`` numbers is off by at most ``(2 k + 8) 2^-52 m + |1 - s| m``, where ``s`` is the float sum of
+the weights, next to what its arguments are off. A choice by such numbers may lose twice that. Everything is
+written so that NaN fails.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.certification.checking.kernels import lattice as kernels
+from mdpdice.lattices.grid_tables import GridTables
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.networks.network import Kind
+
+__all__ = ["Claim", "Widths", "verify_lattice"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+_Words: TypeAlias = tuple[NDArray[np.bool_], NDArray[np.uint64], NDArray[np.uint64]]
+"""Blocks that have words, and for every block and edge the lanes where it is there, and where it may be taken."""
+_Job: TypeAlias = tuple[list[int], Ints, bool]
+"""Numbers of layers, the bounds of their points, and whether these are all of them."""
+_Found: TypeAlias = tuple[int, list[tuple[float, float, float, float]], bool, float | None]
+"""Number of a layer, residuals of best and of stored choices, whether it reads itself, and how long plays stay."""
+
+PIECE = 8192
+"""Most points of a layer that is looked at in one piece."""
+BATCHES, BATCH = 16, 32768
+"""Thin layers are looked at in so many batches or more, with at most so many points: their tables are made at once."""
+GUESS, TRIES = 64.0, 4
+"""The first ``w``, and how many are tried that are the same everywhere, each four times as large."""
+KEPT = 1 << 25
+"""Most bytes that are kept of one layer."""
+PASSES = 200
+"""Most passes that are made to find ``w``."""
+
+
+@attrs.frozen(eq=False)
+class Claim:
+    """What is claimed, and the witnesses.
+
+    Parameters
+    ----------
+    entries : ndarray of int64, shape (K,)
+        Core nodes with stored values.
+    values : ndarray of float64, shape (K, points of the grid)
+        The values; NaN where nothing is claimed.
+    layer, inner : ndarray of int32, shape (points of the grid,)
+        Layer of every point, and its place in the order of the layer.
+    choices : ndarray of int16, shape (core nodes, points of the grid), optional
+        Which of its edges a decision takes, counted from 0.
+    """
+
+    entries: Ints
+    values: Floats
+    layer: NDArray[np.int32]
+    inner: NDArray[np.int32]
+    choices: NDArray[np.int16] | None = None
+
+
+@attrs.frozen(eq=False)
+class Widths:
+    """What was proved.
+
+    Parameters
+    ----------
+    optimal, policy : ndarray of float64, shape (number of layers,)
+        How far the optimal value, and the value of the policy, are from the claimed values at
+        most, anywhere in the layer.
+    reason : str
+        Empty, or what could not be proved.
+    """
+
+    optimal: Floats
+    policy: Floats
+    reason: str = ""
+
+
+def verify_lattice(lattice: Lattice, claim: Claim, check: Callable[[], None] | None = None) -> Widths:
+    """Find out how far the claimed values can be off.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        The lattice, undiscounted.
+    claim : Claim
+        The claim.
+    check : callable, optional
+        Called now and then; it may raise to stop the work.
+    """
+    count = int(claim.layer.max(initial=0)) + 1
+    nothing = np.full(count, np.inf)
+    stored = ~np.isnan(claim.values)
+    shape = (len(claim.entries), lattice.size)
+    flat = (claim.layer, claim.inner)
+    if claim.values.shape != shape or any(array.shape != shape[1:] for array in flat):
+        return Widths(nothing, nothing, "the claim does not fit the lattice")
+    start = np.flatnonzero(claim.entries == lattice.start)
+    if len(start) != 1 or not stored[start[0], lattice.start_point]:
+        return Widths(nothing, nothing, "nothing is claimed about the start")
+    core = _Core.of(lattice, claim)
+    if core is None:
+        return Widths(nothing, nothing, "a cycle of the core does not pass through a stored value")
+    points = np.flatnonzero(stored.any(axis=0))
+    points = points[_sorted(-claim.inner[points])]
+    points = points[_sorted(claim.layer[points])]
+    core.look(points, np.searchsorted(claim.layer[points], np.arange(count + 1)), check)
+    optimal, policy = nothing.copy(), nothing.copy()
+    best = follow = 0.0
+    for number in range(count - 1, -1, -1):
+        best, follow = best + core.optimal[number], follow + core.policy[number]
+        optimal[number], policy[number] = best, follow
+        if not (best < np.inf and follow < np.inf):
+            what = (
+                f"the values of layer {number} are not what one pass makes of them, or its plays may not end"
+            )
+            return Widths(optimal, policy, what)
+    return Widths(optimal, policy)
+
+
+def _sorted(numbers: NDArray[np.int32]) -> Ints:
+    """Order of some numbers; those that are equal stay in theirs."""
+    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    # Sorting short integers takes a fifth of the time.
+    short = (numbers - low).astype(np.uint16) if high - low < 1 << 16 else numbers
+    return np.argsort(short, kind="stable")
+
+
+def _workers() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@attrs.frozen(eq=False)
+class _Core:
+    """The core with its nodes in an order with successors first, and which edges read the store.
+
+    Parameters
+    ----------
+    core, ports, reads : tuple of ndarray
+        As `mdpdice.certification.checking.kernels.lattice` takes them.
+    place : ndarray of int32, one per point of the grid
+        Place of the points of a layer that reads itself, among them.
+    """
+
+    lattice: Lattice
+    claim: Claim
+    tables: GridTables
+    core: tuple[Any, ...]
+    ports: tuple[Ints, ...]
+    reads: tuple[Ints, ...]
+    place: NDArray[np.int32]
+    optimal: list[float] = attrs.field(factory=list)
+    policy: list[float] = attrs.field(factory=list)
+
+    @classmethod
+    def of(cls, lattice: Lattice, claim: Claim) -> _Core | None:
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        n = lattice.n_nodes
+        number = np.full(n, -1)
+        number[claim.entries] = np.arange(len(claim.entries))
+        source = np.repeat(np.arange(n), np.diff(lattice.indptr))
+        possible = lattice.weight > 0
+        stays = possible & (lattice.update < 0)
+        if (number[lattice.dst[possible & ~stays]] < 0).any():
+            return None
+        graph = csr_array((np.ones(int(stays.sum())), (source[stays], lattice.dst[stays])), shape=(n, n))
+        _, label = connected_components(graph, connection="strong")
+        # An edge that stays at its point is read from the store only where it closes a cycle.
+        closes = stays & (label[source] == label[lattice.dst]) & (number[lattice.dst] >= 0)
+        reads = np.where(possible & (closes | ~stays), number[lattice.dst], -1)
+        order = _successors_first(n, source, lattice.dst, stays & ~closes)
+        if order is None:
+            return None
+        core, ports, pairs = _arranged(lattice, order, source, reads)
+        place = np.empty(lattice.size, dtype=np.int32)
+        return cls(lattice, claim, GridTables(lattice), core, ports, pairs, place)
+
+    def look(self, points: Ints, ends: Ints, check: Callable[[], None] | None) -> None:
+        """Find out by how much the error of each layer exceeds that of the later ones.
+
+        Layer ``i`` has the points ``ends[i] .. ends[i + 1] - 1``, in the order in which passes take them.
+        """
+        # Layers are looked at side by side, since none needs to know what was found out about another one.
+        count = len(ends) - 1
+        off = np.zeros((2, count))
+        room, slack = np.zeros((2, count))
+        longest, cyclic = np.ones(count), []
+        with ThreadPoolExecutor(_workers()) as pool:
+            for batch in pool.map(self._look, ((points, job) for job in _jobs(ends))):
+                if check is not None:
+                    check()
+                for number, residuals, itself, steps in batch:
+                    for at, result in enumerate(residuals):
+                        off[at, number] = max(off[at, number], result[0])
+                        room[number] = max(room[number], result[1])
+                        slack[number] = max(slack[number], result[2])
+                    if steps is not None:
+                        longest[number] = steps
+                    elif itself:
+                        cyclic.append(number)
+            cyclic = sorted(set(cyclic))
+            turns = [points[ends[number] : ends[number + 1]] for number in cyclic]
+            for number, steps in zip(cyclic, pool.map(self._longest_of, turns), strict=True):
+                if check is not None:
+                    check()
+                longest[number] = steps
+        longest *= 1.0 + 1e-9
+        # Nobody who decides by rounded numbers loses more than the slack; stored choices are looked at as they are.
+        # Where plays may go on for ever nothing is proved, however small the residual (0 times inf is no number).
+        endless = np.isinf(longest)
+        finite = np.where(endless, 1.0, longest)
+        self.optimal[:] = np.where(endless, np.inf, (off[0] + room + slack) * finite).tolist()
+        stored = self.claim.choices is not None
+        self.policy[:] = (
+            np.where(endless, np.inf, (off[1] + room) * finite).tolist() if stored else self.optimal
+        )
+
+    def _look(self, job: tuple[Ints, _Job]) -> list[_Found]:
+        """Residuals of some layers or of a piece of one, and how long plays stay in those that are whole."""
+        every, (numbers, bounds, whole) = job
+        points = every[bounds[0] : bounds[-1]]
+        tables = self._tables(points)
+        cuts = np.searchsorted(tables[1], bounds - bounds[0])
+        found: list[_Found] = []
+        stored = self.claim.choices is not None
+        for number, begin, finish in zip(numbers, cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+            if begin == finish:
+                continue
+            here = (tables[0], tables[1][begin : finish + 1], *tables[2:])
+            words = self._words(finish - begin) if whole else _words(0, 0)
+            arguments = self._arguments(here, following=False)
+            residuals = [_residuals(arguments, *(_words(0, 0) if stored else words))]
+            if stored:
+                # The policy is that of the stored choices.
+                arguments = self._arguments(here, following=True)
+                residuals.append(_residuals(arguments, *words))
+            itself = any(result[3] for result in residuals)
+            steps = self._longest(arguments, words) if itself and whole else None
+            found.append((number, residuals, itself, steps))
+        return found
+
+    def _longest_of(self, points: Ints) -> float:
+        tables = self._tables(points)
+        arguments = self._arguments(tables, self.claim.choices is not None)
+        words = self._words(len(tables[1]) - 1)
+        _residuals(arguments, *words)
+        return self._longest(arguments, words)
+
+    def _longest(self, arguments: tuple[Any, ...], words: _Words) -> float:
+        """Largest ``1 + w`` of a layer that reads itself; inf if there is none."""
+        points, blocks, targets, _, _ = arguments[-1]
+        first, last = int(blocks[0]), int(blocks[-1])
+        shape = (len(self.claim.entries), last - first)
+        self.place[points[first:last]] = np.arange(last - first, dtype=np.int32)
+        ahead = np.empty((len(self.reads[0]), last - first), dtype=np.int32)
+        early = np.zeros(shape, dtype=np.bool_)
+        kernels.inner_reads(self.reads, self.claim.layer, points, blocks, targets, self.place, ahead, early)
+        w = np.empty((2, *shape))
+        for k in range(2 * TRIES):
+            # Who may stay as long as he likes needs more than the others, and the first pass tells how much.
+            guess = GUESS * 4.0 ** (k // 2)
+            np.maximum(w, guess, out=w) if k % 2 else w.fill(guess)
+            grown, longest = _pass(arguments, words, first, ahead, early, w)
+            if grown <= 0.5 and longest < 1e9:
+                return _and_one_more(grown, longest)
+        w.fill(GUESS)
+        found: list[Floats] = []
+        for k in range(PASSES):
+            grown, longest = _pass(arguments, words, first, ahead, early, w)
+            if not longest < 1e9:
+                return np.inf
+            if grown <= 0.5:
+                return _and_one_more(grown, longest)
+            found.append(w.copy())
+            if k == 1:
+                # By now both sides had their turn, and the shape is about right.
+                w *= 2.0
+                found.clear()
+            elif len(found) == 5:
+                w[:] = _limit(found)
+                found.clear()
+        return np.inf
+
+    def _words(self, blocks: int) -> _Words:
+        """Room for the words of so many blocks, or of as many as there is room for."""
+        edges = len(self.core[3])
+        return _words(min(blocks, max(1, KEPT // (16 * max(1, edges)))), edges)
+
+    def _tables(self, points: Ints) -> tuple[Any, ...]:
+        tables, claim = self.tables.at(points), self.claim
+        cuts = (np.diff(claim.inner[points]) != 0) | (np.diff(claim.layer[points]) != 0)
+        starts = np.concatenate(([0], np.flatnonzero(cuts) + 1, [len(points)]))
+        return points, _cut(starts, kernels.LANES), tables.targets, tables.guards, tables.rewards
+
+    def _arguments(self, tables: tuple[Any, ...], following: bool) -> tuple[Any, ...]:
+        claim = self.claim
+        choices = np.full((1, 1), -1, dtype=np.int16) if claim.choices is None else claim.choices
+        told = (claim.entries, float(self.lattice.total), claim.values, claim.layer, choices, following)
+        return self.core, self.ports, self.reads, told, tables
+
+
+def _jobs(ends: Ints) -> Iterator[_Job]:
+    """Thin layers together, and pieces of those that are not."""
+    count, total = len(ends) - 1, int(ends[-1])
+    size = min(BATCH, total // BATCHES)
+    first = 0
+    while first < count:
+        last = first + 1
+        while last < count and ends[last + 1] - ends[first] <= size:
+            last += 1
+        length = int(ends[last] - ends[first])
+        if length > max(PIECE, size):
+            step = max(kernels.LANES, min(PIECE, -(-length // _workers())))
+            for begin in range(int(ends[first]), int(ends[last]), step):
+                yield [first], np.array([begin, min(begin + step, int(ends[last]))]), False
+        elif length:
+            yield list(range(first, last)), ends[first : last + 1], True
+        first = last
+
+
+def _cut(starts: Ints, length: int) -> Ints:
+    """Cut stretches into pieces of at most some length; starts of pieces, and the end."""
+    count = -(-np.diff(starts) // length)
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    return np.append(np.repeat(starts[:-1], count) + length * within, starts[-1])
+
+
+def _words(blocks: int, edges: int) -> _Words:
+    live, near = np.zeros((2, blocks, edges), dtype=np.uint64)
+    return np.zeros(blocks, dtype=np.bool_), live, near
+
+
+def _residuals(arguments: tuple[Any, ...], *words: Any) -> tuple[float, float, float, float]:
+    found: Any = kernels.residuals(*arguments, *words)
+    result: tuple[float, float, float, float] = found
+    return result
+
+
+def _pass(
+    arguments: tuple[Any, ...], words: _Words, start: int, ahead: Any, early: Any, w: Floats
+) -> tuple[float, float]:
+    """One pass over the blocks of a layer; words that there is no room for are noted anew in every pass."""
+    points, blocks, *rest = arguments[-1]
+    size = len(words[0])
+    if size == len(blocks) - 1:
+        return _passes(*arguments, start, ahead, early, *words, w)
+    grown = longest = 0.0
+    for begin in range(0, len(blocks) - 1, size):
+        here = blocks[begin : begin + size + 1]
+        some = (*arguments[:-1], (points, here, *rest))
+        noted, live, near = (array[: len(here) - 1] for array in words)
+        noted[:] = False
+        _residuals(some, noted, live, near)
+        found = _passes(*some, start, ahead, early, noted, live, near, w)
+        grown, longest = max(grown, found[0]), max(longest, found[1])
+    return grown, longest
+
+
+def _passes(*arguments: Any) -> tuple[float, float]:
+    result: tuple[float, float] = kernels.passes(*arguments)
+    return result
+
+
+def _and_one_more(grown: float, longest: float) -> float:
+    """The largest ``1 + w``, since one pass more reaches the nodes that are not stored, too."""
+    return 1.0 + longest * (1.0 + 1e-9) / (1.0 - grown)
+
+
+def _limit(found: list[Floats]) -> Floats:
+    """Where five passes lead to, and a little more: after two passes the same side is to move again."""
+    first, second = found[2] - found[0], np.maximum(found[4] - found[2], 0.0)
+    ratio = np.divide(second, first, out=np.zeros_like(first), where=first > 0)
+    ratio = np.minimum(ratio, 0.999)
+    limit: Floats = 1.0 + 1.05 * (found[4] + second * ratio / (1.0 - ratio))
+    return limit
+
+
+def _arranged(
+    lattice: Lattice, order: Ints, source: Ints, reads: Ints
+) -> tuple[tuple[Any, ...], tuple[Ints, ...], tuple[Ints, ...]]:
+    """The edges as the loops take them, see `mdpdice.certification.checking.kernels.lattice`.
+
+    Parameters
+    ----------
+    order : ndarray of int64, shape (N,)
+        Core nodes, successors first.
+    source : ndarray of int64, shape (E,)
+        Where edges begin.
+    reads : ndarray of int64, shape (E,)
+        Entry that an edge reads from the store; -1 for those that read none.
+    """
+    possible = np.flatnonzero(lattice.weight > 0)
+    source, reads = source[possible], reads[possible]
+    kind, guard = lattice.kind[source], lattice.guard[possible].astype(np.int64)
+    reward, flip = lattice.reward[possible].astype(np.int64), lattice.sign[possible] < 0
+    update = np.where(lattice.update < 0, len(lattice.updates), lattice.update)[possible]
+    stored = reads >= 0
+    pairs, read = _distinct(np.stack((reads, update), axis=1)[stored])
+    turn = np.where(kind == Kind.MAX, 1, np.where(kind == Kind.MIN, -1, 0))
+    folded = np.where(turn != 0, guard, -1)
+    made, port = _distinct(
+        np.stack((read, flip[stored].astype(np.int64), reward[stored], folded[stored], turn[stored]), axis=1)
+    )
+    arg = lattice.dst[possible].astype(np.int64)
+    arg[stored] = lattice.n_nodes + port
+    # What is part of a port is not done again by the edges that read it.
+    guard[stored & (turn != 0)] = -1
+    flip[stored] = False
+    reward[stored] = -1
+    indptr = np.searchsorted(possible, lattice.indptr)
+    plain = ~flip & (reward < 0) & (guard < 0)
+    simple = np.bincount(source[~plain], minlength=lattice.n_nodes) == 0
+    core = (
+        order,
+        lattice.kind,
+        indptr,
+        arg,
+        lattice.weight[possible],
+        guard,
+        flip,
+        reward,
+        possible - lattice.indptr[source],
+        lattice.payoff,
+        simple,
+    )
+    return core, made, pairs
+
+
+def _distinct(rows: Ints) -> tuple[tuple[Ints, ...], Ints]:
+    """The columns of the different rows, and which of them every row is."""
+    unique, index = np.unique(rows, axis=0, return_inverse=True)
+    columns = tuple(np.ascontiguousarray(column, dtype=np.int64) for column in unique.T)
+    return columns, index.reshape(-1)
+
+
+def _successors_first(n: int, source: Ints, dst: Ints, keep: NDArray[np.bool_]) -> Ints | None:
+    """Nodes in an order in which the kept edges lead to earlier ones; None if there is a cycle."""
+    waits = np.bincount(source[keep], minlength=n)
+    back = np.flatnonzero(keep)
+    back = back[np.argsort(dst[back], kind="stable")]
+    into = np.searchsorted(dst[back], np.arange(n + 1))
+    ready = np.flatnonzero(waits == 0)
+    order = []
+    while len(ready):
+        order.append(ready)
+        size = into[ready + 1] - into[ready]
+        edges = back[np.repeat(into[ready] - np.cumsum(size) + size, size) + np.arange(int(size.sum()))]
+        waits = waits - np.bincount(source[edges], minlength=n)
+        known = np.unique(source[edges])
+        ready = known[waits[known] == 0]
+    found = np.concatenate(order) if order else np.zeros(0, dtype=np.int64)
+    return found if len(found) == n else None

@@ -1,0 +1,323 @@
+r"""Bounds of large problems: the residual of the claimed value, times the length of plays.
+
+Let :math:`v` be the claimed value, :math:`d` the most that one backup is off anywhere, rounding included, and
+:math:`w \ge 1 + |P_a| w` for every option :math:`a` that matters.  Then :math:`v - d w` and :math:`v + d w` are
+bounds such as `mdpdice.certification.checking.inequalities` verifies.
+
+* With a discount :math:`\gamma` below 1, and at most :math:`L` nodes in a row without a step, `w` is known:
+  :math:`w(i) = l(i) + \gamma L / (1 - \gamma)`, where :math:`l(i) \le L` is the number of nodes that can be
+  visited from `i` on without a step.
+* In an acyclic network without one, the errors are added up along plays, node by node, in one pass.
+* In other networks without one, `w` is the expected length of plays under the policy, from one linear system that
+  need not be solved well.  Options that are worse than the policy may lead to longer plays, as far as what they lose
+  makes up for it; where it does not, `w` follows them, and is solved for again.
+
+Where there are cycles, the bounds are wider than those that `mdpdice.certification.verdict` finds, and cost two passes
+instead of many; so they serve large problems, and where they are too wide, or `w` is not found, the others
+are looked for.
+
+With a horizon there is nothing to multiply: the bounds of a stage are one backup of those of the stage before, and of
+their own at chance nodes, rounded outwards and no narrower than the claimed value.  That takes one pass per stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mdpdice.certification.checking import inequalities
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics.graph import is_acyclic, ordered_components
+from mdpdice.numerics.linear import solve_chain
+from mdpdice.numerics.operator import Operator, locked, unsigned
+from mdpdice.numerics.regions import components, ending_ranks
+
+__all__ = ["LARGE", "claimed_bounds", "find_bounds", "find_stages", "is_large"]
+
+LARGE = 20_000
+"""Edges from which a problem is large enough: a tenth of a second for the bounds that are narrower."""
+ROUNDS = 12
+"""Policies for which the length of plays is solved."""
+SLACK = 1.01
+"""Widens the bounds, for the rounding of their own computation."""
+AT_ONCE = 1 << 14
+"""Nodes that are looked at together: what was just read is at hand."""
+DEPTH = 64
+"""Most nodes in a row without a step, with a discount."""
+
+
+def is_large(problem: Network) -> bool:
+    """Whether bounds are looked for here first: `LARGE` edges or more, those of all stages together."""
+    return problem.n_edges * (1 if problem.horizon is None else problem.horizon + 1) >= LARGE
+
+
+def find_stages(
+    problem: Network, value: Floats, policy: Ints, check: Callable[[], None]
+) -> tuple[Floats, inequalities.Witness] | None:
+    """Bounds and witness for a problem with a horizon; None where chance alone can go round in a cycle.
+
+    Parameters
+    ----------
+    problem : Network
+        The canonical problem.
+    value, policy : ndarray, shape (horizon + 1, N)
+        The candidate.
+    check : callable
+        Called before every stage; may raise to give up.
+    """
+    from mdpdice.numerics.kernels import residuals as kernels
+
+    n = problem.n_nodes
+    # At one stage only chance nodes read each other.
+    keep = (problem.kind == Kind.CHANCE)[problem.source]
+    if not is_acyclic(problem.indptr, problem.dst, keep):
+        return None
+    # So every node is a component of its own, and labels fall along every edge of a chance node.
+    label, order, _ = ordered_components(problem.indptr, problem.dst, keep)
+    bounds = np.empty((len(value), 2 * n))
+    for k in range(len(value)):
+        check()
+        fits = kernels.stage(
+            problem.kind,
+            unsigned(problem.indptr),
+            unsigned(problem.dst),
+            problem.weight,
+            problem.reward,
+            problem.sign,
+            problem.step,
+            float(problem.discount),
+            problem.payoff,
+            locked(problem.payoff_room),
+            unsigned(order),
+            locked(value[k]),
+            locked(policy[k]),
+            locked(bounds[max(k - 1, 0)]),
+            bounds[k],
+            k == 0,
+        )
+        if not fits:
+            return None
+    return bounds, _ranked(label)
+
+
+def claimed_bounds(
+    problem: Network, value: Floats, lower: Any, upper: Any, epsilon: float
+) -> tuple[Floats, inequalities.Witness] | None:
+    """Bounds of `value` that a back-end claims, with a witness; None if they are none, or too wide.
+
+    Parameters
+    ----------
+    problem : Network
+        The canonical problem, without a horizon.
+    value : ndarray of float64, shape (N,)
+        The candidate.
+    lower, upper : object
+        What is claimed: arrays of float64 of the same shape, if it is something.
+    epsilon : float
+        Relative width that is narrow enough.
+    """
+    n = problem.n_nodes
+    if not (_are_numbers(lower, n) and _are_numbers(upper, n)):
+        return None
+    bounds = np.empty(2 * n)
+    for first in range(0, n, AT_ONCE):
+        piece = slice(first, min(first + AT_ONCE, n))
+        low, here, high = lower[piece], value[piece], upper[piece]
+        if not ((low <= here) & (here <= high)).all():
+            return None
+        if not (high - low <= epsilon * np.maximum(1.0, np.abs(here))).all():
+            return None
+        bounds[piece], bounds[n + piece.start : n + piece.stop] = -low, high
+    ranks = _ranks(problem)
+    return None if ranks is None else (bounds, _ranked(ranks))
+
+
+def find_bounds(
+    problem: Network,
+    value: Floats,
+    policy: Ints,
+    epsilon: float,
+    check: Callable[[], None],
+    lengths: Any = None,
+) -> tuple[Floats, inequalities.Witness] | None:
+    """Bounds and witness for a problem without a horizon; None if none were found that are narrow enough.
+
+    Parameters
+    ----------
+    problem : Network
+        The canonical problem.
+    value, policy : ndarray, shape (N,)
+        The candidate.
+    epsilon : float
+        Relative width that is narrow enough.
+    check : callable
+        Called now and then; may raise to give up.
+    lengths : ndarray of float64, shape (N,), optional
+        Expected lengths of plays under the policy, roughly, which a back-end knows.  They are tried first.
+    """
+    from mdpdice.numerics.kernels import residuals as kernels
+
+    if problem.exact_payoffs or (problem.discount == 1 and (problem.two_player or not problem.n_edges)):
+        return None
+    n = problem.n_nodes
+    rows = (problem.kind, unsigned(problem.indptr), unsigned(problem.dst))
+    discount = float(problem.discount)
+    v, s = locked(value), locked(policy)
+    low, high = np.empty(n), np.empty(n)
+    worst = kernels.excess(
+        *rows, problem.weight, problem.reward, problem.sign, problem.step, discount, v, s, low, high
+    )
+    if not np.isfinite(worst):
+        return None
+    check()
+    ranks = _ranks(problem)
+    if ranks is None:
+        return None
+
+    def errors() -> Iterator[tuple[Floats, Floats]]:
+        """What to take off `value` and to add to it, the cheapest first."""
+        if discount < 1:
+            w = _discounted(problem, rows, discount, check)
+            if w is not None:
+                yield SLACK * worst * w, SLACK * worst * w
+        elif is_acyclic(problem.indptr, problem.dst):
+            yield _acyclic(problem, rows, v, s, low, high, check)
+        else:
+            known = _are_numbers(lengths, n) and bool((lengths >= 0).all())
+            for guess in (lengths, None) if known else (None,):
+                found = _undiscounted(problem, rows, v, s, low, high, check, guess)
+                if found is not None:
+                    yield found
+
+    for below, above in errors():
+        if (below + above <= epsilon * np.maximum(1.0, np.abs(value))).all():
+            return np.concatenate((below - value, value + above)), _ranked(ranks)
+    return None
+
+
+def _ranks(problem: Network) -> Ints | None:
+    """Ranks that show that every play ends, which with a discount nobody asks for; None if there are none."""
+    return np.broadcast_to(np.int64(0), problem.n_nodes) if problem.discount < 1 else ending_ranks(problem)
+
+
+def _ranked(ranks: Ints) -> inequalities.Witness:
+    """The witness without groups, which is the same for both bounds."""
+    none, zero = np.broadcast_to(np.int64(-1), 2 * len(ranks)), np.broadcast_to(np.int64(0), 2 * len(ranks))
+    # A rank that all nodes share needs no memory.
+    return inequalities.Witness(none, np.tile(ranks, 2) if any(ranks.strides) else zero, zero)
+
+
+def _discounted(
+    problem: Network, rows: tuple[Any, Any, Any], discount: float, check: Callable[[], None]
+) -> Floats | None:
+    from mdpdice.numerics.kernels import discounted as discounted_kernels
+
+    length = np.zeros(problem.n_nodes, dtype=np.int64)
+    for _ in range(DEPTH):
+        check()
+        if discounted_kernels.path_lengths(*rows, problem.step, length):
+            break
+    else:
+        return None
+    w = np.asarray(length + discount / (1.0 - discount) * float(length.max(initial=0)), dtype=np.float64)
+    w[problem.kind == Kind.END] = 0.0
+    return w
+
+
+def _acyclic(
+    problem: Network,
+    rows: tuple[Any, Any, Any],
+    value: Floats,
+    policy: Ints,
+    low: Floats,
+    high: Floats,
+    check: Callable[[], None],
+) -> tuple[Floats, Floats]:
+    """What to take off `value` and to add to it: what plays add up, node by node."""
+    from mdpdice.numerics.kernels import residuals as kernels
+
+    check()
+    order = components(problem)[1]
+    below, above = np.zeros(problem.n_nodes), np.zeros(problem.n_nodes)
+    kernels.add_up(
+        *rows, problem.weight, problem.reward, value, policy, unsigned(order), low, high, below, above
+    )
+    return below, above
+
+
+def _undiscounted(
+    problem: Network,
+    rows: tuple[Any, Any, Any],
+    value: Floats,
+    policy: Ints,
+    low: Floats,
+    high: Floats,
+    check: Callable[[], None],
+    lengths: Floats | None = None,
+) -> tuple[Floats, Floats] | None:
+    """What to take off `value` and to add to it."""
+    from mdpdice.numerics.kernels import residuals as kernels
+
+    follow = policy.copy()
+    below: Floats | None = None
+    for _ in range(ROUNDS):
+        check()
+        w = _lengths(problem, follow) if lengths is None else lengths
+        if w is None:
+            return None
+        lengths = None
+        if below is None:
+            d = kernels.scale(*rows, problem.weight, problem.step, 1.0, locked(w), policy, low)
+            if not np.isfinite(d):
+                return None
+            below = SLACK * d * w
+            assert below is not None  # an array, which type checkers do not see
+        d = SLACK * kernels.scale(*rows, problem.weight, problem.step, 1.0, locked(w), locked(follow), high)
+        if not np.isfinite(d):
+            return None
+        if not kernels.lengthen(*rows, problem.reward, problem.step, 1.0, value, locked(w), d, follow):
+            return below, d * w
+    return None
+
+
+def _are_numbers(claimed: Any, n: int) -> bool:
+    """Whether a back-end handed out what can be tried: one finite float per node."""
+    return (
+        isinstance(claimed, np.ndarray)
+        and claimed.shape == (n,)
+        and claimed.dtype == np.float64
+        and bool(np.isfinite(claimed).all())
+    )
+
+
+def _lengths(problem: Network, follow: Ints) -> Floats | None:
+    """Expected number of nodes before the end along the edges of `follow`, roughly."""
+    chance = problem.kind == Kind.CHANCE
+    decides = problem.decides
+    # Plays go through a decision to what follows; a decision with a chance node ahead needs no unknown of its own.
+    through = np.full(problem.n_nodes, -1, dtype=np.int64)
+    through[decides] = problem.dst[follow[decides]]
+    short = through >= 0
+    short[short] = chance[through[short]]
+    taken: Bools = chance[problem.source]
+    taken[follow[decides]] = True
+    dst = problem.dst[taken]
+    source = problem.source[taken]
+    skips = chance[source] & short[dst]
+    weight = problem.weight[taken]
+    base = np.where(problem.kind == Kind.END, 0.0, 1.0)
+    base += np.bincount(source[skips], weight[skips], minlength=problem.n_nodes)
+    degree = np.where(chance, np.diff(problem.indptr), decides)
+    kind = np.where(problem.kind == Kind.END, Kind.END, Kind.CHANCE).astype(np.uint8)
+    chain = Operator(
+        kind,
+        unsigned(np.concatenate(([0], np.cumsum(degree)))),
+        unsigned(np.where(skips, through[dst], dst)),
+        locked(np.zeros(len(dst))),
+        locked(weight),
+        locked(base),
+    )
+    w = solve_chain(chain, loose=0.2)
+    return w if bool(np.isfinite(w).all() and (w >= 0).all()) else None

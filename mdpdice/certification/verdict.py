@@ -1,0 +1,231 @@
+"""The verdict on a candidate: bounds and witnesses are found, and verified by code that trusts neither.
+
+Bounds come from `mdpdice.certification.residual_bounds` for large problems, and from
+`mdpdice.certification.summed_bounds` where those are too
+wide and for all others.  `mdpdice.certification.checking.inequalities` and the modules beside it verify them,
+and claims of infinite values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mdpdice.certification import residual_bounds, summed_bounds
+from mdpdice.certification.checking import exact as checking_exact
+from mdpdice.certification.checking import inequalities
+from mdpdice.certification.checking import infinite as checking_infinite
+from mdpdice.certification.checking import large as checking_large
+from mdpdice.networks.network import Bools, Floats, Ints, Network
+from mdpdice.numerics.regions import can_reach
+from mdpdice.objectives.reductions import Lowering
+
+__all__ = ["Verdict", "certify", "certify_exact", "check_infinities", "enclose_exactly"]
+
+AT_ONCE = 1 << 14
+"""Nodes that are looked at together: what was just read is at hand."""
+
+
+@attrs.frozen(eq=False)
+class Verdict:
+    """What a certificate says of a candidate.
+
+    Parameters
+    ----------
+    certified : bool
+        Whether every interval is narrow enough.
+    lower, upper : ndarray of float64
+        Interval of every node of the canonical problem, in payoff units; it
+        holds the optimal value, and the policy is worth at least `lower`.
+    width : float
+        Largest ``(upper - lower) / max(1, |value|)``.
+    reason : str
+        Why not, where it is not certified.
+    """
+
+    certified: bool
+    lower: Floats
+    upper: Floats
+    width: float
+    reason: str = ""
+
+
+def certify(
+    problem: Network,
+    value: Floats,
+    policy: Ints,
+    epsilon: float,
+    check: Callable[[], None] = lambda: None,
+    details: Mapping[str, Any] = MappingProxyType({}),
+) -> Verdict:
+    """Judge a candidate's value and policy on a canonical problem.
+
+    Parameters
+    ----------
+    problem : Network
+        The canonical problem.
+    value, policy : ndarray, shape (N,) or (horizon + 1, N)
+        The candidate.
+    epsilon : float
+        Relative width that is narrow enough.
+    check : callable
+        Called before every sweep; may raise to give up.
+    details : mapping, optional
+        What a back-end hands out with its candidate.  Its bounds, "lower" and "upper", and expected "lengths" of plays
+        are tried in large problems; nothing rests on them.
+    """
+    reason, bounds = "", None
+    if residual_bounds.is_large(problem):
+        bounds = _large(problem, value, policy, epsilon, check, details)
+    if bounds is None:
+        bounds, witness = summed_bounds.find_bounds(problem, value, policy, check)
+        reason = inequalities.verify(problem, policy, bounds, witness)
+    if reason:
+        nothing = np.full(value.shape, np.inf)
+        return Verdict(False, -nothing, nothing, np.inf, reason)
+    # They are nobody else's, so the lower ones need no array of their own.
+    lower, upper = bounds[..., : problem.n_nodes], bounds[..., problem.n_nodes :]
+    # Subtracted from 0, so that no -0.0 comes out.
+    np.subtract(0.0, lower, out=lower)
+    width, worst = 0.0, 0
+    for first, claimed, low, high in _pieces(value, lower, upper):
+        # The value handed out must lie in its own interval; written so that NaN fails.
+        outside = ~((low <= claimed) & (claimed <= high))
+        if outside.any():
+            reason = (
+                f"the value of {problem.describe(first + int(np.argmax(outside)))!r} is not in its interval"
+            )
+            return Verdict(False, lower, upper, np.inf, reason)
+        relative = (high - low) / np.maximum(1.0, np.abs(claimed))
+        if relative.max(initial=0.0) > width:
+            worst = int(np.argmax(relative))
+            width, worst = float(relative[worst]), first + worst
+    if not width <= epsilon:
+        where = problem.describe(worst)
+        reason = f"the interval of {where!r} has relative width {width:.3g}, more than {epsilon:.3g}"
+    return Verdict(not reason, lower, upper, width, reason)
+
+
+def _pieces(*arrays: Floats) -> Iterator[tuple[Any, ...]]:
+    """The arrays by stages, if they have such, and piece by piece, each with its first node."""
+    for rows in zip(*map(np.atleast_2d, arrays), strict=True):
+        for first in range(0, len(rows[0]), AT_ONCE):
+            yield first, *(row[first : first + AT_ONCE] for row in rows)
+
+
+def _large(
+    problem: Network,
+    value: Floats,
+    policy: Ints,
+    epsilon: float,
+    check: Callable[[], None],
+    details: Mapping[str, Any],
+) -> Floats | None:
+    """Bounds of a large problem, the cheapest that `checking.large` verified; None if there are none."""
+    finders: list[Callable[[], tuple[Floats, inequalities.Witness] | None]]
+    if problem.horizon is None:
+        lower, upper, lengths = (details.get(name) for name in ("lower", "upper", "lengths"))
+        finders = [
+            lambda: residual_bounds.claimed_bounds(problem, value, lower, upper, epsilon),
+            lambda: residual_bounds.find_bounds(problem, value, policy, epsilon, check, lengths),
+        ]
+    else:
+        finders = [lambda: residual_bounds.find_stages(problem, value, policy, check)]
+    for find in finders:
+        found = find()
+        if found is not None and not checking_large.verify_large(problem, policy, *found):
+            return found[0]
+    return None
+
+
+def certify_exact(problem: Network, values: Sequence[Any], value: Floats, policy: Ints) -> Verdict:
+    """Judge a candidate that claims exact values, in rational arithmetic.
+
+    Parameters
+    ----------
+    problem : Network
+        The canonical problem.
+    values : sequence of Fraction, or sequence of such sequences with a horizon
+        The claimed exact values.
+    value, policy : ndarray
+        The candidate, whose floats must be neighbours of the exact values.
+    """
+    flat = problem.horizon is None
+    rows = [values] if flat else list(values)
+    choices = np.atleast_2d(policy)
+    witness = summed_bounds.find_witness(problem, choices[-1])
+    lower, upper = np.atleast_2d(value).copy(), np.atleast_2d(value).copy()
+    try:
+        reason = checking_exact.verify_exact(problem, rows, choices, witness)
+        if not reason:
+            for row, low, high in zip(rows, lower, upper, strict=True):
+                enclose_exactly(row, low, high)
+    except (TypeError, IndexError, ValueError, AttributeError, OverflowError) as error:
+        reason = f"the exact values are not numbers of the problem: {error}"
+    if flat:
+        lower, upper = lower[0], upper[0]
+    if not reason and not ((lower <= value) & (value <= upper)).all():
+        reason = "the floats are not those of the exact values"
+    width = float(((upper - lower) / np.maximum(1.0, np.abs(value))).max(initial=0.0))
+    return Verdict(not reason, lower, upper, width, reason)
+
+
+def enclose_exactly(row: Sequence[Fraction], low: Floats, high: Floats) -> None:
+    """Write the floats next to exact values on both sides, the same float where it is exact."""
+    for at, exact in enumerate(row):
+        near = float(exact)
+        difference = Fraction(near) - exact
+        low[at] = near if difference <= 0 else np.nextafter(near, -np.inf)
+        high[at] = near if difference >= 0 else np.nextafter(near, np.inf)
+
+
+def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
+    """Have every claim of an infinite value in a chain of reductions verified by graph look-ups."""
+    for lowering in lowerings:
+        if lowering.infinite is not None:
+            claimed = lowering.node < 0
+            if lowering.because in ("collects", "postpones"):
+                trap, rank = _collecting(network, claimed, lowering.infinite)
+                confirmed = checking_infinite.check_infinite(network, claimed, lowering.infinite, trap, rank)
+            elif lowering.because == "pays":
+                confirmed = checking_infinite.check_lost(network, claimed)
+            elif lowering.because == "won":
+                lost = np.zeros_like(claimed) if lowering.lost is None else lowering.lost
+                confirmed = checking_infinite.check_won(
+                    network, claimed & ~lost, claimed & lost, lowering.infinite
+                )
+            else:
+                by_all = lowering.because == "missed by all"
+                confirmed = checking_infinite.check_missed(network, claimed, lowering.infinite, by_all=by_all)
+            if not confirmed:
+                return False
+        network = lowering.network
+    return True
+
+
+def _collecting(network: Network, infinite: Bools, policy: Ints) -> tuple[Bools, Ints]:
+    """Where the policy stays for ever and never pays, and the distance of every node from where it collects there."""
+    from mdpdice.numerics.kernels import graph as kernels
+
+    source, dst = network.source, network.dst
+    taken = ~network.decides[source]
+    taken[policy[network.decides & (policy >= 0)]] = True
+    taken &= infinite[source]
+    pays = np.zeros(network.n_nodes, dtype=bool)
+    pays[source[taken & (network.reward < 0)]] = True
+    trap = infinite & ~can_reach(network, ~infinite | pays, taken)
+    rank = np.full(network.n_nodes, -1)
+    rank[source[taken & trap[source] & (network.reward > 0)]] = 0
+    edges = np.flatnonzero(taken)
+    ptr = np.concatenate(([0], np.cumsum(np.bincount(source[edges], minlength=network.n_nodes))))
+    # One successor is enough for a rank, whatever the kind of the node.
+    any_edge = np.ones(network.n_nodes, dtype=bool)
+    kernels.escape(
+        source[edges], *kernels.reverse(ptr, dst[edges]), any_edge, np.ones(network.n_nodes, np.int64), rank
+    )
+    return trap, rank

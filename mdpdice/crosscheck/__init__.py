@@ -1,0 +1,1 @@
+"""Several back-ends on one problem, compared."""

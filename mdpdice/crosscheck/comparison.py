@@ -1,0 +1,180 @@
+"""Comparing the answers of two back-ends state by state: values, infinities, actions and what policies are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution
+from mdpdice.networks.network import Bools, Floats, Kind, Network
+from mdpdice.policies.evaluation import Evaluation, evaluate
+from mdpdice.solving.problem import Problem
+
+__all__ = ["compare_actions", "compare_policies", "compare_values", "edge_intervals", "may", "must"]
+
+EXACT_NODES = 5_000
+"""Nodes of the largest network on which policies are evaluated in rational numbers where floats do not suffice."""
+
+
+def compare_values(first: Solution, second: Solution) -> list[str]:
+    """What speaks against two answers: nodes whose intervals do not meet, or that are infinite for one of them only."""
+    finite = np.isfinite(first.values) & np.isfinite(second.values)
+    same = np.where(finite, True, first.values == second.values)
+    # Written so that NaN disagrees.
+    meet = (first.lowers <= second.uppers) & (second.lowers <= first.uppers)
+    wrong = ~np.where(finite, meet, same)
+    if not wrong.any():
+        return []
+    at = tuple(int(i) for i in np.argwhere(wrong)[0])
+    state = first.network.describe(at[-1])
+    text = (
+        f"{first.solver} and {second.solver} disagree on {int(wrong.sum()):,} values, first on {state!r}: "
+        f"{first.values[at]!r} and {second.values[at]!r}"
+    )
+    return [text]
+
+
+def edge_intervals(solution: Solution) -> tuple[Floats, Floats]:
+    """Interval of every edge's value, with a horizon for each stage from 1 on."""
+    net = solution.network
+    low, high = solution.lowers, solution.uppers
+    if net.horizon is not None:
+        low, high = low[:-1], high[:-1]
+    factor = np.where(net.step, float(net.discount), 1.0)
+    ends = [
+        net.reward
+        + factor * np.where(net.sign > 0, ahead[..., net.dst], float(net.total) - other[..., net.dst])
+        for ahead, other in ((low, high), (high, low))
+    ]
+    return ends[0], ends[1]
+
+
+def _for_the_mover(solution: Solution, intervals: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Intervals of edges with the sign that makes large ones good for who decides."""
+    net = solution.network
+    low, high = intervals
+    minimises = (net.kind == Kind.MIN) != (solution.sense == "min")
+    flip = np.where(minimises, -1.0, 1.0)[net.source]
+    return np.where(flip > 0, low, -high), np.where(flip > 0, high, -low)
+
+
+def _tops(solution: Solution, edges: Floats) -> Floats:
+    """Largest number of the edges of every node, by edge."""
+    net = solution.network
+    padded = np.concatenate((edges, np.full((*edges.shape[:-1], 1), -np.inf)), axis=-1)
+    top: Floats = np.maximum.reduceat(padded, net.indptr[:-1], axis=-1)[..., net.source]
+    return top
+
+
+def may(solution: Solution, intervals: tuple[Floats, Floats]) -> Bools:
+    """Edges of decisions that may be optimal: none is proved to be better."""
+    worst, best = _for_the_mover(solution, intervals)
+    possible: Bools = (best >= _tops(solution, worst)) & solution.network.decides[solution.network.source]
+    return possible
+
+
+def must(solution: Solution, intervals: tuple[Floats, Floats]) -> Bools:
+    """Edges of decisions that must be chosen: proved to be better than all others."""
+    net = solution.network
+    worst, best = _for_the_mover(solution, intervals)
+    top = _tops(solution, best)
+    is_top = best == top
+    # The best of the others: the top itself where two edges share it.
+    shared = np.add.reduceat(
+        np.append(is_top, np.zeros((*is_top.shape[:-1], 1)), axis=-1), net.indptr[:-1], axis=-1
+    )
+    second = _tops(solution, np.where(is_top, -np.inf, best))
+    others = np.where(is_top & (shared[..., net.source] == 1), second, top)
+    only: Bools = (worst > others) & net.decides[net.source]
+    return only
+
+
+def compare_actions(judged: Solution, only: Bools, judge: Solution, possible: Bools) -> tuple[int, list[str]]:
+    """How many actions `judged` chose, and what speaks against them.
+
+    Each, and what it proves to be the only choice (`only`, from `must`), may be optimal in the
+    eyes of `judge` (`possible`, from `may`).
+    """
+    net = judged.network
+    policy = judged.policy if net.horizon is None else judged.policy[1:]
+    if policy.size == 0 or net.n_edges == 0:
+        return 0, []
+    chosen = np.take_along_axis(possible, np.maximum(policy, 0), axis=-1)
+    decided = net.decides & (policy >= 0)
+    wrong = decided & ~chosen
+    text = []
+    if wrong.any():
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
+        action, state = net.action_of(int(policy[at])), net.describe(at[-1])
+        text.append(
+            f"{judged.solver} chooses {action!r} in {state!r}, which is not optimal by the bounds of {judge.solver} "
+            f"({int(wrong.sum()):,} such decisions)"
+        )
+    against = only & ~possible
+    if against.any():
+        edge = int(np.argwhere(against)[0][-1])
+        text.append(
+            f"by the bounds of {judged.solver} {net.action_of(edge)!r} is the only choice in "
+            f"{net.describe(int(net.source[edge]))!r}, by those of {judge.solver} it is not optimal"
+        )
+    return int(decided.sum()), text
+
+
+def compare_policies(problem: Problem, solutions: Sequence[Solution]) -> tuple[int, list[str]]:
+    """How many policies there are, with two players pairs of them, and which are not worth what the bounds say."""
+    if not solutions:
+        return 0, []
+    net = problem.network
+    found: list[tuple[Policy, str, Solution]] = []
+    for solution in solutions:
+        same = [policy for policy, _, _ in found if np.array_equal(policy.choice, solution.policy)]
+        if not same:
+            found.append((Policy.from_solution(solution), solution.solver, solution))
+    pairs = [(a, b) for a in found for b in found] if net.two_player else [(a, a) for a in found]
+    low = np.min([solution.lowers for solution in solutions], axis=0)
+    high = np.max([solution.uppers for solution in solutions], axis=0)
+    # Where a target is missed the value is infinite by definition, not by what is collected.
+    missed = any(low.because.startswith("missed") for low in problem.lowerings if low.infinite is not None)
+    compared = ~np.isinf(low) if missed else np.ones(low.shape, dtype=bool)
+    count, problems = 0, []
+    for (first, name, _), (second, other, _) in pairs:
+        who = name if first is second else f"{name} against {other}"
+        value = _evaluated(net, first, second)
+        if not value.proved:
+            problems.append(f"the policy of {who} could not be evaluated by itself: {value.reason}")
+            continue
+        count += 1
+        shift = _shift(problem)
+        # Written so that NaN disagrees.
+        wrong = compared & ~((value.lowers + shift <= high) & (low <= value.uppers + shift))
+        if wrong.any():
+            at = tuple(int(i) for i in np.argwhere(wrong)[0])
+            problems.append(
+                f"the policy of {who} is worth {value.values[at] + shift:.12g} in {net.describe(at[-1])!r}, which is "
+                f"outside [{low[at]:.12g}, {high[at]:.12g}] ({int(wrong.sum()):,} such values)"
+            )
+    return count, problems
+
+
+def _evaluated(network: Network, first: Policy, second: Policy) -> Evaluation:
+    """Value of one policy, or of two against each other; in rational numbers where floats do not suffice."""
+    policy = first if first is second else [first, second]
+    found = evaluate(network, policy)
+    if (
+        found.proved
+        or network.n_nodes * (1 if network.horizon is None else network.horizon + 1) > EXACT_NODES
+    ):
+        return found
+    return evaluate(network, policy, exact=True)
+
+
+def _shift(problem: Problem) -> float:
+    """What the objective adds to the value of its network."""
+    before, shift = problem.network, Fraction(0)
+    for lowering in problem.lowerings:
+        shift += lowering.shift if lowering.network is before else 0
+        before = lowering.network
+    return float(shift)

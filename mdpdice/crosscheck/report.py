@@ -1,0 +1,379 @@
+"""Cross-checking: run every back-end that can, certify each, and compare them at every state.
+
+Agreement of two programs proves little when they share a mistake, so every
+answer is certified by itself first; then intervals, infinities, the actions that
+are chosen or must be chosen, and what the policies are worth are compared state by
+state.  Nothing passes by being skipped: a report is good only if at least two
+independent back-ends ran, every one that ran was certified, all of them agree, and as
+much was compared as was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+
+from mdpdice.answers.solution import Solution
+from mdpdice.backend import Feature, Progress, Run, Solver, available_solvers, load_solver, solver_names
+from mdpdice.crosscheck.comparison import (
+    compare_actions,
+    compare_policies,
+    compare_values,
+    edge_intervals,
+    may,
+    must,
+)
+from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
+from mdpdice.html import card, grid, remarks
+from mdpdice.modelling.game import Game
+from mdpdice.networks.network import Bools, Network
+from mdpdice.objectives.objective import Objective
+from mdpdice.solving.pipeline import solve_problem, unsupported
+from mdpdice.solving.problem import Problem, prepare
+
+__all__ = ["Entry", "Report", "cross_check"]
+
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+
+
+@attrs.frozen(eq=False)
+class Entry:
+    """What became of one back-end.
+
+    Parameters
+    ----------
+    solver : str
+        Its name.
+    outcome : {"ran", "unsupported", "failed"}
+        Whether it gave an answer.
+    message : str
+        Why not.
+    solution : Solution or None
+        The answer, certified or not.
+    """
+
+    solver: str
+    outcome: str
+    message: str = ""
+    solution: Solution | None = None
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Other back-ends that it asked while it worked, in alphabetical order."""
+        return () if self.solution is None else tuple(sorted(self.solution.details.get("called", ())))
+
+
+COUNTERS = ("independent", "states", "infinities", "decisions", "ties", "actions", "policies")
+"""What a report counts, and `cross_check` can ask for `at_least` some of."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class Report:
+    """Result of a cross-check.
+
+    Parameters
+    ----------
+    entries : tuple of Entry
+        One per back-end.
+    problems : tuple of str
+        Everything that speaks against the answer; empty if all is well.
+    states : int
+        Values compared per pair of back-ends (all nodes, with a horizon in all stages).
+    infinities : int
+        How many of them are infinite.
+    decisions : int
+        Decisions whose chosen actions were compared.
+    ties : int
+        Decisions where more than one action may be optimal.
+    independent : int
+        Back-ends that ran and did not ask each other.
+    actions : int
+        Chosen actions that were judged by the bounds of another back-end.
+    policies : int
+        Policies, with two players pairs of them, whose values were computed anew and
+        compared with the bounds at all nodes.
+    at_least : mapping of str to int
+        The floors of these numbers that were asked for.
+    """
+
+    entries: tuple[Entry, ...]
+    problems: tuple[str, ...]
+    states: int = 0
+    infinities: int = 0
+    decisions: int = 0
+    ties: int = 0
+    independent: int = 0
+    actions: int = 0
+    policies: int = 0
+    at_least: Mapping[str, int] = attrs.field(factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all that ran were certified, all agree, and as much was compared as was asked for."""
+        return not self.problems
+
+    @property
+    def solutions(self) -> list[Solution]:
+        """Answers of the back-ends that ran."""
+        return [entry.solution for entry in self.entries if entry.solution is not None]
+
+    def table(self) -> str:
+        """The report as lines of text."""
+        rows: list[tuple[str, ...]] = [("solver", "status", "value", "lower", "upper", "width", "seconds")]
+        notes = []
+        for entry in self.entries:
+            found = entry.solution
+            if found is None:
+                rows.append((entry.solver, entry.outcome, *[""] * 5))
+                notes.append(f"{entry.solver}: {entry.message}")
+                continue
+            numbers = (found.estimate(), found.lower(), found.upper())
+            rows.append(
+                (
+                    entry.solver,
+                    found.status.value,
+                    *(f"{number:.12g}" for number in numbers),
+                    f"{found.width:.1e}",
+                    f"{found.seconds:.2f}",
+                )
+            )
+        endless = next(
+            (found for found in self.solutions if found.proved and np.isinf(found.estimate())), None
+        )
+        if endless is not None:
+            notes.append(f"{endless.reason}; a discount or a horizon limits it, and costs want sense='min'")
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        lines.insert(1, "  ".join("-" * width for width in widths))
+        judged = f"judged {self.actions:,} choices and {self.policies:,} polic{'y' if self.policies == 1 else 'ies'}"
+        compared = (
+            f"compared {self.states:,} values ({self.infinities:,} infinite) and {self.decisions:,} decisions "
+            f"({self.ties:,} with ties) of {self.independent} independent back-ends"
+        )
+        verdict = "agree and certified" if self.ok else "NOT OK"
+        return "\n".join(
+            [*lines, *notes, judged, compared, *(f"! {text}" for text in self.problems), verdict]
+        )
+
+    def to_json(self) -> str:
+        """The report as a JSON object."""
+        entries = []
+        for entry in self.entries:
+            data: dict[str, Any] = {
+                "solver": entry.solver,
+                "outcome": entry.outcome,
+                "message": entry.message,
+                "asked": list(entry.asked),
+            }
+            found = entry.solution
+            if found is not None:
+                data |= {
+                    "status": found.status.value,
+                    "reason": found.reason,
+                    "value": _json_number(found.estimate()),
+                    "lower": _json_number(found.lower()),
+                    "upper": _json_number(found.upper()),
+                    "width": _json_number(found.width),
+                    "seconds": found.seconds,
+                    "iterations": found.iterations,
+                }
+            entries.append(data)
+        return json.dumps(
+            {
+                "ok": self.ok,
+                "solvers": entries,
+                "problems": list(self.problems),
+                "values": self.states,
+                "infinities": self.infinities,
+                "decisions": self.decisions,
+                "ties": self.ties,
+                "independent": self.independent,
+                "actions": self.actions,
+                "policies": self.policies,
+                "at_least": dict(self.at_least),
+            }
+        )
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        columns = ("solver", "status", "value", "lower", "upper", "width", "note")
+        rows: list[tuple[object, ...]] = []
+        for entry in self.entries:
+            found = entry.solution
+            if found is None:
+                rows.append((entry.solver, entry.outcome, *[""] * 4, entry.message))
+            else:
+                numbers = (found.estimate(), found.lower(), found.upper(), found.width)
+                rows.append((entry.solver, found.status.value, *map(float, numbers), found.reason))
+        verdict = "agree and certified" if self.ok else "NOT OK"
+        compared = [(name, f"{getattr(self, name):,}") for name in COUNTERS]
+        return (
+            grid(f"Cross-check: {verdict}", columns, rows)
+            + card("compared", compared)
+            + remarks(self.problems)
+        )
+
+    def __repr__(self) -> str:
+        ran = ", ".join(entry.solver for entry in self.entries if entry.outcome == "ran")
+        return f"<Report: {'ok' if self.ok else 'not ok'}; ran {ran or 'nothing'}>"
+
+
+def _json_number(number: float) -> float | str:
+    """JSON knows no infinity; its name is read back by ``float``."""
+    return float(number) if np.isfinite(number) else str(float(number))
+
+
+def cross_check(
+    game: Game[S, A] | Network,
+    objective: Objective | None = None,
+    *,
+    solvers: Sequence[str | Solver] | None = None,
+    horizon: int | None = None,
+    epsilon: float = 1e-6,
+    progress: Progress | None = None,
+    max_states: int = 10_000_000,
+    at_least: Mapping[str, int] | None = None,
+) -> Report:
+    """Solve a game by several back-ends, certify each answer and compare them at every state.
+
+    Parameters
+    ----------
+    game : Game or Network
+        What to solve; it is explored once.
+    objective, horizon, epsilon, progress, max_states
+        As for `mdpdice.solve`.
+    solvers : sequence of str or Solver, optional
+        Back-ends by name or with their parameters; by default all that are installed.
+    at_least : mapping of str to int, optional
+        Numbers of the report that must be reached, or it is not good: for instance
+        ``{"independent": 3, "states": 1000, "ties": 1}``.  Two independent back-ends are
+        asked for in any case.
+
+    Returns
+    -------
+    Report
+        ``report.ok`` says whether the answer can be relied on; ``print(report)`` shows why.
+
+    Raises
+    ------
+    GameError
+        `at_least` asks for something that is not counted.
+    UnsupportedError
+        No back-end has a name in `solvers`.
+    """
+    floors = _floors(at_least)
+    for name in solvers or ():
+        if isinstance(name, str) and name not in solver_names():
+            load_solver(name)  # raises: a name that is not known is no back-end that cannot, or fails
+    problem = prepare(game, objective, horizon=horizon, progress=progress, max_states=max_states)
+    chosen: Sequence[str | Solver] = list(available_solvers()) if solvers is None else solvers
+    entries = tuple(_enter(problem, solver, epsilon, progress) for solver in chosen)
+    ran = [entry for entry in entries if entry.solution is not None]
+    problems = [f"{entry.solver} failed: {entry.message}" for entry in entries if entry.outcome == "failed"]
+    problems += [
+        f"{entry.solver} is {entry.solution.status.value}: {entry.solution.reason}"
+        for entry in ran
+        if entry.solution is not None and not entry.solution.proved
+    ]
+    solutions = [entry.solution for entry in ran if entry.solution is not None]
+    edges = [edge_intervals(solution) for solution in solutions]
+    possible = [may(solution, pair) for solution, pair in zip(solutions, edges, strict=True)]
+    only = [must(solution, pair) for solution, pair in zip(solutions, edges, strict=True)]
+    choices = 0
+    for i, first in enumerate(solutions):
+        for j, second in enumerate(solutions):
+            if i < j:
+                problems += compare_values(first, second)
+            if i != j and first.proved and second.proved:
+                judged, wrong = compare_actions(first, only[i], second, possible[j])
+                choices += judged
+                problems += wrong
+    values, wrong = compare_policies(problem, [solution for solution in solutions if solution.proved])
+    counts = dict.fromkeys(COUNTERS, 0) | {
+        "independent": _independent(ran),
+        "actions": choices,
+        "policies": values,
+    }
+    if solutions:
+        best = min(range(len(solutions)), key=lambda i: solutions[i].width)
+        counts |= _counted(solutions[best], possible[best])
+    problems += [*wrong, *_missing(counts, floors)]
+    return Report(entries, tuple(problems), **counts, at_least=floors)
+
+
+def _floors(at_least: Mapping[str, int] | None) -> dict[str, int]:
+    floors = {"independent": 2} | dict(at_least or {})
+    unknown = sorted(set(floors) - set(COUNTERS))
+    if unknown:
+        msg = f"at_least[{unknown[0]!r}] is not counted; what is: {', '.join(COUNTERS)}"
+        raise GameError(msg, value=unknown[0])
+    # Agreement needs two, whatever is asked for.
+    return floors | {"independent": max(2, floors["independent"])}
+
+
+def _missing(counts: Mapping[str, int], floors: Mapping[str, int]) -> Iterator[str]:
+    """What was asked for and not reached."""
+    for name, floor in floors.items():
+        count = counts[name]
+        if count >= floor:
+            continue
+        if name == "independent" and floor == 2:
+            yield f"{count} independent back-end{'s' * (count != 1)} ran; agreement needs two"
+        elif name == "independent":
+            yield f"{count} independent back-end{'s' * (count != 1)} ran, fewer than {floor:,}"
+        else:
+            yield f"{count:,} {name} were compared, fewer than {floor:,}"
+
+
+def _counted(solution: Solution, possible: Bools) -> dict[str, int]:
+    """How much there was to compare."""
+    net = solution.network
+    padded = np.concatenate((possible, np.zeros((*possible.shape[:-1], 1), dtype=bool)), axis=-1)
+    choices = np.add.reduceat(padded, net.indptr[:-1], axis=-1, dtype=np.int64)
+    rows = max(1, (net.horizon or 0)) if net.horizon != 0 else 0
+    return {
+        "states": int(solution.values.size),
+        "infinities": int(np.isinf(solution.values).sum()),
+        "decisions": int(net.decides.sum()) * rows,
+        "ties": int((choices[..., net.decides] > 1).sum()),
+    }
+
+
+def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Progress | None) -> Entry:
+    name = solver if isinstance(solver, str) else solver.name
+    try:
+        backend = load_solver(solver)() if isinstance(solver, str) else solver
+        need = problem.needs()
+        # The core writes the stages of a horizon side by side for a solver that knows none.
+        lacking = need - backend.features - {Feature.HORIZON}
+        if lacking:
+            raise unsupported(name, need, backend.features | {Feature.HORIZON})
+        run = Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
+        return Entry(name, "ran", solution=solve_problem(problem, backend, run, epsilon))
+    except UnsupportedError as error:
+        return Entry(name, "unsupported", str(error))
+    except MdpDiceError as error:
+        return Entry(name, "failed", f"{type(error).__name__}: {error}")
+
+
+def _independent(ran: Sequence[Entry]) -> int:
+    """Number of groups of back-ends that did not ask each other."""
+    group = {entry.solver: entry.solver for entry in ran}
+    for entry in ran:
+        called = entry.solution.details.get("called", ()) if entry.solution is not None else ()
+        for other in called:
+            # Whoever was asked stands for both, whether or not it ran by itself.
+            old, new = group[entry.solver], group.get(other, other)
+            group = {name: new if root == old else root for name, root in group.items()} | {other: new}
+    return len({group[entry.solver] for entry in ran})

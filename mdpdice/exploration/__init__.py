@@ -1,0 +1,1 @@
+"""From a declared game to a network or a lattice."""

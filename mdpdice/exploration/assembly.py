@@ -1,0 +1,129 @@
+"""Assembly: rows of edges, as a traversal writes them, become the arrays of a network.
+
+While a game is explored, the target of an edge is one int, its *key*: the index of
+a state, or of an inline end or an inline node in a number range of its own, and a
+mark for `pass_to`.  Nodes are numbered in the order of their rows, the ends behind them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.networks.network import Floats, Ints, Kind
+
+__all__ = ["END", "FLIP", "INLINE", "Rows", "assemble", "split_exact"]
+
+END = 1 << 40
+"""Mark of a key that is the number of an inline end."""
+
+INLINE = 1 << 41
+"""Mark of a key that is the number of an inline row."""
+
+FLIP = 1 << 42
+"""Mark of an edge where the players change sides."""
+
+_INDEX = END - 1
+
+
+@attrs.frozen(eq=False)
+class Rows:
+    """Arrays of `mdpdice.networks.network.Network`, and `ends`: the node of the first inline end."""
+
+    kind: NDArray[np.uint8]
+    indptr: Ints
+    dst: Ints
+    sign: NDArray[np.int8]
+    numerator: NDArray[Any]
+    weight: Floats
+    state_node: Ints
+    ends: int
+
+
+def assemble(
+    kinds: bytearray,
+    degrees: array[int],
+    keys: array[int],
+    nums: Any,
+    state_row: array[int],
+    inline_row: array[int],
+    n_ends: int,
+    totals: Sequence[int] | None = None,
+) -> Rows:
+    """Put the rows of a traversal together.
+
+    Parameters
+    ----------
+    kinds, degrees : bytearray, array of int
+        `mdpdice.networks.network.Kind` and number of edges of every row.
+    keys : array of int
+        Targets of all edges.
+    nums : array or list of int
+        Weights of the edges of the chance rows.
+    state_row, inline_row : array of int
+        Row of every state, and of every inline node.
+    n_ends : int
+        Number of inline ends.
+    totals : sequence of int, optional
+        What the weights of every chance row are parts of; by default their sum.
+    """
+    n_rows = len(kinds)
+    key = np.frombuffer(keys, dtype=np.int64) if keys else np.zeros(0, dtype=np.int64)
+    index = key & _INDEX
+    state_node = np.frombuffer(state_row, dtype=np.int64)
+    dst = state_node[np.where(key & (END | INLINE), 0, index)]
+    is_end = (key & END) != 0
+    dst[is_end] = n_rows + index[is_end]
+    is_inline = (key & INLINE) != 0
+    if inline_row:
+        dst[is_inline] = np.frombuffer(inline_row, dtype=np.int64)[index[is_inline]]
+    kind = np.concatenate((np.frombuffer(kinds, dtype=np.uint8), np.full(n_ends, Kind.END, dtype=np.uint8)))
+    degree = np.concatenate((np.frombuffer(degrees, dtype=np.int64), np.zeros(n_ends, dtype=np.int64)))
+    indptr = np.concatenate(([0], np.cumsum(degree)))
+    numerator, weight = _weights(nums, kind, indptr, totals)
+    sign = np.where(key & FLIP, -1, 1).astype(np.int8)
+    return Rows(kind, indptr, dst, sign, numerator, weight, state_node, n_rows)
+
+
+def _weights(nums: Any, kind: Any, indptr: Any, totals: Sequence[int] | None) -> tuple[Any, Any]:
+    """Exact numerators of all edges from those of chance nodes, and the probabilities that they mean."""
+    degree = np.diff(indptr)
+    chance = np.repeat(kind == Kind.CHANCE, degree)
+    weight = np.ones(len(chance))
+    if type(nums) is not list:
+        numerator = np.ones(len(chance), dtype=np.int64)
+        if len(nums):
+            numerator[chance] = np.frombuffer(nums, dtype=np.int64)
+            if totals is None:
+                total = np.add.reduceat(np.append(numerator, 0), indptr[:-1])
+            else:
+                total = np.ones(len(kind), dtype=np.int64)
+                total[kind == Kind.CHANCE] = totals
+            weight[chance] = (numerator / np.repeat(total, degree))[chance]
+        return numerator, weight
+    exact = np.ones(len(chance), dtype=object)
+    exact[chance] = nums
+    for at, node in enumerate(np.flatnonzero(kind == Kind.CHANCE).tolist()):
+        lo, hi = int(indptr[node]), int(indptr[node + 1])
+        whole = sum(exact[lo:hi]) if totals is None else totals[at]
+        # A probability below the smallest float is still one.
+        weight[lo:hi] = [num / whole or 5e-324 for num in exact[lo:hi]]
+    return exact, weight
+
+
+def split_exact(size: int, values: Mapping[int, Any]) -> tuple[Floats, dict[int, Fraction]]:
+    """An array of floats with some numbers in it, 0 elsewhere, and those numbers that the floats do not equal."""
+    result = np.zeros(size)
+    exact = {}
+    for at, value in values.items():
+        result[at] = nearest = float(value)
+        # Python compares a float with an int or a Fraction exactly.
+        if nearest != value:
+            exact[at] = Fraction(value)
+    return result, exact

@@ -1,0 +1,315 @@
+"""Exploration: from a declared game to a flat `Network`, breadth first from the start.
+
+Every reachable state is asked for its node once.  Chance nodes written inside
+an option or inside each other are folded into one distribution; parallel edges
+of a chance node are merged with the mean of their rewards, exactly.
+
+Steps.  A step is one decision: an edge takes a step if it enters a decision
+node, except on the chance prefix, the chance nodes that a play passes before
+its first decision.  A chance state that is both in the prefix and reached later
+becomes two nodes, since its edges take a step in one role only.
+
+Counters.  A game with counters is asked for its core states only, and replicated
+over the values of the counters (`mdpdice.lattices.lattice`, `mdpdice.exploration.expansion`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from fractions import Fraction
+from itertools import compress
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+
+from mdpdice.backend import Progress
+from mdpdice.errors import GameError, MdpDiceError, StateLimitError
+from mdpdice.exploration.assembly import INLINE, assemble, split_exact
+from mdpdice.exploration.chance_prefix import separate_prefix
+from mdpdice.exploration.expansion import replicate
+from mdpdice.exploration.repeatability import check_repeatable
+from mdpdice.exploration.to_lattice import compile_lattice
+from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, MAX_KIND, MIN_KIND, Traversal, dead_end_error
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.memory import available_bytes
+from mdpdice.modelling.checks import (
+    exact_discount,
+    finite_number,
+    hashing_error,
+    not_a_node_error,
+    not_an_edge_error,
+)
+from mdpdice.modelling.counters import axes
+from mdpdice.modelling.equality import collision_error, same_kind
+from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.networks.network import Kind, Network
+
+__all__ = ["explore"]
+
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+
+
+def explore(
+    game: Game[S, A],
+    *,
+    merge: bool = True,
+    max_states: int = 10_000_000,
+    max_bytes: int | None = None,
+    progress: Progress | None = None,
+    lattice: Lattice | None = None,
+) -> Network:
+    """Compile a game into a `Network` of the states that can be reached from its start.
+
+    Parameters
+    ----------
+    game : Game
+        What to explore.
+    merge : bool
+        Merge parallel edges of a chance node and give them their mean reward.
+        ``False`` keeps them apart, as distributions of outcomes need.
+    max_states : int
+        Largest number of states.
+    max_bytes : int, optional
+        Largest memory, in bytes, estimated while exploring; by default
+        four fifths of what the machine, or the limit of the process, allows.
+    progress : callable, optional
+        Called as ``progress("explore", {"states": ..., "explored": ..., "edges": ...})``.
+    lattice : Lattice, optional
+        What `mdpdice.compile_lattice` made of this game, if it has counters and that was done before.
+
+    Returns
+    -------
+    Network
+        States in the order in which they were found, the start first.
+
+    Raises
+    ------
+    StateLimitError
+        A limit was passed; the message names it and shows states of the frontier.  Or `Game.least_states`
+        or the lattice of a game with counters says that it would be, and nothing was explored.
+    GameError
+        The game raised, or returned something that is not a node; or the lattice is one of another game.
+    NonDeterministicGameError
+        It gave options from a set, or another node when it was asked again; a few states are.
+    StateCollisionError
+        Two different states are equal in Python.
+    DeadEndError, DuplicateActionError, RewardNotFiniteError
+        A state has no option, two with one action, or a reward that is no finite number.
+    """
+    if not isinstance(game, Game):
+        msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
+        raise GameError(msg, value=game)
+    if (least := game.least_states()) is not None and least > max_states:
+        raise _too_large(game, least, max_states)
+    if lattice is not None and (lattice.axes != axes(game) or (lattice.averaged and not merge)):
+        msg = (
+            f"{lattice!r} is not what compile_lattice(game, merge={merge}) makes of this game; leave it out, and it is "
+            "made here"
+        )
+        raise GameError(msg, value=lattice)
+    if axes(game):
+        limits: dict[str, Any] = {"max_states": max_states, "max_bytes": max_bytes, "progress": progress}
+        lattice = compile_lattice(game, merge=merge, **limits) if lattice is None else lattice
+        check_repeatable(game, lattice.states)
+        network = replicate(lattice, **limits)
+        symmetric = type(game).canonical is not Game.canonical
+        return attrs.evolve(network, canonical=game.unrolled().canonical) if symmetric else network
+    limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
+    network = _FlatTraversal(game, merge, max_states, limit, progress).run()
+    check_repeatable(game, network.states)
+    return network
+
+
+def _too_large(game: Game[Any, Any], least: int, limit: int) -> StateLimitError:
+    ahead = type(game).estimate is not Game.estimate
+    remedy = "look some decisions ahead, with solver='lookahead'" if ahead else "choose smaller parameters"
+    msg = f"this game has at least {least:,} states, more than max_states={limit:,}, so it was not explored; {remedy}"
+    return StateLimitError(msg, explored=0, frontier=[], value=least, limit=limit)
+
+
+class _FlatTraversal(Traversal[Network]):
+    """A traversal that writes the rows of a flat network."""
+
+    # --- rows ---------------------------------------------------------------
+
+    def write(self, node: Any) -> None:
+        """Write the row of the next state, and of the chance nodes inside its options."""
+        self.state_row.append(len(self.kinds))
+        kind = type(node)
+        if kind is Decide:
+            self._write_decision(node)
+        elif kind is Chance:
+            keys, nums, rewards = self._lottery(node)
+            self._append(CHANCE_KIND, keys, nums, rewards)
+        elif kind is End:
+            self.payoffs[len(self.kinds)] = finite_number(node.payoff, "payoff")
+            self._append(END_KIND, [], [], None)
+        elif kind is Go or kind is PassTo:
+            key = self._edge(node)
+            rewards = {0: finite_number(node.reward, "reward")} if node.reward != 0 else None
+            self._append(CHANCE_KIND, [key], [1], rewards)
+        else:
+            raise not_a_node_error(node)
+
+    def _write_decision(self, node: Decide[Any, Any]) -> None:
+        keys: list[int] = []
+        rewards: dict[int, Any] = {}
+        pending: list[tuple[list[int], list[int], dict[int, Any] | None]] = []
+        actions = node.actions
+        dropped = 0
+        number = self.index.setdefault
+        as_it_is, ends, states = self.canonical is None, self.ends, self.states
+        try:
+            # Written out for speed: this loop runs once per option of the model.
+            for option in node.options:
+                kind = type(option)
+                if kind is Go:
+                    state = option.state  # type: ignore[attr-defined]
+                    if as_it_is:
+                        new = len(states)
+                        key = number(state, new)
+                        if key == new:
+                            self._admit(state)
+                        elif (known := states[key]) is not state and not same_kind(known, state):
+                            raise collision_error(known, state)  # noqa: TRY301
+                    else:
+                        key = self._target(state)
+                    if option.reward != 0 or option.updates:  # type: ignore[attr-defined]
+                        self._edge(option)
+                        rewards[len(keys)] = finite_number(option.reward, "reward")  # type: ignore[attr-defined]
+                elif kind is End:
+                    end = ends.get(option.payoff)  # type: ignore[attr-defined]
+                    key = self._end(option.payoff) if end is None else end  # type: ignore[attr-defined]
+                elif kind is Chance:
+                    row = self._lottery(option)  # type: ignore[arg-type]
+                    if len(row[0]) == 1:
+                        key = row[0][0]
+                        if row[2]:
+                            rewards[len(keys)] = row[2][0]
+                    else:
+                        key = INLINE + len(self.inline_row) + len(pending)
+                        pending.append(row)
+                elif kind is PassTo:
+                    key = self._edge(option)
+                    if option.reward != 0:  # type: ignore[attr-defined]
+                        rewards[len(keys)] = finite_number(option.reward, "reward")  # type: ignore[attr-defined]
+                elif option is None or kind is Unavailable:
+                    dropped += 1
+                    continue
+                else:
+                    raise not_an_edge_error(option)  # noqa: TRY301
+                keys.append(key)
+        except MdpDiceError as error:
+            if error.action is None:
+                error.action = actions[len(keys) + dropped]
+            raise
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise hashing_error(error).at(None, actions[len(keys) + dropped]) from error
+        if dropped:
+            there = [not (option is None or type(option) is Unavailable) for option in node.options]
+            actions = list(compress(actions, there))
+        if not keys:
+            raise dead_end_error()
+        self.actions.extend(actions)
+        if rewards:
+            first = len(self.keys)
+            self.rewards.update((first + at, reward) for at, reward in rewards.items())
+        self.kinds.append(MAX_KIND if node.player == 0 else MIN_KIND)
+        self.degrees.append(len(keys))
+        self.keys.extend(keys)
+        for row in pending:
+            self.inline_row.append(len(self.kinds))
+            self._append(CHANCE_KIND, *row)
+
+    def _lottery(self, node: Chance[Any]) -> tuple[list[int], list[int], dict[int, Any] | None]:
+        """Targets, integer weights and non-zero rewards of a chance node, merged."""
+        if node.dist.defect:
+            self._record_defect(node.dist.defect)
+        if not self.merge or node.reward != 0:
+            return self._general_lottery(node)
+        row: dict[int, int] = {}
+        get, number = row.get, self.index.setdefault
+        as_it_is, states = self.canonical is None, self.states
+        for weight, edge in zip(node.dist.weights, node.edges, strict=True):
+            kind = type(edge)
+            if kind is Go:
+                if edge.reward != 0 or edge.updates:  # type: ignore[attr-defined]
+                    return self._general_lottery(node)
+                state = edge.state  # type: ignore[attr-defined]
+                if as_it_is:
+                    new = len(states)
+                    key = number(state, new)
+                    if key == new:
+                        self._admit(state)
+                    elif (known := states[key]) is not state and not same_kind(known, state):
+                        raise collision_error(known, state)
+                else:
+                    key = self._target(state)
+            elif kind is End:
+                key = self._end(edge.payoff)  # type: ignore[attr-defined]
+            elif kind is PassTo and edge.reward == 0:  # type: ignore[attr-defined]
+                key = self._edge(edge)
+            else:
+                return self._general_lottery(node)
+            row[key] = get(key, 0) + weight
+        return list(row), list(row.values()), None
+
+    def _edge(self, edge: Any) -> int:
+        """Target of an edge that is neither a chance node nor a guard, and changes no counters."""
+        if (type(edge) is Go or type(edge) is PassTo) and edge.updates:
+            raise not_an_edge_error(edge)
+        return super()._edge(edge)
+
+    def _general_lottery(self, node: Chance[Any]) -> tuple[list[int], list[int], dict[int, Any] | None]:
+        """The same for chance inside chance, for rewards, and without merging."""
+        entries = []
+        for edge, weight, paid, _ in self._leaves(node):
+            key = self._edge(edge)
+            entries.append((key, weight, paid if type(edge) is End else paid + self._exact(edge.reward)))
+        if self.merge:
+            entries = self._merged(entries)
+        common = math.lcm(*(weight.denominator for _, weight, _ in entries))
+        nums = [weight.numerator * (common // weight.denominator) for _, weight, _ in entries]
+        rewards = {at: finite_number(reward, "reward") for at, (_, _, reward) in enumerate(entries) if reward}
+        return [key for key, _, _ in entries], nums, rewards
+
+    def finish(self) -> Network:
+        """The network of the rows."""
+        rows = assemble(
+            self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row, len(self.ends)
+        )
+        payoff, exact_payoffs = split_exact(
+            len(rows.kind), self.payoffs | {rows.ends + at: value for at, value in enumerate(self.ends)}
+        )
+        reward, exact_rewards = split_exact(len(rows.dst), self.rewards)
+        self.check_sides()
+        node_state = np.full(len(rows.kind), -1, dtype=np.int64)
+        node_state[rows.state_node] = np.arange(len(self.states))
+        fields = dict(  # noqa: C408 - as it will be called
+            kind=rows.kind,
+            indptr=rows.indptr,
+            dst=rows.dst,
+            weight=rows.weight,
+            reward=reward,
+            sign=rows.sign,
+            step=((rows.kind == Kind.MAX) | (rows.kind == Kind.MIN))[rows.dst],
+            payoff=payoff,
+            start=0,
+            discount=exact_discount(self.game.discount),
+            total=Fraction(finite_number(self.game.total, "total")),
+            numerator=rows.numerator,
+            states=self.states,
+            state_node=rows.state_node,
+            node_state=node_state,
+            actions=self.actions,
+            exact_rewards=exact_rewards,
+            exact_payoffs=exact_payoffs,
+            warnings=self.warnings(),
+            averaged=self.averaged,
+        )
+        return Network(**separate_prefix(fields), canonical=self.canonical)

@@ -1,0 +1,329 @@
+"""Traversal: every reachable state of a game is asked for its node once, breadth first from the start.
+
+What is written down of a node is for the subclasses: `mdpdice.exploration.to_network` makes
+rows of a flat network of it, `mdpdice.lattices.lattice` rows of a core network.  What both
+need stands here: the checks of states and of what the game hands over, limits and
+progress, and rows of edges on the way to arrays.
+"""
+
+from __future__ import annotations
+
+import abc
+import gc
+from array import array
+from collections.abc import Callable, Hashable, Iterator
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
+
+from mdpdice.backend import Progress
+from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitError
+from mdpdice.exploration.assembly import END, FLIP
+from mdpdice.memory import used_bytes
+from mdpdice.modelling.checks import (
+    check_state,
+    finite_number,
+    hashing_error,
+    not_an_edge_error,
+)
+from mdpdice.modelling.distribution import Dist
+from mdpdice.modelling.equality import collision_error, same_kind
+from mdpdice.modelling.game import Chance, Conditional, End, Game, Go, PassTo
+from mdpdice.networks.network import Kind
+
+__all__ = ["Traversal", "dead_end_error", "exact_number"]
+
+R = TypeVar("R")
+K = TypeVar("K", bound=Hashable)
+
+# Looking a member of an enum up takes longer than all else that is done for a small node.
+END_KIND, MAX_KIND, MIN_KIND, CHANCE_KIND = map(int, (Kind.END, Kind.MAX, Kind.MIN, Kind.CHANCE))
+_CHECK_EVERY = 1 << 15  # edges between two looks at the limits
+_EDGE_BYTES = 60
+_STATE_BYTES = 300
+_FINISHING_BYTES = 60  # per edge and node, while the arrays are put together
+
+
+class Traversal(abc.ABC, Generic[R]):
+    """One walk through a game; `run` does it, and subclasses say what becomes of a node.
+
+    Parameters
+    ----------
+    game : Game
+        What to explore.
+    merge : bool
+        Whether parallel edges of a chance node are merged.
+    max_states, max_bytes : int
+        The limits.
+    progress : callable or None
+        Called now and then.
+    """
+
+    def __init__(
+        self, game: Game[Any, Any], merge: bool, max_states: int, max_bytes: int, progress: Progress | None
+    ) -> None:
+        self.game = game
+        self.merge = merge
+        self.max_states = max_states
+        self.max_bytes = max_bytes
+        self.progress = progress
+        self.used_before = used_bytes()
+        self.next_check = _CHECK_EVERY
+        overridden = getattr(type(game), "canonical", None) is not Game.canonical
+        self.canonical: Callable[[Any], Any] | None = game.canonical if overridden else None
+        self.states: list[Any] = []
+        self.index: dict[Any, int] = {}
+        self.ends: dict[Any, int] = {}
+        # Rows in the order in which they are written; `keys` are targets as above.
+        self.kinds = bytearray()
+        self.degrees = array("q")
+        self.keys = array("q")
+        self.nums: Any = array("q")
+        self.rewards: dict[int, Any] = {}
+        self.payoffs: dict[int, Any] = {}
+        self.state_row = array("q")
+        self.inline_row = array("q")
+        self.actions: list[Any] = []
+        self.defects = 0
+        self.worst_defect: tuple[Fraction, Any] = (Fraction(0), None)
+        self.flips = False
+        self.averaged = False
+
+    # --- the loop -----------------------------------------------------------
+
+    def run(self) -> R:
+        """Ask all reachable states for their nodes, have these written down, and return what they make."""
+        if not isinstance(self.game, Game):
+            msg = f"{self.game!r} is not a Game; a class needs to be called: explore(MyGame())"
+            raise GameError(msg, value=self.game)
+        start = self._call(self.game.start)
+        try:
+            self._target(start)
+        except GameError as error:
+            if error.state is None:
+                error.message = f"start() gave {start!r}: {error.message}"
+            raise
+        except Exception as error:
+            raise hashing_error(error) from error
+        # Collecting garbage among millions of live states takes longer than making them.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            position = self._explore_all()
+            self._check_limits(position)
+            return self.finish()
+        except MemoryError as error:
+            # The estimate was wrong, or somebody else took the memory.
+            raise self._limit_error("max_bytes", self.max_bytes, len(self.state_row)) from error
+        finally:
+            if collecting:
+                gc.enable()
+
+    def _explore_all(self) -> int:
+        position = 0
+        states, keys, node_of, write = self.states, self.keys, self.game.node, self.write
+        while position < len(states):
+            state = states[position]
+            try:
+                node = node_of(state)
+            except MdpDiceError as error:
+                raise error.at(state) from error.__cause__
+            except MemoryError:
+                raise
+            except Exception as error:
+                msg = f"node() raised {type(error).__name__}: {error}"
+                raise GameError(msg, state=state) from error
+            try:
+                write(node)
+            except MdpDiceError as error:
+                raise error.at(state) from error.__cause__
+            except MemoryError:
+                raise
+            except Exception as error:
+                raise hashing_error(error).at(state) from error
+            position += 1
+            if len(keys) >= self.next_check or len(states) > self.max_states:
+                self._check_limits(position)
+        return position
+
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """What a function of the game gives; an error names it and its state."""
+        state = args[0] if args else None
+        try:
+            return function(*args)
+        except MdpDiceError as error:
+            raise error.at(state) from error.__cause__
+        except Exception as error:
+            msg = f"{getattr(function, '__name__', 'the game')}() raised {type(error).__name__}: {error}"
+            raise GameError(msg, state=state) from error
+
+    def _check_limits(self, position: int) -> None:
+        found, edges = len(self.states), len(self.keys)
+        self.next_check = edges + _CHECK_EVERY
+        if found > self.max_states:
+            raise self._limit_error("max_states", self.max_states, position)
+        # States can be large, so what the process holds is looked at too.
+        size = edges * _EDGE_BYTES + found * _STATE_BYTES
+        grown = used_bytes() - self.used_before + (edges + len(self.kinds)) * _FINISHING_BYTES
+        if max(size, grown) > self.max_bytes:
+            raise self._limit_error("max_bytes", self.max_bytes, position)
+        if self.progress is not None:
+            self.progress("explore", {"states": found, "explored": position, "edges": edges})
+
+    def _limit_error(self, name: str, limit: int, position: int) -> StateLimitError:
+        found = len(self.states)
+        frontier = self.states[position : position + 3] or self.states[-3:]
+        msg = (
+            f"exploration passed {name}={limit:,} with {found:,} states and {len(self.keys):,} edges; "
+            f"states still to explore are, for example, {frontier!r}. Merge equal futures, cap a score, "
+            f"or raise {name}"
+        )
+        if getattr(type(self.game), "estimate", None) is not Game.estimate:
+            msg += "; or look some decisions ahead, with solver='lookahead'"
+        return StateLimitError(msg, explored=found, frontier=frontier, value=found, limit=limit)
+
+    # --- targets ------------------------------------------------------------
+
+    def _target(self, state: Any) -> int:
+        """Index of a state, which is admitted if it is new."""
+        if self.canonical is not None:
+            state = self._call(self.canonical, state)
+        new = len(self.states)
+        found = self.index.setdefault(state, new)
+        if found == new:
+            self._admit(state)
+        elif (known := self.states[found]) is not state and not same_kind(known, state):
+            raise collision_error(known, state)
+        return found
+
+    def _admit(self, state: Any) -> None:
+        """Check a state that is new, and that has its number already."""
+        kind = type(state)
+        if kind is not int and kind is not str:
+            if kind is Dist:
+                msg = (
+                    "a distribution is not a state; where chance moves, or chooses the start, let node() give "
+                    "roll(...) or chance(...) for a state of its own"
+                )
+                raise GameError(msg, value=state)
+            check_state(state)
+        self.states.append(state)
+
+    def _end(self, payoff: Any) -> int:
+        found = self.ends.get(payoff)
+        if found is None:
+            payoff = finite_number(payoff, "payoff")
+            found = self.ends.setdefault(payoff, END + len(self.ends))
+        return found
+
+    def _edge(self, edge: Any) -> int:
+        """Target of an edge that is neither a chance node nor a guard."""
+        kind = type(edge)
+        if kind is Go:
+            return self._target(edge.state)
+        if kind is End:
+            return self._end(edge.payoff)
+        if kind is PassTo:
+            self.flips = True
+            return self._target(edge.state) | FLIP
+        raise not_an_edge_error(edge)
+
+    # --- rows ---------------------------------------------------------------
+
+    @abc.abstractmethod
+    def write(self, node: Any) -> None:
+        """Write the row of the next state, and of the nodes inside it."""
+
+    @abc.abstractmethod
+    def finish(self) -> R:
+        """What all rows make together."""
+
+    def _append(self, kind: int, keys: list[int], nums: list[int], rewards: dict[int, Any] | None) -> None:
+        """Write one row; `nums` are the weights of a chance node."""
+        if rewards:
+            first = len(self.keys)
+            for at, reward in rewards.items():
+                self.rewards[first + at] = reward
+        self.kinds.append(kind)
+        self.degrees.append(len(keys))
+        self.keys.extend(keys)
+        if kind == CHANCE_KIND:
+            if type(self.nums) is not list and sum(nums) >= 1 << 63:
+                # Weights of 2^63 and more (many floats multiplied) need Python's integers from here on.
+                self.nums = self.nums.tolist()
+            self.nums.extend(nums)
+
+    def _leaves(self, node: Chance[Any], guard: int = -1) -> Iterator[tuple[Any, Fraction, Any, int]]:
+        """Edges at the end of chance inside chance: with probability, what was paid on the way, and guard."""
+        stack: list[tuple[Any, Fraction, Any, int]] = [(node, Fraction(1), 0, guard)]
+        while stack:
+            edge, weight, reward, guard = stack.pop()
+            if type(edge) is Conditional and edge.otherwise is not None:
+                stack.extend(reversed([(case, weight, reward, g) for case, g in self._cases(edge, guard)]))
+                continue
+            if type(edge) is not Chance:
+                yield edge, weight, reward, guard
+                continue
+            if edge.dist.defect and edge is not node:
+                self._record_defect(edge.dist.defect)
+            reward = reward + self._exact(edge.reward)
+            total = edge.dist.total
+            pairs = zip(edge.edges, edge.dist.weights, strict=True)
+            stack.extend(
+                reversed([(inner, weight * Fraction(w, total), reward, guard) for inner, w in pairs])
+            )
+
+    def _cases(self, edge: Any, guard: int) -> Iterator[tuple[Any, int]]:
+        """Branches of a condition over counters, each with its guard."""
+        raise not_an_edge_error(edge)
+
+    def _exact(self, value: Any) -> Any:
+        """A reward that can be added to others without rounding."""
+        return exact_number(value)
+
+    def _merged(self, entries: list[tuple[K, Fraction, Any]]) -> list[tuple[K, Fraction, Any]]:
+        """Targets, probabilities and rewards with one entry per target, which has the mean reward."""
+        merged: dict[K, tuple[Fraction, Fraction | int]] = {}
+        for key, weight, reward in entries:
+            # Multiplying and dividing fractions takes most of the time, and most rewards are 0.
+            product = weight * reward if reward else 0
+            if key not in merged:
+                merged[key] = (weight, product)
+            else:
+                before, paid = merged[key]
+                self.averaged |= paid != (before * reward if reward else 0)
+                merged[key] = (before + weight, paid + product)
+        return [(key, weight, paid / weight if paid else 0) for key, (weight, paid) in merged.items()]
+
+    def _record_defect(self, defect: Fraction) -> None:
+        """Remember that probabilities of the state being written were normalised."""
+        self.defects += 1
+        if abs(defect) > abs(self.worst_defect[0]):
+            self.worst_defect = (defect, self.states[len(self.state_row) - 1])
+
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence, however many there are: a large model would hold millions."""
+        if not self.defects:
+            return ()
+        defect, state = self.worst_defect
+        text = (
+            f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
+            f"the largest defect is {float(defect):.3g}, in state {state!r}"
+        )
+        return (text,)
+
+    def check_sides(self) -> None:
+        """Refuse a game that tells its players apart in both ways."""
+        if self.flips and MIN_KIND in self.kinds:
+            msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
+            raise GameError(msg)
+
+
+def dead_end_error() -> DeadEndError:
+    """The error for a decision that offers nothing."""
+    msg = "a decision without an available option; end the play here, or give it an option"
+    return DeadEndError(msg)
+
+
+def exact_number(value: Any) -> Any:
+    """A reward as an int or a Fraction."""
+    return value if type(value) is int else Fraction(finite_number(value, "reward"))

@@ -1,0 +1,148 @@
+"""Formats by name and by the end of a file's name, for the command line and for programs that do not care which."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import attrs
+
+from mdpdice.errors import UnsupportedError
+from mdpdice.formats.drn import read_drn, write_drn
+from mdpdice.formats.exported_model import Model
+from mdpdice.formats.lp_mps import write_lp, write_mps
+from mdpdice.formats.networkx_graphs import write_dot
+from mdpdice.formats.petsc import read_petsc, write_petsc
+from mdpdice.formats.prism import write_prism
+from mdpdice.formats.prism_explicit import read_prism_explicit, write_prism_explicit
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.networks.network import Network
+
+__all__ = ["FORMATS", "FileFormat", "find_format", "read_file", "write_file"]
+
+PathLike: TypeAlias = "str | os.PathLike[str]"
+
+
+@attrs.frozen
+class FileFormat:
+    """A format of files.
+
+    Parameters
+    ----------
+    name : str
+        What it is called on the command line.
+    about : str
+        What it is, in a line.
+    suffixes : tuple of str
+        Ends of file names.
+    read : callable, optional
+        From a path to a `Model` or `Network`.
+    write : callable, optional
+        Takes a network and a path.
+    lattices : bool
+        Whether it takes the lattice of a game with counters too.
+    """
+
+    name: str
+    about: str
+    suffixes: tuple[str, ...]
+    read: Callable[[PathLike], Model | Network] | None = None
+    write: Callable[[Any, PathLike], Any] | None = None
+    lattices: bool = False
+
+
+def _costs(path: PathLike) -> Path:
+    """The file of costs beside that of transitions: ``x.petsc`` and ``x.costs.petsc``."""
+    given = Path(path)
+    return given.with_name(f"{given.stem}.costs{given.suffix}")
+
+
+FORMATS: tuple[FileFormat, ...] = (
+    FileFormat(
+        "npz",
+        "a network with all that it holds",
+        (".npz",),
+        Network.load,
+        lambda network, path: network.save(path),
+    ),
+    FileFormat("drn", "Storm's explicit format", (".drn",), read_drn, write_drn),
+    FileFormat(
+        "prism-explicit",
+        "PRISM's explicit files, .tra with .lab and .srew or .trew beside it",
+        (".tra",),
+        read_prism_explicit,
+        write_prism_explicit,
+    ),
+    FileFormat(
+        "prism", "the PRISM language", (".prism", ".pm", ".nm", ".smg"), None, write_prism, lattices=True
+    ),
+    FileFormat(
+        "petsc",
+        "PETSc matrices for madupite, x.petsc with rewards in x.costs.petsc",
+        (".petsc", ".bin"),
+        lambda path: read_petsc(path, _costs(path)),
+        lambda network, path: write_petsc(network, path, _costs(path)),
+    ),
+    FileFormat("dot", "a drawing for Graphviz", (".dot", ".gv"), None, write_dot),
+    FileFormat("lp", "the linear program, in CPLEX' LP format", (".lp",), None, write_lp),
+    FileFormat("mps", "the linear program, in the MPS format", (".mps",), None, write_mps),
+)
+
+
+def find_format(path: PathLike, name: str | None = None, *, writing: bool = False) -> FileFormat:
+    """The format of a file by its name, or by the end of the file's name.
+
+    Raises
+    ------
+    UnsupportedError
+        There is no such format, or it can only be read or only be written; the message lists those there are.
+    """
+    able = [found for found in FORMATS if (found.write if writing else found.read) is not None]
+    what = "written" if writing else "read"
+    have = "; ".join(f"{found.name} ({', '.join(found.suffixes)})" for found in able)
+    if name is not None:
+        chosen = [found for found in FORMATS if found.name == name]
+        asked = f"format {name!r}"
+    else:
+        chosen = [found for found in FORMATS if Path(path).suffix.lower() in found.suffixes]
+        asked = f"a file named {Path(path).name!r}"
+    if not chosen or chosen[0] not in able:
+        msg = f"{asked} cannot be {what}; formats that can are: {have}"
+        raise UnsupportedError(msg, value=name or os.fspath(path))
+    return chosen[0]
+
+
+def read_file(path: PathLike, name: str | None = None) -> Model | Network:
+    """Read a file of any format that can be read; explicit models come as `Model`, which may have several rewards.
+
+    Raises
+    ------
+    UnsupportedError
+        The format is not known.
+    CorruptFileError
+        The file is damaged or not of its format.
+    """
+    reader = find_format(path, name).read
+    assert reader is not None
+    return reader(path)
+
+
+def write_file(source: Network | Lattice, path: PathLike, name: str | None = None) -> None:
+    """Write a network to a file of any format that can be written, or a lattice to one of the PRISM language.
+
+    Raises
+    ------
+    UnsupportedError
+        The format is not known, or cannot hold the network.
+    """
+    found = find_format(path, name, writing=True)
+    assert found.write is not None
+    if isinstance(source, Lattice) and not found.lattices:
+        able = ", ".join(other.name for other in FORMATS if other.lattices)
+        msg = (
+            f"{found.name} holds networks, and this is a lattice; write replicate(lattice), or one of: {able}"
+        )
+        raise UnsupportedError(msg, value=found.name)
+    found.write(source, path)

@@ -1,0 +1,204 @@
+"""Tables ``P`` of Gymnasium's toy-text environments: what every action leads to, with which probability and reward."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mdpdice.errors import GameError, ProbabilityRangeError
+from mdpdice.networks.choices import SUM_TOLERANCE, as_number, as_reward
+from mdpdice.networks.network import Network
+
+__all__ = ["OVER", "from_gymnasium"]
+
+OVER = "over"
+"""The state where a play is that was terminated; underscores are added where the table has a state of that name."""
+
+
+def from_gymnasium(
+    source: Any,
+    *,
+    discount: Any = 1,
+    start: Hashable | None = None,
+    max_denominator: int | None = None,
+) -> Network:
+    """A network from a toy-text environment, or from any dictionary ``P``.
+
+    Parameters
+    ----------
+    source : gymnasium.Env, mapping or sequence
+        An environment whose ``unwrapped.P`` is such a table, or the table: ``P[state][action]`` lists
+        ``(probability, next state, reward, terminated)``.
+    discount : number
+        Factor per step in (0, 1].
+    start : state, optional
+        State to start in; by default the first one that the environment can start in, or the first of the table.
+    max_denominator : int, optional
+        Take every probability for the closest fraction with no larger denominator, so that 0.33333333333333337 is
+        1/3 and answers can be exact.  One that is farther than 1e-9 from the probability is refused, and so is a row
+        whose fractions do not sum to 1.
+
+    Returns
+    -------
+    Network
+        Its states are those of the table and, last, ``"over"``: where ``terminated`` is set, the play ends
+        after the reward, whatever the table says of the next state.  In a table that has a state ``"over"`` of
+        its own the last one is ``"over_"``, and so on; it is ``network.states[-1]`` always.  Entries of one row
+        with the same next state are merged with their mean reward.
+
+    Raises
+    ------
+    GameError
+        The source has no table, or an entry has another form.
+    ProbabilitySumError, ProbabilityRangeError, RewardNotFiniteError, DiscountRangeError
+        A number is out of its range; the error names state and action.
+
+    Examples
+    --------
+    >>> from mdpdice import solve
+    >>> from mdpdice.formats import from_gymnasium
+    >>> table = {0: {"stay": [(0.5, 0, 1.0, False), (0.5, 0, 1.0, True)], "quit": [(1.0, 0, 1.5, True)]}}
+    >>> round(solve(from_gymnasium(table)).value(), 9)
+    2.0
+    """
+    if max_denominator is not None and (type(max_denominator) is not int or max_denominator < 1):
+        msg = f"max_denominator is a whole number of at least 1, not {max_denominator!r}"
+        raise GameError(msg, value=max_denominator)
+    table, first = _table(source)
+    states = list(table)
+    number = {state: at for at, state in enumerate(states)}
+    over = len(states)
+    choice_ptr, branch_ptr = [0], [0]
+    target: list[int] = []
+    probability: list[Any] = []
+    rewards: list[Any] = []
+    actions: list[Hashable] = []
+    for state, choices in table.items():
+        for action, entries in _items(choices):
+            row: dict[int, list[tuple[Any, Any]]] = {}
+            for entry in _entries(entries, state, action):
+                p, to, reward, terminated = _entry(entry, state, action)
+                at = over if terminated else _place(number, to)
+                if at is None:
+                    msg = f"the next state {to!r} is not in the table"
+                    raise GameError(msg, state=state, action=action, value=to)
+                if max_denominator is not None:
+                    p = _simple(p, max_denominator, state, action)
+                row.setdefault(at, []).append((p, reward))
+            for to, parts in row.items():
+                total = sum(p for p, _ in parts)
+                target.append(to)
+                probability.append(total)
+                rewards.append(_mean(parts, total))
+            branch_ptr.append(len(target))
+            actions.append(action)
+        choice_ptr.append(len(actions))
+    choice_ptr.append(len(actions))
+    begin = first if start is None else start
+    if _place(number, begin) is None:
+        msg = f"the start state {begin!r} is not in the table"
+        raise GameError(msg, value=begin)
+    return Network.from_choices(
+        choice_ptr,
+        branch_ptr,
+        target,
+        probability,
+        rewards,
+        terminal={over: 0},
+        discount=discount,
+        start=number[begin],
+        states=[*states, _name(number)],
+        actions=actions,
+        reward_per="branch",
+    )
+
+
+def _name(taken: Mapping[Hashable, int]) -> str:
+    """A name for the end that no state has."""
+    name = OVER
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _table(source: Any) -> tuple[dict[Any, Any], Any]:
+    """The table of a source by its states, and the state to start in."""
+    inner = getattr(source, "unwrapped", source)
+    table = getattr(inner, "P", inner)
+    if not isinstance(table, Mapping | list | tuple) or not table:
+        msg = f"{type(source).__name__} has no table P[state][action] = [(probability, next, reward, terminated), ...]"
+        raise GameError(msg, value=source)
+    found = {_plain(state): choices for state, choices in _items(table)}
+    begin = next(iter(found))
+    chances = getattr(inner, "initial_state_distrib", None)
+    if chances is not None:
+        begin = int(np.flatnonzero(np.asarray(chances) > 0)[0])
+    return found, begin
+
+
+def _items(table: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(table, Mapping):
+        return table.items()
+    if isinstance(table, list | tuple):
+        return enumerate(table)
+    msg = f"{table!r} is neither a dictionary nor a list of actions"
+    raise GameError(msg, value=table)
+
+
+def _plain(value: Any) -> Any:
+    """Python's own object for one of numpy: as names they are not the same."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _place(number: Mapping[Hashable, int], state: Any) -> int | None:
+    """Number of a state, None where there is no such state."""
+    try:
+        return number.get(state)
+    except TypeError:  # a list, say
+        return None
+
+
+def _entries(entries: Any, state: Any, action: Any) -> Any:
+    if isinstance(entries, str) or not isinstance(entries, Iterable):
+        msg = f"{entries!r} is no list of (probability, next state, reward, terminated)"
+        raise GameError(msg, state=state, action=action, value=entries)
+    return entries
+
+
+def _entry(entry: Any, state: Any, action: Any) -> tuple[Any, Any, Any, bool]:
+    try:
+        p, to, reward, terminated = entry
+    except (TypeError, ValueError) as error:
+        msg = f"{entry!r} is not (probability, next state, reward, terminated)"
+        raise GameError(msg, state=state, action=action, value=entry) from error
+    if not isinstance(terminated, bool | np.bool_ | int):
+        msg = f"terminated is {terminated!r}; it is True or False"
+        raise GameError(msg, state=state, action=action, value=terminated)
+    try:
+        chance = as_number(p)
+    except GameError as error:
+        raise error.at(state, action) from error.__cause__
+    # Looked at before entries of one row are added up, which could hide it.
+    if not 0 <= chance <= 1 + SUM_TOLERANCE:
+        msg = f"probability {p!r} is outside [0, 1]"
+        raise ProbabilityRangeError(msg, state=state, action=action, value=p, limit=(0, 1))
+    paid = as_reward(reward, "reward", {"state": state, "action": action})
+    return chance, _plain(to), paid, bool(terminated)
+
+
+def _simple(p: Any, max_denominator: int, state: Any, action: Any) -> Fraction:
+    found = Fraction(p).limit_denominator(max_denominator)
+    if abs(found - Fraction(p)) > 1e-9:
+        msg = f"probability {p!r} is no fraction with a denominator up to {max_denominator}; raise max_denominator"
+        raise GameError(msg, state=state, action=action, value=p)
+    return found
+
+
+def _mean(parts: list[tuple[Any, Any]], total: Any) -> Any:
+    first = parts[0][1]
+    if all(reward == first for _, reward in parts) or not total > 0:
+        return first
+    return sum(p * reward for p, reward in parts) / total

@@ -1,0 +1,179 @@
+"""Text files of models: read line by line, with the place of every fault, and written at once or not at all."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from mdpdice.archives import replaced
+from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
+from mdpdice.networks.network import Network
+
+__all__ = ["MAX_BYTES", "Number", "Reader", "number_text", "require_network", "write_lines"]
+
+Number = Fraction | float
+
+MAX_BYTES = 4 << 30
+"""Largest text that is read."""
+
+MAX_LINE = 1 << 24
+"""Longest line; a file without line breaks would otherwise be read as a whole."""
+
+_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)(?P<digits>\d{1,4000}(?:\.\d{0,4000})?|\.\d{1,4000})(?:[eE](?P<exponent>[+-]?\d{1,4}))?(?:/(?P<under>\d{1,4000}))?"
+)
+_EXPONENT = 400
+_REMEMBERED = 100_000
+
+
+class Reader:
+    """A text file being read; it knows its name and its line for the errors.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    exact : bool
+        Whether decimals are the rationals that they spell, or floats.
+    comment : str
+        What a line that says nothing begins with.
+
+    Raises
+    ------
+    CorruptFileError
+        The file is larger than `MAX_BYTES`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, exact: bool = False, comment: str = "#") -> None:
+        self.path = os.fspath(path)
+        self.exact = exact
+        self.comment = comment
+        self.line = 0
+        # Few numbers occur often, and fractions are slow to make and to compare.
+        self._numbers: dict[str, Number] = {}
+        self._probabilities: dict[str, Number] = {}
+        self.size = Path(path).stat().st_size
+        if self.size > MAX_BYTES:
+            raise self.corrupt("size", f"it has {self.size:,} bytes, more than {MAX_BYTES:,}", line=None)
+
+    def corrupt(self, field: str, what: str, line: int | None = -1) -> CorruptFileError:
+        """The error about a field, in the line at hand if no other is given."""
+        at = self.line if line == -1 else line
+        where = self.path if at is None else f"{self.path}, line {at}"
+        msg = f"{where} ({field}): {what}; correct the file, or write it again"
+        return CorruptFileError(msg, path=self.path, field=field, line=at)
+
+    def lines(self) -> Iterator[str]:
+        """Lines without the space around them; those that are empty or comments are left out."""
+        with Path(self.path).open("rb") as file:
+            while raw := file.readline(MAX_LINE):
+                self.line += 1
+                if len(raw) >= MAX_LINE:
+                    raise self.corrupt("line", f"it is longer than {MAX_LINE:,} bytes")
+                try:
+                    text = raw.decode("utf-8").strip()
+                except UnicodeDecodeError as error:
+                    raise self.corrupt("text", "it is not UTF-8") from error
+                if text and not text.startswith(self.comment):
+                    yield text
+
+    def natural(self, text: str, field: str, below: int | None = None) -> int:
+        """A number 0, 1, 2, ..., less than a limit."""
+        if not re.fullmatch(r"\d{1,18}", text):
+            raise self.corrupt(field, f"{text[:40]!r} is not a number 0, 1, 2, ...")
+        value = int(text)
+        if below is not None and value >= below:
+            raise self.corrupt(field, f"{value} is not below {below}")
+        return value
+
+    def count(self, text: str, field: str) -> int:
+        """A number of things that each take at least a byte of the file."""
+        value = self.natural(text, field)
+        # Nothing is allocated for what the file cannot hold.
+        if value > self.size:
+            raise self.corrupt(field, f"it announces {value:,}, but the file has {self.size:,} bytes")
+        return value
+
+    def number(self, text: str, field: str) -> Number:
+        """A decimal or a fraction ``p/q``, which is always exact."""
+        found = self._numbers.get(text)
+        if found is None:
+            found = self._parsed(text, field)
+            if len(self._numbers) < _REMEMBERED:
+                self._numbers[text] = found
+        return found
+
+    def _parsed(self, text: str, field: str) -> Number:
+        match = _NUMBER.fullmatch(text)
+        if match is None:
+            raise self.corrupt(field, f"{text[:40]!r} is not a finite number")
+        exponent, under = match["exponent"], match["under"]
+        if exponent is not None and abs(int(exponent)) > _EXPONENT:
+            raise self.corrupt(field, f"{text[:40]!r} has an exponent beyond {_EXPONENT}")
+        if under is None and not self.exact:
+            value = float(text)
+            if value in (float("inf"), float("-inf")):
+                raise self.corrupt(field, f"{text[:40]!r} is larger than every float")
+            return value
+        if under is not None and not int(under):
+            raise self.corrupt(field, f"{text[:40]!r} divides by zero")
+        numerator = Fraction(text.partition("/")[0])
+        return numerator if under is None else numerator / int(under)
+
+    def probability(self, text: str, field: str = "probability") -> Number:
+        """A number from 0 to 1."""
+        found = self._probabilities.get(text)
+        if found is None:
+            found = self.number(text, field)
+            if not 0 <= found <= 1 + 1e-9:
+                raise self.corrupt(field, f"{text} is outside [0, 1]")
+            if len(self._probabilities) < _REMEMBERED:
+                self._probabilities[text] = found
+        return found
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def number_text(value: Number, *, exact: bool) -> str:
+    """A number as a file holds it.
+
+    With `exact` the decimal or fraction that equals it; without it the shortest decimal that a
+    float is read back from.
+    """
+    number = Fraction(value)
+    try:
+        if number.denominator == 1 and abs(number.numerator) < 10**15:
+            return str(number.numerator)
+        decimal = repr(float(number))
+        if not exact or Fraction(decimal) == number:
+            return decimal
+        return f"{number.numerator}/{number.denominator}"
+    except (ValueError, OverflowError) as error:
+        # Python writes no integer of more than 4300 digits.
+        msg = "a number is too long, or too large for a float; .npz (Network.save) holds it"
+        raise UnsupportedError(msg) from error
+
+
+def require_network(network: Any) -> None:
+    """Refuse what is no network before it is written, with what to do.
+
+    Raises
+    ------
+    GameError
+        It is something else.
+    """
+    if not isinstance(network, Network):
+        msg = f"{network!r} is no Network; explore(game) makes one of a game, and replicate(lattice) of a lattice"
+        raise GameError(msg, value=network)
+
+
+def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
+    """Write a text file, which is replaced at once or not at all."""
+    with replaced(Path(path)) as file:
+        for line in lines:
+            # A name may hold half of a surrogate pair, which is no character.
+            file.write(f"{line}\n".encode(errors="backslashreplace"))

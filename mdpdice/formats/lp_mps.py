@@ -1,0 +1,171 @@
+r"""The linear program of a network as an LP or MPS file, through PuLP.
+
+For the canonical problem of a network (end components without rewards merged, costs negated) with decisions D,
+chance nodes
+C and the notation of `mdpdice.solvers.linear_programming`:
+
+.. math::
+    \min_v \sum_i v_i \quad \text{s.t.} \quad v_i \ge r_e + \gamma_e v_{j(e)}, \; i \in D, \qquad
+    v_i = \sum_e w_e (r_e + \gamma_e v_{j(e)}), \; i \in C .
+
+Every chance node stays a variable, so the program reads like the network; the variable of a node is ``v`` and
+its number.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from scipy.sparse import csr_array
+
+from mdpdice.archives import replaced
+from mdpdice.errors import UnsupportedError
+from mdpdice.formats.line_reader import require_network
+from mdpdice.networks.network import Floats, Ints, Kind, Network
+from mdpdice.solvers.linear_programming.pulp_adapter import Program, write
+from mdpdice.solving.problem import Problem, prepare
+
+__all__ = ["ProgramFile", "write_lp", "write_mps"]
+
+
+@attrs.frozen(eq=False)
+class ProgramFile:
+    """What was written, and how values are read from a solution of it.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Variables of the program.
+    problem : Problem
+        The network, its canonical problem and the way back.
+    """
+
+    names: tuple[str, ...]
+    problem: Problem
+
+    def values(self, solution: Any) -> Floats:
+        """Values of the nodes of the network.
+
+        Parameters
+        ----------
+        solution : mapping of str to float
+            Values of the variables; those that a solver leaves out are 0.
+
+        Returns
+        -------
+        ndarray of float64, shape (N,)
+        """
+        canonical = self.problem.canonical
+        value = canonical.payoff.copy()
+        at = np.flatnonzero(canonical.kind != Kind.END)
+        value[at] = [float(solution.get(name, 0.0)) for name in self.names]
+        for lowering in reversed(self.problem.lowerings):
+            value = lowering.value(value)
+        return value
+
+
+def write_lp(network: Network, path: str | os.PathLike[str]) -> ProgramFile:
+    """Write the linear program of a network in the LP format of CPLEX.
+
+    Parameters
+    ----------
+    network : Network
+        A network of one player; a horizon is unrolled.
+    path : path
+        By custom it ends in ``.lp``.
+
+    Returns
+    -------
+    ProgramFile
+        `ProgramFile.values` turns a solution back into values of the nodes.
+
+    Raises
+    ------
+    UnsupportedError
+        There are two players: their problem is not one linear program.
+    """
+    return _write(network, path, "lp")
+
+
+def write_mps(network: Network, path: str | os.PathLike[str]) -> ProgramFile:
+    """Write the linear program of a network in the MPS format.
+
+    Parameters
+    ----------
+    network : Network
+        A network of one player; a horizon is unrolled.
+    path : path
+        By custom it ends in ``.mps``.
+
+    Returns
+    -------
+    ProgramFile
+        `ProgramFile.values` turns a solution back into values of the nodes.
+
+    Raises
+    ------
+    UnsupportedError
+        There are two players: their problem is not one linear program.
+    """
+    return _write(network, path, "mps")
+
+
+def _write(network: Network, path: str | os.PathLike[str], form: str) -> ProgramFile:
+    require_network(network)
+    if network.two_player:
+        msg = "a game of two players is not one linear program; solver='linear-programming' solves several in turn"
+        raise UnsupportedError(msg)
+    problem = prepare(network)
+    canonical = problem.canonical
+    if canonical.horizon is not None:
+        from mdpdice.objectives.reductions import unroll
+
+        unrolled = unroll(canonical)
+        assert unrolled is not None
+        problem = attrs.evolve(problem, lowerings=(*problem.lowerings, unrolled))
+        canonical = unrolled.network
+    nodes = np.flatnonzero(canonical.kind != Kind.END)
+    names = tuple(f"v{node}" for node in nodes.tolist())
+    target = Path(path)
+    # PuLP wants a name, and the file must appear at once or not at all.
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder) / f"program.{form}"
+        write(_program(canonical, nodes), str(scratch), form, names)
+        with replaced(target) as file, scratch.open("rb") as written:
+            shutil.copyfileobj(written, file)
+    return ProgramFile(names, problem)
+
+
+def _program(network: Network, nodes: Ints) -> Program:
+    number = np.cumsum(network.kind != Kind.END) - 1
+    decides, source = network.decides, network.source
+    # One row for every option, and one for every chance node.
+    first = np.concatenate(
+        ([0], np.cumsum(np.where(decides, np.diff(network.indptr), network.kind == Kind.CHANCE)))
+    )
+    place = np.arange(network.n_edges) - network.indptr[:-1][source]
+    row = first[source] + np.where(decides[source], place, 0)
+    m = int(first[-1])
+    coef = network.weight * np.where(network.step, float(network.discount), 1.0)
+    end = (network.kind == Kind.END)[network.dst]
+    worth = network.weight * network.reward + np.where(end, coef * network.payoff[network.dst], 0.0)
+    rhs: Floats = np.zeros(m)
+    np.add.at(rhs, row, worth)
+    owner = np.zeros(m, dtype=np.int64)
+    owner[row] = source
+    left = csr_array((np.ones(m), (np.arange(m), number[owner])), shape=(m, len(nodes)))
+    right = csr_array((coef[~end], (row[~end], number[network.dst[~end]])), shape=(m, len(nodes)))
+    return Program(
+        maximise=False,
+        cost=np.ones(len(nodes)),
+        nonnegative=np.zeros(len(nodes), dtype=np.bool_),
+        matrix=csr_array(left - right),
+        rhs=rhs,
+        equal=~decides[owner],
+    )

@@ -1,0 +1,397 @@
+"""Graphs: networkx graphs to networks, and networks to DOT drawings for Graphviz.
+
+Attributes of a graph that is imported
+--------------------------------------
+
+===========  =========  ==========================================================================================
+where        attribute  meaning
+===========  =========  ==========================================================================================
+graph        start      state to start in (required, unless only one node has no predecessor)
+graph        discount   factor per step, 1 if it is not there
+node         kind       ``"MAX"``, ``"MIN"``, ``"CHANCE"`` or ``"END"``; by default CHANCE if its edges have weights,
+                        END if it has no edges, and else MAX
+node         payoff     payoff of an END, 0 if it is not there
+edge         weight     probability of an edge of a CHANCE node, as a float, a `Fraction` or ``"p/q"``
+edge         reward     reward, 0 if it is not there
+edge         action     name of an option; by default the node that it leads to, or its number where several do
+edge         step       whether the discount acts; by default on the edges of decisions and chance into decisions
+===========  =========  ==========================================================================================
+
+These are the attributes that `Network.to_networkx` gives; a multigraph may have several edges between two nodes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution
+from mdpdice.errors import GameError, UnknownStateError, UnsupportedError
+from mdpdice.formats.exported_model import action_text
+from mdpdice.formats.line_reader import require_network, write_lines
+from mdpdice.networks.choices import TINY, as_number, as_reward
+from mdpdice.networks.network import Kind, Network
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["from_networkx", "to_networkx", "write_dot"]
+
+MAX_NODES = 2000
+"""Most nodes of a drawing: Graphviz needs minutes for more, and nobody could read it."""
+
+
+# --- networkx --------------------------------------------------------------------
+
+
+def from_networkx(graph: Any) -> Network:
+    """A network from a directed graph of networkx with the attributes listed above.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph or networkx.MultiDiGraph
+        Its nodes are the states, in its order.
+
+    Raises
+    ------
+    GameError
+        An attribute is missing or has a value that is not allowed; the error names the node.
+    ProbabilitySumError, ProbabilityRangeError, RewardNotFiniteError, DiscountRangeError
+        A number is out of its range.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from mdpdice import solve
+    >>> from mdpdice.formats import from_networkx
+    >>> graph = nx.DiGraph(start="play")
+    >>> graph.add_node("won", payoff=6)
+    >>> graph.add_node("lost")
+    >>> graph.add_edge("play", "quit", action="quit", reward=2)
+    >>> graph.add_edge("play", "roll", action="roll")
+    >>> graph.add_edge("roll", "won", weight="1/2")
+    >>> graph.add_edge("roll", "lost", weight="1/2")
+    >>> solve(from_networkx(graph)).value()
+    3.0
+    """
+    if not hasattr(graph, "is_directed"):
+        msg = f"{graph!r} is no graph of networkx"
+        raise GameError(msg, value=graph)
+    if not graph.is_directed():
+        msg = "the edges of the graph have no direction; use networkx.DiGraph"
+        raise GameError(msg)
+    states = list(graph.nodes)
+    if not states:
+        msg = "the graph has no nodes"
+        raise GameError(msg)
+    number = {state: at for at, state in enumerate(states)}
+    out = [list(graph.out_edges(state, data=True)) for state in states]
+    kinds = [_kind(graph.nodes[state], edges, state) for state, edges in zip(states, out, strict=True)]
+    edges = [(number[a], number[b], data) for mine in out for a, b, data in mine]
+    deciding = [kind in (Kind.MAX, Kind.MIN) for kind in kinds]
+    exact_rewards, exact_payoffs = {}, {}
+    reward, payoff = np.zeros(len(edges)), np.zeros(len(states))
+    for at, (a, _, data) in enumerate(edges):
+        reward[at], exact = _number(data.get("reward", 0), "reward", states[a])
+        if exact is not None:
+            exact_rewards[at] = exact
+    for at, state in enumerate(states):
+        given = graph.nodes[state].get("payoff", 0)
+        if given and kinds[at] != Kind.END:
+            msg = "only an END has a payoff; what is paid on the way is the reward of an edge"
+            raise GameError(msg, state=state, value=given)
+        payoff[at], exact = _number(given, "payoff", state)
+        if exact is not None:
+            exact_payoffs[at] = exact
+    indptr = np.concatenate(([0], np.cumsum([len(mine) for mine in out])))
+    weight, numerator, warnings = _weights(kinds, indptr, edges, states)
+    return Network(
+        kind=np.array(kinds),
+        indptr=indptr,
+        dst=np.array([b for _, b, _ in edges], dtype=np.int64),
+        weight=weight,
+        reward=reward,
+        sign=np.array([_sign(data, states[a]) for a, _, data in edges], dtype=np.int8),
+        step=np.array([bool(data.get("step", deciding[b])) for _, b, data in edges], dtype=bool),
+        payoff=payoff,
+        start=number[_start(graph, states)],
+        discount=_fraction(graph.graph.get("discount", 1), "discount"),
+        horizon=graph.graph.get("horizon"),
+        total=_fraction(graph.graph.get("total", 0), "total"),
+        numerator=numerator,
+        states=states,
+        actions=[name for at, mine in enumerate(out) if deciding[at] for name in _actions(mine, states[at])],
+        exact_rewards=exact_rewards,
+        exact_payoffs=exact_payoffs,
+        warnings=warnings,
+    )
+
+
+def _kind(data: Any, edges: list[Any], state: Hashable) -> Kind:
+    given = data.get("kind")
+    if given is None:
+        weighted = [edge for _, _, edge in edges if "weight" in edge]
+        if weighted and len(weighted) < len(edges):
+            msg = "some edges have a weight and some have none; chance has it on all, a decision on none"
+            raise GameError(msg, state=state)
+        return Kind.CHANCE if weighted else Kind.MAX if edges else Kind.END
+    name = str(getattr(given, "name", given)).upper()
+    if name not in Kind.__members__:
+        msg = f"kind {given!r}: it is one of {', '.join(Kind.__members__)}"
+        raise GameError(msg, state=state, value=given)
+    kind = Kind[name]
+    if (kind == Kind.END) != (not edges):
+        msg = "an END has no edges, and every other node has some"
+        raise GameError(msg, state=state, value=given)
+    return kind
+
+
+def _fraction(value: Any, what: str, state: Any = None) -> Fraction:
+    try:
+        return Fraction(value.item() if isinstance(value, np.generic) else value)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        msg = f'{what} {value!r} is not a finite number; write floats, Fractions or strings "p/q"'
+        raise GameError(msg, state=state, value=value) from error
+
+
+def _number(value: Any, what: str, state: Any) -> tuple[float, Fraction | None]:
+    """A number as a float, and exactly if no float equals it."""
+    number = Fraction(as_reward(_fraction(value, what, state), what, {"state": state}))
+    return float(number), None if Fraction(float(number)) == number else number
+
+
+def _sign(data: Any, state: Any) -> int:
+    sign = data.get("sign", 1)
+    if sign not in (1, -1):
+        msg = f"sign {sign!r}: it is -1 where the players change sides, else 1"
+        raise GameError(msg, state=state, value=sign)
+    return int(sign)
+
+
+def _start(graph: Any, states: list[Any]) -> Any:
+    start = graph.graph.get("start")
+    if start is None:
+        sources = [state for state in states if graph.in_degree(state) == 0]
+        if len(sources) != 1:
+            msg = (
+                f"{len(sources)} nodes have no predecessor; say where to start, as graph.graph['start'] = ..."
+            )
+            raise GameError(msg)
+        return sources[0]
+    if start not in graph:
+        msg = f"the start {start!r} is not a node of the graph"
+        raise UnknownStateError(msg, value=start)
+    return start
+
+
+def _weights(
+    kinds: list[Kind], indptr: Any, edges: list[Any], states: list[Any]
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """Weights, exact numerators and warnings, found by `Network.from_choices` on the chance nodes alone."""
+    chance = [at for at, kind in enumerate(kinds) if kind == Kind.CHANCE]
+    spans = [range(int(indptr[at]), int(indptr[at + 1])) for at in chance]
+    inside = [edge for span in spans for edge in span]
+    for edge in inside:
+        if "weight" not in edges[edge][2]:
+            msg = "an edge of a CHANCE node has no weight"
+            raise GameError(msg, state=states[edges[edge][0]])
+    weight: Any = np.ones(len(edges))
+    numerator: Any = np.ones(len(edges))
+    if not inside:
+        return weight, numerator, ()
+    given = [edges[edge][2]["weight"] for edge in inside]
+    n = len(chance)
+    rows = Network.from_choices(
+        [*range(n + 1), n],
+        np.concatenate(([0], np.cumsum([len(span) for span in spans]))),
+        [n] * len(inside),
+        given,
+        np.zeros(n),
+        terminal={n: 0},
+        # An end may have the name of a state; these are for errors only.
+        states=[*(states[at] for at in chance), ("no state",)],
+        actions=["chance"] * n,
+    )
+    # A row of one edge is no chance node there, and an edge that cannot be taken is none.
+    exact = [Fraction(as_number(p)) for p in given]
+    at = 0
+    for span in spans:
+        row = exact[at : at + len(span)]
+        whole = sum(row, Fraction(0))
+        for edge, p in zip(span, row, strict=True):
+            # A probability below the smallest float is still one.
+            weight[edge] = float(p / whole) or (TINY if p else 0.0)
+        at += len(span)
+    if any(not isinstance(p, float) for p in given):
+        numerator = numerator.astype(object)
+    numerator[inside] = exact if numerator.dtype == object else [float(p) for p in exact]
+    return weight, numerator, rows.warnings
+
+
+def _actions(edges: list[Any], state: Any) -> list[Hashable]:
+    targets = [b for _, b, _ in edges]
+    names: list[Hashable] = [
+        data["action"] if "action" in data else b if targets.count(b) == 1 else k
+        for k, (_, b, data) in enumerate(edges)
+    ]
+    try:
+        twice = len(set(names)) < len(names)
+    except TypeError as error:
+        msg = f"an action cannot be hashed ({error}); use strings, numbers, tuples or frozen attrs classes"
+        raise GameError(msg, state=state) from error
+    if twice:
+        msg = f"two edges have the same action; the actions are {names!r}"
+        raise GameError(msg, state=state)
+    return names
+
+
+def to_networkx(network: Network) -> nx.MultiDiGraph:
+    """Return a network as a graph with the attributes listed above: `Network.to_networkx`."""
+    import networkx as nx
+
+    graph: nx.MultiDiGraph = nx.MultiDiGraph(
+        start=network.start, discount=network.discount, horizon=network.horizon, total=network.total
+    )
+    for node in range(network.n_nodes):
+        graph.add_node(
+            node,
+            kind=Kind(network.kind[node]).name,
+            state=network.state_of(node),
+            payoff=float(network.payoff[node]),
+        )
+    for node in range(network.n_nodes):
+        for edge in network.edges(node):
+            data: dict[str, Hashable] = {
+                "weight": float(network.weight[edge]),
+                "reward": float(network.reward[edge]),
+                "sign": int(network.sign[edge]),
+                "step": bool(network.step[edge]),
+            }
+            if network.decides[node]:
+                data["action"] = network.action_of(edge)
+            graph.add_edge(node, int(network.dst[edge]), **data)
+    return graph
+
+
+# --- DOT -------------------------------------------------------------------------
+
+
+def write_dot(
+    network: Network,
+    path: str | os.PathLike[str],
+    *,
+    policy: Policy | Solution | None = None,
+    max_nodes: int = MAX_NODES,
+) -> None:
+    """Write a drawing of a network for Graphviz: ``dot -Tsvg network.dot``.
+
+    Decisions are boxes (of the minimiser: upside-down houses), chance nodes circles, ends double octagons;
+    dashed edges are those of
+    chance, with their probabilities, and the start has an arrow from nowhere.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    path : path
+        By custom it ends in ``.dot`` or ``.gv``.
+    policy : Policy or Solution, optional
+        Its choices are drawn bold; with a solution, nodes tell their values too.
+    max_nodes : int
+        Largest network that is drawn.
+
+    Raises
+    ------
+    UnsupportedError
+        The network has more nodes, or the policy depends on the steps left.
+    """
+    require_network(network)
+    if network.n_nodes > max_nodes:
+        msg = (
+            f"a drawing of {network.n_nodes:,} nodes could not be read (more than max_nodes={max_nodes:,}); "
+            "draw a smaller game, or raise max_nodes"
+        )
+        raise UnsupportedError(msg, value=network.n_nodes, limit=max_nodes)
+    chosen, values = _chosen(network, policy)
+    write_lines(path, _dot(network, chosen, values))
+
+
+def _chosen(network: Network, policy: Any) -> tuple[set[int], Any]:
+    if policy is None:
+        return set(), None
+    values = None
+    if policy.network.digest != network.digest:
+        msg = "the policy belongs to another network; explore the game once and solve what you draw"
+        raise GameError(msg)
+    if isinstance(policy, Solution):
+        edges, values = policy.policy, policy.values
+    else:
+        edges = policy.choice
+    if edges.ndim != 1:
+        msg = "with a horizon the best action depends on the steps left, and a drawing has no time; solve without one"
+        raise UnsupportedError(msg)
+    return set(edges[edges >= 0].tolist()), values
+
+
+_SHAPES = {
+    Kind.END: "doubleoctagon",
+    Kind.MAX: "box",
+    Kind.MIN: "invhouse",
+    Kind.CHANCE: "circle",
+}
+_FILL = {Kind.END: "#f0f0f0", Kind.MAX: "#cfe3f5", Kind.MIN: "#fbe0c4", Kind.CHANCE: "#ffffff"}
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def _dot(network: Network, chosen: set[int], values: Any) -> Iterator[str]:
+    yield "digraph network {"
+    yield "  rankdir=LR;"
+    yield '  node [fontname="sans-serif", style=filled];'
+    yield '  edge [fontname="sans-serif"];'
+    yield "  start [shape=point];"
+    yield f"  start -> n{network.start};"
+    for node in range(network.n_nodes):
+        kind = Kind(int(network.kind[node]))
+        state = network.state_of(node)
+        words = [] if state is None else [action_text(state)]
+        if kind == Kind.END:
+            words.append(f"pays {float(network.payoff[node]):g}")
+        if values is not None and kind != Kind.END:
+            words.append(f"= {float(values[node]):.6g}")
+        label = _quoted("\n".join(words))
+        yield f'  n{node} [shape={_SHAPES[kind]}, fillcolor="{_FILL[kind]}", label={label}];'
+    for node in range(network.n_nodes):
+        for edge in network.edges(node):
+            yield f"  n{node} -> n{int(network.dst[edge])} [{_edge(network, node, edge, chosen)}];"
+    yield "}"
+
+
+def _edge(network: Network, node: int, edge: int, chosen: set[int]) -> str:
+    words = []
+    looks = []
+    if network.decides[node]:
+        words.append(action_text(network.action_of(edge)))
+        if edge in chosen:
+            looks = ['color="#0b5fa5"', "penwidth=3"]
+    else:
+        words.append(_chance_text(network, node, edge))
+        looks = ["style=dashed"]
+    if network.reward[edge]:
+        words.append(f"{float(network.reward[edge]):+g}")
+    if network.sign[edge] < 0:
+        words.append("other side")
+        looks.append("arrowhead=normalodiamond")
+    return ", ".join([f"label={_quoted(' '.join(words))}", *looks])
+
+
+def _chance_text(network: Network, node: int, edge: int) -> str:
+    p = network.row(node)[edge - int(network.indptr[node])]
+    return str(p) if p.denominator < 10_000 else f"{float(p):.4g}"

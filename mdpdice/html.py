@@ -1,0 +1,49 @@
+"""Networks, solutions and reports in notebooks: small HTML tables, in which everything is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+__all__ = ["card", "grid", "remarks"]
+
+LONGEST = 300
+"""Longest text of a cell that is shown in full."""
+
+
+def card(title: str, rows: Iterable[tuple[str, object]]) -> str:
+    """A table of labels and texts, with a caption; rows whose text is empty or None are left out."""
+    body = "".join(
+        f'<tr><th scope="row" style="text-align:left">{escape(label)}</th>'
+        f'<td style="text-align:left">{_escaped(str(text))}</td></tr>'
+        for label, text in rows
+        if text not in ("", None)
+    )
+    return f"<table>{_caption(title)}<tbody>{body}</tbody></table>"
+
+
+def grid(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table with named columns; numbers stand to the right."""
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f"<table>{_caption(title)}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def remarks(lines: Iterable[str]) -> str:
+    """A list of remarks; nothing if there are none."""
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def _caption(title: str) -> str:
+    return f'<caption style="text-align:left">{escape(title)}</caption>'
+
+
+def _cell(value: object) -> str:
+    number = isinstance(value, int | float)
+    text = f"{value:.12g}" if isinstance(value, float) else str(value)
+    return f'<td style="text-align:{"right" if number else "left"}">{_escaped(text)}</td>'
+
+
+def _escaped(text: str) -> str:
+    return escape(text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")

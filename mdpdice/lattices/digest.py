@@ -1,0 +1,34 @@
+"""Digests of lattices: answers that were saved belong to one problem."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from mdpdice.lattices.lattice import Lattice
+
+__all__ = ["digest"]
+
+
+def digest(lattice: Lattice) -> str:
+    """SHA-256 of a lattice: equal digests mean the same problem."""
+    hasher = hashlib.sha256()
+    exprs = [guard.key for guard in lattice.guards], [reward.key for reward in lattice.rewards]
+    changes = [[(one.name, one.value.key) for one in update] for update in lattice.updates]
+    head = (lattice.axes, exprs, changes, lattice.start, lattice.start_point, lattice.total, lattice.discount)
+    hasher.update(f"mdpdice-lattice-1 {head!r}".encode())
+    for array in (
+        lattice.kind,
+        lattice.indptr,
+        lattice.dst,
+        lattice.weight,
+        lattice.sign,
+        lattice.guard,
+        lattice.update,
+        lattice.reward,
+        lattice.payoff,
+    ):
+        hasher.update(f"{array.dtype.str}{array.shape}".encode())
+        hasher.update(np.ascontiguousarray(array).tobytes())
+    return hasher.hexdigest()

@@ -1,0 +1,398 @@
+"""The values of a lattice, layer by layer from the last to the first.
+
+For an entry ``k`` (a core node whose value is stored) and a point ``g`` the store holds
+``V(k, g)``.  At a point, all core nodes are computed from the store, successors first::
+
+    V(i, g) = max, min or mean over the edges e of i of  r_e(g) + q_e,
+    q_e = V(dst(e), g)              if e has no update, from the table of this point
+        = V(dst(e), u_e(g))         if it has one, from the store
+        = total - that              if the sides change
+
+A layer that does not lead to itself is done with one such pass.  The others are swept part by part, within a sweep
+points against the order in which they are played, so that a change travels through a part in one sweep.  Then
+everything follows from the few values that a sweep reads before it has computed them, and those are found with few
+sweeps (`mdpdice.numerics.kernels.feedback`).  Where they are many, or that does not help, sweeps go on until nothing
+changes any more.  What stopped iterating is no proof of anything: `mdpdice.certification.checking.lattice`
+finds out how far off
+the result is.
+
+Blocks of points are independent, so those of a large layer are shared out to all processors.  A small layer is left to
+one of them, since a sweep over half of the points of a run takes about as long; meanwhile another one gets the next
+layer ready.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.backend import Run
+from mdpdice.errors import NotConvergedError, UnsupportedError
+from mdpdice.lattices.grid_tables import Tables
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.lattices.program import Program
+from mdpdice.lattices.reachable_layers import Layer, Layers, slabs
+from mdpdice.networks.network import Bools, Floats, Ints, Kind
+from mdpdice.numerics.threads import in_parallel, threads, workers
+
+__all__ = [
+    "kernel_arguments",
+    "known_rows",
+    "refuse_averaged",
+    "second_moments",
+    "solve_layers",
+    "table_rows",
+]
+
+SWEEPS = 64
+"""Sweeps between two looks at the clock."""
+QUICK = 64
+"""Sweeps after which layers that feedback has not settled are swept until nothing changes."""
+SHARE = 32
+"""Points of a run, on average, that are worth a processor of their own."""
+CHUNK_BYTES = 32 << 20
+"""Size of the tables for one group of parts."""
+
+
+def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tuple[Floats, int]:
+    """Values of all entries at all points that play can reach.
+
+    Parameters
+    ----------
+    layers : Layers
+        What to solve.
+    run : Run
+        Its deadline and cancel flag are looked at between pieces of a layer.
+    max_sweeps : int
+        Largest number of sweeps over one part of a layer that leads to itself.
+
+    Returns
+    -------
+    values : ndarray of float64, shape (entries, points of the grid)
+        NaN where nothing is stored.
+    sweeps : int
+        Largest number of sweeps that a layer took.
+
+    Raises
+    ------
+    NotConvergedError
+        The sweeps did not suffice.
+    SolveInterrupted
+        The solve was cancelled or is out of time.
+    """
+    values = np.full(layers.reached.shape, np.nan)
+    place = np.empty(layers.lattice.size if layers.cyclic else 0, dtype=np.int32)
+    rows = _rows(layers.program)
+    stored = rows.entry >= 0
+    reads = np.unique(np.stack((rows.entry[stored], rows.update[stored])), axis=1)
+    work = _Work(layers, values, place, rows, reads, run, max_sweeps)
+    most, ahead = 1, None
+    with workers() as pool:
+        for at in range(len(layers.layers) - 1, -1, -1):
+            layer = layers.layers[at]
+            run.check()
+            if layer.part is None:
+                pieces = slabs(layers.lattice, len(layer.points))
+                jobs = [(work, layer, number, piece) for number, piece in enumerate(pieces)]
+                for _ in in_parallel(pool, _settle, jobs):
+                    run.check()
+            else:
+                groups = _groups(work, layer) if ahead is None else ahead.result()
+                ahead = None
+                if at > 0 and _small(work, layers.layers[at - 1]):
+                    ahead = pool.submit(_groups, work, layers.layers[at - 1])
+                for sweeps in in_parallel(pool, partial(_iterate, work), groups):
+                    most = max(most, sweeps)
+            run.tell("solve", layers=len(layers.layers) - at, of=len(layers.layers))
+    return values, most
+
+
+@attrs.frozen(eq=False)
+class _Work:
+    """What is being solved, where to, and the entries and updates of all that is read from there."""
+
+    layers: Layers
+    values: Floats
+    place: NDArray[np.int32]
+    rows: Any
+    reads: Ints
+    run: Run
+    max_sweeps: int
+
+
+@attrs.frozen(eq=False)
+class _Group:
+    """Parts of a layer that are swept together, with all that stays the same from sweep to sweep.
+
+    `feedback` is None where that of some part is too much.
+    """
+
+    columns: Any
+    marks: Bools
+    blocks: Ints
+    runs: Ints
+    feedback: Any
+
+
+def kernel_arguments(program: Program, tables: Tables, values: Floats) -> tuple[Any, ...]:
+    """Arguments of the kernels: rows, columns and the store."""
+    return _rows(program), _columns(tables), values
+
+
+def _rows(program: Program) -> Any:
+    lattice = program.lattice
+    return _kernels().Rows(
+        kind=program.kind,
+        indptr=program.indptr,
+        arg=program.arg,
+        weight=program.weight,
+        source=program.source,
+        entry=program.entry,
+        update=np.where(program.update < 0, len(lattice.updates), program.update),
+        reward=program.reward,
+        flip=program.flip,
+        guard=program.guard,
+        neutral=program.neutral,
+        entry_row=program.entry_row,
+        total=float(lattice.total),
+    )
+
+
+def _columns(tables: Tables) -> Any:
+    return _kernels().Columns(tables.points, tables.targets, tables.guards, tables.unknown, tables.rewards)
+
+
+def _kernels() -> Any:
+    from mdpdice.numerics.kernels import lattice as lattice_kernels
+
+    return lattice_kernels
+
+
+def _feedback_kernels() -> Any:
+    from mdpdice.numerics.kernels import feedback as feedback_kernels
+
+    return feedback_kernels
+
+
+def _settle(job: tuple[_Work, Layer, int, tuple[int, int]]) -> None:
+    kernels = _kernels()
+    work, layer, at, (first, last) = job
+    layers = work.layers
+    work.run.check()
+    tables = layers.kept.get((layer.number, at))
+    if tables is None:
+        tables = layers.tables.at(layer.points[first:last])
+    length = len(tables.points)
+    blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
+    marks = layers.reached[:, tables.points]
+    table, fresh = np.zeros((layers.program.n_rows, kernels.WIDTH)), np.empty(marks.shape)
+    kernels.sweep(
+        work.rows, _columns(tables), work.values, marks, blocks, np.arange(len(blocks)), table, fresh
+    )
+
+
+def _small(work: _Work, layer: Layer) -> bool:
+    """Whether a layer leads to itself, and its tables may be there together with those of another layer."""
+    tables = work.layers.kept.get((layer.number, 0))
+    return layer.part is not None and tables is not None and tables.nbytes <= CHUNK_BYTES
+
+
+def _groups(work: _Work, layer: Layer) -> list[_Group]:
+    """The parts of a layer in groups, ready to be swept."""
+    layers = work.layers
+    tables = layers.kept.get((layer.number, 0))
+    if tables is None:
+        tables = layers.tables.at(layer.points)
+    assert layer.part is not None
+    # The points of a layer are in the order in which they are played.
+    inner, length = layers.ranks.inner[layer.points], len(layer.points)
+    runs = int(np.count_nonzero(np.diff(inner))) + 1
+    pieces = max(-(-tables.nbytes // CHUNK_BYTES), min(threads(), length // (SHARE * runs)))
+    if pieces < 2:
+        return [_ready(work, tables, layer.part, inner)]
+    _, part, size = np.unique(layer.part, return_inverse=True, return_counts=True)
+    # Parts are put together in their order until a group has its share of the points.
+    before = np.cumsum(size) - size
+    group = (before * pieces // length)[part]
+    order = np.argsort(group, kind="stable")
+    cuts = np.flatnonzero(np.diff(group[order])) + 1
+    return [
+        _ready(work, tables.take(columns), part[columns], inner[columns]) for columns in np.split(order, cuts)
+    ]
+
+
+def _ready(work: _Work, tables: Tables, part: Ints, inner: Ints) -> _Group:
+    points = tables.points
+    marks = work.layers.reached[:, points]
+    work.place[points] = np.arange(len(points), dtype=np.int32)
+    columns = _columns(tables)
+    blocks, runs = _blocks(inner, _kernels().WIDTH)
+    group = _Group(columns, marks, blocks, runs, _feedback(work, columns, marks, part, blocks[runs]))
+    _begin(work, group)
+    return group
+
+
+def _begin(work: _Work, group: _Group) -> None:
+    # An endless play is worth half of the total to both sides, and what it collected without pass_to.
+    half = float(work.layers.lattice.total) / 2
+    work.values[:, group.columns.points] = np.where(group.marks, half, np.nan)
+
+
+def _feedback(work: _Work, columns: Any, marks: Bools, part: Ints, starts: Ints) -> Any:
+    """What a sweep reads before it has computed it; None if that is too much."""
+    kernels = _feedback_kernels()
+    turn = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    bit, needs = np.zeros(marks.shape, dtype=np.int64), np.zeros(len(part), dtype=np.int64)
+    part = part - part.min()
+    ptr = np.zeros(int(part.max()) + 2, dtype=np.int64)
+    if not kernels.find(work.reads, columns, marks, part, turn, work.place, bit, needs, ptr):
+        return None
+    entry, at = np.nonzero(bit)
+    order = np.lexsort((bit[entry, at], part[at]))
+    entry, at = entry[order], at[order]
+    return kernels.Feedback(np.cumsum(ptr), entry, at, needs[at])
+
+
+def _iterate(work: _Work, group: _Group) -> int:
+    kernels = _kernels()
+    layers, values, points = work.layers, work.values, group.columns.points
+    table, fresh = np.zeros((layers.program.n_rows, kernels.WIDTH)), np.empty(group.marks.shape)
+    arguments = (work.rows, group.columns, values, group.marks, group.blocks, group.runs, table, fresh)
+    done, change = 0, np.inf
+    if group.feedback is not None:
+        work.run.check()
+        settled, done, change = _quick(arguments, group.feedback, min(QUICK, work.max_sweeps))
+        if settled:
+            return done
+        _begin(work, group)
+    kept, moves = np.empty((2, *group.marks.shape))
+    tolerance, sweeps = 0.0, 1
+    while done < work.max_sweeps:
+        work.run.check()
+        change, took = kernels.iterate(
+            *arguments, kept, moves, tolerance, min(sweeps, work.max_sweeps - done)
+        )
+        done += took
+        if change <= tolerance and sweeps > 1:
+            return int(done)
+        sweeps = SWEEPS
+        # After the first sweep the size of the values is known.
+        size = float(np.abs(values[:, points]).max(initial=0.0, where=group.marks))
+        tolerance = kernels.SMALLEST * size if np.isfinite(size) else 0.0
+    msg = (
+        f"a layer of the lattice still changes by {change:.3g} after {work.max_sweeps:,} sweeps; solve the flat "
+        "network, solve(explore(game)), or declare a progress() that splits the layers"
+    )
+    raise NotConvergedError(msg, iterations=done, width=float(change))
+
+
+def _quick(arguments: tuple[Any, ...], feedback: Any, sweeps: int) -> tuple[bool, int, float]:
+    """Whether so many sweeps settle the feedback, how many it were, and by how much the last one was off."""
+    kernels = _feedback_kernels()
+    count, parts = len(feedback.at), len(feedback.ptr) - 1
+    state = kernels.State(
+        x=np.zeros(count),
+        before=np.zeros(count),
+        result=np.zeros(count),
+        slope=np.zeros((count, kernels.MOST)),
+        worst=np.full(parts, np.inf),
+        strikes=np.zeros(parts, dtype=np.int64),
+    )
+    settled, done, change = kernels.settle(*arguments, feedback, state, sweeps)
+    return bool(settled), int(done), float(change)
+
+
+def _blocks(inner: Ints, width: int) -> tuple[Ints, Ints]:
+    """Starts of blocks of at most `width` points of equal order, and the first blocks of every order."""
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(inner)) + 1, [len(inner)]))
+    count = -(-np.diff(starts) // width)
+    runs = np.concatenate(([0], np.cumsum(count)))
+    blocks = np.repeat(starts[:-1] - runs[:-1] * width, count) + np.arange(runs[-1]) * width
+    return np.append(blocks, len(inner)), runs
+
+
+def refuse_averaged(lattice: Lattice) -> None:
+    """Refuse a lattice with means of rewards that differ, for questions about more than the mean total."""
+    if lattice.averaged:
+        msg = (
+            "this lattice holds means of rewards that differ, so the distribution of totals is lost; "
+            "solve(compile_lattice(game, merge=False)) keeps it"
+        )
+        raise UnsupportedError(msg)
+
+
+def second_moments(layers: Layers, values: Floats) -> Floats:
+    """Second moments of what a play is still worth, for everything that is stored, if all follow the values.
+
+    Raises
+    ------
+    UnsupportedError
+        A layer leads to itself, or the lattice holds means of rewards that differ.
+    """
+    if layers.cyclic:
+        msg = "second moments are computed for lattices without cycles; use outcomes(explore(game), policy)"
+        raise UnsupportedError(msg)
+    refuse_averaged(layers.lattice)
+    squares = np.full(values.shape, np.nan)
+    with workers() as pool:
+        for layer in reversed(layers.layers):
+            pieces = slabs(layers.lattice, len(layer.points))
+            jobs = [(layers, layer, at, piece, values, squares) for at, piece in enumerate(pieces)]
+            for _ in in_parallel(pool, _square, jobs):
+                pass
+    return squares
+
+
+def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> None:
+    kernels = _kernels()
+    layers, layer, at, (first, last), values, squares = job
+    tables = layers.kept.get((layer.number, at))
+    if tables is None:
+        tables = layers.tables.at(layer.points[first:last])
+    length = len(tables.points)
+    blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
+    table, second = np.zeros((2, layers.program.n_rows, kernels.WIDTH))
+    kernels.moments(
+        *kernel_arguments(layers.program, tables, values),
+        layers.reached,
+        blocks,
+        table,
+        squares,
+        second,
+    )
+
+
+def known_rows(program: Program, tables: Tables, values: Floats) -> Floats:
+    """What `table_rows` gives; NaN where it depends on something that is not in the store.
+
+    The compiled loops pass over NaN in a maximum or minimum, which no play that stays where play can come ever
+    meets.  Whoever asks about any point may: an option that leads elsewhere might be the best one.
+    """
+    rows = table_rows(program, tables, values)
+    if np.isnan(rows).any():
+        decides = (program.kind == Kind.MAX) | (program.kind == Kind.MIN)
+        # Sums over all options, in which those that are closed count 0: NaN is not lost.
+        summed = attrs.evolve(
+            program,
+            kind=np.where(decides, np.uint8(Kind.CHANCE), program.kind),
+            neutral=np.zeros_like(program.neutral),
+        )
+        rows[np.isnan(table_rows(summed, tables, values))] = np.nan
+    return rows
+
+
+def table_rows(program: Program, tables: Tables, values: Floats) -> Floats:
+    """Value of every row of the program at the points of some tables, from the store; shape (rows, points)."""
+    kernels = _kernels()
+    arguments = kernel_arguments(program, tables, values)
+    length = len(tables.points)
+    rows, table = np.empty((program.n_rows, length)), np.zeros((program.n_rows, kernels.WIDTH))
+    for first in range(0, length, kernels.WIDTH):
+        last = min(first + kernels.WIDTH, length)
+        kernels.rows_at(*arguments, first, last, table)
+        rows[:, first:last] = table[:, : last - first]
+    return rows

@@ -1,0 +1,429 @@
+"""The points of a lattice that play can reach, layer by layer.
+
+Play starts at one core node and one point.  Layers are taken from the first to the last; in each,
+everything that the marked entries lead to is marked (`numerics.kernels.reachable.spread`).
+This is where the whole game is looked at for the first time, so it is here that faults are
+found that depend on the counters: an option that is not there, a counter that leaves
+its range, a progress that decreases.
+
+A layer that leads to itself is cut into *parts* that do not lead to each other; where the two
+sides of a race swap their scores, the two orders of the same two scores are a part.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.backend import Run
+from mdpdice.errors import DeadEndError, GameError, MdpDiceError, RewardNotFiniteError, StateLimitError
+from mdpdice.lattices.grid_tables import GridTables, Tables
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.lattices.layering import Ranks, rank_points
+from mdpdice.lattices.program import Program, compile_program
+from mdpdice.memory import available_bytes
+from mdpdice.modelling.counters import At, forbidden_error
+from mdpdice.networks.network import Bools, Ints, Kind
+from mdpdice.numerics.threads import in_parallel, threads, workers
+
+__all__ = [
+    "Layer",
+    "Layers",
+    "find_large_layers",
+    "find_layers",
+    "slabs",
+]
+
+
+SLAB_BYTES = 8 << 20
+"""Size of the tables for one piece of a layer."""
+KEPT_SHARE = 4
+"""One part in so many of the memory there is may hold tables that are needed again."""
+LARGE = 400
+"""Edges in a layer from which on it takes less time as a layer than written out."""
+
+
+@attrs.frozen(eq=False)
+class Layer:
+    """One layer.
+
+    Parameters
+    ----------
+    number : int
+        Its number.
+    points : ndarray of int64
+        Those of its points that play can reach.
+    part : ndarray of int64 or None
+        For a layer that leads to itself: the part that every point belongs to.
+    """
+
+    number: int
+    points: Ints
+    part: Ints | None
+
+
+@attrs.frozen(eq=False)
+class Layers:
+    """The layers of a lattice, and what can be reached.
+
+    Parameters
+    ----------
+    program : Program
+        The core.
+    ranks : Ranks
+        Layer of every point of the grid.
+    layers : tuple of Layer
+        Those that play can reach, the first one first.
+    reached : ndarray of bool, shape (entries, points of the grid)
+        Which values have to be stored.
+    states, edges : int
+        Size of the flat network with the same plays.
+    tables : GridTables
+        Where edges lead.
+    kept : dict
+        Tables that are kept, by layer and place in it.
+    """
+
+    program: Program
+    ranks: Ranks
+    layers: tuple[Layer, ...]
+    reached: Bools
+    states: int
+    edges: int
+    tables: GridTables
+    kept: dict[tuple[int, int], Tables] = attrs.field(factory=dict)
+
+    @property
+    def lattice(self) -> Lattice:
+        """The lattice."""
+        return self.program.lattice
+
+    @cached_property
+    def cyclic(self) -> bool:
+        """Whether some layer leads to itself."""
+        return any(layer.part is not None for layer in self.layers)
+
+
+def find_layers(lattice: Lattice, run: Run | None = None) -> Layers:
+    """Find the layers of a lattice and mark what play can reach.
+
+    Raises
+    ------
+    CounterRangeError, DeadEndError
+        At a point that play can reach, an update leaves the grid or a decision has no option.
+    GameError
+        The declared progress decreases along an edge.
+    StateLimitError
+        The marks and values would not fit the memory.
+    """
+    found = _find(lattice, Run() if run is None else run, available_bytes() * 4 // 5)
+    assert found is not None
+    return found
+
+
+def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = None) -> Layers | None:
+    """The same, or None where there is so little in a layer that play is followed faster point by point.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        The lattice.
+    run : Run
+        Told after every layer how many states and edges were found so far.
+    max_bytes : int, optional
+        Largest memory, in bytes; by default four fifths of what there is.
+    """
+    limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
+    return _find(lattice, run, limit, least=LARGE)
+
+
+def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | None:
+    program = compile_program(lattice)
+    _check_memory(program, limit)
+    ranks = rank_points(lattice)
+    if lattice.n_edges * lattice.size < least * (int(ranks.layer.max()) + 1):
+        return None
+    found = _Spread(program, ranks, run).run()
+    if found is None:
+        # What was inferred from a sample does not hold everywhere, so nothing is inferred.
+        found = _Spread(program, rank_points(lattice, infer=False), run).run()
+        assert found is not None
+    return found
+
+
+def _check_memory(program: Program, limit: int) -> None:
+    size, entries = program.lattice.size, len(program.entries)
+    # Layer, order in it and place of every point, with room to sort; a mark and a value per entry, twice for the check.
+    needed = size * (40 + entries * 19)
+    if size >= 1 << 31 or needed > limit:
+        msg = (
+            f"the lattice has {size:,} points and {entries} core nodes whose values are stored: about "
+            f"{needed / 1e9:.1f} GB, and {limit / 1e9:.1f} GB may be used. Give the counters smaller ranges or larger "
+            "steps, or let fewer core states be entered by edges that change counters"
+        )
+        raise StateLimitError(msg, explored=0, frontier=[], value=needed, limit=limit)
+
+
+class _Spread:
+    """Marks what can be reached, layer by layer."""
+
+    def __init__(self, program: Program, ranks: Ranks, run: Run) -> None:
+        self.program = program
+        self.lattice = lattice = program.lattice
+        self.ranks = ranks
+        self.tables = GridTables(lattice)
+        self.progress = run
+        self.reached = np.zeros((len(program.entries), lattice.size), dtype=np.bool_)
+        self.reached[0, lattice.start_point] = True
+        self.place = np.full(lattice.size, -1, dtype=np.int32)
+        self.counts = np.zeros(2, dtype=np.int64)
+        self.spare = available_bytes() // KEPT_SHARE
+        self.kept: dict[tuple[int, int], Tables] = {}
+
+    @cached_property
+    def _core(self) -> Any:
+        from mdpdice.numerics.kernels.reachable import Core
+
+        lattice, program = self.lattice, self.program
+        reads = program.stored >= 0
+        pairs, index = np.unique(
+            np.stack((program.stored, lattice.update), axis=1)[reads], axis=0, return_inverse=True
+        )
+        port = np.full(lattice.n_edges, -1)
+        port[reads] = index.reshape(-1)
+        port_entry, port_update = np.ascontiguousarray(pairs.reshape(-1, 2).T, dtype=np.int64)
+        depends = (lattice.weight <= 0) | (lattice.guard >= 0) | (lattice.reward >= 0) | reads
+        source = np.repeat(np.arange(lattice.n_nodes), np.diff(lattice.indptr))
+        free = np.bincount(source[depends], minlength=lattice.n_nodes) == 0
+        plain = (lattice.kind != Kind.END) & free
+        order = program.order[::-1]
+        inner = (lattice.weight > 0) & ~reads
+        group = _grouped(lattice, order, plain, inner, program.entries)
+        degree = np.diff(lattice.indptr)
+        leaves = np.flatnonzero(plain[source] & (group[source] != group[lattice.dst]))
+        onward = np.unique(np.stack((group[source[leaves]], group[lattice.dst[leaves]]), axis=1), axis=0)
+        # Tables have one row more than there are updates: no update at all; the words of guards and rewards, too.
+        return Core(
+            kind=lattice.kind,
+            group=group,
+            named=np.bincount(group[lattice.node_state >= 0], minlength=lattice.n_nodes),
+            edges=np.bincount(group, np.where(plain, degree, 0), minlength=lattice.n_nodes).astype(np.int64),
+            onward_ptr=np.searchsorted(onward[:, 0], np.arange(lattice.n_nodes + 1)),
+            onward=np.ascontiguousarray(onward[:, 1]),
+            plain=plain,
+            indptr=lattice.indptr,
+            order=order[~plain[order] | (group[order] == order)],
+            dst=lattice.dst,
+            possible=lattice.weight > 0,
+            guard=_or_last(lattice.guard, len(lattice.guards)),
+            update=_or_last(lattice.update, len(lattice.updates)),
+            reward=_or_last(lattice.reward, len(lattice.rewards)),
+            payoff=_or_last(lattice.payoff, len(lattice.rewards)),
+            port=port,
+            port_entry=port_entry,
+            port_update=_or_last(port_update, len(lattice.updates)),
+            entries=program.entries,
+        )
+
+    def run(self) -> Layers | None:
+        """The layers; None if a progress that was inferred turns out to decrease."""
+        ranks = self.ranks
+        order = np.argsort(ranks.layer, kind="stable")
+        starts = np.searchsorted(ranks.layer[order], np.arange(int(ranks.layer.max()) + 2))
+        layers = []
+        with workers() as pool:
+            for number in range(len(starts) - 1):
+                self.progress.check()
+                points = order[starts[number] : starts[number + 1]]
+                layer = self._layer(pool, number, points)
+                if layer is None:
+                    return None
+                if len(layer.points):
+                    layers.append(layer)
+                states, edges = self.counts.tolist()
+                self.progress.tell(
+                    "explore", layers=number + 1, of=len(starts) - 1, states=states, edges=edges
+                )
+        states, edges = self.counts.tolist()
+        return Layers(self.program, ranks, tuple(layers), self.reached, states, edges, self.tables, self.kept)
+
+    def _layer(self, pool: ThreadPoolExecutor, number: int, points: Ints) -> Layer | None:
+        live = points[self.reached[:, points].any(axis=0)]
+        if len(live) == 0:
+            return Layer(number, live, None)
+        if self.ranks.strict:
+            before = self.counts.copy()
+            pieces = [live[first:last] for first, last in slabs(self.lattice, len(live))]
+            found = list(in_parallel(pool, self._piece, pieces))
+            if any(result is None for _, result in found):
+                return None
+            if not any(result for _, result in found):
+                for at, (tables, _) in enumerate(found):
+                    self._keep(number, at, tables)
+                return Layer(number, live, None)
+            self.counts[:] = before
+        # Points are in the order in which the layer is played, so that few rounds are needed.
+        points = points[np.argsort(self.ranks.inner[points], kind="stable")]
+        self.place[points] = np.arange(len(points))
+        tables = self.tables.at(points)
+        parent = np.arange(len(points))
+        itself = self._spread(tables, parent)
+        if itself is None:
+            return None
+        live = np.flatnonzero(self.reached[:, points].any(axis=0))
+        part = None
+        if itself:
+            while (parent[parent] != parent).any():
+                parent = parent[parent]
+            part = parent[live]
+        self._keep(number, 0, tables.take(live))
+        return Layer(number, points[live], part)
+
+    def _piece(self, points: Ints) -> tuple[Tables, bool | None]:
+        tables = self.tables.at(points)
+        return tables, self._spread(tables, np.arange(len(points)))
+
+    def _keep(self, number: int, at: int, tables: Tables) -> None:
+        if tables.nbytes <= self.spare:
+            self.spare -= tables.nbytes
+            self.kept[number, at] = tables
+
+    def _spread(self, tables: Tables, parent: Ints) -> bool | None:
+        from mdpdice.numerics.kernels import reachable as kernels
+        from mdpdice.numerics.kernels.lattice import Columns
+
+        fault, counts = np.zeros(4, dtype=np.int64), np.zeros(2, dtype=np.int64)
+        itself: bool = kernels.spread(
+            self._core,
+            Columns(**attrs.asdict(tables, recurse=False)),
+            self.reached,
+            np.zeros((len(self.program.entries), len(tables.points)), dtype=np.bool_),
+            self.ranks.layer,
+            self.place,
+            parent,
+            fault,
+            counts,
+        )
+        self.counts += counts
+        if fault[0] == kernels.GOES_BACK and not self.ranks.declared:
+            return None
+        if fault[0]:
+            raise self._error(*fault.tolist())
+        return itself
+
+    def _error(self, what: int, at: int, point: int, to: int) -> Exception:
+        from mdpdice.numerics.kernels import reachable as kernels
+
+        lattice = self.lattice
+        if what == kernels.GOES_BACK:
+            edge = int(np.flatnonzero(self._core.port == at)[0])
+            node = int(np.searchsorted(lattice.indptr, edge, side="right")) - 1
+            msg = (
+                f"progress() decreases along an edge to {lattice.counters(to)}: the layers of a lattice are "
+                "solved from the last to the first, so no edge may lead back; declare what never decreases"
+            )
+            state, action = _blamed(lattice, node, point, edge)
+            return GameError(msg, state=state, action=action, value=lattice.counters(to))
+        if what == kernels.NO_OPTION:
+            state, action = _blamed(lattice, at, point)
+            if lattice.kind[at] == Kind.CHANCE:
+                msg = "no case of a condition holds here, or a policy takes an action that is not available"
+                return GameError(msg, state=state, action=action)
+            msg = "no option is available here; give it one, or end the play"
+            return DeadEndError(msg, state=state)
+        if what == kernels.NO_PAYOFF:
+            return self._undefined(_blamed(lattice, at, point), point, -1, int(lattice.payoff[at]))
+        node = int(np.searchsorted(lattice.indptr, at, side="right")) - 1
+        place = _blamed(lattice, node, point, at)
+        if what == kernels.UNDEFINED:
+            return self._undefined(place, point, int(lattice.guard[at]), int(lattice.reward[at]))
+        counters = lattice.counters(point)
+        axes = {axis.name: axis for axis in lattice.axes}
+        try:
+            for change in lattice.updates[int(lattice.update[at])]:
+                wanted = change.value.evaluate(counters)
+                if axes[change.name].place(wanted) is None:
+                    return forbidden_error(axes[change.name], wanted).at(*place)
+        except MdpDiceError as error:
+            return error.at(*place)
+        raise AssertionError(place)  # an update that leaves the grid takes a counter with it
+
+    def _undefined(self, place: tuple[Any, Any], point: int, guard: int, reward: int) -> Exception:
+        """The error that evaluating a condition or a reward raises."""
+        lattice = self.lattice
+        try:
+            if guard >= 0:
+                lattice.guards[guard].evaluate(lattice.counters(point))
+            number = lattice.exact_reward_at(reward, point)
+        except MdpDiceError as error:
+            return error.at(*place)
+        msg = f"a reward or payoff is {number!r}, which is not finite"
+        return RewardNotFiniteError(msg, state=place[0], action=place[1], value=number)
+
+
+def _grouped(lattice: Lattice, order: Ints, plain: Bools, inner: Bools, entries: Ints) -> Ints:
+    """First nodes of groups, as `mdpdice.numerics.kernels.reachable.Core` has them.
+
+    Parameters
+    ----------
+    order : ndarray of int64
+        Nodes, predecessors first.
+    plain : ndarray of bool
+        Nodes that play passes through wherever it is.
+    inner : ndarray of bool
+        Edges that play may take, and that stay at their point.
+    entries : ndarray of int64
+        Nodes where play may come from other points.
+    """
+    # The group that leads to a node: -1 nothing so far, -2 more than one, or what is not plain.
+    leading = np.full(lattice.n_nodes, -1)
+    leading[entries] = -2
+    group = np.arange(lattice.n_nodes)
+    for node in order.tolist():
+        if leading[node] >= 0:
+            group[node] = leading[node]
+        edges = slice(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
+        onward = lattice.dst[edges][inner[edges]]
+        here = group[node] if plain[node] else -2
+        leading[onward] = np.where((leading[onward] == -1) | (leading[onward] == here), here, -2)
+    return group
+
+
+def _or_last(numbers: NDArray[Any], last: int) -> Ints:
+    """Numbers with that of a last row in place of -1."""
+    return np.where(numbers < 0, last, numbers).astype(np.int64)
+
+
+def _blamed(lattice: Lattice, node: int, point: int, edge: int | None = None) -> tuple[At[Any], Any]:
+    """State of a core node at a point, and the action of an edge of it; None for an edge that is no option's.
+
+    Nodes inside an option, and ends, have the state and the action that lead there.
+    """
+    action = None
+    seen = set()
+    while True:
+        decides = lattice.kind[node] in (Kind.MAX, Kind.MIN)
+        if edge is not None and action is None and decides and len(lattice.actions):
+            action = lattice.actions[lattice.first_action(node) + edge - int(lattice.indptr[node])]
+        entering = np.flatnonzero(lattice.dst == node)
+        if lattice.node_state[node] >= 0 or node in seen or not len(entering):
+            break
+        seen.add(node)
+        edge = int(entering[0])
+        node = int(np.searchsorted(lattice.indptr, edge, side="right")) - 1
+    state = lattice.states[int(lattice.node_state[node])] if lattice.node_state[node] >= 0 else f"node {node}"
+    return At(state, **lattice.counters(point)), action
+
+
+def slabs(lattice: Lattice, length: int) -> list[tuple[int, int]]:
+    """Pieces of a list of points whose tables have a handy size."""
+    column = 4 * (len(lattice.updates) + 1) + len(lattice.guards) + 8 * len(lattice.rewards) + 8
+    size = max(512, SLAB_BYTES // column // 64 * 64)
+    # As many pieces as there are processors, where the list is long enough.
+    size = min(size, max(512, -(-length // threads() // 64) * 64))
+    return [(first, min(first + size, length)) for first in range(0, length, size)]

@@ -1,0 +1,1 @@
+"""What a user writes: games, nodes, distributions, dice, counters, expressions, and states as text."""

@@ -1,0 +1,425 @@
+"""Counters: score-like parts of a state, declared beside the game instead of inside its states.
+
+A counter is a class attribute of a game, without annotation.  On a game object it stands for its
+value, as an expression, and makes updates:
+
+>>> import attrs
+>>> from mdpdice import Counter, Game, Node, d6, decide, end, go, roll, solve, when
+>>> @attrs.frozen
+... class PigTurn(Game[str, str]):
+...     cap: int = 100
+...     points = Counter(lambda game: range(game.cap + 6))
+...     def start(self) -> str:
+...         return "turn"
+...     def node(self, state: str) -> Node[str, str]:
+...         again = roll(d6, lambda k: end() if k == 1 else go(state, self.points.add(k)))
+...         over = self.points >= self.cap
+...         return when(over, end(self.points), decide({"hold": end(self.points), "roll": again}))
+>>> PigTurn().points + 5
+points + 5
+
+The game's `node` describes the core, here one state.  Its full state is an `At`: a core state and a
+value of every counter.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
+
+import attrs
+
+from mdpdice.errors import GameError
+from mdpdice.modelling.expression_values import BOOL, INT
+from mdpdice.modelling.expressions import Expr, as_expr, flag_operation
+from mdpdice.modelling.grid import (
+    At,
+    Axis,
+    Outside,
+    forbidden_error,
+    full_state,
+    misfit,
+    range_error,
+    unknown_counter_error,
+)
+
+if TYPE_CHECKING:
+    from mdpdice.modelling.game import Game
+
+__all__ = [
+    "At",
+    "Axis",
+    "Counter",
+    "CounterValue",
+    "Flags",
+    "FlagsValue",
+    "Update",
+    "axes",
+    "forbidden_error",
+    "full_state",
+    "misfit",
+    "range_error",
+    "unknown_counter_error",
+]
+
+_LARGEST = 1 << 62  # values, and sums of two of them, stay within int64
+_MOST_BOXES = 62
+
+
+class Update:
+    """A counter's new value, as an expression of the old values; made by the counter's methods.
+
+    Attributes
+    ----------
+    name : str
+        The counter.
+    value : Expr
+        Its new value.  Updates of one edge are simultaneous, so it is computed from the counters
+        as they were before all of them.
+    """
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, name: str, value: Expr) -> None:
+        self.name = name
+        self.value = value
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Structure, hashable."""
+        return (self.name, self.value.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Update) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"{self.name}.set({self.value})"
+
+
+class CounterValue(Expr):
+    """The value of a counter, as an expression; ``self.points`` in a game."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__("counter", (name,), INT)
+        self.name = name
+
+    def set(self, value: Any) -> Update:
+        """Give the counter a value.
+
+        Parameters
+        ----------
+        value : int or Expr
+            A whole number.
+
+        Raises
+        ------
+        GameError
+            It is none.
+        """
+        return _update(self.name, as_expr(value))
+
+    def add(self, value: Any) -> Update:
+        """Add to the counter; a negative number is taken away.
+
+        Raises
+        ------
+        GameError
+            `value` is no whole number.
+        """
+        return _update(self.name, self + value)
+
+
+def _update(name: str, value: Expr) -> Update:
+    if value.kind > INT:
+        msg = (
+            f"counter {name!r} would become {value}, and counters are whole numbers; count in a smaller unit"
+        )
+        raise GameError(msg, value=value)
+    return Update(name, value + 0 if value.kind == BOOL else value)
+
+
+class FlagsValue(Expr):
+    """The boxes that are set, as an expression; ``self.used`` in a game with ``used = Flags(n)``."""
+
+    __slots__ = ("boxes", "name")
+
+    def __init__(self, name: str, boxes: int) -> None:
+        super().__init__("counter", (name,), INT)
+        self.name = name
+        self.boxes = boxes
+
+    def __getitem__(self, box: object) -> Expr:
+        return flag_operation("any", self, self._mask((box,)))
+
+    def __contains__(self, box: object) -> bool:
+        raise self._refusal("has no members while a game is declared", f"write {self}[{box!r}]")
+
+    def has(self, *boxes: int) -> Expr:
+        """Whether all these boxes are set."""
+        return flag_operation("has", self, self._mask(boxes))
+
+    def any(self, *boxes: int) -> Expr:
+        """Whether one of these boxes is set; without arguments, whether any is."""
+        return flag_operation("any", self, self._mask(boxes or range(self.boxes)))
+
+    def count(self, among: Iterable[int] | None = None) -> Expr:
+        """Number of boxes that are set, among some or among all."""
+        return flag_operation("count", self, self._mask(range(self.boxes) if among is None else among))
+
+    def add(self, *boxes: int) -> Update:
+        """Set boxes; those that are set already stay set."""
+        return Update(self.name, flag_operation("with", self, self._mask(boxes)))
+
+    def remove(self, *boxes: int) -> Update:
+        """Clear boxes; those that are clear already stay clear."""
+        return Update(self.name, flag_operation("without", self, self._mask(boxes)))
+
+    def set(self, value: Iterable[int] | Expr) -> Update:
+        """Set exactly these boxes, or those that other flags have set.
+
+        Parameters
+        ----------
+        value : iterable of int, or Expr
+            Boxes, or an expression such as the flags of the other player.
+        """
+        if isinstance(value, Expr):
+            return _update(self.name, value)
+        return Update(self.name, as_expr(self._mask(value)))
+
+    def _truth(self) -> tuple[str, str]:
+        return f"{self}.any()", f"~{self}.any()"
+
+    def _mask(self, boxes: Iterable[Any]) -> int:
+        mask = 0
+        if isinstance(boxes, int) or not isinstance(boxes, Iterable):
+            msg = f"{self}: {boxes!r} is no collection of boxes"
+            raise GameError(msg, value=boxes)
+        for box in boxes:
+            if isinstance(box, Expr):
+                msg = f"{self}[{box}]: a box is named by a number; choose between boxes with when()"
+                raise GameError(msg, value=box)
+            try:
+                at = operator.index(box)
+            except TypeError:
+                at = -1
+            if not 0 <= at < self.boxes:
+                msg = f"{self} has no box {box!r}; its boxes are 0 to {self.boxes - 1}"
+                raise GameError(msg, value=box, limit=self.boxes)
+            mask |= 1 << at
+        return mask
+
+
+class _Declaration:
+    """What `Counter` and `Flags` share: the name, and what is said to those who use it without a game."""
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        # A slotted attrs class is made twice, and both times hands over its attributes.  A second
+        # name is found by `axes`, since an error raised here would reach the user wrapped in another.
+        if self.name is None:
+            self.name = name
+
+    def __set__(self, instance: object, value: object) -> NoReturn:
+        msg = (
+            f"{self.name} cannot be assigned: a game is declared once, and its counters change along edges, "
+            f"as in go(state, self.{self.name}.set(...))"
+        )
+        raise GameError(msg, value=value)
+
+    def axis(self, game: Any) -> Axis:
+        raise NotImplementedError
+
+    def _ready(self) -> str:
+        if self.name is None:
+            msg = (
+                "a counter has its value in a game only; write it as a class attribute of the game, without "
+                "annotation"
+            )
+            raise GameError(msg)
+        return self.name
+
+    def _misused(self, *_: object, **__: object) -> NoReturn:
+        name = self.name or "name"
+        msg = (
+            f"the declaration of counter {name!r} is used as if it were its value; write it as a class attribute "
+            f"without annotation, {name} = {type(self).__name__}(...), and use self.{name} inside node()"
+        )
+        raise GameError(msg, value=self)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _misused
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __getitem__ = __iter__ = __index__ = _misused
+    __and__ = __or__ = __invert__ = _misused
+    set = add = remove = has = any = count = _misused
+
+
+class Counter(_Declaration):
+    """A whole number that a game counts, beside its states.
+
+    Parameters
+    ----------
+    values : range, or callable of the game that gives one
+        The values that it may take; any step will do.
+    start : int, or callable of the game that gives one, optional
+        Where it starts; by default at the first of the values.
+    outside : {"error", "clip", "forbid"}
+        What happens where an update would leave the values: a `CounterRangeError`; the nearest
+        of them (at the ends of the range); or the option is not available.
+
+    Raises
+    ------
+    GameError
+        Later, with the game: no range, an empty one, or a start outside it.
+    """
+
+    def __init__(
+        self,
+        values: range | Callable[[Any], range],
+        *,
+        start: int | Callable[[Any], int] | None = None,
+        outside: Outside = "error",
+    ) -> None:
+        super().__init__()
+        if outside not in ("error", "clip", "forbid"):
+            msg = f"outside={outside!r}; choose 'error', 'clip' or 'forbid'"
+            raise GameError(msg, value=outside)
+        if not isinstance(values, range) and not callable(values):
+            msg = f"Counter({values!r}): the values are a range, or a function of the game that gives one"
+            raise GameError(msg, value=values)
+        self._values = values
+        self._start = start
+        self._outside: Outside = outside
+        self._expr: CounterValue | None = None
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> CounterValue: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | CounterValue:
+        if instance is None:
+            return self
+        if self._expr is None:
+            self._expr = CounterValue(self._ready())
+        return self._expr
+
+    def __repr__(self) -> str:
+        return f"<Counter {self.name}>"
+
+    def axis(self, game: Any) -> Axis:
+        """Values of the counter in a game."""
+        name = self._ready()
+        values = _ask(self._values, game, name, "values")
+        if not isinstance(values, range):
+            msg = f"the values of counter {name!r} are {values!r}; they must be a range"
+            raise GameError(msg, value=values)
+        if not values:
+            msg = f"counter {name!r} has no values: {values} is empty"
+            raise GameError(msg, value=values)
+        if max(abs(values[0]), abs(values[-1])) > _LARGEST:
+            msg = f"counter {name!r} has values beyond 2**62; count in a larger unit"
+            raise GameError(msg, value=values, limit=_LARGEST)
+        start = values[0] if self._start is None else _ask(self._start, game, name, "start")
+        try:
+            start = operator.index(start)
+        except TypeError:
+            msg = f"counter {name!r} starts at {start!r}, which is no whole number"
+            raise GameError(msg, value=start) from None
+        if start not in values:
+            msg = f"counter {name!r} starts at {start}, outside its values {values}"
+            raise GameError(msg, value=start, limit=values)
+        return Axis(name, values, start, self._outside, flags=False)
+
+
+class Flags(_Declaration):
+    """A set of boxes that are used or free, such as the lines of a score sheet; at the start all are free.
+
+    Parameters
+    ----------
+    n : int, or callable of the game that gives one
+        Number of boxes, from 1 to 62.  They are numbered from 0.
+    """
+
+    def __init__(self, n: int | Callable[[Any], int]) -> None:
+        super().__init__()
+        self._n = n
+        self._exprs: dict[int, FlagsValue] = {}
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> FlagsValue: ...
+    def __get__(self, instance: object | None, owner: type) -> Self | FlagsValue:
+        if instance is None:
+            return self
+        n = self._size(instance) if callable(self._n) else self._n
+        found = self._exprs.get(n)
+        if found is None:
+            found = self._exprs[n] = FlagsValue(self._ready(), self._size(instance))
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Flags {self.name}>"
+
+    def _size(self, game: Any) -> int:
+        name = self._ready()
+        n = _ask(self._n, game, name, "number of boxes")
+        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_BOXES:
+            msg = f"flags {name!r} have {n!r} boxes; they may have 1 to {_MOST_BOXES}"
+            raise GameError(msg, value=n, limit=_MOST_BOXES)
+        return n
+
+    def axis(self, game: Any) -> Axis:
+        """Values of the flags in a game: the numbers whose bits are the boxes."""
+        return Axis(self._ready(), range(1 << self._size(game)), 0, "error", flags=True)
+
+
+def _ask(value: Any, game: Any, name: str, what: str) -> Any:
+    """A number or range that may depend on the game."""
+    if not callable(value):
+        return value
+    try:
+        return value(game)
+    except Exception as error:
+        msg = f"the {what} of counter {name!r} raised {type(error).__name__}: {error}"
+        raise GameError(msg) from error
+
+
+def axes(game: Game[Any, Any]) -> tuple[Axis, ...]:
+    """Counters of a game, in the order of their declaration, those of base classes first.
+
+    Returns
+    -------
+    tuple of Axis
+        Empty: the game has no counters.
+
+    Raises
+    ------
+    GameError
+        A counter is declared wrongly.
+    """
+    found: dict[str, object] = {}
+    kind = type(game)
+    for cls in reversed(kind.__mro__):
+        for name, member in vars(cls).items():
+            if isinstance(member, _Declaration) or name in found:
+                found[name] = member
+    for field in attrs.fields(kind) if attrs.has(kind) else ():
+        if isinstance(getattr(game, field.name, None), _Declaration):
+            msg = (
+                f"counter {field.name!r} has an annotation, which makes it a parameter of the game; write "
+                f"{field.name} = Counter(...) without one"
+            )
+            raise GameError(msg)
+    declared = {name: member for name, member in found.items() if isinstance(member, _Declaration)}
+    for name, declaration in declared.items():
+        if declaration.name != name:
+            msg = f"one counter has two names, {declaration.name!r} and {name!r}; declare a counter for each"
+            raise GameError(msg, value=name)
+    return tuple(declaration.axis(game) for declaration in declared.values())

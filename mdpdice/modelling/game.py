@@ -1,0 +1,367 @@
+"""The modelling language: a game is a start state and a function from states to nodes.
+
+A node says what happens in a state: the play ends, chance moves, or a player
+decides.  The makers `end`, `go`, `pass_to`, `roll`, `chance`, `when` and
+`decide` build nodes; `mdpdice.explore` calls them for every state that can be
+reached and compiles the answers into a `mdpdice.networks.network.Network`.
+
+>>> from mdpdice import Game, Node, decide, end, go, roll, d6
+>>> class PigTurn(Game[int, str]):
+...     def start(self) -> int:
+...         return 0
+...     def node(self, points: int) -> Node[int, str]:
+...         if points >= 100:
+...             return end(points)
+...         return decide({
+...             "hold": end(points),
+...             "roll": roll(d6, lambda k: end() if k == 1 else go(points + k)),
+...         })
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar, cast
+
+from mdpdice.errors import GameError, MdpDiceError, NonDeterministicGameError
+from mdpdice.modelling.counters import At
+from mdpdice.modelling.distribution import Dist
+from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.nodes import (
+    Chance,
+    Conditional,
+    Decide,
+    Edge,
+    End,
+    Go,
+    Node,
+    Option,
+    PassTo,
+    Unavailable,
+    chance,
+    decide,
+    end,
+    go,
+    pass_to,
+    roll,
+    when,
+)
+
+if TYPE_CHECKING:
+    from mdpdice.answers.solution import Solution
+    from mdpdice.modelling.enclosure import Enclosure
+    from mdpdice.modelling.tables import Table, Thresholds
+    from mdpdice.solving.lattice_solution import LatticeSolution
+
+__all__ = [
+    "Chance",
+    "ClassicMDP",
+    "Conditional",
+    "Decide",
+    "Edge",
+    "End",
+    "Game",
+    "Go",
+    "Node",
+    "Option",
+    "PassTo",
+    "Unavailable",
+    "chance",
+    "decide",
+    "end",
+    "go",
+    "pass_to",
+    "roll",
+    "when",
+]
+
+Number: TypeAlias = int | float | Fraction
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+
+
+class Game(abc.ABC, Generic[S, A]):
+    """A game: a start state, and what happens in every state.
+
+    Subclasses are frozen attrs classes whose fields are the parameters of the
+    game.  A subclass defines `start` and `node`; everything else has a default.
+
+    Attributes
+    ----------
+    total : number
+        Sum of the payoffs of the two sides of `pass_to`.  With ``total = 1`` and
+        ``end(1)`` or ``end(0)``, values are chances to win.
+    discount : number
+        Factor per decision, in (0, 1].
+    payoff_range : tuple of two numbers or None
+        Bounds of what any state can be worth (of the payoffs, if nothing is paid on the way); for
+        look-ahead only, which can leave more out then and tell an interval.
+    """
+
+    # No slots here: subclasses may set class attributes and cache what they derive.
+    total: ClassVar[Any] = 0
+    discount: Any = 1
+    payoff_range: ClassVar[tuple[Number, Number] | None] = None
+
+    @abc.abstractmethod
+    def start(self) -> S:
+        """State where a play starts."""
+
+    @abc.abstractmethod
+    def node(self, state: S, /) -> Node[S, A]:
+        """What happens in a state; of a game with counters, in a core state whatever the counters are."""
+
+    def progress(self) -> Expr | tuple[Expr, ...] | None:
+        """What never decreases along an edge: an expression over counters, or several, the first most important.
+
+        A game with counters is solved by layers of equal progress, from the last to the first.
+        None: it is inferred.
+        """
+        return None
+
+    def unrolled(self) -> Game[At[S], A]:
+        """The same game with the counters inside its states, for whatever reads plain games.
+
+        It is explored state by state, so it is the slow and simple way.
+        """
+        from mdpdice.modelling.unrolling import unroll_counters
+
+        return unroll_counters(self)
+
+    def canonical(self, state: S) -> S:
+        """Representative of the states that symmetry makes equal to `state`; applied to every target."""
+        return state
+
+    def estimate(self, state: S) -> float:
+        """Guess what a state is worth, for `mdpdice.solvers.lookahead`; seen as its payoffs would be.
+
+        Asked where the search breaks off, which may be a state where chance moves, and never an
+        end.  It must lie in `payoff_range`.  By default half the `total`, what an endless play is worth,
+        or the number of `payoff_range` next to it.
+        """
+        middle = float(self.total) / 2
+        if self.payoff_range is None:
+            return middle
+        return min(max(middle, float(self.payoff_range[0])), float(self.payoff_range[1]))
+
+    def at(self, state: Hashable) -> Game[Any, A]:
+        """Return the same game, started in another state.
+
+        Parameters
+        ----------
+        state : hashable
+            Any state that `node` knows, reached from the usual start or not; of a game with counters
+            an `At`, and then the game that is returned is `unrolled`.
+
+        Raises
+        ------
+        UnknownStateError
+            The game has counters, and `state` does not give a value of its range to each of them.
+
+        Examples
+        --------
+        >>> from mdpdice import solve
+        >>> from mdpdice.games.pig import PigTurn
+        >>> solve(PigTurn().at(19)).action(), solve(PigTurn().at(20)).action()
+        ('roll', 'hold')
+        """
+        from mdpdice.modelling.counters import axes, full_state
+
+        found = axes(self)
+        if found:
+            full_state(state, found).point(found)
+        moved: Game[Any, A] = self.unrolled() if found else copy.copy(self)
+        # Frozen attrs classes refuse an ordinary assignment.
+        object.__setattr__(moved, "start", lambda: state)
+        # From there play may come to fewer states.
+        object.__setattr__(moved, "least_states", lambda: None)
+        return moved
+
+    def show_state(self, state: S) -> str:
+        """Text of a state, as the command line prints and reads it; of a game with counters, of an `At`."""
+        from mdpdice.modelling.text import show
+
+        return show(state)
+
+    def read_state(self, text: str) -> S:
+        """State of a text: the inverse of `show_state`.
+
+        Raises
+        ------
+        UnknownStateError
+            The text is not of the form that `show_state` writes.
+        """
+        from mdpdice.modelling.text import read
+
+        return cast("S", read(text, type(self)))
+
+    def infinite_reason(self) -> str | None:
+        """Why the value is known to be infinite, where the rules alone show it; else None."""
+        return None
+
+    def least_states(self) -> int | None:
+        """Number of states that play can surely come to, where the rules alone tell; else None.
+
+        `mdpdice.explore` refuses at once a game with more of them than its `max_states`, instead of finding
+        that out by exploring; states that `canonical` makes equal count once.
+        """
+        return None
+
+    def notes(self) -> list[str]:
+        """Remarks to print with an answer, such as a bound that the game derived."""
+        return []
+
+    def summary(self, solution: Solution) -> list[str]:
+        """Lines that tell an answer in the words of the game, such as thresholds."""
+        return []
+
+    def lattice_summary(self, solution: LatticeSolution) -> list[str]:
+        """The same for a game with counters that was solved on its lattice."""
+        return []
+
+    def tables(self, solution: Solution) -> list[Table]:
+        """Tables that tell the strategy of an answer in the words of the game; `summary` may show one of them.
+
+        Raises
+        ------
+        NotCertifiedError
+            The solution was not proved.
+        """
+        return []
+
+    def policy_names(self) -> Mapping[str, str]:
+        """The policies that this game knows by name: how each is written, and what it does.
+
+        For instance ``{"hold-at:N": "hold as soon as the turn has N points"}``.
+        """
+        return {}
+
+    def named_policy(self, name: str) -> Callable[[S], Any] | None:
+        """The rule of a name, such as ``hold-at:20``; None if the game knows no such name.
+
+        The rule takes a state in which somebody decides and gives the action, or a
+        `Dist` of actions, as `mdpdice.Policy.of` wants it.
+
+        Raises
+        ------
+        GameError
+            What stands behind the name, as 20 does above, is wrong.
+        """
+        return None
+
+    def thresholds(
+        self,
+        *,
+        monotone: bool = False,
+        search: int = 0,
+        seed: int = 0,
+        progress: Callable[[str, Mapping[str, float]], None] | None = None,
+    ) -> list[Thresholds]:
+        """Thresholds of the optimal policy, and the best ones of a search; nothing where there are none.
+
+        Parameters
+        ----------
+        monotone : bool
+            Search among vectors that do not fall.
+        search : int
+            Vectors to draw at random before the best one is refined; 0: no search.
+        seed : int
+            Seed of the random numbers.
+        progress : callable, optional
+            Called as ``progress("search", {"vectors": ..., "of": ...})`` from time to time.
+        """
+        return []
+
+    def policy_value(
+        self, name: str, *, progress: Callable[[str, Mapping[str, float]], None] | None = None
+    ) -> Enclosure | None:
+        """Value of a named policy, where the game knows how to find it without exploring itself; else None.
+
+        For games whose network would not fit into memory, but fall into parts that do.
+        """
+        return None
+
+    @staticmethod
+    def of(
+        *,
+        start: S,
+        node: Callable[[S], Node[S, A]],
+        total: Number = 0,
+        discount: Number = 1,
+    ) -> Game[S, A]:
+        """Make a game of a start state and a function, for notebooks and tests."""
+        return _FunctionGame(start, node, total, discount)
+
+
+class _FunctionGame(Game[S, A]):
+    def __init__(self, start: S, node: Callable[[S], Node[S, A]], total: Number, discount: Number) -> None:
+        self._start = start
+        self._node = node
+        self.total = total  # type: ignore[misc]  # a class attribute elsewhere, one per object here
+        self.discount = discount
+
+    def start(self) -> S:
+        return self._start
+
+    def node(self, state: S, /) -> Node[S, A]:
+        return self._node(state)
+
+
+class ClassicMDP(Game[S, A]):
+    """A Markov decision process in the textbook form: actions, transitions, rewards.
+
+    A subclass defines `initial`, `actions`, `transition`, and where needed
+    `reward`, `terminal` and `discount`.
+    """
+
+    @abc.abstractmethod
+    def initial(self) -> S:
+        """State where the process starts."""
+
+    @abc.abstractmethod
+    def actions(self, state: S, /) -> Iterable[A]:
+        """Actions of a state that is not terminal."""
+
+    @abc.abstractmethod
+    def transition(self, state: S, action: A, /) -> Dist[S]:
+        """Distribution of the next state."""
+
+    def reward(self, state: S, action: A, target: S, /) -> Number:
+        """Reward of a transition."""
+        return 0
+
+    def terminal(self, state: S, /) -> bool:
+        """Whether the process ends in a state, with payoff 0."""
+        return False
+
+    def start(self) -> S:
+        """The initial state."""
+        return self.initial()
+
+    def node(self, state: S, /) -> Node[S, A]:
+        """An end, or a decision whose options are the transitions of the actions."""
+        if self.terminal(state):
+            return end()
+        return decide([(action, self._option(state, action)) for action in self._actions(state)])
+
+    def _actions(self, state: S) -> Iterable[A]:
+        actions = self.actions(state)
+        if isinstance(actions, set | frozenset):
+            msg = "actions() gives a set, whose order changes from run to run; sort it into a list"
+            raise NonDeterministicGameError(msg, state=state)
+        return actions
+
+    def _option(self, state: S, action: A) -> Edge[S]:
+        try:
+            return roll(
+                self.transition(state, action),
+                lambda target: go(target, reward=self.reward(state, action, target)),
+            )
+        except MdpDiceError as error:
+            raise error.at(state, action) from error.__cause__
+        except Exception as error:
+            msg = f"transition() or reward() raised {type(error).__name__}: {error}"
+            raise GameError(msg, state=state, action=action) from error

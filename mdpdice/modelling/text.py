@@ -1,0 +1,226 @@
+"""States and actions as text, for the command line, files and messages.
+
+The text is JSON: numbers and strings stand for themselves, tuples are lists, a
+frozen attrs value is ``{"ClassName": {"field": ...}}`` and an enum member is
+``{"EnumName": "MEMBER"}``.  A state of a game with counters is
+``{"state": ..., "counters": {"name": ...}}``.  Nothing is evaluated or imported by name: only the
+classes that a game's type annotations mention can be read back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import re
+import types
+import typing
+from collections.abc import Hashable, Mapping
+from fractions import Fraction
+from typing import Any, cast
+
+import attrs
+
+from mdpdice.errors import UnknownStateError
+from mdpdice.modelling.grid import At
+
+__all__ = ["ITSELF", "decode", "encode", "fields_of", "named_classes", "read", "show"]
+
+ITSELF = "state"
+"""Name of a state that has no parts."""
+
+
+def show(value: Any) -> str:
+    """Text of a state or action.
+
+    Raises
+    ------
+    UnknownStateError
+        A part of the value has no text; override `Game.show_state`.
+    """
+    return json.dumps(encode(value), ensure_ascii=False)
+
+
+def encode(value: Any) -> Any:
+    """A state or action as JSON data; see `show`."""
+    if value is None or (isinstance(value, bool | int | float | str) and not isinstance(value, enum.Enum)):
+        return value
+    name = type(value).__name__
+    if isinstance(value, enum.Enum):
+        return {name: value.name}
+    if isinstance(value, Fraction):
+        return {name: str(value)}
+    if isinstance(value, At):
+        return {"state": encode(value.state), "counters": dict(value.counters)}
+    if attrs.has(type(value)):
+        return {name: {f.alias: encode(getattr(value, f.name)) for f in attrs.fields(type(value)) if f.init}}
+    if dataclasses.is_dataclass(value):
+        return {name: {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}}
+    if isinstance(value, tuple):
+        fields: tuple[str, ...] | None = getattr(value, "_fields", None)
+        if fields is not None:  # a NamedTuple
+            return {name: {field: encode(item) for field, item in zip(fields, value, strict=True)}}
+        return [encode(item) for item in value]
+    if isinstance(value, frozenset):
+        return {name: sorted((encode(item) for item in value), key=json.dumps)}
+    msg = (
+        f"{value!r} has no text; let states be numbers, strings, tuples, enums or frozen attrs classes, "
+        "or override show_state and read_state"
+    )
+    raise UnknownStateError(msg, value=value)
+
+
+def read(text: str, owner: type) -> Any:
+    """Value of a text: the inverse of `show`.
+
+    Parameters
+    ----------
+    text : str
+        JSON as `show` writes it.  A bare word is the string of that name.
+    owner : type
+        A subclass of `Game`, whose type arguments say which classes may be named.
+
+    Raises
+    ------
+    UnknownStateError
+        The text is not of that form.
+    """
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    except (ValueError, RecursionError) as error:  # a number too long, a list too deep
+        msg = f"{shorten(text)} is not a state: {error}"
+        raise UnknownStateError(msg, value=text) from error
+    try:
+        return decode(data, named_classes(owner))
+    except UnknownStateError as error:
+        error.value = text
+        raise
+
+
+def decode(data: Any, classes: Mapping[str, type]) -> Any:
+    """The value that JSON data stand for: the inverse of `encode`.
+
+    Parameters
+    ----------
+    data : object
+        What `json.loads` gave.
+    classes : mapping of str to type
+        The classes that may be named; see `named_classes`.
+
+    Raises
+    ------
+    UnknownStateError
+        The data name another class, or do not describe one of these.
+    """
+    if isinstance(data, list):
+        return tuple(decode(item, classes) for item in data)
+    if not isinstance(data, dict):
+        return data
+    if len(data) == 1:
+        ((name, body),) = data.items()
+        if name == "Fraction" and isinstance(body, str) and _RATIONAL.fullmatch(body):
+            return Fraction(body)
+        cls = classes.get(name)
+        try:
+            if name == "frozenset" and isinstance(body, list):
+                return frozenset(decode(item, classes) for item in body)
+            if cls is not None and issubclass(cls, enum.Enum):
+                return cls[body]
+            if cls is not None:
+                fields = cast("dict[str, Any]", body)
+                return cls(**{field: decode(item, classes) for field, item in fields.items()})
+        except UnknownStateError:
+            raise
+        except Exception as error:
+            msg = f"{shorten(json.dumps(data))} does not describe a {name}: {error}"
+            raise UnknownStateError(msg, value=data) from error
+    if data.keys() == {"state", "counters"}:
+        return _full_state(data, classes)
+    known = ", ".join(sorted(classes)) or "none"
+    text = shorten(json.dumps(data, ensure_ascii=False))
+    msg = f'{text} is not a state; write JSON with {{"Class": {{"field": ...}}}}, where the classes are: {known}'
+    raise UnknownStateError(msg, value=data)
+
+
+def _full_state(data: dict[str, Any], classes: Mapping[str, type]) -> At[Any]:
+    counters = data["counters"]
+    # True and 1.0 would be read as 1.
+    if not isinstance(counters, dict) or any(type(number) is not int for number in counters.values()):
+        msg = f'{shorten(json.dumps(counters))} does not give the values of counters; write {{"name": 350, ...}}'
+        raise UnknownStateError(msg, value=data)
+    return At(decode(data["state"], classes), **counters)
+
+
+# Fraction itself reads "1e999999999" too, and then computes that power of ten.
+_RATIONAL = re.compile(r"-?[0-9]{1,4000}(/0*[1-9][0-9]{0,4000})?")
+
+
+def shorten(text: str) -> str:
+    """The beginning of a long text, for messages."""
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
+def named_classes(owner: type) -> dict[str, type]:
+    """Attrs, dataclass, named tuple and enum classes that the type arguments of a game mention, by name."""
+    todo: list[Any] = []
+    for cls in owner.__mro__:
+        for base in getattr(cls, "__orig_bases__", ()):
+            todo.extend(typing.get_args(base))
+    found: dict[str, type] = {}
+    seen: list[Any] = []
+    alias: Any = getattr(typing, "TypeAliasType", None)  # "type X = ...", from Python 3.12 on
+    while todo:
+        item = todo.pop()
+        if item in seen:
+            continue
+        seen.append(item)
+        if alias is not None and isinstance(item, alias):
+            todo.append(item.__value__)
+        elif isinstance(item, types.GenericAlias | types.UnionType) or typing.get_origin(item) is not None:
+            todo.extend(typing.get_args(item))
+        elif isinstance(item, type) and (
+            attrs.has(item)
+            or dataclasses.is_dataclass(item)
+            or issubclass(item, enum.Enum)
+            or (issubclass(item, tuple) and hasattr(item, "_fields"))
+        ):
+            found[item.__name__] = item
+            if not issubclass(item, enum.Enum):
+                todo.extend(_hints(item).values())
+    return found
+
+
+def _hints(cls: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls)
+    except NameError:  # an annotation that exists for type checkers only
+        return {}
+
+
+def fields_of(state: Hashable) -> dict[str, Any]:
+    """What a state holds, by name: its counters, and its fields or those of its core state.
+
+    A state or core state that has no fields is `ITSELF`.
+    """
+    core: Any = state.state if isinstance(state, At) else state
+    kind: Any = type(core)
+    found: dict[str, Any] = {}
+    if attrs.has(kind):
+        found = {field.name: getattr(core, field.name) for field in attrs.fields(kind)}
+    elif dataclasses.is_dataclass(core):
+        found = {field.name: getattr(core, field.name) for field in dataclasses.fields(core)}
+    elif isinstance(core, tuple):
+        names = getattr(core, "_fields", map(str, range(len(core))))
+        found = dict(zip(names, core, strict=True))
+    if not found:
+        found = {ITSELF: core}
+    if isinstance(state, At):
+        # A core state without parts comes after the counters, which say more.
+        found = {
+            **{name: value for name, value in found.items() if name != ITSELF},
+            **state.counters,
+            **found,
+        }
+    return found

@@ -1,0 +1,170 @@
+"""The plain-Python route of games with counters: their states become `At` values.
+
+`Game.node` is called once per core state; its expressions are evaluated at the counters of every
+`At` that is reached.  A condition resolves at once, an option whose update is forbidden drops out,
+and what remains is a game that any part of the library reads without knowing counters.  It shares
+nothing with the way through `mdpdice.lattices.lattice`, so each checks the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Generic, TypeVar, cast
+
+from mdpdice.errors import MdpDiceError
+from mdpdice.modelling.counters import At, Axis, axes, forbidden_error, unknown_counter_error
+from mdpdice.modelling.equality import collision_error, same_kind
+from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.game import Chance, Conditional, Decide, Edge, End, Game, Go, Node, PassTo, end
+
+__all__ = ["Unrolled", "unroll_counters"]
+
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+
+
+class Unrolled(Game[At[S], A], Generic[S, A]):
+    """A game with the counters inside its states; made by `Game.unrolled`.
+
+    Parameters
+    ----------
+    game : Game
+        A game with counters.
+
+    Raises
+    ------
+    GameError
+        A counter is declared wrongly.
+    """
+
+    def __init__(self, game: Game[S, A]) -> None:
+        self.game = game
+        self.axes = axes(game)
+        self._axis: dict[str, Axis] = {axis.name: axis for axis in self.axes}
+        self._nodes: dict[S, tuple[S, Node[S, A]]] = {}
+        self.total = game.total  # type: ignore[misc]  # class attributes elsewhere, of one object here
+        self.payoff_range = game.payoff_range  # type: ignore[misc]
+        self.discount = game.discount
+
+    def start(self) -> At[S]:
+        """The game's start, with every counter at its own."""
+        return At(self.game.start(), **{axis.name: axis.start for axis in self.axes})
+
+    def node(self, state: At[S], /) -> Node[At[S], A]:
+        """What the game's node means at these counters."""
+        node: Any = self._core_node(state.state)
+        values = dict(state.counters)
+        while type(node) is Conditional and node.otherwise is not None:
+            node = node.then if node.cond.evaluate(values) else node.otherwise
+        if type(node) is not Decide:
+            return cast("Node[At[S], A]", self._placed(node, values))
+        options: list[Any] = []
+        for action, option in zip(node.actions, node.options, strict=True):
+            try:
+                options.append(self._option(option, values))
+            except MdpDiceError as error:
+                raise error.at(state, action) from error.__cause__
+        return Decide(node.actions, options, node.player)
+
+    def estimate(self, state: At[S]) -> float:
+        """What the game itself guesses of the state, which it gets with its counters."""
+        return self.game.estimate(cast("S", state))
+
+    def show_state(self, state: At[S]) -> str:
+        """Text of a state, as the game itself gives it."""
+        return self.game.show_state(cast("S", state))
+
+    def read_state(self, text: str) -> At[S]:
+        """State of a text, as the game itself reads it."""
+        return cast("At[S]", self.game.read_state(text))
+
+    def _core_node(self, state: S) -> Node[S, A]:
+        found = self._nodes.get(state)
+        if found is None:
+            found = self._nodes[state] = (state, self.game.node(state))
+        elif found[0] is not state and not same_kind(found[0], state):
+            raise collision_error(found[0], state)
+        return found[1]
+
+    def _option(self, option: Any, values: dict[str, int]) -> Any:
+        """An option, or None where it is not available."""
+        while type(option) is Conditional:
+            if option.cond.evaluate(values):
+                option = option.then
+            elif option.otherwise is None:
+                return None
+            else:
+                option = option.otherwise
+        return self._edge(option, values) if type(option) in (Go, PassTo) else self._placed(option, values)
+
+    def _placed(self, edge: Any, values: dict[str, int]) -> Any:
+        """An edge that cannot be left out, with all that it holds; what is no edge is left to the explorer."""
+        open_nodes: list[tuple[Chance[Any], list[Any]]] = []
+        while True:
+            while type(edge) is Conditional and edge.otherwise is not None:
+                edge = edge.then if edge.cond.evaluate(values) else edge.otherwise
+            if type(edge) is Chance:
+                open_nodes.append((edge, []))
+                edge = edge.edges[0]
+                continue
+            done = self._leaf(edge, values)
+            while open_nodes:
+                node, edges = open_nodes[-1]
+                edges.append(done)
+                if len(edges) < len(node.edges):
+                    edge = node.edges[len(edges)]
+                    break
+                open_nodes.pop()
+                done = Chance(node.dist, tuple(edges), _number(node.reward, values))
+            else:
+                return done
+
+    def _leaf(self, edge: Any, values: dict[str, int]) -> Any:
+        kind = type(edge)
+        if kind is End:
+            return end(_number(edge.payoff, values))
+        if kind is not Go and kind is not PassTo:
+            return edge
+        found = self._edge(edge, values)
+        if found is None:
+            for update in edge.updates:
+                wanted = update.value.evaluate(values)
+                if self._axis[update.name].place(wanted) is None:
+                    raise forbidden_error(self._axis[update.name], wanted)
+        return found
+
+    def _edge(self, edge: Any, values: dict[str, int]) -> Edge[At[S]] | None:
+        """A move with its updates done; None if one of them is forbidden."""
+        after = values
+        if edge.updates:
+            after = dict(values)
+            for update in edge.updates:
+                axis = self._axis.get(update.name)
+                if axis is None:
+                    raise unknown_counter_error(update.name, self.axes)
+                value = axis.place(update.value.evaluate(values))
+                if value is None:
+                    return None
+                after[update.name] = value
+        return cast("Edge[At[S]]", type(edge)(At(edge.state, **after), (), _number(edge.reward, values)))
+
+
+class _SymmetricUnrolled(Unrolled[S, A]):
+    """Apart from the others, since looking every target up takes time."""
+
+    def canonical(self, state: At[S]) -> At[S]:
+        """The representative of the core state, with the same counters."""
+        return At(self.game.canonical(state.state), **state.counters)
+
+
+def unroll_counters(game: Game[S, A]) -> Unrolled[S, A]:
+    """The unrolled game, with the symmetry of the game if it has one."""
+    return Unrolled(game) if type(game).canonical is Game.canonical else _SymmetricUnrolled(game)
+
+
+def _number(number: Any, values: dict[str, int]) -> Any:
+    """A payoff or reward at these counters."""
+    if not isinstance(number, Expr):
+        return number
+    value = number.evaluate(values)
+    return int(value) if number.boolean else value

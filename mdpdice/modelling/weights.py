@@ -1,0 +1,197 @@
+"""Reading weights: pairs of outcome and weight, turned into distinct outcomes and integers.
+
+These functions work on parallel lists of outcomes and weights, because `mdpdice.modelling.distribution.Dist.map`,
+`mdpdice.modelling.distribution.Dist.bind` and `mdpdice.modelling.game.roll` run once for every state of a game.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mdpdice.errors import (
+    EmptySupportError,
+    GameError,
+    NonDeterministicGameError,
+    ProbabilityRangeError,
+    ProbabilitySumError,
+)
+from mdpdice.modelling.equality import collision_error, same_kind
+
+__all__ = [
+    "ZERO",
+    "common_denominator",
+    "integer_weights",
+    "merge_outcomes",
+    "ratio_of_outcome",
+    "refuse_set",
+    "split_pairs",
+]
+
+T = TypeVar("T")
+
+SUM_TOLERANCE = Fraction(1, 10**9)
+"""Largest distance of a sum of probabilities from one that is normalised away."""
+
+_REMEDY = "int weights are relative, float weights are probabilities"
+
+
+def split_pairs(weights: Any) -> tuple[list[Any], list[Any]]:
+    """Take a mapping or pairs apart into outcomes and weights."""
+    if type(weights) is dict:
+        return list(weights), list(weights.values())
+    refuse_set(weights)
+    outcomes: list[Any] = []
+    given: list[Any] = []
+    try:
+        for outcome, weight in weights.items() if hasattr(weights, "items") else weights:
+            outcomes.append(outcome)
+            given.append(weight)
+    except (TypeError, ValueError) as error:
+        raise GameError(
+            f"cannot read pairs of outcome and weight from {weights!r} ({error}); write"
+            " Dist({outcome: weight, ...}) or Dist([(outcome, weight), ...]), or uniform([...]) for equal"
+            " chances",
+            value=weights,
+        ) from error
+    return outcomes, given
+
+
+def refuse_set(outcomes: object) -> None:
+    """Refuse what has no order of its own."""
+    if isinstance(outcomes, set | frozenset):
+        raise NonDeterministicGameError(
+            "the order of a set may differ from run to run, and outcomes are numbered in order; give a list,"
+            " for instance sorted(...)",
+            value=outcomes,
+        )
+
+
+def integer_weights(given: list[Any]) -> tuple[list[int], Fraction]:
+    """Turn weights into non-negative integers over their sum; also return the defect.
+
+    The rule is in the module's text: all ints are relative, otherwise they are probabilities.
+    """
+    integers, one = given, 0  # what probabilities have to sum to; 0 where the weights are relative
+    if not set(map(type, given)) <= _INT:
+        integers, denominator = common_denominator([_ratio_of_weight(weight) for weight in given])
+        if not all(isinstance(weight, int | np.integer) for weight in given):
+            one = denominator
+    if integers and min(integers) < 0:
+        raise _range_error(next(weight for weight in given if weight < 0))
+    total = sum(integers)
+    if not total:
+        raise _empty_error()
+    # Rounding to float64 moves a number in [0, 1] by 2^-54 at most; the factor 8 is room for a sum, a
+    # division or a product on the way to it.  Compared in integers: most sums are exact.
+    if not one or abs(total - one) << 53 <= 8 * len(given) * one:
+        return integers, ZERO
+    defect = Fraction(total - one, one)
+    if abs(defect) > SUM_TOLERANCE:
+        raise _sum_error(defect + 1)
+    return integers, defect
+
+
+def merge_outcomes(outcomes: Iterable[T], weights: Iterable[int]) -> tuple[tuple[T, ...], tuple[int, ...]]:
+    """Add up the weights of equal outcomes, drop zeros and divide by the common divisor."""
+    index: dict[T, int] = {}
+    kept: list[T] = []
+    sums: list[int] = []
+    for outcome, weight in zip(outcomes, weights, strict=True):
+        if not weight:
+            continue
+        new = len(kept)
+        try:
+            at = index.setdefault(outcome, new)
+        except TypeError as error:
+            raise GameError(
+                f"the outcome {outcome!r} is not hashable ({error}); use a tuple instead of a list, a"
+                " frozenset instead of a set, or an attrs-frozen class",
+                value=outcome,
+            ) from error
+        if at == new:
+            kept.append(outcome)
+            sums.append(weight)
+        else:
+            if not same_kind(kept[at], outcome):
+                raise collision_error(kept[at], outcome, "outcomes")
+            sums[at] += weight
+    if not kept:
+        raise _empty_error()
+    divisor = math.gcd(*sums)
+    return tuple(kept), tuple(sums) if divisor == 1 else tuple(w // divisor for w in sums)
+
+
+def common_denominator(ratios: list[tuple[int, int]]) -> tuple[list[int], int]:
+    """Bring fractions over one denominator."""
+    denominator = math.lcm(*(d for _, d in ratios))
+    return [n * (denominator // d) for n, d in ratios], denominator
+
+
+def _ratio_of_weight(weight: Any) -> tuple[int, int]:
+    """Return a weight as numerator and denominator, exactly."""
+    if not isinstance(weight, _NUMBERS) or isinstance(weight, bool):
+        raise GameError(
+            f"the weight {weight!r} is not a number; weights are int, float or Fraction ({_REMEDY}), and a"
+            " bool is written int(flag)",
+            value=weight,
+        )
+    try:
+        return _ratio(weight)
+    except (OverflowError, ValueError) as error:
+        raise _range_error(weight) from error
+
+
+def ratio_of_outcome(value: Any) -> tuple[int, int]:
+    """Return an outcome as numerator and denominator, exactly; bools are 0 and 1."""
+    if not isinstance(value, (*_NUMBERS, np.bool_)):
+        raise GameError(
+            f"the mean needs numbers, not {value!r}; give mean() a function that makes them numbers",
+            value=value,
+        )
+    try:
+        return _ratio(value)
+    except (OverflowError, ValueError) as error:
+        raise GameError(f"the mean needs finite numbers, not {value!r}", value=value) from error
+
+
+def _ratio(number: Any) -> tuple[int, int]:
+    if isinstance(number, int | np.integer | np.bool_):  # numpy's have no such method, and overflow
+        return int(number), 1
+    numerator, denominator = number.as_integer_ratio()  # of numpy ints, for a Fraction made of them
+    return int(numerator), int(denominator)
+
+
+_NUMBERS = (int, float, Fraction, Decimal, np.integer, np.floating)
+_INT = frozenset({int})
+ZERO = Fraction(0)
+
+
+def _empty_error() -> EmptySupportError:
+    return EmptySupportError(
+        "a distribution needs an outcome of positive weight; leave the draw out where nothing can happen"
+    )
+
+
+def _range_error(weight: Any) -> ProbabilityRangeError:
+    return ProbabilityRangeError(
+        f"the weight {weight!r} is negative or not finite; weights are 0 or more ({_REMEDY})", value=weight
+    )
+
+
+def _sum_error(total: Fraction) -> ProbabilitySumError:
+    try:
+        value = float(total)
+    except OverflowError:
+        value = math.inf
+    return ProbabilitySumError(
+        f"the probabilities sum to {value!r} instead of 1; {_REMEDY}: write ints for odds like 1 : 3, or"
+        " divide by the sum",
+        value=value,
+        limit=float(SUM_TOLERANCE),
+    )

@@ -1,0 +1,95 @@
+"""The arrays of a network: what a node is, the types of their elements, that nobody writes to them, and their order."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Bools",
+    "Floats",
+    "Ints",
+    "Kind",
+    "compiled",
+    "moved_numbers",
+    "read_only",
+    "read_only_bools",
+    "read_only_bytes",
+    "read_only_floats",
+    "read_only_ints",
+    "read_only_signs",
+]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+
+class Kind(enum.IntEnum):
+    """What a node is; the values are those of `Network.kind`."""
+
+    END = 0
+    MAX = 1
+    MIN = 2
+    CHANCE = 3
+
+
+COMPILED = 20_000
+"""Edges from which a compiled loop is faster than whole-array arithmetic by more than it takes to call it."""
+IMPORTED = 1_000_000
+"""Edges from which it is worth the import of numba, which takes about a second, too."""
+
+
+def compiled(edges: int) -> bool:
+    """Whether to go through so many edges in a compiled loop (`mdpdice.networks.kernels`)."""
+    return edges >= (COMPILED if "numba" in sys.modules else IMPORTED)
+
+
+def read_only(values: Any, dtype: Any = None) -> Any:
+    """A contiguous array that nobody can write to."""
+    array = np.array(values, dtype=dtype, order="C", copy=None)
+    if array.flags.writeable:
+        # A caller may still hold a writeable view of what it passed; a private view is enough
+        # against accidents, and `digest` finds the rest.
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+# attrs converters; type checkers want them to be plain functions.
+def read_only_bytes(values: Any) -> NDArray[np.uint8]:
+    """The same with elements of uint8."""
+    return cast("NDArray[np.uint8]", read_only(values, np.uint8))
+
+
+def read_only_signs(values: Any) -> NDArray[np.int8]:
+    """The same with elements of int8."""
+    return cast("NDArray[np.int8]", read_only(values, np.int8))
+
+
+def read_only_ints(values: Any) -> Ints:
+    """The same with elements of int64."""
+    return cast("Ints", read_only(values, np.int64))
+
+
+def read_only_floats(values: Any) -> Floats:
+    """The same with elements of float64."""
+    return cast("Floats", read_only(values, np.float64))
+
+
+def read_only_bools(values: Any) -> Bools:
+    """The same with elements of bool."""
+    return cast("Bools", read_only(values, np.bool_))
+
+
+def moved_numbers(exact: Mapping[int, Fraction], old: Ints) -> dict[int, Fraction]:
+    """Exact numbers under their new positions: what stands at `at` stood at ``old[at]``."""
+    if not exact:
+        return {}
+    return {at: exact[i] for at, i in enumerate(old.tolist()) if i in exact}

@@ -1,0 +1,197 @@
+"""What makes arrays a network: checked once, when it is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mdpdice.errors import (
+    DiscountRangeError,
+    GameError,
+    HorizonRangeError,
+    ProbabilityRangeError,
+    ProbabilitySumError,
+    RewardNotFiniteError,
+    UnknownStateError,
+)
+from mdpdice.modelling.ranges import discount_error, horizon_error
+from mdpdice.networks.arrays import Kind, compiled
+
+if TYPE_CHECKING:
+    from mdpdice.networks.network import Network
+
+__all__ = ["check_network"]
+
+
+def check_network(net: Network) -> None:
+    """Find what is wrong with the arrays of a network.
+
+    Raises
+    ------
+    GameError, UnknownStateError
+        The arrays do not fit together.
+    ProbabilityRangeError, ProbabilitySumError, RewardNotFiniteError, DiscountRangeError, HorizonRangeError
+        A number is out of its range.
+    """
+    wrong = _wrong_sizes(net)
+    if wrong or not _beyond_doubt(net):
+        _check_shapes(net, wrong)
+        _check_numbers(net)
+    _check_range(net)
+
+
+def _wrong_sizes(net: Network) -> list[str]:
+    n, e = net.kind.size, net.dst.size
+    edges = dict.fromkeys(("dst", "weight", "reward", "sign", "step", "numerator"), e)
+    sizes = edges | dict.fromkeys(("kind", "payoff", "node_state"), n)
+    return [name for name, size in sizes.items() if getattr(net, name).shape != (size,)]
+
+
+def _beyond_doubt(net: Network) -> bool:
+    """Whether a large network was seen to be sound, in one pass; if not, what follows finds out what is wrong."""
+    n, e = net.kind.size, net.dst.size
+    fits = net.indptr.shape == (n + 1,) and 0 <= net.start < n
+    if not fits or not compiled(e) or net.state_node.shape != (len(net.states),):
+        return False
+    from mdpdice.networks import kernels
+
+    count = kernels.decided_edges(
+        net.kind,
+        net.indptr,
+        net.dst,
+        net.weight,
+        net.reward,
+        net.sign,
+        net.payoff,
+        net.state_node,
+        net.node_state,
+    )
+    return bool(count == len(net.actions))
+
+
+def _check_shapes(net: Network, wrong: list[str]) -> None:
+    n, e = net.kind.size, net.dst.size
+    degree = np.diff(net.indptr)
+    if (
+        wrong
+        or net.indptr.shape != (n + 1,)
+        or net.indptr[0] != 0
+        or net.indptr[-1] != e
+        or (degree < 0).any()
+    ):
+        msg = f"the arrays of a network do not fit together ({', '.join(wrong) or 'indptr'}): {n} nodes, {e} edges"
+        raise GameError(msg)
+    if n == 0 or not 0 <= net.start < n:
+        msg = f"the start node {net.start} is not one of the {n} nodes"
+        raise UnknownStateError(msg, value=net.start)
+    if e and (net.dst.min() < 0 or net.dst.max() >= n):
+        bad = int(np.flatnonzero((net.dst < 0) | (net.dst >= n))[0])
+        msg = f"edge {bad} leads to node {net.dst[bad]}, which does not exist"
+        raise UnknownStateError(msg, value=int(net.dst[bad]))
+    if net.kind.max() > Kind.CHANCE or ((degree == 0) != (net.kind == Kind.END)).any():
+        bad = int(np.flatnonzero((degree == 0) != (net.kind == Kind.END))[0]) if net.kind.max() <= 3 else -1
+        msg = f"node {bad}: END nodes have no edges and all others have some"
+        raise GameError(msg, state=net.describe(bad) if bad >= 0 else None)
+    names = len(net.states)
+    if (
+        net.state_node.shape != (names,)
+        or (net.state_node < 0).any()
+        or (net.state_node >= n).any()
+        or (net.node_state < -1).any()
+        or (net.node_state >= names).any()
+    ):
+        msg = f"state_node and node_state do not fit {names} states and {n} nodes"
+        raise GameError(msg)
+    if len(net.actions) != int(degree[net.decides].sum()):
+        msg = f"{len(net.actions)} actions for {int(degree[net.decides].sum())} edges of decision nodes"
+        raise GameError(msg)
+
+
+def _check_numbers(net: Network) -> None:
+    # Extremes instead of masks: NaN is the extreme of what holds it, and a large network has no second copy.
+    for name, array in (("reward", net.reward), ("payoff", net.payoff)):
+        if len(array) and not (np.isfinite(array.min()) and np.isfinite(array.max())):
+            bad = int(np.flatnonzero(~np.isfinite(array))[0])
+            node = int(net.source[bad]) if name == "reward" else bad
+            msg = f"{name} {array[bad]} is not finite; infinite values are found by the solver, not declared"
+            raise RewardNotFiniteError(msg, state=net.describe(node), value=float(array[bad]))
+    at_chance = net.kind == Kind.CHANCE
+    chance = np.repeat(at_chance, np.diff(net.indptr))
+    if not (np.abs(net.sign) == 1).all():
+        msg = "every sign is 1 or -1"
+        raise GameError(msg)
+    if not ((net.weight == 1) | chance).all():
+        msg = "the edges of decision nodes have weight 1"
+        raise GameError(msg)
+    if len(net.weight) and not (net.weight.min() >= 0 and net.weight.max() <= 1 + 1e-9):
+        bad = int(np.flatnonzero(~((net.weight >= 0) & (net.weight <= 1 + 1e-9)))[0])
+        msg = f"probability {net.weight[bad]} is outside [0, 1]"
+        raise ProbabilityRangeError(
+            msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad])
+        )
+    if at_chance.any():
+        degree = np.diff(net.indptr)
+        total = np.add.reduceat(net.weight, net.indptr[:-1][degree > 0])[at_chance[degree > 0]]
+        degree = degree[at_chance]
+        defect = np.abs(total - 1)
+        # Twice the contract's 8 k 2^-53, since this sum rounds too.
+        allowed = 16 * degree * 2.0**-53
+        if not (defect <= allowed).all():
+            worst = int(np.argmax(defect - allowed))
+            node = int(np.flatnonzero(at_chance)[worst])
+            msg = f"the probabilities sum to {total[worst]!r}, not 1; scale them, or use Network.from_choices"
+            raise ProbabilitySumError(msg, state=net.describe(node), value=float(total[worst]))
+
+
+def _check_range(net: Network) -> None:
+    if not 0 < net.discount <= 1:
+        raise discount_error(net.discount)
+    if net.total and net.discount != 1:
+        msg = (
+            "a game with `total` other than 0 is not discounted: give it discount 1, or payoffs that sum to 0"
+        )
+        raise DiscountRangeError(msg, value=net.discount)
+    if net.horizon is not None and (type(net.horizon) is not int or net.horizon < 0):
+        raise horizon_error(net.horizon)
+    if net.total and net.horizon is not None:
+        msg = "a game with `total` other than 0 has no horizon: a play cut off would have no owner"
+        raise HorizonRangeError(msg, value=net.horizon)
+    if net.discount < 1:
+        _check_steps(net)
+
+
+def _check_steps(net: Network) -> None:
+    """Every cycle of a discounted network takes a step, or the discount would never act on it."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    if compiled(net.n_edges):
+        from mdpdice.networks import kernels
+
+        if not kernels.waits_twice(net.indptr, net.dst, net.step):
+            return
+    keep = ~net.step
+    waits = np.zeros(net.n_nodes, dtype=bool)
+    waits[net.kind != Kind.END] = np.logical_or.reduceat(keep, net.indptr[:-1][net.kind != Kind.END])
+    if not waits[net.dst[keep]].any():
+        return  # no such edge follows another
+    count = np.concatenate(([0], np.cumsum(keep)))
+    shape = (net.n_nodes, net.n_nodes)
+    graph = csr_array(
+        (np.ones(int(keep.sum()), dtype=np.int8), net.dst[keep], count[net.indptr]), shape=shape
+    )
+    parts, label = connected_components(graph, directed=True, connection="strong")
+    kept = np.flatnonzero(keep)
+    source = np.repeat(np.arange(net.n_nodes), np.diff(count[net.indptr]))
+    loops = source[source == net.dst[kept]]
+    if parts == net.n_nodes and len(loops) == 0:
+        return
+    if len(loops):
+        cycle = loops[:1]
+    else:
+        size = np.bincount(label)
+        cycle = np.flatnonzero(label == int(np.argmax(size)))[:5]
+    names = [net.describe(int(node)) for node in cycle]
+    msg = f"the discount never acts on a cycle through {names!r}: it holds no step; give it a decision or discount 1"
+    raise DiscountRangeError(msg, state=names[0], value=net.discount)

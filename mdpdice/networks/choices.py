@@ -1,0 +1,474 @@
+"""Networks from three-level arrays: state -> choice -> branch, as other tools hold them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.errors import (
+    DeadEndError,
+    DuplicateActionError,
+    EmptySupportError,
+    GameError,
+    ProbabilityRangeError,
+    ProbabilitySumError,
+    RewardNotFiniteError,
+    StateCollisionError,
+    UnknownStateError,
+)
+from mdpdice.modelling.ranges import discount_error
+from mdpdice.networks.arrays import compiled, read_only_floats, read_only_ints
+from mdpdice.networks.choice_arrays import ChoiceArrays, write_edges
+from mdpdice.networks.network import Kind, Network
+
+__all__ = ["SUM_TOLERANCE", "TINY", "as_number", "as_reward", "build"]
+
+ROUNDING = 8 * 2.0**-53
+"""Accepted distance of a float row sum from 1, per entry: plain rounding."""
+TINY = 5e-324
+SUM_TOLERANCE = 1e-9
+"""Largest distance that is normalised away, and recorded."""
+UNSURE = 1000
+"""Rows that are added up one by one, where that is quicker than to look at all of them anew."""
+AT_ONCE = 1 << 20
+"""Branches that are looked at together, where that takes arrays of the same size."""
+
+
+def build(
+    choice_ptr: Any,
+    branch_ptr: Any,
+    target: Any,
+    probability: Any,
+    reward: Any,
+    *,
+    terminal: Mapping[int, Any] | None,
+    owner: Any,
+    discount: Any,
+    start: int,
+    states: Sequence[Hashable] | None,
+    actions: Sequence[Hashable] | None,
+    reward_per: str,
+) -> Network:
+    """Implement `Network.from_choices`, which documents the parameters."""
+    arrays = ChoiceArrays(
+        _pointer(choice_ptr, "choice_ptr"),
+        _pointer(branch_ptr, "branch_ptr"),
+        _ints(target, "target"),
+        range(max(len(choice_ptr) - 1, 0)) if states is None else _names(states),
+        None if actions is None else _names(actions),
+    )
+    _check_fit(arrays)
+    ends = {_state_number(arrays, state): payoff for state, payoff in dict(terminal or {}).items()}
+    start = _state_number(arrays, start)
+    plain = _plain_rows(arrays, probability)
+    _check(arrays, ends, rows=plain is None)
+    kinds = _owners(arrays, owner)
+    numerator, weight, warnings = _probabilities(arrays, probability, plain)
+    rewards, exact_of = _rewards(arrays, reward, reward_per)
+    possible = np.asarray(numerator > 0, dtype=bool) if plain is None else None
+    if possible is not None and not possible.all():
+        # A branch that cannot be taken is no edge of the graph.
+        left = np.concatenate(([0], np.cumsum(possible)))
+        if reward_per == "branch":
+            rewards = rewards[possible]
+            exact_of = {int(left[at]): value for at, value in exact_of.items() if possible[at]}
+        arrays = attrs.evolve(arrays, branch_ptr=left[arrays.branch_ptr], target=arrays.target[possible])
+        same = numerator is weight
+        weight = weight[possible]
+        numerator = weight if same else numerator[possible]
+
+    n = len(arrays.states)
+    written = write_edges(arrays, ends, numerator, weight, rewards, exact_of, reward_per)
+    kind = np.full(len(written["indptr"]) - 1, Kind.CHANCE, dtype=np.uint8)
+    kind[:n] = kinds
+    kind[list(ends)] = Kind.END
+    payoffs, exact_payoffs = _payoffs(arrays, ends, len(kind))
+    numbers = np.arange(n)
+    return Network(
+        kind=kind,
+        sign=np.ones(len(written["dst"]), dtype=np.int8),
+        payoff=payoffs,
+        start=start,
+        discount=_discount(discount),
+        states=arrays.states,
+        state_node=numbers,
+        node_state=np.concatenate((numbers, np.full(len(kind) - n, -1))),
+        exact_payoffs=exact_payoffs,
+        warnings=warnings,
+        **written,
+    )
+
+
+def _listed(values: Any) -> list[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _names(values: Any) -> Sequence[Hashable]:
+    """Names as a sequence of Python's own objects: those of numpy have types of their own."""
+    return values if isinstance(values, range | list | tuple) else _listed(values)
+
+
+def _state_number(arrays: ChoiceArrays, value: Any) -> int:
+    n = len(arrays.states)
+    try:
+        number = operator.index(value)
+    except TypeError as error:
+        msg = f"{value!r} is not the number of a state; states are numbered 0 to {n - 1}, names go into `states`"
+        raise UnknownStateError(msg, value=value) from error
+    if not 0 <= number < n:
+        msg = f"state number {number} does not exist; there are {n} states"
+        raise UnknownStateError(msg, value=number)
+    return number
+
+
+def _owners(arrays: ChoiceArrays, owner: Any) -> Any:
+    """Kind of every state that decides."""
+    if owner is None:
+        return Kind.MAX
+    owners = _ints(owner, "owner")
+    if len(owners) != len(arrays.states):
+        msg = f"{len(owners)} owners for {len(arrays.states)} states"
+        raise GameError(msg)
+    wrong = np.flatnonzero((owners != 0) & (owners != 1))
+    if len(wrong):
+        bad = int(owners[wrong[0]])
+        msg = f"owner {bad}: the players are 0 (maximises) and 1 (minimises)"
+        raise GameError(msg, state=arrays.states[int(wrong[0])], value=bad)
+    return np.where(owners == 1, Kind.MIN, Kind.MAX)
+
+
+def _ints(values: Any, name: str) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        msg = f"{name} must be a flat array of whole numbers, not {array.dtype} of shape {array.shape}"
+        raise GameError(msg)
+    return array.astype(np.int64, copy=False)
+
+
+def _check_flat(values: Any, name: str) -> None:
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        msg = f"{name} must be a flat array of numbers, not one of shape {values.shape}"
+        raise GameError(msg)
+
+
+def _pointer(values: Any, name: str) -> NDArray[np.int64]:
+    array = _ints(values, name)
+    if len(array) < 1 or array[0] != 0 or (array[1:] < array[:-1]).any():
+        msg = f"{name} must start at 0 and never decrease"
+        raise GameError(msg)
+    return array
+
+
+def _check_fit(arrays: ChoiceArrays) -> None:
+    n = len(arrays.states)
+    fits = (
+        len(arrays.choice_ptr) == n + 1
+        and arrays.choice_ptr[-1] == arrays.n_choices
+        and arrays.branch_ptr[-1] == len(arrays.target)
+        and (arrays.actions is None or len(arrays.actions) == arrays.n_choices)
+    )
+    if not fits:
+        msg = (
+            f"the arrays do not fit together: {n} states, choice_ptr up to {arrays.choice_ptr[-1]}, "
+            f"{arrays.n_choices} choices, branch_ptr up to {arrays.branch_ptr[-1]}, {len(arrays.target)} targets"
+        )
+        raise GameError(msg)
+
+
+class _Defects(NamedTuple):
+    """Rows of probabilities that do not sum to 1: how many, the one that is off most, and by how much."""
+
+    rows: int
+    worst: int
+    off: float
+
+
+def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
+    """What rows of floats are off, if a large network was seen to have sound ones, in one pass."""
+    size = len(arrays.target)
+    floats = isinstance(probability, np.ndarray) and probability.dtype.kind == "f" and probability.ndim == 1
+    if not floats or len(probability) != size or not compiled(size):
+        return None
+    from mdpdice.networks import kernels
+
+    rows = read_only_ints(arrays.branch_ptr), read_only_ints(arrays.target), read_only_floats(probability)
+    unsure = np.empty(UNSURE, dtype=np.int64)
+    plain, count, worst, off, more = kernels.rows_are_plain(*rows, len(arrays.states), unsure)
+    if not plain:
+        return None
+    if more > UNSURE:
+        return _defects(arrays, rows[2])
+    # The first one counts among those that are off by as much.
+    others = [(choice, _defect(arrays, rows[2], choice)) for choice in unsure[:more].tolist()]
+    found = [(worst, off), *((choice, defect) for choice, defect in others if defect)]
+    choice, most = min(found, key=lambda pair: (-abs(pair[1]), pair[0]))
+    return _Defects(count + len(found) - 1, choice, most)
+
+
+def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
+    """Refuse what is no model; unless `rows`, every row is known to have branches, to states that there are."""
+    n = len(arrays.states)
+    outside = np.zeros(0, dtype=bool)
+    if rows:
+        outside = (arrays.target < 0) | (arrays.target >= n)
+    if outside.any():
+        branch = int(np.flatnonzero(outside)[0])
+        choice = int(np.searchsorted(arrays.branch_ptr, branch, side="right")) - 1
+        msg = f"branch {branch} leads to state number {arrays.target[branch]}; there are {n} states"
+        raise UnknownStateError(msg, value=int(arrays.target[branch]), **arrays.where(choice))
+    for state in np.flatnonzero(np.diff(arrays.choice_ptr) == 0).tolist():
+        if state not in ends:
+            msg = "a state without choices that is not in `terminal`; give it a choice or a payoff"
+            raise DeadEndError(msg, state=arrays.states[state])
+    empty = np.flatnonzero(np.diff(arrays.branch_ptr) == 0).tolist() if rows else []
+    if empty:
+        msg = "a choice without branches; say where it leads"
+        raise EmptySupportError(msg, **arrays.where(empty[0]))
+    if not isinstance(arrays.states, range):
+        _check_names(arrays.states)
+    if arrays.actions is not None:
+        for state in range(n):
+            names = arrays.actions[int(arrays.choice_ptr[state]) : int(arrays.choice_ptr[state + 1])]
+            twice = _repeated(names, arrays.states[state])
+            if twice is not None:
+                msg = f"action {twice[0]!r} is given twice; every choice of a state needs a name of its own"
+                raise DuplicateActionError(msg, state=arrays.states[state], action=twice[0])
+
+
+def _check_names(states: Sequence[Hashable]) -> None:
+    twice = _repeated(states, None)
+    if twice is not None:
+        msg = f"two states have the names {twice[0]!r} and {twice[1]!r}, which are equal; give each a name of its own"
+        raise StateCollisionError(msg, state=twice[0], value=twice[1])
+
+
+def _repeated(names: Sequence[Hashable], state: Any) -> tuple[Any, Any] | None:
+    """Two names that are equal."""
+    try:
+        if len(set(names)) == len(names):
+            return None
+    except TypeError as error:
+        msg = f"a name cannot be hashed ({error}); use strings, numbers, tuples or frozen attrs classes"
+        raise GameError(msg, state=state) from error
+    seen: dict[Hashable, Hashable] = {}
+    for name in names:
+        if name in seen:
+            return seen[name], name
+        seen[name] = name
+    return None
+
+
+def as_number(value: Any) -> Any:
+    """A number as it was meant: strings are exact rationals, floats and ints stand for themselves."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        try:
+            return Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            try:
+                return float(value)  # "nan", "inf": refused below, with its place
+            except ValueError as error:
+                msg = f'{value!r} is not a number; write floats, Fractions or strings "p/q"'
+                raise GameError(msg, value=value) from error
+    if not isinstance(value, int | float | Fraction):
+        msg = f'{value!r} is not a number; write floats, Fractions or strings "p/q"'
+        raise GameError(msg, value=value)
+    return value
+
+
+def as_reward(value: Any, what: str, where: dict[str, Any]) -> Any:
+    """A finite number as it was meant, no larger than a float can be."""
+    try:
+        number = as_number(value)
+    except GameError as error:
+        raise error.at(where["state"], where.get("action")) from error.__cause__
+    try:
+        finite = math.isfinite(number)
+    except OverflowError as error:
+        msg = f"a {what} is larger than every float (1.8e308); count in a larger unit"
+        raise RewardNotFiniteError(msg, value=number, **where) from error
+    if not finite:
+        msg = f"{what} {number!r} is not finite; infinite values are found by the solver, not declared"
+        raise RewardNotFiniteError(msg, value=number, **where)
+    return number
+
+
+def _discount(value: Any) -> Fraction:
+    number = as_number(value)
+    if not 0 < number <= 1:
+        raise discount_error(number, shown=repr(value))
+    return Fraction(number)
+
+
+def _payoffs(
+    arrays: ChoiceArrays, ends: dict[int, Any], n_nodes: int
+) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
+    payoff = np.zeros(n_nodes)
+    exact = {}
+    for state, value in ends.items():
+        number = as_reward(value, "payoff", {"state": arrays.states[state]})
+        payoff[state] = float(number)
+        if Fraction(float(number)) != number:
+            exact[state] = Fraction(number)
+    return payoff, exact
+
+
+def _rewards(
+    arrays: ChoiceArrays, reward: Any, reward_per: str
+) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
+    """Rewards as floats, and those that no float equals."""
+    if reward_per not in ("choice", "branch"):
+        msg = f'reward_per is {reward_per!r}; it is "choice" or "branch"'
+        raise GameError(msg, value=reward_per)
+    wanted = arrays.n_choices if reward_per == "choice" else len(arrays.target)
+    _check_flat(reward, "reward")
+    if len(reward) != wanted:
+        msg = f"{len(reward)} rewards for {wanted} {'choices' if reward_per == 'choice' else 'branches'}"
+        raise GameError(msg)
+
+    def where(at: int) -> dict[str, Any]:
+        branch = int(np.searchsorted(arrays.branch_ptr, at, side="right")) - 1
+        return arrays.where(at if reward_per == "choice" else branch)
+
+    if isinstance(reward, np.ndarray) and reward.dtype.kind == "f":
+        bad = np.flatnonzero(~np.isfinite(reward))
+        if len(bad):
+            as_reward(reward[bad[0]], "reward", where(int(bad[0])))
+        return reward.astype(np.float64, copy=False), {}
+    floats = np.zeros(wanted)
+    exact = {}
+    for at, value in enumerate(_listed(reward)):
+        number = as_reward(value, "reward", where(at)) if value != 0 else 0
+        floats[at] = float(number)
+        if Fraction(float(number)) != number:
+            exact[at] = Fraction(number)
+    return floats, exact
+
+
+def _probabilities(
+    arrays: ChoiceArrays, given: Any, plain: _Defects | None
+) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
+    """Exact numerators, float probabilities and warnings; `plain` are the defects of rows known to be sound."""
+    _check_flat(given, "probability")
+    if len(given) != len(arrays.target):
+        msg = f"{len(given)} probabilities for {len(arrays.target)} branches"
+        raise GameError(msg)
+    if plain is not None:
+        weight = given.astype(np.float64, copy=False)
+        return weight, weight, _repairs(arrays, plain)
+    if isinstance(given, np.ndarray) and given.dtype.kind == "f":
+        return _float_probabilities(arrays, given.astype(np.float64, copy=False))
+    exact = [as_number(p) for p in _listed(given)]
+    if all(type(p) is float or (type(p) is int and 0 <= p <= 1) for p in exact):
+        return _float_probabilities(arrays, np.array(exact, dtype=np.float64))
+    weights: list[float] = []
+    repairs: dict[int, float] = {}
+    for choice in range(arrays.n_choices):
+        row = exact[int(arrays.branch_ptr[choice]) : int(arrays.branch_ptr[choice + 1])]
+        total = _row_sum(arrays, choice, row)
+        if total != 1:
+            repairs[choice] = float(total - 1)
+        # A probability below the smallest float is still one.
+        weights.extend(float(Fraction(p) / total) or (TINY if p else 0.0) for p in row)
+    defects = np.array(list(repairs.values()), dtype=np.float64)
+    warnings = _repairs(arrays, _most(np.array(list(repairs), dtype=np.int64), defects))
+    return np.array([Fraction(p) for p in exact], dtype=object), np.array(weights), warnings
+
+
+def _float_probabilities(
+    arrays: ChoiceArrays, weight: NDArray[np.float64]
+) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
+    """The same for floats, which are their own exact numerators; whole arrays at a time."""
+    suspect = ~((weight >= 0) & (weight <= 1 + SUM_TOLERANCE))
+    total = np.add.reduceat(weight, arrays.branch_ptr[:-1]) if arrays.n_choices else np.zeros(0)
+    width = np.diff(arrays.branch_ptr)
+    defect = np.abs(total - 1)
+    wrong = ~(defect <= SUM_TOLERANCE)
+    if suspect.any() or wrong.any():
+        of_choice = np.repeat(np.arange(arrays.n_choices), width)
+        for choice in sorted({*of_choice[suspect].tolist(), *np.flatnonzero(wrong).tolist()}):
+            row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
+            _row_sum(arrays, choice, row)
+    warnings = _repairs(arrays, _defects(arrays, weight))
+    scaled = defect > ROUNDING * width
+    if not scaled.any():
+        return weight, weight, warnings
+    return weight, weight / np.repeat(np.where(scaled, total, 1.0), width), warnings
+
+
+def _defects(arrays: ChoiceArrays, weight: NDArray[np.float64]) -> _Defects:
+    """What the exact sums of float rows are off; three times 1/3 is less than 1, though not in floats."""
+    ptr = arrays.branch_ptr
+    off = np.zeros(arrays.n_choices)
+    # Some rows at a time, so that there is no second copy of a large array.
+    first = 0
+    while first < arrays.n_choices:
+        last = max(first + 1, int(np.searchsorted(ptr, ptr[first] + AT_ONCE, side="right")) - 1)
+        part = weight[ptr[first] : ptr[last]]
+        # All but small probabilities are whole multiples of 2^-62, and a row of those adds up exactly.
+        scaled = part * 2.0**62
+        units = scaled.astype(np.int64)
+        rows = ptr[first:last] - ptr[first]
+        # What small ones have beyond is taken in units of 2^-94, which a long row can add up too.
+        small = np.flatnonzero(units != scaled)
+        rest = (scaled[small] - units[small]) * 2.0**32
+        of_row = np.searchsorted(rows, small, side="right") - 1
+        beyond = np.zeros(last - first, dtype=np.int64)
+        np.add.at(beyond, of_row, rest.astype(np.int64))
+        whole = np.add.reduceat(units, rows) - (1 << 62) + (beyond >> 32)
+        off[first:last] = whole / 2.0**62 + (beyond & ((1 << 32) - 1)) / 2.0**94
+        for choice in np.unique(first + of_row[rest != np.rint(rest)]).tolist():
+            off[choice] = _defect(arrays, weight, choice)
+        first = last
+    return _most(np.arange(arrays.n_choices), off)
+
+
+def _most(choices: NDArray[np.int64], off: NDArray[np.float64]) -> _Defects:
+    """How many of some choices are off, and the first of those that are off most."""
+    if not len(off):
+        return _Defects(0, 0, 0.0)
+    worst = int(np.argmax(np.abs(off)))
+    return _Defects(int(np.count_nonzero(off)), int(choices[worst]), float(off[worst]))
+
+
+def _defect(arrays: ChoiceArrays, weight: NDArray[np.float64], choice: int) -> float:
+    row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
+    return math.fsum([*row, -1.0])
+
+
+def _repairs(arrays: ChoiceArrays, defects: _Defects) -> tuple[str, ...]:
+    """A warning about choices whose rows do not sum to 1."""
+    if not defects.rows:
+        return ()
+    place = arrays.where(defects.worst)
+    text = (
+        f"{defects.rows} rows of probabilities do not sum to 1 and mean the normalised rationals; the largest "
+        f"defect is {defects.off:.3g}, in state {place['state']!r}, action {place['action']!r}"
+    )
+    return (text,)
+
+
+def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any]) -> Fraction:
+    for p in row:
+        # Written so that NaN fails.
+        if not 0 <= p <= 1 + SUM_TOLERANCE:
+            msg = f"probability {p!r} is outside [0, 1]"
+            raise ProbabilityRangeError(msg, value=p, **arrays.where(choice))
+    total = sum((Fraction(p) for p in row), Fraction(0))
+    if total == 0:
+        msg = "a choice whose branches all have probability 0"
+        raise EmptySupportError(msg, **arrays.where(choice))
+    floats = any(type(p) is float for p in row)
+    if total != 1 and not (floats and abs(total - 1) <= SUM_TOLERANCE):
+        defect = float(total - 1)
+        msg = f"the probabilities sum to {float(total)!r} (defect {defect:.3g}); they must sum to 1"
+        raise ProbabilitySumError(msg, value=float(total), **arrays.where(choice))
+    return total

@@ -1,0 +1,40 @@
+"""The error of a solver that needs a network without cycles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mdpdice.errors import CycleError
+from mdpdice.networks.network import Network
+
+__all__ = ["cycle_error"]
+
+
+def cycle_error(name: str, problem: Network, nodes: list[int]) -> CycleError:
+    """The error of a solver that cannot go round a cycle.
+
+    Parameters
+    ----------
+    name : str
+        The solver.
+    problem : Network
+        The network.
+    nodes : list of int
+        The nodes of the cycle, in order.
+    """
+    states: list[Any] = [problem.state_of(node) for node in nodes if problem.node_state[node] >= 0]
+    # Inline nodes have no state; they are described only where the cycle has nothing else.
+    states = states or [problem.describe(node) for node in nodes[:5]]
+    text = " -> ".join(repr(state) for state in states[:5]) + (" -> ..." if len(states) > 5 else "")
+    text += f" -> {states[0]!r}"
+    if problem.horizon is None:
+        msg = (
+            f"{name} needs a network without cycles, but a play can go {text}; "
+            "limit the number of decisions with horizon=n, or use solver='value-iteration'"
+        )
+    else:
+        msg = (
+            f"{name} cannot cut the cycle {text}: it holds no decision, so the horizon never "
+            "counts down there; give it a decision, or use solver='value-iteration'"
+        )
+    return CycleError(msg, cycle=states, state=states[0])

@@ -1,0 +1,194 @@
+"""Where the nodes and edges of a network are, what they are called, and who has a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from mdpdice.errors import UnknownStateError
+from mdpdice.modelling.equality import same_kind
+from mdpdice.modelling.grid import At, misfit
+from mdpdice.networks.arrays import Bools, Floats, Ints, Kind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["NamedStates", "Names"]
+
+
+class NamedStates(Sequence[Hashable]):
+    """States that tell by themselves where a state is: `index` is fast, so no dictionary is made of them."""
+
+    __slots__ = ()
+
+    def misfit(self, state: object) -> str | None:
+        """Why something cannot be a state of this kind, with what one looks like; None: it could be one."""
+        return None
+
+
+class Names:
+    """The part of `mdpdice.Network` that is about places and names; its arrays are described there."""
+
+    kind: NDArray[np.uint8]
+    indptr: Ints
+    dst: Ints
+    payoff: Floats
+    states: Sequence[Hashable]
+    state_node: Ints
+    node_state: Ints
+    actions: Sequence[Hashable]
+    canonical: Callable[[Any], Hashable] | None
+
+    @property
+    def n_states(self) -> int:
+        """Number of the user's states."""
+        return len(self.states)
+
+    @cached_property
+    def source(self) -> Ints:
+        """Node that every edge leaves, int64 of shape (E,)."""
+        return np.repeat(np.arange(len(self.kind)), np.diff(self.indptr))
+
+    @cached_property
+    def decides(self) -> Bools:
+        """Whether a node is a decision (MAX or MIN), shape (N,)."""
+        return cast("Bools", (self.kind == Kind.MAX) | (self.kind == Kind.MIN))
+
+    def edges(self, node: int) -> range:
+        """Edges of a node."""
+        return range(int(self.indptr[node]), int(self.indptr[node + 1]))
+
+    @cached_property
+    def _index(self) -> dict[Hashable, int]:
+        return {state: i for i, state in enumerate(self.states)}
+
+    @cached_property
+    def _action_start(self) -> Ints:
+        """Position in `actions` of the first action of every node."""
+        degree = np.where(self.decides, np.diff(self.indptr), 0)
+        return np.concatenate(([0], np.cumsum(degree)))
+
+    def node_of(self, state: Hashable) -> int:
+        """Node of a state.
+
+        Raises
+        ------
+        UnknownStateError
+            If the state cannot be reached; the message lists states like it.
+        """
+        try:
+            index = (
+                self.states.index(cast("int", state))
+                if isinstance(self.states, range | NamedStates)
+                else self._index.get(state)
+            )
+        except (TypeError, ValueError):
+            index = None
+        if index is None or not same_kind(self.states[index], state):
+            near = ", ".join(repr(s) for s in self.nearest(state))
+            why = self._misfit(state) or f"state {state!r} is not in this network"
+            msg = f"{why}; states like it: {near}"
+            raise UnknownStateError(msg, value=state)
+        return int(self.state_node[index])
+
+    def value_node_of(self, state: Hashable) -> int:
+        """Node that has the value of a state: its own, or that of the representative of equal states.
+
+        Actions are those of the representative, so decisions are looked up by `node_of`.
+
+        Raises
+        ------
+        UnknownStateError
+            If neither can be reached.
+        """
+        try:
+            return self.node_of(state)
+        except UnknownStateError:
+            if self.canonical is None:
+                raise
+            try:
+                found = self.canonical(state)
+            except Exception:  # noqa: BLE001 - what is no state of the game may break its function
+                found = state
+            if found == state:
+                raise
+            return self.node_of(found)
+
+    def _misfit(self, state: Hashable) -> str | None:
+        """Why something is no state of a game with counters, of which this is the network."""
+        states = self.states
+        if isinstance(states, NamedStates):
+            return states.misfit(state)
+        # Those of an unrolled game all have the same counters.
+        first = states[0] if len(states) else None
+        return misfit(state, first.counters) if isinstance(first, At) else None
+
+    def nearest(self, state: Hashable, count: int = 3) -> list[Hashable]:
+        """States whose text is most like that of `state`, for messages."""
+        import difflib
+
+        # Comparing with every state of a large network would take minutes; the first ones show the form.
+        texts: dict[str, Hashable] = {}
+        for i in range(min(self.n_states, 5000)):
+            texts.setdefault(repr(self.states[i]), self.states[i])
+        found = difflib.get_close_matches(repr(state), texts, n=count, cutoff=0.0)
+        return [texts[text] for text in found]
+
+    def state_of(self, node: int) -> Hashable | None:
+        """State of a node, None for inline nodes."""
+        index = int(self.node_state[node])
+        return None if index < 0 else self.states[index]
+
+    def action_of(self, edge: int) -> Hashable:
+        """Action of an edge of a decision node.
+
+        Raises
+        ------
+        UnknownStateError
+            There is no such edge, or nobody decides where it leaves.
+        """
+        node = int(np.searchsorted(self.indptr, edge, side="right")) - 1
+        if not 0 <= edge < len(self.dst) or not self.decides[node]:
+            msg = f"edge {edge} is not an edge of a decision"
+            raise UnknownStateError(msg, value=edge)
+        return self.actions[int(self._action_start[node]) + edge - int(self.indptr[node])]
+
+    def edge_of(self, node: int, action: Hashable) -> int:
+        """Edge of a decision node by its action.
+
+        Raises
+        ------
+        UnknownStateError
+            If the node has no such action.
+        """
+        first = int(self._action_start[node])
+        for edge in self.edges(node) if self.decides[node] else ():
+            known = self.actions[first + edge - int(self.indptr[node])]
+            if known == action and same_kind(known, action):
+                return edge
+        have = [self.action_of(e) for e in self.edges(node)] if self.decides[node] else []
+        msg = f"no action {action!r} here; the actions are {have!r}"
+        raise UnknownStateError(msg, state=self.describe(node), action=action)
+
+    def describe(self, node: int) -> Any:
+        """The state of a node, or words that tell which inline node it is."""
+        state = self.state_of(node)
+        if state is not None:
+            return state
+        if self.kind[node] == Kind.END:
+            return f"end({self.payoff[node]:g})"
+        entering = np.flatnonzero(self.dst == node)
+        if len(entering) == 0:
+            return f"node {node}"
+        edge = int(entering[0])
+        parent = int(self.source[edge])
+        state = self.state_of(parent)
+        # One look back is enough: an inline node follows a state, except in lowered networks.
+        place = f"node {parent}" if state is None else f"state {state!r}"
+        what = "chance" if self.kind[node] == Kind.CHANCE else "decision"
+        if not self.decides[parent]:
+            return f"{what} node after {place}"
+        return f"{what} node after {self.action_of(edge)!r} in {place}"

@@ -1,0 +1,1 @@
+"""Compiled loops over arrays; nothing here knows a class of the library."""

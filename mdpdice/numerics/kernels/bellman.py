@@ -1,0 +1,332 @@
+"""The compiled loops of the Bellman operator, and what all compiled loops share.
+
+Importing this module imports numba, which takes about a second, and a kernel is
+compiled when it is first called on a machine; later processes load it from
+numba's cache.  So import it inside the function that needs it.
+
+Conventions
+-----------
+Arrays are C-contiguous.  The loops over edges take their indices as uint64:
+numba then leaves out the test for negative indices, which costs about a third
+of the time of a sweep.  ``np.uint64(1)`` stands where a plain ``1`` would turn
+the sum into a signed number.  Nothing is compiled with `fastmath`, which would
+reorder sums and drop the NaN checks that certificates rely on.
+
+Kernels that may run long take a `budget` of edges, keep their place in the
+arrays `at` and `numbers`, and return when the budget is spent: the caller
+reports progress, looks for cancellation and calls again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.compilation import inlined, njit
+
+__all__ = ["backup", "choose", "inlined", "measure", "njit", "settle", "write_in_order"]
+
+# The names tell the type of the elements, for readers: numba infers them, and its scalars follow rules
+# that numpy's types do not describe.
+Floats: TypeAlias = NDArray[Any]  # float64
+Ints: TypeAlias = NDArray[Any]  # int64, or uint64 in the loops over edges
+Bools: TypeAlias = NDArray[Any]  # bool
+Kinds: TypeAlias = NDArray[Any]  # uint8
+Number: TypeAlias = Any  # a scalar that a kernel took out of an array
+
+END, MAX, MIN, CHANCE = 0, 1, 2, 3
+"""Values of `mdpdice.networks.network.Kind`, as plain numbers that numba can take as constants."""
+
+ULP = 2.0**-52
+
+PARALLEL = 0.98
+"""Square of the cosine from which two moves count as parallel."""
+
+
+@inlined
+def choose(
+    kind: Number,
+    gain: Floats,
+    coef: Floats,
+    dst: Ints,
+    first: Number,
+    last: Number,
+    value: Floats,
+    incumbent: Number,
+) -> tuple[Number, Number]:
+    """Best edge of a decision and its worth; a tie leaves the incumbent (-1: none, then the first)."""
+    best = np.uint64(incumbent) if incumbent >= 0 else first
+    top = gain[best] + coef[best] * value[dst[best]]
+    # One loop for both players: with two of them a sweep takes three times as long.
+    view = 1.0 if kind == MAX else -1.0
+    for e in range(first, last):
+        x = gain[e] + coef[e] * value[dst[e]]
+        if view * (x - top) > 0:
+            top = x
+            best = e
+    return best, top
+
+
+@njit
+def backup(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    gain: Floats,
+    coef: Floats,
+    base: Floats,
+    nodes: Ints,
+    source: Floats,
+    value: Floats,
+    policy: Ints,
+) -> None:
+    """Back up `nodes` once, in their order, reading `source` and writing `value` and `policy`.
+
+    With `source` and `value` the same array this is one Gauss-Seidel sweep, exact when every
+    successor of a node has its value already; with two arrays it is one stage of a horizon.
+    """
+    one = np.uint64(1)
+    for i in nodes:
+        first, last = indptr[i], indptr[i + one]
+        if kind[i] == CHANCE:
+            x = base[i]
+            for e in range(first, last):
+                x += coef[e] * source[dst[e]]
+            value[i] = x
+        elif first == last:
+            value[i] = base[i]
+        else:
+            edge, x = choose(kind[i], gain, coef, dst, first, last, source, policy[i])
+            value[i] = x
+            policy[i] = np.int64(edge)
+
+
+@njit
+def write_in_order(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    weight: Floats,
+    reward: Floats,
+    sign: Ints,
+    step: Bools,
+    payoff: Floats,
+    discount: Number,
+    order: Ints,
+    place: Ints,
+    new_indptr: Ints,
+    new_dst: Ints,
+    gain: Floats,
+    coef: Floats,
+    base: Floats,
+) -> None:
+    """Write the operator of a network node by node in another order; `place` is its inverse."""
+    one = np.uint64(1)
+    at = np.uint64(0)
+    for k in range(len(order)):
+        node = order[k]
+        total = 0.0
+        for e in range(indptr[node], indptr[node + one]):
+            new_dst[at] = place[dst[e]]
+            gain[at] = weight[e] * reward[e]
+            coef[at] = weight[e] * sign[e] * (discount if step[e] else 1.0)
+            total += gain[at]
+            at += one
+        new_indptr[np.uint64(k) + one] = at
+        if kind[node] == CHANCE:
+            base[k] = total
+        elif kind[node] == END:
+            base[k] = payoff[node]
+
+
+@njit
+def measure(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    gain: Floats,
+    coef: Floats,
+    base: Floats,
+    nodes: Ints,
+    source: Floats,
+    value: Floats,
+    policy: Ints,
+) -> tuple[Number, Number, Number]:
+    """How far `value` is from the backup of `source`, rounding included; sets the greedy `policy`.
+
+    Returns the largest ``T v - v + rho``, the smallest ``T v - v - rho`` and the largest ``rho``, where
+    ``rho = (k + 8) 2^-52 (|v| + sum |gain| + sum |coef v|)`` bounds the rounding of one row of k edges:
+    of this sum, of `gain` and `coef`, and of the weights.
+    """
+    one = np.uint64(1)
+    most, least, noise = -np.inf, np.inf, 0.0
+    for i in nodes:
+        first, last = indptr[i], indptr[i + one]
+        rho = 0.0
+        if kind[i] == CHANCE:
+            x = base[i]
+            size = abs(value[i])
+            for e in range(first, last):
+                part = coef[e] * source[dst[e]]
+                x += part
+                size += abs(part) + abs(gain[e])
+            rho = (8.0 + np.float64(last - first)) * ULP * size
+        elif first == last:
+            x = base[i]
+        else:
+            edge, x = choose(kind[i], gain, coef, dst, first, last, source, -1)
+            policy[i] = np.int64(edge)
+            for e in range(first, last):
+                rho = max(rho, abs(gain[e]) + abs(coef[e] * source[dst[e]]))
+            rho = 12.0 * ULP * (rho + abs(value[i]))
+        # Written so that a NaN stays one.
+        if not x - value[i] + rho <= most:
+            most = x - value[i] + rho
+        if not x - value[i] - rho >= least:
+            least = x - value[i] - rho
+        noise = max(noise, rho)
+    return most, least, noise
+
+
+@njit
+def extrapolate(
+    nodes: Ints, value: Floats, anchor: Floats, drift: Floats, move: Number, at: Ints, number: Floats
+) -> None:
+    """The jumps of `settle`, after a sweep of `nodes` whose longest move was `move`."""
+    if at[7] == 1:
+        at[7] = 0
+        at[4] = 0
+        if move > number[1]:
+            for i in nodes:
+                value[i] = anchor[i]
+            at[5] = min(2 * at[5], 4096)
+        else:
+            at[5] = max(at[5] // 2, 1)
+    else:
+        at[4] += 1
+        if at[1] > 1 and at[4] < at[5]:
+            return
+        at[4] = 0
+        at[6] += 1
+        dot, norm = 0.0, 0.0
+        for i in nodes:
+            d = value[i] - anchor[i]
+            dot += d * drift[i]
+            norm += d * d
+            drift[i] = d
+            anchor[i] = value[i]
+        before = number[2]
+        number[2] = norm
+        if at[6] < 2 or not norm > 0:
+            return
+        factor = dot / before
+        if -1 < factor < 1 and dot * dot >= PARALLEL * norm * before:
+            for i in nodes:
+                value[i] += factor / (1 - factor) * drift[i]
+            number[1] = move
+            at[6] = 0
+            at[7] = 1
+        elif at[6] >= 8:
+            at[5] = min(2 * at[5], 4096)
+            at[6] = 1
+        return
+    for i in nodes:
+        anchor[i] = value[i]
+
+
+@njit
+def settle(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    gain: Floats,
+    coef: Floats,
+    base: Floats,
+    order: Ints,
+    ptr: Ints,
+    cyclic: Bools,
+    stops: Bools,
+    value: Floats,
+    policy: Ints,
+    absolute: float,
+    relative: float,
+    limit: int,
+    budget: int,
+    at: Ints,
+    number: Floats,
+    anchor: Floats,
+    drift: Floats,
+) -> None:
+    """Solve component after component, the cyclic ones by Gauss-Seidel sweeps, until `budget` is spent.
+
+    A cyclic component is settled when no value moved by more than ``absolute + relative |v|`` in a
+    sweep, or by more than rounding; it is left unsettled after `limit` sweeps.
+
+    Where every play stops (`stops`), the fixed point is unique and sweeps may be shortened.  The moves of
+    two successive windows of sweeps are compared: once they are parallel, ``move' = f move``, the rest of
+    the geometric series, ``f / (1 - f) move'``, is added at once (Aitken 1926).  A jump that makes the
+    next sweep move the values farther is taken back.  Windows grow while jumps fail: the slower a
+    component mixes, the more sweeps it takes to tell ``f`` from 1.  Elsewhere the sweeps must stay below
+    the smallest fixed point, so nothing is added.
+
+    Parameters
+    ----------
+    at : ndarray of int64, shape (9,)
+        In and out: component, its sweeps, most sweeps of any component, components left unsettled, sweeps
+        in the window, length of windows, windows since the last jump, whether a jump waits for its test,
+        sweep of the shortest move.
+    number : ndarray of float64, shape (4,)
+        In and out: longest move, longest move before the jump, square norm of the last window's move,
+        shortest longest move of the component.
+    anchor, drift : ndarray of float64, shape (N,)
+        In and out: values at the start of the window, moves of the window before.
+    """
+    one = np.uint64(1)
+    spent: Number = 0
+    while at[0] < len(cyclic) and spent < budget:
+        c = at[0]
+        begin, end = ptr[c], ptr[c + 1]
+        if not cyclic[c]:
+            i = order[begin]
+            spent += 1 + np.int64(indptr[i + one] - indptr[i])
+            backup(kind, indptr, dst, gain, coef, base, order[begin:end], value, value, policy)
+            at[0] += 1
+            at[2] = max(at[2], 1)
+            continue
+        if at[1] == 0:
+            at[4], at[5], at[6], at[7], at[8] = 0, 1, 0, 0, 0
+            number[3] = np.inf
+        move, excess, size = 0.0, 0.0, 0.0
+        for i in order[begin:end]:
+            first, last = indptr[i], indptr[i + one]
+            if kind[i] == CHANCE:
+                x = base[i]
+                for e in range(first, last):
+                    x += coef[e] * value[dst[e]]
+            else:
+                edge, x = choose(kind[i], gain, coef, dst, first, last, value, policy[i])
+                policy[i] = np.int64(edge)
+            d = abs(x - value[i])
+            value[i] = x
+            move = max(move, d)
+            size = max(size, abs(x))
+            excess = max(excess, d - relative * abs(x))
+            spent += 4 + np.int64(last - first)
+        spent += 16
+        at[1] += 1
+        at[2] = max(at[2], at[1])
+        if move < number[3]:
+            number[3] = move
+            at[8] = at[1]
+        idle = at[1] - at[8] > 1000 + 16 * at[5] and move <= 1e-9 * size
+        settled = excess <= absolute or move <= 4 * ULP * size or idle
+        if stops[c] and not settled:
+            extrapolate(order[begin:end], value, anchor, drift, move, at, number)
+        number[0] = move
+        if settled or at[1] >= limit:
+            if not settled:
+                at[3] += 1
+            at[0] += 1
+            at[1] = 0

@@ -1,0 +1,243 @@
+"""Compiled loops of `mdpdice.numerics.linear`: small cyclic components, one after the other.
+
+A race of two players has a cycle at every pair of scores, tens of thousands in all, each
+of a handful of knots.  Solving one takes a few microseconds, less than calling a function
+of numpy, so they are walked through here; larger ones are left to the caller.
+See `mdpdice.numerics.kernels.bellman` for the conventions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Number, njit
+
+__all__ = ["solve_components"]
+
+
+@njit
+def solve_components(
+    indptr: Ints,
+    dst: Ints,
+    coef: Floats,
+    base: Floats,
+    order: Ints,
+    ptr: Ints,
+    cyclic: Ints,
+    at: int,
+    most: int,
+    stochastic: bool,
+    value: Floats,
+    place: Ints,
+) -> int:
+    """Solve components from the last solved one on, up to the first cyclic one with too many knots.
+
+    Parameters
+    ----------
+    indptr, dst, coef, base : ndarray
+        The chain.
+    order, ptr : ndarray of int64
+        Its nodes by component, those solved first in front, and where the components begin.
+    cyclic : ndarray of int64
+        The cyclic components.
+    at : int
+        The first one of these to be solved; everything before it is.
+    most : int
+        Most knots of a component that is solved here.
+    stochastic : bool
+        Whether the coefficients of a node are probabilities that sum to 1.
+    value : ndarray of float64, shape (N,)
+        The solution, written here.
+    place : ndarray of int64, shape (N,)
+        Filled with -1, and again when it is done.
+
+    Returns
+    -------
+    int
+        The first cyclic component that was not solved; ``len(cyclic)`` if there is none, and then
+        everything behind the last one was solved, too.
+    """
+    for which in range(at, len(cyclic) + 1):
+        # What lies between two cyclic components is acyclic.
+        start = ptr[cyclic[which - 1] + 1] if which > 0 else 0
+        stop = ptr[cyclic[which]] if which < len(cyclic) else len(order)
+        for i in range(start, stop):
+            node = order[i]
+            total = base[node]
+            for e in range(indptr[node], indptr[node + 1]):
+                total += coef[e] * value[dst[e]]
+            value[node] = total
+        if which == len(cyclic):
+            break
+        block = order[ptr[cyclic[which]] : ptr[cyclic[which] + 1]]
+        for i in range(len(block)):
+            place[block[i]] = i
+        # A sweep in this order has not come by these nodes when it reads them.
+        knot = np.zeros(len(block), dtype=np.bool_)
+        for i in range(len(block)):
+            for e in range(indptr[block[i]], indptr[block[i] + 1]):
+                to = place[dst[e]]
+                if to >= i:
+                    knot[to] = True
+        # Counted at once: a counter that starts at a constant has `_solve_knots` compiled twice.
+        knots = int(knot.sum())
+        if knots <= most:
+            _solve_knots(indptr, dst, coef, base, block, knot, knots, stochastic, value, place)
+        for i in range(len(block)):
+            place[block[i]] = -1
+        if knots > most:
+            return which
+    return len(cyclic)
+
+
+@njit
+def _solve_knots(
+    indptr: Ints,
+    dst: Ints,
+    coef: Floats,
+    base: Floats,
+    block: Ints,
+    knot: Bools,
+    knots: int,
+    stochastic: bool,
+    value: Floats,
+    place: Ints,
+) -> None:
+    """Solve one component as a system in its knots."""
+    tied = np.empty(knots, dtype=np.int64)
+    count = 0
+    for i in range(len(block)):
+        if knot[i]:
+            tied[count] = i
+            count += 1
+    ahead = np.zeros(len(block))
+    matrix = np.empty((knots, knots))
+    leave, right = np.empty(knots), np.empty(knots)
+    for column in range(knots + 1):
+        # One sweep per knot, worth 1 with nothing else; the last one is for the chance to leave.
+        outside = 1.0 if column == knots else 0.0
+        for t in range(knots):
+            ahead[tied[t]] = 1.0 if t == column else 0.0
+        for i in range(len(block)):
+            if not knot[i]:
+                ahead[i] = _bare(indptr, dst, coef, block[i], ahead, outside, place)
+        for t in range(knots):
+            found = _bare(indptr, dst, coef, block[tied[t]], ahead, outside, place)
+            if column == knots:
+                leave[t] = found
+            else:
+                matrix[t, column] = found
+    for t in range(knots):
+        value[block[tied[t]]] = 0.0
+    _sweep(indptr, dst, coef, base, block, knot, value)
+    for t in range(knots):
+        node = block[tied[t]]
+        total = base[node]
+        for e in range(indptr[node], indptr[node + 1]):
+            total += coef[e] * value[dst[e]]
+        right[t] = total
+    if stochastic:
+        _eliminate(matrix, leave, right)
+    else:
+        _refine(matrix, right)
+    for t in range(knots):
+        value[block[tied[t]]] = right[t]
+    _sweep(indptr, dst, coef, base, block, knot, value)
+
+
+@njit
+def _bare(
+    indptr: Ints, dst: Ints, coef: Floats, node: Number, ahead: Floats, outside: float, place: Ints
+) -> float:
+    """Value of a node without constants, when all that lies outside the component is worth the same."""
+    total = 0.0
+    for e in range(indptr[node], indptr[node + 1]):
+        to = place[dst[e]]
+        total += coef[e] * (ahead[to] if to >= 0 else outside)
+    return total
+
+
+@njit
+def _sweep(
+    indptr: Ints, dst: Ints, coef: Floats, base: Floats, block: Ints, knot: Bools, value: Floats
+) -> None:
+    """Back up the nodes of a component that are no knots."""
+    for i in range(len(block)):
+        if not knot[i]:
+            node = block[i]
+            total = base[node]
+            for e in range(indptr[node], indptr[node + 1]):
+                total += coef[e] * value[dst[e]]
+            value[node] = total
+
+
+@njit
+def _eliminate(matrix: Floats, leave: Floats, right: Floats) -> None:
+    """Solve ``x = right + matrix @ x`` into `right`, as `mdpdice.numerics.linear` does without subtractions."""
+    size = len(right)
+    for k in range(size - 1, -1, -1):
+        away = leave[k]
+        for j in range(k):
+            away += matrix[k, j]
+        for j in range(k):
+            matrix[k, j] /= away
+        leave[k] /= away
+        right[k] /= away
+        for i in range(k):
+            into = matrix[i, k]
+            for j in range(k):
+                matrix[i, j] += into * matrix[k, j]
+            leave[i] += into * leave[k]
+            right[i] += into * right[k]
+    for k in range(1, size):
+        for j in range(k):
+            right[k] += matrix[k, j] * right[j]
+
+
+@njit
+def _refine(matrix: Floats, right: Floats) -> None:
+    """Solve ``x = right + matrix @ x`` into `right`, with one step of refinement."""
+    size = len(right)
+    system = -matrix
+    for k in range(size):
+        system[k, k] += 1.0
+    first = right.copy()
+    _gauss(system.copy(), first)
+    rest = np.empty(size)
+    for i in range(size):
+        total = right[i]
+        for j in range(size):
+            total -= system[i, j] * first[j]
+        rest[i] = total
+    _gauss(system, rest)
+    for i in range(size):
+        right[i] = first[i] + rest[i]
+
+
+@njit
+def _gauss(system: Floats, right: Floats) -> None:
+    """Gaussian elimination with partial pivoting; a singular system leaves NaN or infinities."""
+    size = len(right)
+    for k in range(size):
+        best = k
+        for i in range(k + 1, size):
+            if abs(system[i, k]) > abs(system[best, k]):
+                best = i
+        if best != k:
+            for j in range(k, size):
+                swap = system[k, j]
+                system[k, j] = system[best, j]
+                system[best, j] = swap
+            swap = right[k]
+            right[k] = right[best]
+            right[best] = swap
+        for i in range(k + 1, size):
+            factor = system[i, k] / system[k, k]
+            if factor != 0.0:
+                for j in range(k + 1, size):
+                    system[i, j] -= factor * system[k, j]
+                right[i] -= factor * right[k]
+    for k in range(size - 1, -1, -1):
+        for j in range(k + 1, size):
+            right[k] -= system[k, j] * right[j]
+        right[k] /= system[k, k]

@@ -1,0 +1,248 @@
+"""The compiled loops that solve a layer of a lattice which leads to itself.
+
+The conventions are those of `mdpdice.numerics.kernels.lattice`.  A sweep takes points against the order in which they
+are played, so most of what it reads is new.  What it reads before it has computed it, the *feedback*, is little: in a
+race what two positions are worth before a turn.  Everything that a sweep computes is a function of that, and only
+that has to be found by iteration: ``x = F(x)``, where one sweep computes ``F`` for all parts of a layer at once.
+
+``F`` is piecewise linear.  Its slopes are found from how it changed between two sweeps, as in the method of Broyden;
+since it is known which feedback every value depends on, other slopes are 0 (L. K. Schubert, "Modification of a
+quasi-Newton method for nonlinear equations with a sparse Jacobian", Mathematics of Computation 24, 1970).  Where every
+value depends on one other, which is what a race looks like, that is the method of secants.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Number, njit
+from mdpdice.numerics.kernels.lattice import SMALLEST, Columns, Rows, sweep
+
+__all__ = ["MOST", "Feedback", "State", "find", "settle"]
+
+MOST = 12
+"""Most feedback of one part of a layer."""
+FARTHEST = 100.0
+"""Steps that are as many times longer than those of a plain sweep are not taken: there may be no limit at all."""
+STRIKES = 3
+"""Steps that were no good, after which a part is swept without more of them."""
+
+
+class Feedback(NamedTuple):
+    """What a sweep reads before it has computed it.
+
+    That of part ``p`` has the numbers ``ptr[p] .. ptr[p + 1] - 1``; number ``i`` is the value of entry ``entry[i]``
+    at place ``at[i]`` of the list of points, and bit ``b`` of ``needs[i]`` says whether it depends on ``ptr[p] + b``.
+    """
+
+    ptr: Ints
+    entry: Ints
+    at: Ints
+    needs: Ints
+
+
+class State(NamedTuple):
+    """What is known about the feedback: the last two arguments and values of ``F``, and its slopes.
+
+    `worst` is, for every part, the residual from where the last step was made (infinite before the first one), and
+    `strikes` the number of steps that did not make it smaller.
+    """
+
+    x: Floats
+    before: Floats
+    result: Floats
+    slope: Floats
+    worst: Floats
+    strikes: Ints
+
+
+@njit
+def find(
+    reads: Ints,
+    columns: Columns,
+    marks: Bools,
+    part: Ints,
+    turn: Ints,
+    place: Ints,
+    bit: Ints,
+    needs: Ints,
+    ptr: Ints,
+) -> bool:
+    """Find the feedback of the parts of a list of points; False if that of some part is more than `MOST`.
+
+    Parameters
+    ----------
+    reads : ndarray of int64, shape (2, reads)
+        Entry and update of everything that is read.
+    columns, marks
+        The points, in the order in which they are played, and what is stored, as for `sweep`.
+    part, turn : ndarray, one per point
+        Part that it belongs to, and number of its run.
+    place : ndarray of int32, one per point of the grid
+        Place of the points in the list; anything elsewhere.
+    bit : ndarray of int64, shape (entries, points)
+        Zeros on entry; the bit of every value that is feedback.
+    needs : ndarray of int64, one per point
+        Zeros on entry; the feedback of its part that what is computed there may depend on.
+    ptr : ndarray of int64, shape (parts + 1,)
+        Zeros on entry; how much feedback there is in each part, from the second place on.
+    """
+    points, targets = columns.points, columns.targets
+    for j in range(len(points) - 1, -1, -1):
+        word = 0
+        for r in range(reads.shape[1]):
+            to = targets[reads[1, r], j]
+            if to < 0:
+                continue
+            p, k = place[to], reads[0, r]
+            if p < 0 or p >= len(points) or points[p] != to or not marks[k, p]:
+                continue
+            if turn[p] > turn[j]:
+                word |= needs[p]
+                continue
+            if bit[k, p] == 0:
+                count = ptr[part[p] + 1]
+                if count == MOST:
+                    return False
+                bit[k, p] = 1 << count
+                ptr[part[p] + 1] = count + 1
+            word |= bit[k, p]
+        needs[j] = word
+    return True
+
+
+@njit
+def settle(
+    rows: Rows,
+    columns: Columns,
+    values: Floats,
+    marks: Bools,
+    blocks: Ints,
+    runs: Ints,
+    table: Floats,
+    fresh: Floats,
+    feedback: Feedback,
+    state: State,
+    sweeps: int,
+) -> tuple[bool, int, float]:
+    """Sweep until feedback that is not what was read is off by rounding only; whether it is, and how many sweeps.
+
+    The last number tells by how much the last sweep was off.
+    What is stored then is what one sweep makes of itself, but for `SMALLEST` times the largest value.
+    """
+    ptr, entry, at, _ = feedback
+    points, x = columns.points, state.x
+    room = np.empty((MOST, MOST + 1))
+    tolerance, change = 0.0, np.inf
+    for k in range(sweeps):
+        for i in range(len(x)):
+            x[i] = values[entry[i], points[at[i]]]
+        sweep(rows, columns, values, marks, blocks, runs, table, fresh)
+        if k == 0:
+            tolerance = SMALLEST * _largest(fresh, marks)
+        done, change = True, 0.0
+        for p in range(len(ptr) - 1):
+            residual = 0.0
+            for i in range(ptr[p], ptr[p + 1]):
+                off = abs(values[entry[i], points[at[i]]] - x[i])
+                # Written so that NaN counts as large.
+                if not off <= residual:
+                    residual = off
+            if not residual <= change:
+                change = residual
+            if not residual <= tolerance:
+                done = False
+                _step(p, residual, tolerance, values, points, feedback, state, room)
+        if done:
+            return True, k + 1, change
+    return False, sweeps, change
+
+
+@njit
+def _largest(fresh, marks):
+    """Largest size of what was computed; 0 if something is infinite or no number."""
+    size = 0.0
+    for k in range(len(fresh)):
+        for j in range(fresh.shape[1]):
+            if marks[k, j]:
+                if not abs(fresh[k, j]) < np.inf:
+                    return 0.0
+                size = max(size, abs(fresh[k, j]))
+    return size
+
+
+@njit
+def _step(
+    p: Number,
+    residual: float,
+    tolerance: float,
+    values: Floats,
+    points: Ints,
+    feedback: Feedback,
+    state: State,
+    room: Floats,
+) -> None:
+    """Improve the feedback of one part; what the sweep has stored stays where that would not help."""
+    ptr, entry, at, needs = feedback
+    x, before, result, slope, worst, strikes = state
+    first, count = ptr[p], ptr[p + 1] - ptr[p]
+    known = worst[p] < np.inf
+    for i in range(first, first + count):
+        value = values[entry[i], points[at[i]]]
+        if known:
+            square, missed = 0.0, value - result[i]
+            for b in range(count):
+                if needs[i] >> b & 1:
+                    move = x[first + b] - before[first + b]
+                    square += move * move
+                    missed -= slope[i, b] * move
+            # Shorter moves are partly rounding.
+            if square > (64.0 * tolerance) ** 2:
+                for b in range(count):
+                    if needs[i] >> b & 1:
+                        slope[i, b] += missed * (x[first + b] - before[first + b]) / square
+        result[i] = value
+    for i in range(first, first + count):
+        before[i] = x[i]
+    if known and not residual < 0.9 * worst[p]:
+        strikes[p] += 1
+    worst[p] = residual
+    if strikes[p] >= STRIKES:
+        return
+    for a in range(count):
+        for b in range(count):
+            room[a, b] = (1.0 if a == b else 0.0) - slope[first + a, b]
+        room[a, count] = result[first + a] - x[first + a]
+    if not _solved(room, count):
+        return
+    longest = 0.0
+    for a in range(count):
+        if not abs(room[a, count]) <= longest:
+            longest = abs(room[a, count])
+    if longest <= FARTHEST * residual:
+        for a in range(count):
+            values[entry[first + a], points[at[first + a]]] = x[first + a] + room[a, count]
+
+
+@njit
+def _solved(room, count):
+    """Solve a linear system in place, by elimination with pivots of rows; whether there were any."""
+    for a in range(count):
+        pivot = a
+        for i in range(a + 1, count):
+            if abs(room[i, a]) > abs(room[pivot, a]):
+                pivot = i
+        if not abs(room[pivot, a]) > 1e-9:
+            return False
+        for b in range(a, count + 1):
+            room[a, b], room[pivot, b] = room[pivot, b], room[a, b]
+        for i in range(count):
+            if i != a:
+                factor = room[i, a] / room[a, a]
+                for b in range(a, count + 1):
+                    room[i, b] -= factor * room[a, b]
+    for a in range(count):
+        room[a, count] /= room[a, a]
+    return True

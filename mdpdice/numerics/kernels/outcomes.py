@@ -1,0 +1,161 @@
+"""The compiled loops of `mdpdice.policies.lattice_distribution`: how mass moves on a lattice.
+
+The conventions are those of `mdpdice.numerics.kernels.lattice`.  A *move* goes from one stored value to another, or to
+the end of play.  A *histogram* is a stretch of one long array: mass on successive totals from `lowest` on; that of
+number ``d`` is at ``start[d] .. start[d + 1] - 1``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mdpdice.numerics.kernels.bellman import Floats, Ints, Number, njit
+from mdpdice.numerics.kernels.lattice import CHANCE, END, TERM, WIDTH, Columns, Rows, rows_at
+
+__all__ = ["WIDTH", "add", "limits", "moves", "trim"]
+
+
+@njit
+def moves(
+    rows: Rows,
+    columns: Columns,
+    values: Floats,
+    size: int,
+    unit: float,
+    first_row: int,
+    table: Floats,
+    mass: Floats,
+    begin: Ints,
+    finish: Ints,
+    paid: Ints,
+    chance: Floats,
+) -> int:
+    """What plays do from one entry at the points of a list, if all follow the stored values.
+
+    Parameters
+    ----------
+    rows, columns, values
+        As `mdpdice.numerics.kernels.lattice.rows_at` takes them.
+    size : int
+        Points of the grid.
+    unit : float
+        Rewards are told in parts of 1 of which there are so many.
+    first_row : int
+        Row of the entry.
+    table, mass : ndarray of float64, shape (rows, WIDTH)
+        Room for values, and for mass, which is zero before and after.
+    begin, finish, paid, chance : ndarray, one per move
+        Room for the moves: place in the list, entry times `size` plus point, or -1 for the end of play, the
+        reward and the probability.
+
+    Returns
+    -------
+    int
+        Number of moves.
+    """
+    kind, indptr, arg, weight, source, entry, update, reward, _, guard, _, _, _ = rows
+    points, targets, guards, _, rewards = columns
+    length, count = len(points), 0
+    for first in range(0, length, WIDTH):
+        last = min(first + WIDTH, length)
+        width = last - first
+        rows_at(rows, columns, values, first, last, table)
+        for j in range(width):
+            mass[first_row, j] = 1.0
+        for r in range(first_row, -1, -1):
+            most = 0.0
+            for j in range(width):
+                most = max(most, mass[r, j])
+            if most == 0.0:
+                continue
+            if kind[r] == CHANCE:
+                for e in range(indptr[r], indptr[r + 1]):
+                    for j in range(width):
+                        mass[arg[e], j] += weight[e] * mass[r, j]
+            elif kind[r] == END or (kind[r] == TERM and entry[r] >= 0):
+                for j in range(width):
+                    if mass[r, j] == 0.0 or (guard[r] >= 0 and not guards[guard[r], first + j]):
+                        continue
+                    to = -1
+                    if kind[r] == TERM:
+                        to = targets[update[r], first + j]
+                        if to < 0:
+                            continue
+                        to += entry[r] * size
+                    begin[count], finish[count], chance[count] = first + j, to, mass[r, j]
+                    paid[count] = round(rewards[reward[r], first + j] * unit) if reward[r] >= 0 else 0
+                    count += 1
+            elif kind[r] == TERM:
+                for j in range(width):
+                    if guard[r] < 0 or guards[guard[r], first + j]:
+                        mass[source[r], j] += mass[r, j]
+            else:
+                for j in range(width):
+                    if mass[r, j] == 0.0:
+                        continue
+                    at = indptr[r]
+                    # The first of the best ones, as everywhere.
+                    while table[arg[at], j] != table[r, j] and at + 1 < indptr[r + 1]:
+                        at += 1
+                    mass[arg[at], j] += mass[r, j]
+            for j in range(width):
+                mass[r, j] = 0.0
+    return count
+
+
+@njit
+def limits(
+    begin: Ints, into: Ints, paid: Ints, lowest: Ints, start: Ints, new_lowest: Ints, new_highest: Ints
+) -> None:
+    """Widen the ranges of totals of new histograms to what moves from old ones bring."""
+    for t in range(len(begin)):
+        s, d = begin[t], into[t]
+        low = lowest[s] + paid[t]
+        new_lowest[d] = min(new_lowest[d], low)
+        new_highest[d] = max(new_highest[d], low + start[s + 1] - start[s] - 1)
+
+
+@njit
+def add(
+    begin: Ints,
+    into: Ints,
+    paid: Ints,
+    chance: Floats,
+    lowest: Ints,
+    start: Ints,
+    mass: Floats,
+    new_lowest: Ints,
+    new_start: Ints,
+    new_mass: Floats,
+    part: int,
+    parts: int,
+) -> None:
+    """Add what moves bring to those new histograms whose number has the remainder `part` by `parts`."""
+    for t in range(len(begin)):
+        s, d = begin[t], into[t]
+        if d % parts != part:
+            continue
+        here, p = start[s], chance[t]
+        there = new_start[d] + lowest[s] + paid[t] - new_lowest[d]
+        for j in range(start[s + 1] - here):
+            new_mass[there + j] += p * mass[here + j]
+
+
+@njit
+def trim(lowest: Ints, start: Ints, mass: Floats, least: float) -> tuple[Ints, Number]:
+    """Cut ends of histograms that weigh less than `least` each, in place; the new `start`, and what was cut off."""
+    kept = np.zeros(len(start), dtype=np.int64)
+    lost: Number = 0.0
+    for d in range(len(lowest)):
+        first, last = start[d], start[d + 1]
+        while first < last and mass[first] < least:
+            lost += mass[first]
+            first += 1
+        while first < last and mass[last - 1] < least:
+            last -= 1
+            lost += mass[last]
+        lowest[d] += first - start[d]
+        kept[d + 1] = kept[d] + last - first
+        for j in range(last - first):
+            mass[kept[d] + j] = mass[first + j]
+    return kept, lost

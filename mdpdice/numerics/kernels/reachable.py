@@ -1,0 +1,264 @@
+"""The compiled loop over lattices, forward: which pairs of core node and grid point play can reach.
+
+The conventions are those of `mdpdice.numerics.kernels.bellman`.  Points are taken in blocks of `WIDTH`, with
+one bit per core
+node and point, so that a block is one word.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from mdpdice.numerics.kernels.bellman import Bools, Ints, Kinds, Number, njit
+from mdpdice.numerics.kernels.lattice import CHANCE, END, Columns
+
+__all__ = ["GOES_BACK", "LEAVES_GRID", "NO_OPTION", "NO_PAYOFF", "UNDEFINED", "Core", "spread"]
+
+WIDTH = 64
+"""Points of a block."""
+
+OUTSIDE = -2
+ONE = np.uint64(1)
+
+# What `spread` found wrong.
+NO_OPTION, LEAVES_GRID, GOES_BACK, UNDEFINED, NO_PAYOFF = 1, 2, 3, 4, 5
+
+
+class Core(NamedTuple):
+    """The core of a lattice.
+
+    What is -1 there for none is the number of guards, updates or rewards here.  A node is *plain* if its edges
+    are all there, wherever play is, lead to the same point and pay nothing.  Nodes that play comes to at the
+    same points, because plain nodes of one group are the only way to them, are a *group*, which is known by the
+    first of its nodes.
+
+    Attributes
+    ----------
+    group : ndarray of int64
+        First node of the group of every node.
+    named, edges : ndarray of int64
+        How many nodes of a group have a state, and how many edges its plain nodes have; by its first node.
+    onward_ptr, onward : ndarray of int64
+        Groups that the plain nodes of a group lead to, by its first node.
+    plain : ndarray of bool
+        Which nodes are plain.
+    order : ndarray of int64
+        First nodes of groups, and nodes that are not plain; predecessors first.
+    possible : ndarray of bool
+        Edges of positive probability.
+    port : ndarray of int64, shape (E,)
+        Pair of entry and update of an edge that reads the store, -1 for the others.
+    entries : ndarray of int64
+        Core nodes whose values are stored.
+    """
+
+    kind: Kinds
+    group: Ints
+    named: Ints
+    edges: Ints
+    onward_ptr: Ints
+    onward: Ints
+    plain: Bools
+    indptr: Ints
+    order: Ints
+    dst: Ints
+    possible: Bools
+    guard: Ints
+    update: Ints
+    reward: Ints
+    payoff: Ints
+    port: Ints
+    port_entry: Ints
+    port_update: Ints
+    entries: Ints
+
+
+@njit
+def _root(parent: Ints, at: Number) -> Number:
+    while parent[at] != at:
+        parent[at] = parent[parent[at]]
+        at = parent[at]
+    return at
+
+
+@njit
+def spread(
+    core: Core,
+    columns: Columns,
+    reached: Bools,
+    done: Bools,
+    rank: Ints,
+    place: Ints,
+    parent: Ints,
+    fault: Ints,
+    counts: Ints,
+) -> bool:
+    """Mark everything that play can reach from the marks at some points of one layer.
+
+    Parameters
+    ----------
+    core, columns
+        The core and the points.
+    reached : ndarray of bool, shape (K, points of the grid)
+        The marks.
+    done : ndarray of bool, shape (K, number of points)
+        Marks whose consequences were drawn.
+    rank : ndarray of int32, one per grid point
+        Number of the layer.
+    place : ndarray of int32, one per grid point
+        Position in `points`, for points of this layer; -1 if this layer is not expected to lead to itself.
+    parent : ndarray of int64, one per point of the list
+        Forest of the parts of the layer that do not lead to each other.
+    fault : ndarray of int64, shape (4,)
+        What is wrong, edge or node, point, target; kind 0 is nothing.
+    counts : ndarray of int64, shape (2,)
+        States and edges of the flat network are added up here.
+
+    Returns
+    -------
+    bool
+        Whether the layer leads to itself.
+    """
+    kind, group, named, edges, onward_ptr, onward, plain = core[:7]
+    indptr, order, dst, possible, guard, update, reward, payoff = core[7:15]
+    port, port_entry, port_update, entries = core[15:]
+    points, targets, guards, unknown, rewards = columns
+    n, length = len(kind), len(points)
+    words, fresh = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=np.uint64)
+    seen = np.zeros((n, length // WIDTH + 1), dtype=np.uint64)
+    ports = np.zeros(len(port_entry), dtype=np.uint64)
+    guard_word = np.zeros(len(guards) + 1, dtype=np.uint64)
+    free = np.zeros(len(targets), dtype=np.uint64)
+    outside = np.zeros(len(targets), dtype=np.uint64)
+    # The last word is that of edges without a guard, or a reward.
+    unknown_word = np.zeros(len(guards) + 1, dtype=np.uint64)
+    unpaid = np.zeros(len(rewards) + 1, dtype=np.uint64)
+    itself = False
+    again = True
+    while again:
+        again = False
+        for first in range(0, length, WIDTH):
+            last = min(first + WIDTH, length)
+            some = np.uint64(0)
+            for k in range(len(entries)):
+                word = np.uint64(0)
+                for j in range(first, last):
+                    if reached[k, points[j]] and not done[k, j]:
+                        done[k, j] = True
+                        word |= ONE << np.uint64(j - first)
+                words[entries[k]] = word
+                some |= word
+            if some == 0:
+                continue
+            for g in range(len(guards)):
+                word = np.uint64(0)
+                for j in range(first, last):
+                    if guards[g, j]:
+                        word |= ONE << np.uint64(j - first)
+                guard_word[g] = word
+            guard_word[len(guards)] = ~np.uint64(0)
+            for g in range(len(unknown)):
+                word = np.uint64(0)
+                for j in range(first, last):
+                    if unknown[g, j]:
+                        word |= ONE << np.uint64(j - first)
+                unknown_word[g] = word
+            for r in range(len(rewards)):
+                word = np.uint64(0)
+                for j in range(first, last):
+                    if not abs(rewards[r, j]) < np.inf:
+                        word |= ONE << np.uint64(j - first)
+                unpaid[r] = word
+            for u in range(len(targets)):
+                word, off = np.uint64(0), np.uint64(0)
+                for j in range(first, last):
+                    if targets[u, j] >= 0:
+                        word |= ONE << np.uint64(j - first)
+                    elif targets[u, j] == OUTSIDE:
+                        off |= ONE << np.uint64(j - first)
+                free[u], outside[u] = word, off
+            for node in order:
+                if group[node] == node:
+                    here = words[node] & ~seen[node, first // WIDTH]
+                    words[node], fresh[node] = np.uint64(0), here
+                    if here != 0:
+                        seen[node, first // WIDTH] |= here
+                        count = np.int64(_bits(here))
+                        counts[0] += count * named[node]
+                        counts[1] += count * edges[node]
+                        for e in range(onward_ptr[node], onward_ptr[node + 1]):
+                            words[onward[e]] |= here
+                here = fresh[group[node]]
+                if plain[node] or here == 0:
+                    continue
+                covered = np.uint64(0)
+                wrong = here & unpaid[payoff[node]]
+                if wrong != 0:
+                    fault[0], fault[1], fault[2] = NO_PAYOFF, node, points[first + _lowest(wrong)]
+                    return itself
+                for e in range(indptr[node], indptr[node + 1]):
+                    if not possible[e]:
+                        continue
+                    live = here & guard_word[guard[e]]
+                    wrong = (here & unknown_word[guard[e]]) | (live & unpaid[reward[e]] & free[update[e]])
+                    if wrong != 0:
+                        fault[0], fault[1], fault[2] = UNDEFINED, e, points[first + _lowest(wrong)]
+                        return itself
+                    wrong = live & (outside[update[e]] if kind[node] != CHANCE else ~free[update[e]])
+                    if wrong != 0:
+                        fault[0], fault[1], fault[2] = LEAVES_GRID, e, points[first + _lowest(wrong)]
+                        return itself
+                    live &= free[update[e]]
+                    covered |= live
+                    counts[1] += np.int64(_bits(live))
+                    if port[e] >= 0:
+                        ports[port[e]] |= live
+                    else:
+                        words[dst[e]] |= live
+                if kind[node] != END and covered != here:
+                    fault[0], fault[1], fault[2] = NO_OPTION, node, points[first + _lowest(here & ~covered)]
+                    return itself
+            for q in range(len(ports)):
+                word = ports[q]
+                ports[q] = np.uint64(0)
+                k, u = port_entry[q], port_update[q]
+                for j in range(first, last):
+                    if word == 0:
+                        break
+                    if word & ONE:
+                        to = targets[u, j]
+                        if rank[to] <= rank[points[j]]:
+                            if rank[to] < rank[points[j]]:
+                                fault[0], fault[1], fault[2], fault[3] = GOES_BACK, q, points[j], to
+                                return itself
+                            itself = True
+                            if place[to] >= 0:
+                                a, b = _root(parent, j), _root(parent, np.int64(place[to]))
+                                if a != b:
+                                    parent[max(a, b)] = min(a, b)
+                                if not reached[k, to]:
+                                    again = True
+                        reached[k, to] = True
+                    word >>= ONE
+    return itself
+
+
+@njit
+def _bits(word):
+    """Count the bits that are set, by adding up neighbours, then pairs, then fours of them."""
+    word -= (word >> ONE) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@njit
+def _lowest(word):
+    """Position of the lowest bit that is set."""
+    at = 0
+    while not word & ONE:
+        word >>= ONE
+        at += 1
+    return at

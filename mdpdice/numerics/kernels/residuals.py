@@ -1,0 +1,313 @@
+"""Compiled passes that find how far a value is from one backup of itself, for bounds on large networks.
+
+With a horizon one pass finds the bounds of one stage.
+
+See `mdpdice.numerics.kernels.bellman` for the conventions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mdpdice.numerics.kernels.bellman import (
+    CHANCE,
+    MAX,
+    ULP,
+    Bools,
+    Floats,
+    Ints,
+    Kinds,
+    Number,
+    backup,
+    njit,
+)
+
+__all__ = ["add_up", "checksum", "excess", "lengthen", "rise", "scale", "stage"]
+
+
+@njit
+def checksum(words: Ints) -> Number:
+    """A sum that changes with every single word, and when two change places."""
+    total, one, two = np.uint64(0), np.uint64(1), np.uint64(2)
+    for i in range(np.uint64(len(words))):
+        total += words[i] * (two * i + one)
+    return total
+
+
+@njit
+def excess(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    weight: Floats,
+    reward: Floats,
+    sign: Ints,
+    step: Bools,
+    discount: Number,
+    value: Floats,
+    policy: Ints,
+    low: Floats,
+    high: Floats,
+) -> Number:
+    """What one backup of `value` falls below it under the policy, into `low`, and rises above it, into `high`.
+
+    A maximiser follows the policy in `low` and is free in `high`, a minimiser the other way round.  Both hold room for
+    the rounding that `mdpdice.certification.checking.inequalities` allows for.  Returns the largest.
+    """
+    one = np.uint64(1)
+    most = 0.0
+    for i in range(len(kind)):
+        node = np.uint64(i)
+        first, last = indptr[node], indptr[node + one]
+        low[node], high[node] = 0.0, 0.0
+        if first == last:
+            continue
+        here = value[node]
+        if kind[node] == CHANCE:
+            mean, spread, total, count = 0.0, 0.0, 0.0, 0
+            for e in range(first, last):
+                ahead = (discount if step[e] else 1.0) * value[dst[e]]
+                if sign[e] < 0:
+                    ahead = -ahead
+                mean += weight[e] * (reward[e] + ahead)
+                spread += weight[e] * (abs(reward[e]) + abs(ahead))
+                total += weight[e]
+                count += 1
+            slack = 1.5 * ((2 * count + 10) * ULP + abs(1.0 - total)) * (spread + abs(here))
+            high[node] = max(mean - here, 0.0) + slack
+            low[node] = max(here - mean, 0.0) + slack
+        else:
+            best, worst = -np.inf, -np.inf
+            for e in range(first, last):
+                ahead = (discount if step[e] else 1.0) * value[dst[e]]
+                if sign[e] < 0:
+                    ahead = -ahead
+                move = reward[e] + ahead - here
+                slack = 7 * ULP * (abs(reward[e]) + abs(ahead) + abs(here))
+                mine = np.int64(e) == policy[node]
+                if mine or kind[node] == MAX:
+                    best = max(best, move + slack)
+                if mine or kind[node] != MAX:
+                    worst = max(worst, slack - move)
+            high[node], low[node] = max(best, 0.0), max(worst, 0.0)
+        # Written so that a NaN stays one.
+        if not max(high[node], low[node]) <= most:
+            most = max(high[node], low[node])
+    return most
+
+
+@njit
+def scale(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    weight: Floats,
+    step: Bools,
+    discount: Number,
+    w: Floats,
+    follow: Ints,
+    cost: Floats,
+) -> Number:
+    """The smallest ``d`` with ``d (w - P w) >= cost`` along the edges of `follow`, infinite if there is none."""
+    one = np.uint64(1)
+    d = 0.0
+    for i in range(len(kind)):
+        node = np.uint64(i)
+        first, last = indptr[node], indptr[node + one]
+        if first == last:
+            continue
+        if kind[node] != CHANCE:
+            first = np.uint64(follow[node])
+            last = first + one
+        ahead = 0.0
+        for e in range(first, last):
+            ahead += weight[e] * (discount if step[e] else 1.0) * w[dst[e]]
+        # Written so that NaN fails.
+        if not w[node] - ahead > 0.0:
+            return np.inf
+        d = max(d, cost[node] / (w[node] - ahead))
+    return d
+
+
+@njit
+def lengthen(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    reward: Floats,
+    step: Bools,
+    discount: Number,
+    value: Floats,
+    w: Floats,
+    d: Number,
+    follow: Ints,
+) -> int:
+    """Follow the options that ``value + d w`` does not cover, at each node the worst; how many there were.
+
+    For one player, who maximises.
+    """
+    one = np.uint64(1)
+    count = 0
+    for i in range(len(kind)):
+        node = np.uint64(i)
+        if kind[node] != MAX:
+            continue
+        here, worst = value[node], 0.0
+        for e in range(indptr[node], indptr[node + one]):
+            factor = discount if step[e] else 1.0
+            ahead = factor * value[dst[e]]
+            cost = reward[e] + ahead - here + 7 * ULP * (abs(reward[e]) + abs(ahead) + abs(here))
+            lack = cost - d * (w[node] - factor * w[dst[e]])
+            if lack > worst:
+                worst = lack
+                follow[node] = np.int64(e)
+        count += worst > 0.0
+    return count
+
+
+@njit
+def add_up(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    weight: Floats,
+    reward: Floats,
+    value: Floats,
+    policy: Ints,
+    order: Ints,
+    low: Floats,
+    high: Floats,
+    below: Floats,
+    above: Floats,
+) -> None:
+    """Sums of the errors along plays, successors first: of `low` under the policy, and the largest of `high`.
+
+    For one player, who maximises, on an acyclic network without a discount.  An option that is worse than `value` has
+    what it loses taken off, so that it adds less.
+    """
+    one = np.uint64(1)
+    for node in order:
+        first, last = indptr[node], indptr[node + one]
+        below[node], above[node] = 0.0, 0.0
+        if kind[node] == CHANCE:
+            down, up = low[node], high[node]
+            for e in range(first, last):
+                down += weight[e] * below[dst[e]]
+                up += weight[e] * above[dst[e]]
+            below[node], above[node] = down, up
+        elif first < last:
+            here, most = value[node], 0.0
+            for e in range(first, last):
+                to = dst[e]
+                cost = reward[e] + value[to] - here + 7 * ULP * (abs(reward[e]) + abs(value[to]) + abs(here))
+                most = max(most, cost + above[to])
+            below[node] = low[node] + below[dst[np.uint64(policy[node])]]
+            above[node] = most
+
+
+@njit
+def stage(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    weight: Floats,
+    reward: Floats,
+    sign: Ints,
+    step: Bools,
+    discount: Number,
+    payoff: Floats,
+    room: Floats,
+    order: Ints,
+    value: Floats,
+    policy: Ints,
+    before: Floats,
+    here: Floats,
+    cut: bool,
+) -> bool:
+    """Bounds of one stage of a horizon, into `here`: of ``-value`` and then of `value`, node by node.
+
+    Each is the claimed number itself, or one backup of the bounds where that is larger, with the room that
+    `mdpdice.certification.checking.inequalities` wants.  Decisions read the bounds `before`, of one decision
+    less, and are worth 0 where plays
+    are cut off (`cut`); chance nodes read `here`, so that `order` has their successors first.  In the first half
+    a maximiser follows the policy and a minimiser is free, in the second half the other way round.
+
+    Returns whether the policy takes edges of the nodes that it decides.
+    """
+    one, other = np.uint64(1), np.uint64(len(kind))
+    for node in order:
+        first, last = indptr[node], indptr[node + one]
+        below, above = -value[node], value[node]
+        if kind[node] == CHANCE:
+            low, high, low_size, high_size, total, count = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+            for e in range(first, last):
+                p = weight[e]
+                near, far = dst[e], dst[e] + other
+                if sign[e] < 0:
+                    near, far = far, near
+                factor = discount if step[e] else 1.0
+                minus, plus = factor * here[near], factor * here[far]
+                low += p * (minus - reward[e])
+                high += p * (plus + reward[e])
+                low_size += p * (abs(minus) + abs(reward[e]))
+                high_size += p * (abs(plus) + abs(reward[e]))
+                total += p
+                count += 1
+            slack = 1.5 * ((2 * count + 10) * ULP + abs(1.0 - total))
+            below = max(below, low + slack * low_size)
+            above = max(above, high + slack * high_size)
+        elif first == last or cut:
+            paid = payoff[node] if first == last else 0.0
+            below, above = max(below, room[node] - paid), max(above, room[node] + paid)
+        else:
+            chosen = policy[node]
+            if not np.int64(first) <= chosen < np.int64(last):
+                return False
+            for e in range(first, last):
+                mine = np.int64(e) == chosen
+                near, far = dst[e], dst[e] + other
+                if sign[e] < 0:
+                    near, far = far, near
+                factor = discount if step[e] else 1.0
+                free = reward[e] == 0.0 and factor == 1.0
+                if mine or kind[node] != MAX:
+                    ahead = factor * before[near]
+                    slack = 0.0 if free else 5 * ULP * (abs(ahead) + abs(reward[e]))
+                    below = max(below, ahead - reward[e] + slack)
+                if mine or kind[node] == MAX:
+                    ahead = factor * before[far]
+                    slack = 0.0 if free else 5 * ULP * (abs(ahead) + abs(reward[e]))
+                    above = max(above, ahead + reward[e] + slack)
+        here[node], here[node + other] = below, above
+    return True
+
+
+@njit
+def rise(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    gain: Floats,
+    coef: Floats,
+    base: Floats,
+    nodes: Ints,
+    value: Floats,
+    policy: Ints,
+    least: Floats,
+    sweeps: int,
+) -> tuple[int, Number]:
+    """Sweep over `nodes` until none of them rises by more than its `least`, but so many times at most.
+
+    Returns how often, and whether one still rises.
+    """
+    before = np.empty(len(nodes))
+    for done in range(1, sweeps + 1):
+        for k in range(len(nodes)):
+            before[k] = value[nodes[k]]
+        backup(kind, indptr, dst, gain, coef, base, nodes, value, value, policy)
+        rises = False
+        for k in range(len(nodes)):
+            rises |= value[nodes[k]] - before[k] > least[nodes[k]]
+        if not rises:
+            return done, False
+    return sweeps, True

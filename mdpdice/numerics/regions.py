@@ -1,0 +1,128 @@
+"""Regions of a network of one player: where a goal can be reached for sure, or cannot be missed."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from mdpdice.networks.network import Bools, Ints, Kind, Network
+from mdpdice.numerics.graph import end_components, ranked_components, reachable
+
+__all__ = [
+    "can_reach",
+    "components",
+    "ending_ranks",
+    "largest_component",
+    "reached_by_all",
+    "reached_by_some",
+]
+
+_RANKS: WeakKeyDictionary[Network, Ints | None] = WeakKeyDictionary()
+_COMPONENTS: WeakKeyDictionary[Network, tuple[Ints, Ints, Ints]] = WeakKeyDictionary()
+
+
+def ending_ranks(network: Network) -> Ints | None:
+    """Ranks that fall along every option and along some edge of every chance node; None if there are none.
+
+    They show that every play ends, whatever is done.  They are found once for a network, since reductions, back-ends
+    and bounds all want to know.
+
+    Returns
+    -------
+    ndarray of int64, shape (N,), or None
+        0 at ends.  None also where some edge has probability 0.
+    """
+    from mdpdice.numerics.kernels import graph as kernels
+
+    if network not in _RANKS:
+        components(network)
+    if network not in _RANKS:
+        rank, chance = _unranked(network), network.kind == Kind.CHANCE
+        if not len(network.weight) or network.weight.min() > 0:
+            entering = kernels.reverse(network.indptr, network.dst)
+            kernels.escape(network.source, *entering, chance, np.diff(network.indptr), rank)
+        _keep_ranks(network, rank)
+    return _RANKS[network]
+
+
+def _unranked(network: Network) -> Ints:
+    return np.where(network.kind == Kind.END, 0, -1)
+
+
+def _keep_ranks(network: Network, rank: Ints) -> None:
+    rank.flags.writeable = False
+    _RANKS[network] = rank if (rank >= 0).all() else None
+
+
+def components(network: Network) -> tuple[Ints, Ints, Ints]:
+    """Label of every node, order and ptr of `mdpdice.numerics.graph.ordered_components`, of edges that may be taken.
+
+    They are found once for a network: the choice of a back-end, the back-end and the bounds want them.
+    """
+    if network not in _COMPONENTS:
+        keep, chance = network.weight > 0, network.kind == Kind.CHANCE
+        # Ranks are found on the way, where somebody may ask for them.
+        wanted = network.discount == 1 and bool(keep.all())
+        rank = _unranked(network) if wanted else np.zeros(0, dtype=np.int64)
+        *found, whole = ranked_components(network.indptr, network.dst, keep, chance, rank)
+        if wanted and whole:
+            _keep_ranks(network, rank)
+        label, order, ptr = found
+        for array in found:
+            array.flags.writeable = False
+        _COMPONENTS[network] = label, order, ptr
+    return _COMPONENTS[network]
+
+
+def largest_component(network: Network) -> int:
+    """Nodes of the largest strongly connected component."""
+    return int(np.diff(components(network)[2]).max(initial=0))
+
+
+def can_reach(network: Network, goal: Bools, keep: Bools | None = None) -> Bools:
+    """Nodes from which some play reaches a marked node, along the edges in `keep`."""
+    edges = np.arange(network.n_edges) if keep is None else np.flatnonzero(keep)
+    order = edges[np.argsort(network.dst[edges], kind="stable")]
+    entering = np.concatenate(([0], np.cumsum(np.bincount(network.dst[order], minlength=network.n_nodes))))
+    return reachable(entering, network.source[order], np.flatnonzero(goal))
+
+
+def reached_by_all(network: Network, goal: Bools) -> Bools:
+    """Nodes from which every policy reaches the goal with probability one.
+
+    They are those from which no play comes to a trap: an end that is no goal, or an
+    end component, where play can stay for ever.
+    """
+    # Play stops at a goal, so what comes after it does not count.
+    before = ~goal[network.source]
+    trap = (network.kind == Kind.END) & ~goal
+    trap |= end_components(network.indptr, network.dst, network.kind == Kind.CHANCE, before) >= 0
+    return ~can_reach(network, trap & ~goal, before)
+
+
+def reached_by_some(network: Network, goal: Bools) -> Bools:
+    """Nodes from which some policy reaches the goal with probability one.
+
+    The greatest set in which the goal can be reached without an option that may leave the set.
+    """
+    bad = np.zeros(network.n_nodes, dtype=bool)
+    while True:
+        good = ~bad
+        inside = good[network.source] & good[network.dst] & ~goal[network.source]
+        lost = good & ~can_reach(network, goal & good, inside)
+        if not lost.any():
+            return good
+        bad = _forced(network, bad | lost)
+
+
+def _forced(network: Network, bad: Bools) -> Bools:
+    """The marked nodes, and those that cannot keep a play from coming there with positive probability."""
+    from mdpdice.numerics.kernels import graph as kernels
+
+    rank = np.where(bad, 0, -1)
+    wait: Ints = np.diff(network.indptr).astype(np.int64)
+    kernels.escape(
+        network.source, *kernels.reverse(network.indptr, network.dst), network.kind == Kind.CHANCE, wait, rank
+    )
+    return np.asarray(rank >= 0)

@@ -1,0 +1,250 @@
+"""Reductions for plays that may never end: infinite values left out, idle end components merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
+from mdpdice.networks.arrays import moved_numbers
+from mdpdice.networks.network import Bools, Ints, Kind, Network
+from mdpdice.numerics.graph import end_components, is_acyclic
+from mdpdice.numerics.regions import can_reach, ending_ranks, reached_by_some
+from mdpdice.objectives.reductions import Lowering, Merged, towards, without
+
+__all__ = ["collapse_idle", "drop_infinite", "drop_lost", "end_idle_chance", "missing_policy"]
+
+
+def _plays_may_not_end(network: Network) -> bool:
+    """Whether one player maximises an undiscounted total of plays that may be endless."""
+    return (
+        network.discount == 1
+        and network.horizon is None
+        and not network.two_player
+        and ending_ranks(network) is None
+        and not is_acyclic(network.indptr, network.dst)
+    )
+
+
+@attrs.frozen(eq=False)
+class _Endless:
+    """The end components: their nodes and edges, and which of them collect and which pay."""
+
+    component: Ints
+    inside: Bools
+    gains: Bools
+    pays: Bools
+
+    @staticmethod
+    def of(network: Network) -> _Endless:
+        component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
+        source = network.source
+        inside = (component[source] >= 0) & (component[source] == component[network.dst])
+        count = int(component.max()) + 1
+        gains, pays = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        gains[component[source[inside & (network.reward > 0)]]] = True
+        pays[component[source[inside & (network.reward < 0)]]] = True
+        if (gains & pays).any():
+            node = int(np.flatnonzero(component == np.flatnonzero(gains & pays)[0])[0])
+            msg = (
+                "an endless play can collect and pay for ever, so its total reward need not exist; "
+                "use a discount below 1 or a horizon"
+            )
+            raise TotalRewardUndefinedError(msg, state=network.describe(node))
+        return _Endless(component, inside, gains, pays)
+
+    @property
+    def rich(self) -> Bools:
+        """Nodes of the components that collect."""
+        return np.isin(self.component, np.flatnonzero(self.gains))
+
+
+def drop_lost(network: Network) -> Lowering | None:
+    """Leave out the nodes whose value is -inf, found by the graph alone.
+
+    There no policy is sure to come to an end, to a place where play can idle, or to one
+    where it collects; so every policy pays without end with positive probability.
+
+    Raises
+    ------
+    TotalRewardUndefinedError
+        An end component holds rewards of both signs, so totals of endless plays need have no limit.
+    UnsupportedError
+        From such a node play may come to collect without end as well, so its total has no mean.
+    """
+    if not _plays_may_not_end(network) or not (network.reward < 0).any():
+        return None
+    endless = _Endless.of(network)
+    if not endless.pays.any():
+        return None
+    rich, idle = endless.rich, _idle_components(network)[0] >= 0
+    lost = ~reached_by_some(network, (network.kind == Kind.END) | rich | idle)
+    if not lost.any():
+        return None
+    torn = lost & can_reach(network, rich)
+    if torn.any():
+        msg = (
+            "from here a play can come to collect for ever and, whatever is done, to pay for ever, so its total has "
+            "no mean; use a discount or a horizon"
+        )
+        raise UnsupportedError(msg, state=network.describe(int(np.argmax(torn))))
+    return without(network, ~lost, because="pays")
+
+
+def drop_infinite(network: Network) -> Lowering | None:
+    """Leave out the nodes whose value is +inf, found by the graph alone.
+
+    In an end component whose rewards are never negative and sometimes positive
+    the player collects without end; so the value is infinite wherever he can come
+    there with positive probability.  No node of value -inf may be left (`drop_lost`).
+
+    Raises
+    ------
+    TotalRewardUndefinedError
+        An end component holds rewards of both signs, so totals of endless plays need have no limit.
+    """
+    if not _plays_may_not_end(network):
+        return None
+    endless = _Endless.of(network)
+    if not endless.gains.any():
+        return None
+    rich = endless.rich
+    infinite = can_reach(network, rich)
+    policy = _infinite_policy(network, endless.component, rich, infinite, endless.inside)
+    return without(network, ~infinite, policy)
+
+
+def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: Bools, inside: Bools) -> Ints:
+    """A policy under which the total is infinite from every infinite node: go to a positive edge, for ever again."""
+    policy = np.full(network.n_nodes, -1, dtype=np.int64)
+    paid = np.flatnonzero(inside & rich[network.source] & (network.reward > 0))
+    _, first = np.unique(component[network.source[paid]], return_index=True)
+    goals = paid[first]
+    edges = np.flatnonzero(inside & rich[network.source])
+    policy = towards(network, edges, network.source[goals].tolist(), policy)
+    policy[network.source[goals]] = goals
+    seen = policy[rich].copy()
+    into = np.flatnonzero(infinite[network.source] & infinite[network.dst] & ~rich[network.source])
+    policy = towards(network, into, np.flatnonzero(rich).tolist(), policy)
+    policy[rich] = seen
+    policy[~network.decides] = -1
+    return policy
+
+
+def missing_policy(network: Network, goal: Bools) -> Ints:
+    """A policy that misses the goal with positive probability wherever some policy does; -1 elsewhere.
+
+    It goes to an end that is no goal, or to a place where play can stay, and stays there.
+    """
+    source, dst = network.source, network.dst
+    before = ~goal[source]
+    component = end_components(network.indptr, dst, network.kind == Kind.CHANCE, before)
+    inside = np.flatnonzero(before & (component[source] >= 0) & (component[source] == component[dst]))
+    trap = (component >= 0) | ((network.kind == Kind.END) & ~goal)
+    policy = np.full(network.n_nodes, -1, dtype=np.int64)
+    policy = towards(network, np.flatnonzero(before & ~trap[source]), np.flatnonzero(trap).tolist(), policy)
+    policy[source[inside[::-1]]] = inside[::-1]
+    policy[~network.decides] = -1
+    return policy
+
+
+def _idle_components(network: Network) -> tuple[Ints, Bools]:
+    """End components without rewards, and the edges that they may be made of."""
+    chance = network.kind == Kind.CHANCE
+    idle = network.reward == 0
+    # A chance node that pays on one of its edges cannot be part of a component without rewards.
+    paying = np.zeros(network.n_nodes, dtype=bool)
+    paying[network.source[~idle]] = True
+    keep = idle & ~(chance & paying)[network.source]
+    return end_components(network.indptr, network.dst, chance, keep), keep
+
+
+def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
+    """Merge every end component without rewards into one node, with the option to `stay` for 0.
+
+    Without this a Bellman equation has many solutions there: any value that is at
+    least as good as leaving repeats itself round the component.  Where staying for
+    ever is worth minus infinity, the option is left out.
+    """
+    if not _plays_may_not_end(network):
+        return None
+    component, keep = _idle_components(network)
+    count = int(component.max()) + 1
+    if count == 0:
+        return None
+    source, dst = network.source, network.dst
+    inside = keep & (component[source] >= 0) & (component[source] == component[dst])
+    linger = np.full(network.n_nodes, -1, dtype=np.int64)
+    inside_edges = np.flatnonzero(inside)[::-1]
+    linger[source[inside_edges]] = inside_edges
+
+    # New nodes: those outside in their order, the components, and the end where play stays for ever.
+    outside = component < 0
+    n_outside = int(outside.sum())
+    number = np.where(outside, np.cumsum(outside) - 1, n_outside + component)
+    n_new = n_outside + count + 1
+    edges = np.flatnonzero(~inside)
+    edges = edges[np.argsort(number[source[edges]], kind="stable")]
+    staying = n_outside + np.arange(count if stay else 0)
+    new_source = np.concatenate((number[source[edges]], staying))
+    old_edge: Ints = np.concatenate((edges, np.full(len(staying), -1)))
+    order = np.argsort(new_source, kind="stable")
+    old_edge = old_edge[order]
+    real = old_edge >= 0
+
+    def moved(array: Any, default: Any) -> Any:
+        return np.where(real, array[old_edge], default) if len(array) else np.full(count, default)
+
+    kind = np.concatenate((network.kind[outside], np.full(count, Kind.MAX), [Kind.END])).astype(np.uint8)
+    decides = kind == Kind.MAX
+    position = np.cumsum(network.decides[source]) - 1
+    actions = [
+        network.actions[int(position[edge])] if edge >= 0 else "stay"
+        for edge, at in zip(old_edge.tolist(), new_source[order].tolist(), strict=True)
+        if decides[at]
+    ]
+    numerator = network.numerator[old_edge]
+    numerator[~real] = 1
+    lowered = attrs.evolve(
+        network,
+        kind=kind,
+        indptr=np.concatenate(([0], np.cumsum(np.bincount(new_source, minlength=n_new)))),
+        dst=moved(number[dst], n_new - 1),
+        weight=moved(network.weight, 1.0),
+        reward=moved(network.reward, 0.0),
+        sign=moved(network.sign, 1),
+        step=moved(network.step, False),
+        payoff=np.concatenate((network.payoff[outside], np.zeros(count + 1))),
+        start=int(number[network.start]),
+        numerator=numerator,
+        state_node=number[network.state_node],
+        node_state=_first_states(network, number, n_new),
+        actions=actions,
+        exact_rewards=moved_numbers(network.exact_rewards, old_edge),
+        exact_payoffs=moved_numbers(network.exact_payoffs, np.flatnonzero(outside)),
+    )
+    return Lowering(lowered, number, old_edge, merged=Merged(network, component, linger))
+
+
+def end_idle_chance(network: Network) -> Lowering | None:
+    """End plays with a horizon where chance alone goes round for ever and pays nothing: no decision ever comes."""
+    if network.horizon is None:
+        return None
+    chance = network.kind == Kind.CHANCE
+    paying = np.zeros(network.n_nodes, dtype=bool)
+    paying[network.source[network.reward != 0]] = True
+    keep = (chance & ~paying)[network.source] & (network.weight > 0)
+    idle = end_components(network.indptr, network.dst, chance, keep) >= 0
+    if not idle.any():
+        return None
+    kept = np.flatnonzero(~idle[network.source])
+    return Lowering(network.keep_edges(kept), np.arange(network.n_nodes), kept)
+
+
+def _first_states(network: Network, number: Ints, n_new: int) -> Ints:
+    node_state = np.full(n_new, -1, dtype=np.int64)
+    named = np.flatnonzero(network.node_state >= 0)[::-1]
+    node_state[number[named]] = network.node_state[named]
+    return node_state

@@ -1,0 +1,169 @@
+"""Two players: where one of them can collect without end, whatever the other does, found by the graph alone.
+
+Where no end component holds rewards of both signs, a play collects without end if it goes round, from some
+move on, in one that collects.  So the value is plus infinity where the maximiser can see to it that positive
+rewards come again and again with positive probability: a Buechi objective of a turn-based stochastic game,
+for which one choice per node is enough.  By the sides of `pass_to` the same holds for the minimiser, and minus
+infinity.  The set is found in three nested fixed points:
+
+* from where he can bring a positive reward about, with positive probability;
+* what is left when the nodes go from where the other one can come to where he cannot: here he collects
+  without end almost surely;
+* from where he can come there with positive probability; and again on what remains, since what the other one does
+  to keep a play from it may lead there.
+
+References
+----------
+K. Chatterjee, M. Jurdzinski, T. A. Henzinger, "Quantitative stochastic parity games", SODA 2004, 121-130.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from mdpdice.errors import UnsupportedError
+from mdpdice.networks.network import Bools, Ints, Kind, Network
+from mdpdice.numerics.graph import end_components, is_acyclic
+from mdpdice.objectives.reductions import Lowering, negate, without
+
+__all__ = ["drop_won", "turn_if_alone"]
+
+
+def drop_won(network: Network) -> Lowering | None:
+    """Leave out the nodes of a game of two players whose value is infinite, found by the graph alone.
+
+    In end components with rewards of both signs only those are found where a player need never pay: what
+    else there is depends on numbers.
+
+    Raises
+    ------
+    UnsupportedError
+        From a node either player can collect without end with positive probability, so its total has no mean.
+    """
+    if (
+        not network.two_player
+        or network.discount < 1
+        or network.horizon is not None
+        or not (network.reward * (network.weight > 0)).any()
+        or is_acyclic(network.indptr, network.dst)
+    ):
+        return None
+    game = _Sides.of(network)
+    won, chosen = game.won_by_maximiser()
+    n = network.n_nodes
+    plus, minus = won[:n], won[n:]
+    if not won.any():
+        return None
+    if (plus & minus).any():
+        msg = (
+            "from here either player can come to collect for ever, with positive probability and whatever the other "
+            "does, so the total has no mean; use a discount or a horizon"
+        )
+        raise UnsupportedError(msg, state=network.describe(int(np.argmax(plus & minus))))
+    policy = np.where(network.decides, network.indptr[:-1], -1)
+    for nodes, edge in ((plus, chosen[:n]), (minus, chosen[n:] - network.n_edges)):
+        mine = nodes & (edge >= 0)
+        policy[mine] = edge[mine]
+    lowering = without(network, ~(plus | minus), policy, because="won")
+    return attrs.evolve(lowering, lost=minus)
+
+
+def turn_if_alone(network: Network) -> Lowering | None:
+    """Make the minimiser, if he is the only player left, a maximiser of what he pays."""
+    alone = bool((network.kind == Kind.MIN).any()) and not network.two_player
+    return negate(network) if alone else None
+
+
+@attrs.frozen(eq=False)
+class _Sides:
+    """The game with a node for either side: node ``N + i`` is node ``i`` as the opponent of the mover sees it."""
+
+    chance: Bools
+    maximises: Bools
+    indptr: Ints
+    source: Ints
+    dst: Ints
+    reward: Ints
+    possible: Bools
+
+    @staticmethod
+    def of(network: Network) -> _Sides:
+        n = network.n_nodes
+        crosses = network.sign < 0
+        sign = np.sign(network.reward).astype(np.int64)
+        return _Sides(
+            chance=np.tile(network.kind == Kind.CHANCE, 2),
+            maximises=np.concatenate((network.kind == Kind.MAX, network.kind == Kind.MIN)),
+            indptr=np.concatenate((network.indptr, network.n_edges + network.indptr[1:])),
+            source=np.concatenate((network.source, n + network.source)),
+            dst=np.concatenate((network.dst + n * crosses, network.dst + n * ~crosses)),
+            reward=np.concatenate((sign, -sign)),
+            possible=np.tile(network.weight > 0, 2),
+        )
+
+    def _signs(self) -> tuple[Bools, Bools]:
+        """Edges that collect in a component, and those that pay in one where others collect."""
+        component = end_components(self.indptr, self.dst, self.chance, self.possible)
+        inside = self.possible & (component[self.source] >= 0)
+        inside &= component[self.source] == component[self.dst]
+        gains, pays = inside & (self.reward > 0), inside & (self.reward < 0)
+        return gains, pays & np.isin(component[self.source], component[self.source[gains]])
+
+    def won_by_maximiser(self) -> tuple[Bools, Ints]:
+        """Where he collects without end with positive probability, and the edges that he takes there."""
+        collects, spoils = self._signs()
+        chosen = np.full(len(self.chance), -1)
+        won = np.zeros(len(self.chance), dtype=np.bool_)
+        while collects.any():
+            sure, rank = self._almost_surely(~won, collects, spoils)
+            if not sure.any():
+                break
+            among = self.possible & sure[self.source] & sure[self.dst] & ~spoils
+            self._choose(chosen, sure, among & (collects | (rank[self.dst] < rank[self.source])))
+            rank = np.where(won | sure, 0, -1)
+            self._attract(rank, self.chance | self.maximises, self.possible)
+            nearer = self.possible & (rank[self.dst] >= 0) & (rank[self.dst] < rank[self.source])
+            self._choose(chosen, (rank > 0) & ~won & ~sure, nearer)
+            won = rank >= 0
+        return won, chosen
+
+    def _almost_surely(self, alive: Bools, collects: Bools, spoils: Bools) -> tuple[Bools, Ints]:
+        """Where he collects again and again almost surely if plays stay `alive`, and how far the next reward is.
+
+        He does without options that spoil it, and keeps away from where somebody else may take one.
+        """
+        n = len(alive)
+        usable = self.possible & ~(spoils & self.maximises[self.source])
+        never = np.zeros(n, dtype=np.bool_)
+        never[self.source[spoils & usable]] = True
+        inside = alive
+        while True:
+            among = usable & inside[self.source] & inside[self.dst]
+            lost = np.where(inside & never, 0, -1)
+            self._attract(lost, ~self.maximises, among)
+            inside = inside & (lost < 0)
+            among = usable & inside[self.source] & inside[self.dst]
+            degree = np.bincount(self.source[among], minlength=n)
+            paid = np.bincount(self.source[among & collects], minlength=n)
+            rank = np.full(n, -1)
+            rank[inside & (paid > 0) & (self.chance | self.maximises | (paid == degree))] = 0
+            self._attract(rank, self.chance | self.maximises, among & ~collects)
+            never = inside & (rank < 0)
+            if not never.any():
+                return inside, rank
+
+    def _attract(self, rank: Ints, some: Bools, keep: Bools) -> None:
+        """Rank nodes that come to ranked ones: those in `some` by one of their edges, the others by all."""
+        from mdpdice.numerics.kernels import graph as kernels
+
+        edges = np.flatnonzero(keep)
+        source = self.source[edges]
+        wait = np.bincount(source, minlength=len(rank))
+        ptr = np.concatenate(([0], np.cumsum(wait)))
+        kernels.escape(source, *kernels.reverse(ptr, self.dst[edges]), some, wait, rank)
+
+    def _choose(self, chosen: Ints, nodes: Bools, good: Bools) -> None:
+        """Write down the first good edge of the maximiser's decisions among some nodes."""
+        edges = np.flatnonzero(good & (nodes & self.maximises)[self.source])[::-1]
+        chosen[self.source[edges]] = edges

@@ -1,0 +1,1 @@
+"""What a policy is worth: evaluation, distribution of totals, simulation, plays, game trees."""

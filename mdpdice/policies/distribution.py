@@ -1,0 +1,468 @@
+"""The distribution of what a play is worth in the end, when everybody follows a policy.
+
+A value is a mean; this module gives the whole distribution of the total, that is of
+the payoff and all rewards, as the player sees it who moves first.  Mass is sent
+forward from the start as triples (node, total so far, probability).  Nodes are taken in
+the order of their components, so that in an acyclic network every triple is expanded
+once, when all of its mass has arrived.  Inside a cyclic component the mass goes round
+until what is left of it is negligible; that much is reported as `Outcomes.missing`.
+Where there are no rewards at all, only payoffs, the total is known at the end, and the
+chances of the ends solve a linear system: then nothing is missing.
+
+Totals are added as integers, over the common denominator of all rewards and payoffs,
+so that totals are equal exactly when they should be; only where these integers grow
+beyond 64 bits are they added as floats.
+
+Merging parallel edges with different rewards into their mean, as `explore` does by
+default, keeps the mean of the total and loses its distribution.  Such a network is
+refused, with the remedy: ``explore(game, merge=False)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.answers.policy import Policy
+from mdpdice.errors import GameError, TotalRewardUndefinedError, UnsupportedError
+from mdpdice.exploration.to_network import explore
+from mdpdice.lattices.digest import digest
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.modelling.game import Game
+from mdpdice.modelling.ranges import number_text
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics import graph
+from mdpdice.numerics.linear import solve_chain
+from mdpdice.numerics.operator import Operator, unsigned
+from mdpdice.policies.lattice_distribution import lattice_outcomes
+from mdpdice.policies.lattice_evaluation import Rule, evaluate_lattice
+from mdpdice.policies.lattice_simulation import LatticePolicy
+from mdpdice.policies.markov_chain import Chain, Walk, component_levels, induce, walk
+from mdpdice.policies.totals import Outcomes
+from mdpdice.solving.lattice_solution import LatticeSolution
+
+__all__ = ["Outcomes", "outcomes"]
+
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+Totals = NDArray[Any]
+
+CHUNK = 1 << 21
+"""Most triples that are expanded at once."""
+LIMIT = 1 << 62
+
+
+def outcomes(
+    game: Game[S, A] | Network | Lattice,
+    policy: Policy | Sequence[Policy] | LatticeSolution | LatticePolicy | Rule,
+    *,
+    state: Hashable = None,
+    missing: float = 1e-12,
+    max_rounds: int = 100_000,
+    exact: bool = False,
+) -> Outcomes:
+    """Distribution of the total of a play.
+
+    Parameters
+    ----------
+    game : Game, Network or Lattice
+        What is played, undiscounted.  A game is explored so that no rewards are averaged.
+    policy : Policy or sequence of two, or LatticeSolution, LatticePolicy or rule
+        As for `evaluate`; the total is that of the player who moves first.  On a lattice a solution of it, whose best
+        actions are taken, the policy made of one, or a rule; `mdpdice.policies.lattice_distribution`
+        says how.
+    state : hashable, optional
+        Where the play starts, by default at the start.
+    missing : float
+        Mass that may be left undecided in all cycles together.
+    max_rounds : int
+        Largest number of rounds in one cyclic component.
+    exact : bool
+        Compute in rational numbers; for acyclic networks only.
+
+    Raises
+    ------
+    UnsupportedError
+        The network is discounted, or its rewards are means of rewards that differ;
+        or exact numbers were asked of a cyclic one.
+    TotalRewardUndefinedError
+        A play can collect and pay without end.
+    """
+    if isinstance(game, Lattice):
+        if exact or state is not None:
+            what = "in rational numbers" if exact else "from another state than the start"
+            msg = f"on a lattice totals are not computed {what}; use outcomes(explore(game), policy)"
+            raise UnsupportedError(msg)
+        return _on_lattice(game, policy)
+    if callable(policy) or isinstance(policy, LatticeSolution | LatticePolicy):
+        msg = "a rule, or the solution of a lattice, is followed on a lattice: outcomes(compile_lattice(game), policy)"
+        raise UnsupportedError(msg, value=policy)
+    network = explore(game) if isinstance(game, Game) else game
+    if isinstance(game, Game) and network.averaged:
+        network = explore(game, merge=False)
+    if not isinstance(network, Network):
+        msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
+        raise GameError(msg, value=game)
+    if network.averaged:
+        msg = (
+            "this network holds means of rewards that differ, so the distribution of totals is lost; "
+            "explore(game, merge=False) keeps it"
+        )
+        raise UnsupportedError(msg)
+    if network.discount != 1:
+        msg = (
+            "the distribution of totals is computed for discount 1, and this network has "
+            f"{number_text(network.discount)}; evaluate() tells its mean, simulate() plays it"
+        )
+        raise UnsupportedError(msg, value=network.discount)
+    chain = induce(network, policy)
+    start = chain.network.start
+    if state is not None:
+        start += network.node_of(state) - network.start
+    spread = _Spread.of(chain, start)
+    if exact:
+        return spread.exactly(start)
+    whole = spread.scaled()
+    if whole is not None:
+        reward, final, unit = whole
+        found = spread.run(start, reward, final, missing, max_rounds)
+        if found is not None:
+            totals, chances, lost = found
+            return Outcomes(_quotients(totals, unit), chances, lost)
+    found = spread.run(start, spread.reward, spread.final, missing, max_rounds)
+    assert found is not None
+    return Outcomes(*found)
+
+
+def _on_lattice(lattice: Lattice, policy: Any) -> Outcomes:
+    if isinstance(policy, LatticePolicy) and policy.solution is not None:
+        policy = policy.solution
+    if not isinstance(policy, LatticeSolution):
+        if not callable(policy):
+            msg = "on a lattice a solution of it is followed, or a rule (mdpdice.policies.lattice_evaluation)"
+            raise UnsupportedError(msg, value=policy)
+        policy = evaluate_lattice(lattice, policy)
+    elif policy.lattice is not lattice and policy.digest != digest(lattice):
+        msg = "the solution is that of another lattice; use outcomes(solution.lattice, solution)"
+        raise GameError(msg, value=policy)
+    return lattice_outcomes(policy)
+
+
+def _quotients(totals: Totals, unit: int) -> Floats:
+    """Correctly rounded quotients: numpy would round a large numerator first."""
+    if unit == 1:
+        return totals.astype(np.float64)
+    return np.array([total / unit for total in totals.tolist()], dtype=np.float64)
+
+
+@attrs.frozen(eq=False)
+class _Spread:
+    """A walk from one start, ready for mass to be sent along it.
+
+    Parameters
+    ----------
+    chain : Network
+        The chain.
+    seen : Walk
+        Its walk.
+    weight, reward : ndarray of float64
+        Per edge of the walk.
+    final : ndarray of float64
+        What is paid where a play stops.
+    stop : ndarray of bool
+        Nodes where it does: ends and closed sets.
+    endless : ndarray of float64
+        inf and -inf in closed sets that collect or pay, 0 elsewhere.
+    level : ndarray of int64
+        A node's edges lead to nodes of higher level, or stay in its component.
+    cyclic : ndarray of bool
+        Nodes in cyclic components.
+    used : ndarray of bool
+        Edges that a play can take.
+    """
+
+    chain: Network
+    seen: Walk
+    weight: Floats
+    reward: Floats
+    final: Floats
+    stop: Bools
+    endless: Floats
+    level: Ints
+    cyclic: Bools
+    used: Bools
+
+    @classmethod
+    def of(cls, whole: Chain, start: int) -> _Spread:
+        chain = whole.network
+        seen = walk(chain)
+        reward = seen.rewards(chain)
+        idle, gains, loses = seen.closed(reward)
+        live = graph.reachable(seen.indptr, seen.dst, [start])
+        both = gains & loses & live
+        if both.any():
+            where = whole.describe(int(np.flatnonzero(both)[0]) % chain.n_nodes)
+            msg = "a play can collect and pay without end, so its total need not exist; use a horizon"
+            raise TotalRewardUndefinedError(msg, state=where)
+        stop = (np.diff(seen.indptr) == 0) | idle | gains | loses
+        half = float(chain.total) / 2
+        payoff = np.tile(chain.payoff, len(seen.side) // chain.n_nodes)
+        # The other player's payoff p is worth total - p to the first one.
+        final = np.where(idle, half, np.where(seen.side > 0, payoff, float(chain.total) - payoff))
+        used = (live & ~stop)[seen.source]
+        label = graph.strong_components(seen.indptr, seen.dst, used)
+        cyclic = graph.cyclic_components(seen.indptr, seen.dst, label, used)
+        return cls(
+            chain,
+            seen,
+            chain.weight[seen.edge],
+            reward,
+            final,
+            stop,
+            np.where(gains, np.inf, np.where(loses, -np.inf, 0.0)),
+            component_levels(label, seen.source[used], seen.dst[used])[label],
+            cyclic[label],
+            used,
+        )
+
+    # --- totals ---------------------------------------------------------------
+
+    def scaled(self) -> tuple[Ints, Ints, int] | None:
+        """Rewards and final payments as integers, and their unit's denominator; None if these are too large."""
+        rewards, which = self._fractions(self.reward, self._exact_rewards(), self.used)
+        finals, where = self._fractions(self.final, self._exact_finals(), self.stop)
+        unit = math.lcm(*(number.denominator for number in (*rewards, *finals)))
+        if max((abs(number) for number in (*rewards, *finals)), default=0) * unit >= LIMIT:
+            return None
+        reward, final = (
+            np.array([int(number * unit) for number in numbers], dtype=np.int64)
+            for numbers in (rewards, finals)
+        )
+        return reward[which], final[where], unit
+
+    @staticmethod
+    def _fractions(floats: Floats, exact: Mapping[int, Fraction], used: Bools) -> tuple[list[Fraction], Ints]:
+        """The different numbers in use, 0 first, and which of them stands where."""
+        numbers, which = np.unique(np.where(used, floats, 0.0), return_inverse=True)
+        fractions = [Fraction(number) for number in numbers.tolist()]
+        place: dict[Fraction, int] = {}
+        for at, number in exact.items():
+            which[at] = place.setdefault(number, len(fractions) + len(place))
+        return [*fractions, *place], which
+
+    def _exact_rewards(self) -> dict[int, Fraction]:
+        exact = self.chain.exact_rewards
+        if not exact:
+            return {}
+        edges = np.flatnonzero(np.isin(self.seen.edge, list(exact)) & self.used).tolist()
+        return {
+            at: int(self.seen.side[self.seen.source[at]]) * exact[int(self.seen.edge[at])] for at in edges
+        }
+
+    def _exact_finals(self) -> dict[int, Fraction]:
+        """Final payments that are no floats, or would be rounded on the way through `total`."""
+        chain, n = self.chain, self.chain.n_nodes
+        found = {}
+        ends = np.flatnonzero(self.stop & (self.endless == 0))
+        if chain.total == 0:
+            ends = ends[np.isin(ends % n, list(chain.exact_payoffs))]
+        for node in ends.tolist():
+            if chain.kind[node % n] != Kind.END:
+                found[node] = chain.total / 2
+            else:
+                payoff = chain.exact_payoff(node % n)
+                found[node] = payoff if self.seen.side[node] > 0 else chain.total - payoff
+        return found
+
+    # --- floats -----------------------------------------------------------------
+
+    def run(
+        self, start: int, reward: Totals, final: Totals, missing: float, max_rounds: int
+    ) -> tuple[Totals, Floats, float] | None:
+        """Totals, their chances and the mass that is missing; None if an integer would overflow."""
+        mass = _Mass(self, reward, final)
+        if not self.reward[self.used].any():
+            chance = self._visits(start)
+            stops = np.flatnonzero(self.stop & (chance > 0))
+            if abs(1.0 - math.fsum(chance[stops].tolist())) <= max(missing, 1e-12):
+                mass.put(stops, np.zeros(len(stops), dtype=reward.dtype), chance[stops])
+                return *mass.finals(), 0.0
+        mass.put(np.array([start]), np.zeros(1, dtype=reward.dtype), np.ones(1))
+        rounds = np.unique(self.level[self.cyclic & ~self.stop]).size
+        allowance = missing / max(1, rounds)
+        lost = 0.0
+        while mass.waiting:
+            level = min(mass.waiting)
+            node, total, chance = _merged(*mass.take(level))
+            if mass.overflows(total):
+                return None
+            turns = self.cyclic[node]
+            mass.expand(node[~turns], total[~turns], chance[~turns])
+            node, total, chance = node[turns], total[turns], chance[turns]
+            for _ in range(max_rounds):
+                if len(node) == 0 or chance.sum() <= allowance:
+                    break
+                mass.expand(node, total, chance)
+                # What is in a cycle comes back to its own level.
+                node, total, chance = _merged(*mass.take(level))
+                if mass.overflows(total):
+                    return None
+            lost += float(chance.sum())
+        return *mass.finals(), lost
+
+    def _visits(self, start: int) -> Floats:
+        """Expected number of visits to every node.
+
+        It solves a chain too, in which the edges are turned round: ``y(j) = [j = start] +
+        sum over the edges from i to j of p y(i)``.
+        """
+        n = len(self.stop)
+        # The last node becomes the first one, since sweeps take the later nodes of a component first.
+        before, after = n - 1 - self.seen.source[self.used], n - 1 - self.seen.dst[self.used]
+        order = np.argsort(after, kind="stable")
+        base = np.zeros(n)
+        base[n - 1 - start] = 1.0
+        turned = Operator(
+            np.full(n, Kind.CHANCE, dtype=np.uint8),
+            unsigned(np.concatenate(([0], np.cumsum(np.bincount(after, minlength=n))))),
+            unsigned(before[order]),
+            np.zeros(len(order)),
+            self.weight[self.used][order],
+            base,
+        )
+        return solve_chain(turned)[::-1]
+
+    # --- rational numbers ---------------------------------------------------------
+
+    def exactly(self, start: int) -> Outcomes:
+        """The distribution of an acyclic network in rational numbers."""
+        if (self.cyclic & ~self.stop).any():
+            msg = "exact distributions are computed for acyclic networks only; leave out exact=True"
+            raise UnsupportedError(msg)
+        if self.endless.any():
+            msg = (
+                "a play can collect or pay without end, which is not a rational number; leave out exact=True"
+            )
+            raise UnsupportedError(msg)
+        rewards, finals = self._exact_rewards(), self._exact_finals()
+        waiting: dict[int, dict[Fraction, Fraction]] = {start: {Fraction(0): Fraction(1)}}
+        done: dict[Fraction, Fraction] = {}
+        seen, chain = self.seen, self.chain
+        live = np.zeros(len(self.stop), dtype=bool)
+        live[seen.dst[self.used]] = live[start] = True
+        nodes = np.flatnonzero(live)
+        for node in nodes[np.argsort(self.level[nodes], kind="stable")].tolist():
+            masses = waiting.pop(node)
+            if self.stop[node]:
+                payment = finals.get(node, Fraction(float(self.final[node])))
+                for total, mass in masses.items():
+                    done[total + payment] = done.get(total + payment, Fraction(0)) + mass
+                continue
+            first = int(seen.indptr[node])
+            for at, weight in enumerate(chain.row(node % chain.n_nodes)):
+                edge = first + at
+                reward = rewards.get(edge, Fraction(float(self.reward[edge])))
+                there = waiting.setdefault(int(seen.dst[edge]), {})
+                for total, mass in masses.items():
+                    there[total + reward] = there.get(total + reward, Fraction(0)) + mass * weight
+        table = {total: done[total] for total in sorted(done)}
+        return Outcomes(
+            np.array([float(total) for total in table]),
+            np.array([float(chance) for chance in table.values()]),
+            exact=table,
+        )
+
+
+class _Mass:
+    """Mass on its way: triples (node, total, chance) by the level of their node, and what has arrived."""
+
+    def __init__(self, spread: _Spread, reward: Totals, final: Totals) -> None:
+        self.spread = spread
+        self.reward = reward
+        self.final = final
+        self.waiting: dict[int, list[tuple[Ints, Totals, Floats]]] = {}
+        self.arrived: list[tuple[Ints, Totals, Floats]] = []
+        self.endless: dict[float, float] = {}
+        self.largest = int(max(np.abs(reward).max(initial=0), np.abs(final).max(initial=0)))
+
+    def overflows(self, total: Totals) -> bool:
+        if total.dtype.kind != "i":
+            return False
+        return int(np.abs(total).max(initial=0)) + self.largest >= LIMIT
+
+    def put(self, node: Ints, total: Totals, chance: Floats) -> None:
+        spread = self.spread
+        stops = spread.stop[node]
+        if stops.any():
+            for sign in (np.inf, -np.inf):
+                away = spread.endless[node] == sign
+                if away.any():
+                    self.endless[sign] = self.endless.get(sign, 0.0) + float(chance[away].sum())
+            here = stops & (spread.endless[node] == 0)
+            payment = total[here] + self.final[node[here]]
+            self.arrived.append(_merged(np.zeros(len(payment), dtype=np.int64), payment, chance[here]))
+            if len(self.arrived) > 64:
+                self.arrived = [_merged(*_joined(self.arrived))]
+            node, total, chance = node[~stops], total[~stops], chance[~stops]
+        if len(node) == 0:
+            return
+        level = spread.level[node]
+        order = np.argsort(level, kind="stable")
+        cuts = np.flatnonzero(np.diff(level[order])) + 1
+        for part in np.split(order, cuts):
+            self.waiting.setdefault(int(level[part[0]]), []).append((node[part], total[part], chance[part]))
+
+    def take(self, level: int) -> tuple[Ints, Totals, Floats]:
+        return _joined(self.waiting.pop(level, [])) if level in self.waiting else self._nothing()
+
+    def _nothing(self) -> tuple[Ints, Totals, Floats]:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=self.reward.dtype), np.zeros(0)
+
+    def expand(self, node: Ints, total: Totals, chance: Floats) -> None:
+        """Send triples along all edges of their nodes."""
+        spread = self.spread
+        degree = spread.seen.indptr[node + 1] - spread.seen.indptr[node]
+        end = np.cumsum(degree)
+        begin = 0
+        while begin < len(node):
+            stop = max(begin + 1, int(np.searchsorted(end, end[begin] - degree[begin] + CHUNK, side="right")))
+            part = slice(begin, stop)
+            size, first = degree[part], spread.seen.indptr[node[part]]
+            edge = np.repeat(first - np.cumsum(size) + size, size) + np.arange(int(size.sum()))
+            self.put(
+                spread.seen.dst[edge],
+                np.repeat(total[part], size) + self.reward[edge],
+                np.repeat(chance[part], size) * spread.weight[edge],
+            )
+            begin = stop
+
+    def finals(self) -> tuple[Totals, Floats]:
+        _, total, chance = _merged(*_joined(self.arrived)) if self.arrived else self._nothing()
+        if self.endless:
+            total = total.astype(np.float64)
+            for sign, mass in self.endless.items():
+                total, chance = np.append(total, sign), np.append(chance, mass)
+            order = np.argsort(total)
+            total, chance = total[order], chance[order]
+        return total, chance
+
+
+def _joined(parts: Sequence[tuple[Ints, Totals, Floats]]) -> tuple[Ints, Totals, Floats]:
+    node, total, chance = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return node, total, chance
+
+
+def _merged(node: Ints, total: Totals, chance: Floats) -> tuple[Ints, Totals, Floats]:
+    """Add up the chances of equal nodes and totals; sorted by node, then by total."""
+    if len(node) < 2:
+        return node, total, chance
+    order = np.lexsort((total, node))
+    node, total = node[order], total[order]
+    new = np.flatnonzero(np.concatenate(([True], (node[1:] != node[:-1]) | (total[1:] != total[:-1]))))
+    return node[new], total[new], np.add.reduceat(chance[order], new)

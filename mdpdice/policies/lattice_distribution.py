@@ -1,0 +1,265 @@
+"""The distribution of what a play is worth in the end, on a lattice whose network would be too large.
+
+All players follow the stored values of a `mdpdice.LatticeSolution`.  Layers are taken from the first to
+the last.  For every entry and point that plays come to there is a histogram: how likely plays are to be there,
+with which total so far.  One pass through the core, predecessors first, tells with which probability a play
+leaves to which other entry and point, and what it collects on the way; the histogram is added there, moved by that
+reward.  What comes to an end is added to the result, moved by the payoff.
+
+Totals are added as integers, over the common denominator of all rewards and payoffs.  Of the histograms the
+ends are left out that weigh less than `LEAST` each; what that comes to in all is `Outcomes.missing`.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mdpdice.errors import UnsupportedError
+from mdpdice.lattices.layer_solver import kernel_arguments, refuse_averaged
+from mdpdice.lattices.program import TERM, Program
+from mdpdice.modelling.expression_values import INT
+from mdpdice.modelling.expressions import Expr
+from mdpdice.networks.network import Floats, Ints, Kind
+from mdpdice.numerics.threads import in_parallel, threads, workers
+from mdpdice.policies.totals import Outcomes
+from mdpdice.solving.lattice_solution import LatticeSolution
+
+__all__ = ["lattice_outcomes"]
+
+LEAST = 1e-22
+"""Mass on one total, at the end of a histogram, that is left out."""
+LARGEST_UNIT = 1 << 20
+"""Largest common denominator of rewards."""
+PIECE = 4096
+"""Points whose moves are found at once."""
+
+
+@attrs.frozen(eq=False)
+class _Histograms:
+    """Mass on successive totals, for many places."""
+
+    lowest: Ints
+    start: Ints
+    mass: Floats
+
+
+@attrs.frozen(eq=False)
+class _Moves:
+    """Moves between the places of two layers, or from one to the end: places, reward and probability."""
+
+    begin: Ints
+    finish: Ints
+    paid: Ints
+    chance: Floats
+
+    def take(self, some: Any) -> _Moves:
+        return _Moves(self.begin[some], self.finish[some], self.paid[some], self.chance[some])
+
+
+def lattice_outcomes(solution: LatticeSolution) -> Outcomes:
+    """Distribution of the total of a play from the start, when everybody follows a solution.
+
+    Parameters
+    ----------
+    solution : LatticeSolution
+        Its best actions are taken, the first of them on a tie.
+
+    Raises
+    ------
+    UnsupportedError
+        A layer leads to itself, sides change, a reward is paid within the core between two points, the lattice holds
+        means of rewards that differ, or rewards have no common denominator.
+    """
+    _check(solution)
+    unit = math.lcm(*(_denominator(reward) for reward in solution.lattice.rewards))
+    if unit > LARGEST_UNIT:
+        msg = "rewards have no common denominator; write them as Fractions, or use outcomes(explore(game), policy)"
+        raise UnsupportedError(msg, value=unit, limit=LARGEST_UNIT)
+    with workers() as pool:
+        return _Spread(solution, unit, pool).run()
+
+
+class _Spread:
+    def __init__(self, solution: LatticeSolution, unit: int, pool: ThreadPoolExecutor) -> None:
+        self.pool = pool
+        self.solution = solution
+        self.unit = unit
+        self.layers = layers = solution.layers
+        self.size = layers.lattice.size
+        self.place = np.full(len(layers.program.entries) * self.size, -1, dtype=np.int32)
+        # Moves that wait for the layer that they lead to, with the layer that they come from.
+        self.waiting: dict[int, list[tuple[int, _Moves]]] = {}
+        self.found: dict[int, _Histograms] = {}
+        self.ended = _Histograms(np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.int64), np.zeros(0))
+        self.lost = 0.0
+        program = layers.program
+        leaves = (program.kind == Kind.END) | ((program.kind == TERM) & (program.entry >= 0))
+        self.exits = int(leaves.sum())
+
+    def run(self) -> Outcomes:
+        start = np.array([self.layers.lattice.start_point])
+        sure = np.zeros(1, dtype=np.int64), np.arange(2), np.ones(1)
+        for layer in self.layers.layers:
+            number = layer.number
+            if number == self.layers.layers[0].number:
+                places, histograms = start, _Histograms(*sure)
+            elif number in self.waiting:
+                places, histograms = self._arrive(number)
+            else:
+                continue
+            self._leave(number, places, histograms)
+        mass = self.ended.mass
+        there = np.flatnonzero(mass)
+        totals = (there + self.ended.lowest[0]).astype(np.float64) / self.unit
+        return Outcomes(totals, mass[there], self.lost)
+
+    def _arrive(self, number: int) -> tuple[Ints, _Histograms]:
+        """Entries and points of a layer that plays come to, and their histograms."""
+        waiting = self.waiting.pop(number)
+        places = np.unique(np.concatenate([moves.finish for _, moves in waiting]))
+        self.place[places] = np.arange(len(places))
+        into = [
+            (self.found[before], attrs.evolve(moves, finish=self.place[moves.finish].astype(np.int64)))
+            for before, moves in waiting
+        ]
+        histograms = self._sum(into, len(places))
+        # Nothing waits any more for layers whose moves have all arrived.
+        needed = {before for some in self.waiting.values() for before, _ in some}
+        for before in [before for before in self.found if before not in needed]:
+            del self.found[before]
+        return places, histograms
+
+    def _sum(
+        self, sources: list[tuple[_Histograms, _Moves]], count: int, more: _Histograms | None = None
+    ) -> _Histograms:
+        """What moves bring to so many places, and what is there already."""
+        kernels = _kernels()
+        lowest, highest = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
+        if more is not None and len(more.mass):
+            lowest[:], highest[:] = more.lowest, more.lowest + np.diff(more.start) - 1
+        for old, moves in sources:
+            kernels.limits(moves.begin, moves.finish, moves.paid, old.lowest, old.start, lowest, highest)
+        length = np.where(highest < lowest, 0, highest - lowest + 1)
+        lowest[length == 0] = 0
+        start = np.concatenate(([0], np.cumsum(length)))
+        mass = np.zeros(int(start[-1]))
+        if more is not None and len(more.mass):
+            at = int(more.lowest[0] - lowest[0])
+            mass[at : at + len(more.mass)] = more.mass
+        for old, moves in sources:
+            parts = threads() if count > 1 else 1
+
+            def add(part: int, old: _Histograms = old, moves: _Moves = moves, parts: int = parts) -> None:
+                kernels.add(
+                    moves.begin,
+                    moves.finish,
+                    moves.paid,
+                    moves.chance,
+                    old.lowest,
+                    old.start,
+                    old.mass,
+                    lowest,
+                    start,
+                    mass,
+                    part,
+                    parts,
+                )
+
+            list(in_parallel(self.pool, add, range(parts)))
+        kept, lost = kernels.trim(lowest, start, mass, LEAST)
+        self.lost += float(lost)
+        return _Histograms(lowest, kept, mass[: kept[-1]].copy())
+
+    def _leave(self, number: int, places: Ints, histograms: _Histograms) -> None:
+        """Find out where plays go from the places of a layer, and let those end that do."""
+        entry, point = np.divmod(places, self.size)
+        cuts = np.searchsorted(entry, np.arange(len(self.layers.program.entries) + 1))
+        jobs = [
+            (k, first, point[first : min(first + PIECE, finish)])
+            for k, (begin, finish) in enumerate(pairwise(cuts.tolist()))
+            for first in range(begin, finish, PIECE)
+        ]
+        parts = list(in_parallel(self.pool, self._piece, jobs))
+        whole = _Moves(
+            *(
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("begin", "finish", "paid", "chance")
+            )
+        )
+        ends = whole.finish < 0
+        if ends.any():
+            last = whole.take(ends)
+            last = attrs.evolve(last, finish=np.zeros(len(last.begin), dtype=np.int64))
+            self.ended = self._sum([(histograms, last)], 1, self.ended)
+        whole = whole.take(~ends)
+        layer = self.layers.ranks.layer[whole.finish % self.size]
+        for to in np.unique(layer).tolist():
+            self.waiting.setdefault(to, []).append((number, whole.take(layer == to)))
+            self.found[number] = histograms
+
+    def _piece(self, job: tuple[int, int, Ints]) -> _Moves:
+        kernels = _kernels()
+        k, first, points = job
+        program = self.layers.program
+        tables = self.layers.tables.at(points)
+        most = self.exits * len(points)
+        begin, finish, paid = np.empty((3, most), dtype=np.int64)
+        chance = np.empty(most)
+        count = kernels.moves(
+            *kernel_arguments(program, tables, self.solution.stored),
+            self.size,
+            float(self.unit),
+            int(program.entry_row[k]),
+            np.zeros((program.n_rows, kernels.WIDTH)),
+            np.zeros((program.n_rows, kernels.WIDTH)),
+            begin,
+            finish,
+            paid,
+            chance,
+        )
+        begin += first
+        return _Moves(begin, finish, paid, chance).take(slice(count))
+
+
+def _kernels() -> Any:
+    from mdpdice.numerics.kernels import outcomes as outcome_kernels
+
+    return outcome_kernels
+
+
+def _check(solution: LatticeSolution) -> None:
+    layers, program = solution.layers, solution.layers.program
+    what = ""
+    if layers.cyclic:
+        what = "a layer that leads to itself"
+    elif program.flip.any():
+        what = "sides that change"
+    elif _pays_within(program):
+        what = "a reward that is paid where no counter changes"
+    if what:
+        msg = f"the distribution of totals is computed for lattices without {what}; use outcomes(explore(game), policy)"
+        raise UnsupportedError(msg)
+    refuse_averaged(solution.lattice)
+
+
+def _pays_within(program: Program) -> bool:
+    return bool(((program.kind == TERM) & (program.source >= 0) & (program.reward >= 0)).any())
+
+
+def _denominator(expr: Expr) -> int:
+    """A common denominator of the values of an expression."""
+    if expr.kind <= INT:
+        return 1
+    if expr.op == "constant":
+        return Fraction(expr.args[0]).denominator
+    if expr.op == "table":
+        return math.lcm(*(Fraction(entry).denominator for entry in expr.args[0]))
+    parts = [_denominator(arg) for arg in expr.args if isinstance(arg, Expr)]
+    return math.prod(parts) if expr.op == "*" else math.lcm(*parts)

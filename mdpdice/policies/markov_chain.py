@@ -1,0 +1,256 @@
+"""The chain that is left of a network when everybody follows a policy.
+
+Nobody decides any more then: the network becomes a Markov chain with rewards.
+`induce` writes that `Chain`, itself a network in which all nodes are chance nodes and
+ends, and the rest of the library (evaluation, distributions, simulation) works on
+it.  Where the policy depends on more than the node, the chain holds several copies
+of the nodes side by side: one per stage of a horizon, and one per seat where two
+players with different policies pass the move to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.answers.policy import Policy, Weights
+from mdpdice.answers.solution import Solution
+from mdpdice.errors import GameError
+from mdpdice.networks.arrays import moved_numbers
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics import graph
+
+__all__ = ["Chain", "Walk", "component_levels", "induce", "walk"]
+
+
+@attrs.frozen(eq=False)
+class Chain:
+    """What happens when everybody follows a policy: a Markov chain with rewards.
+
+    Parameters
+    ----------
+    base : Network
+        Where the decisions were taken.
+    network : Network
+        The chain, a network without decisions.  Node ``(k * seats + s) * N + i`` is
+        node ``i`` of `base` with ``k`` decisions left and the player of seat ``s`` to move.
+    stages : int
+        ``horizon + 1``, or 1 without a horizon.
+    seats : int
+        2 if two players with different policies pass the move to each other, else 1.
+    """
+
+    base: Network
+    network: Network
+    stages: int
+    seats: int
+
+    def stage_of(self, node: int) -> int | None:
+        """Decisions left in a node of the chain, None without a horizon."""
+        return None if self.base.horizon is None else node // (self.base.n_nodes * self.seats)
+
+    def describe(self, node: int) -> Any:
+        """State of a node, or words that tell which inline node it is."""
+        return self.base.describe(node % self.base.n_nodes)
+
+    def per_node(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the nodes of `base` as its solutions have them: shape (N,) or (horizon + 1, N).
+
+        With two seats, those of the player of seat 0 when he is to move.
+        """
+        n = self.base.n_nodes
+        rows = values.reshape(self.stages, self.seats, n)[:, 0]
+        return rows if self.base.horizon is not None else rows[0]
+
+
+def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
+    """Write the chain that is left when everybody follows a policy.
+
+    Parameters
+    ----------
+    network : Network
+        What is played.
+    policies : Policy or sequence of two
+        One for all decisions, or one per player: the first belongs to the one who
+        moves first (with `pass_to`), or maximises (with MIN nodes).  A policy of
+        another network is carried over by the names of states and actions.
+    """
+    if isinstance(policies, Solution):
+        msg = "a Solution is no policy; Policy.from_solution(solution) is the one that it found"
+        raise GameError(msg, value=policies)
+    both = [policies] if not isinstance(policies, Sequence) else list(policies)
+    if not 1 <= len(both) <= 2 or not all(isinstance(policy, Policy) for policy in both):
+        msg = f"{policies!r} is neither a Policy nor two of them; write Policy.of(network, function)"
+        raise GameError(msg, value=policies)
+    placed = [policy if policy.network is network else policy.on(network) for policy in both]
+    apart = len(placed) == 2 and placed[0] is not placed[1]
+    seats = 2 if apart and bool((network.sign < 0).any()) else 1
+    stages = 1 if network.horizon is None else network.horizon + 1
+    kept, numerators = [], []
+    decided = network.decides[network.source]
+    for stage in range(stages):
+        for seat in range(seats):
+            mine = _decisions(network, placed[seat : seat + 1] if seats == 2 else placed, stage)
+            edges = np.flatnonzero(np.where(decided, mine > 0, network.weight > 0))
+            kept.append(edges)
+            numerators.append(_joined(decided[edges], mine[edges], network.numerator[edges]))
+    if len({array.dtype for array in numerators}) > 1:
+        numerators = [array.astype(object) for array in numerators]
+    chain = _side_by_side(network, kept, np.concatenate(numerators), seats)
+    return Chain(network, chain, stages, seats)
+
+
+def _decisions(network: Network, policies: Sequence[Policy], stage: int) -> Weights:
+    """Exact weights of all edges of decisions in one stage, by the policy of the player who decides."""
+    if network.horizon is not None and stage == 0:
+        return np.zeros(network.n_edges, dtype=np.int64)
+    first, last = (_edge_weights(policy, stage) for policy in (policies[0], policies[-1]))
+    if first is last:
+        return first
+    return _joined((network.kind == Kind.MAX)[network.source], first, last)
+
+
+def _edge_weights(policy: Policy, stage: int) -> Weights:
+    if policy.weight is not None:
+        return policy.weight[stage] if policy.staged else policy.weight
+    choice = policy.choice[stage] if policy.staged else policy.choice
+    weight = np.zeros(policy.network.n_edges, dtype=np.int64)
+    weight[choice[policy.network.decides]] = 1
+    return weight
+
+
+def _joined(condition: Any, first: Weights, second: Weights) -> Weights:
+    """``np.where`` that rounds nothing: different types meet as Python's own numbers."""
+    if first.dtype != second.dtype:
+        taken = first[condition]
+        if ((taken == 0) | (taken == 1)).all():
+            # The common case, and the only one in large networks: every type holds 0 and 1.
+            return np.where(condition, first.astype(second.dtype), second)
+        first, second = first.astype(object), second.astype(object)
+    return np.where(condition, first, second)
+
+
+def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, seats: int) -> Network:
+    """The chain whose copies of the nodes keep these edges."""
+    n, copies = network.n_nodes, len(kept)
+    old = np.concatenate(kept)
+    copy = np.repeat(np.arange(copies), [len(edges) for edges in kept])
+    source = network.source[old]
+    decided = network.decides[source]
+    to = copy if network.horizon is None else copy - seats * decided
+    if seats == 2:
+        to = np.where(network.sign[old] < 0, to ^ 1, to)
+    degree = np.bincount(copy * n + source, minlength=n * copies)
+    weight = network.weight[old].copy()
+    whole = np.zeros(n * copies, dtype=numerator.dtype)
+    np.add.at(whole, (copy * n + source)[decided], numerator[decided])
+    weight[decided] = numerator[decided] / whole[(copy * n + source)[decided]]
+    alone = copies == 1
+    return attrs.evolve(
+        network,
+        # Decisions that the horizon cuts off become ends; nodes other than ends have payoff 0 already.
+        kind=np.where(degree > 0, Kind.CHANCE, Kind.END),
+        indptr=np.concatenate(([0], np.cumsum(degree))),
+        dst=network.dst[old] + n * to,
+        weight=weight,
+        reward=network.reward[old],
+        sign=network.sign[old],
+        step=network.step[old],
+        payoff=np.tile(network.payoff, copies),
+        start=network.start + n * (copies - seats),
+        horizon=None,
+        numerator=numerator,
+        states=network.states if alone else range(0),
+        state_node=network.state_node if alone else np.zeros(0, dtype=np.int64),
+        node_state=network.node_state if alone else np.full(n * copies, -1),
+        actions=(),
+        exact_rewards=moved_numbers(network.exact_rewards, old),
+        exact_payoffs={
+            c * n + at: value for c in range(copies) for at, value in network.exact_payoffs.items()
+        },
+    )
+
+
+@attrs.frozen(eq=False)
+class Walk:
+    """A chain as the player sees it who started: rewards and payoffs are his, whoever moves.
+
+    Parameters
+    ----------
+    indptr, dst, source : ndarray of int64
+        The rows.  Node ``N + i`` is node ``i`` of the chain when the other player is
+        to move; without `pass_to` there are no such nodes.
+    edge : ndarray of int64
+        Edge of the chain that each edge stands for.
+    side : ndarray of int8
+        1 or -1 per node: by how much a reward there counts.
+    """
+
+    indptr: Ints
+    dst: Ints
+    source: Ints
+    edge: Ints
+    side: NDArray[np.int8]
+
+    def rewards(self, chain: Network) -> Floats:
+        """Reward of every edge."""
+        return self.side[self.source] * chain.reward[self.edge]
+
+    def closed(self, reward: Floats) -> tuple[Bools, Bools, Bools]:
+        """Nodes in closed sets, which a play never leaves: without any reward, with gains, and with losses."""
+        label = graph.strong_components(self.indptr, self.dst)
+        closed = np.ones(int(label.max()) + 1, dtype=bool)
+        closed[label[np.diff(self.indptr) == 0]] = False
+        closed[label[self.source[label[self.source] != label[self.dst]]]] = False
+        gains, loses = (np.zeros(len(closed), dtype=bool) for _ in range(2))
+        gains[label[self.source[reward > 0]]] = True
+        loses[label[self.source[reward < 0]]] = True
+        return (closed & ~gains & ~loses)[label], (closed & gains)[label], (closed & loses)[label]
+
+    def reaches(self, goal: Bools) -> Bools:
+        """Nodes from which a play can come to a marked node."""
+        entering = np.concatenate(([0], np.cumsum(np.bincount(self.dst, minlength=len(self.side)))))
+        back = self.source[np.argsort(self.dst, kind="stable")]
+        return graph.reachable(entering, back, np.flatnonzero(goal))
+
+
+def walk(chain: Network) -> Walk:
+    """The walk of a chain."""
+    n, edge = chain.n_nodes, np.arange(chain.n_edges)
+    if not (chain.sign < 0).any():
+        return Walk(chain.indptr, chain.dst, chain.source, edge, np.ones(n, dtype=np.int8))
+    across = np.where(chain.sign < 0, n, 0)
+    return Walk(
+        np.concatenate((chain.indptr, chain.indptr[1:] + chain.n_edges)),
+        np.concatenate((chain.dst + across, chain.dst + (n - across))),
+        np.concatenate((chain.source, chain.source + n)),
+        np.tile(edge, 2),
+        np.repeat(np.array([1, -1], dtype=np.int8), n),
+    )
+
+
+def component_levels(label: Ints, source: Ints, dst: Ints) -> Ints:
+    """Longest path to every component of a graph, counted in components: edges lead to higher levels."""
+    before, after = label[source], label[dst]
+    across = before != after
+    before, after = before[across], after[across]
+    order = np.argsort(before, kind="stable")
+    after = after[order]
+    count = int(label.max()) + 1
+    ptr = np.concatenate(([0], np.cumsum(np.bincount(before, minlength=count))))
+    waits = np.bincount(after, minlength=count)
+    level = np.zeros(count, dtype=np.int64)
+    front, at = np.flatnonzero(waits == 0), 0
+    while len(front):
+        at += 1
+        size = ptr[front + 1] - ptr[front]
+        edge = np.repeat(ptr[front] - np.cumsum(size) + size, size) + np.arange(int(size.sum()))
+        found, times = np.unique(after[edge], return_counts=True)
+        waits[found] -= times
+        front = found[waits[found] == 0]
+        level[front] = at
+    return level

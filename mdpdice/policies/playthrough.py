@@ -1,0 +1,283 @@
+"""One play of a game, move by move, as the rules tell it.
+
+The game itself is asked in every state, not its network: nothing is explored, so a
+game of any size can be played, and rolls come with their outcome (the faces, say)
+where the network keeps only what follows from it.  Whoever decides is a *seat*: a
+function from a `Turn` to one of its actions.  Everything that happens is an `Event`.
+
+Chance is drawn with `random.Random`, whose integers are the same on every machine and
+in every version of Python, so a seed tells a whole play.
+"""
+
+from __future__ import annotations
+
+import enum
+import random
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias, cast
+
+import attrs
+
+from mdpdice.errors import GameError, NotConvergedError, UnknownStateError
+from mdpdice.modelling.checks import exact_discount
+from mdpdice.modelling.counters import axes
+from mdpdice.modelling.equality import same_kind
+from mdpdice.modelling.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable
+
+__all__ = ["Event", "Happening", "Seat", "Turn", "plain", "play"]
+
+
+class Happening(enum.Enum):
+    """Kinds of events."""
+
+    STATE = "state"
+    """The play is in a state; `Event.what` is the state."""
+    CHOICE = "choice"
+    """A player decided; `Event.what` is the action, `Event.among` are all of them."""
+    ROLL = "roll"
+    """Chance moved; `Event.what` is the outcome."""
+    REWARD = "reward"
+    """The player to move got a reward; `Event.what` is the number."""
+    END = "end"
+    """The play is over; `Event.what` is the payoff of the player to move."""
+    CUT = "cut off"
+    """The play is over since no decision is left."""
+
+
+@attrs.frozen
+class Event:
+    """Something that happens in a play.
+
+    Parameters
+    ----------
+    kind : Happening
+        What kind of thing.
+    player : {0, 1}
+        Who is to move: 0 is the one who moves first (with `pass_to`), or maximises.
+    what : object
+        See `Happening`.
+    among : tuple
+        The actions of a choice, in the order of the options.
+    total : Fraction
+        What the play has been worth so far to player 0; at its end, what it is worth.
+    """
+
+    kind: Happening
+    player: int
+    what: Any
+    among: tuple[Any, ...] = ()
+    total: Fraction = Fraction(0)
+
+
+@attrs.frozen
+class Turn:
+    """Where a player has to decide.
+
+    Parameters
+    ----------
+    state : hashable
+        The state.
+    player : {0, 1}
+        Who decides.
+    actions : tuple
+        What can be done, in the order of the options.
+    options : tuple of Option
+        Where the actions lead.
+    steps_left : int or None
+        Decisions left, with a horizon.
+    """
+
+    state: Hashable
+    player: int
+    actions: tuple[Any, ...]
+    options: tuple[Option[Any], ...]
+    steps_left: int | None = None
+
+
+Seat: TypeAlias = Callable[[Turn], Any]
+"""Whoever decides: a function from a turn to one of its actions."""
+
+
+def plain(game: Game[Any, Any]) -> Game[Any, Any]:
+    """The game with its counters inside its states, as the states of its network are; else the game itself."""
+    return game.unrolled() if axes(game) else game
+
+
+def play(
+    game: Game[Any, Any],
+    seats: Sequence[Seat],
+    seed: int | random.Random | None = None,
+    *,
+    horizon: int | None = None,
+    symmetric: bool = False,
+    max_moves: int = 100_000,
+) -> Iterator[Event]:
+    """Play a game once.
+
+    Parameters
+    ----------
+    game : Game
+        What is played.
+    seats : sequence of one or two seats
+        One for all decisions, or one per player.
+    seed : int or random.Random, optional
+        Equal seeds give equal rolls.
+    horizon : int, optional
+        Largest number of decisions.
+    symmetric : bool
+        Play in the representatives that `Game.canonical` gives, as exploring does.
+    max_moves : int
+        Most nodes in the play.
+
+    Yields
+    ------
+    Event
+        In the order in which they happen; the last one is an END or a CUT.
+
+    Raises
+    ------
+    UnknownStateError
+        A seat took an action that there is not.
+    NotConvergedError
+        The play was not over after `max_moves` nodes.
+
+    Examples
+    --------
+    >>> from mdpdice import Game, decide, end, go, roll, d6
+    >>> from mdpdice.policies.playthrough import play
+    >>> pig = Game.of(start=0, node=lambda p: decide({
+    ...     "hold": end(p),
+    ...     "roll": roll(d6, lambda k: end() if k == 1 else go(p + k)),
+    ... }))
+    >>> hold_at_20 = lambda turn: "hold" if turn.state >= 20 else "roll"
+    >>> print(*[event.what for event in play(pig, [hold_at_20], seed=5)])
+    0 roll 5 5 roll 3 8 roll 6 14 roll 3 17 roll 6 23 hold 23
+    """
+    if not 1 <= len(seats) <= 2:
+        msg = f"a play has one or two seats, not {len(seats)}"
+        raise GameError(msg, value=len(seats))
+    game = plain(game)
+    generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
+    return _Play(game, seats, generator, horizon, symmetric).events(max_moves)
+
+
+class _Play:
+    """A play that is going on."""
+
+    def __init__(
+        self,
+        game: Game[Any, Any],
+        seats: Sequence[Seat],
+        generator: random.Random,
+        horizon: int | None,
+        symmetric: bool,
+    ) -> None:
+        self.game = game
+        self.seats = seats
+        self.generator = generator
+        self.symmetric = symmetric
+        self.steps_left = horizon
+        self.discount = exact_discount(game.discount)
+        self.factor = Fraction(1)
+        self.decided = False
+        self.player = 0
+        # By how much rewards count for player 0: with pass_to, those of the other one are his loss.
+        self.side = 1
+        self.total = Fraction(0)
+
+    def events(self, max_moves: int) -> Iterator[Event]:
+        state = self._place(self.game.start())
+        node: Any = None
+        for _ in range(max_moves):
+            if node is None:
+                node = self._node(state)
+                self.player = self._mover(node)
+                yield self._event(Happening.STATE, state)
+            if isinstance(node, End):
+                self.total += self.factor * self._worth(node.payoff)
+                yield self._event(Happening.END, node.payoff)
+                return
+            if isinstance(node, Decide):
+                if self.steps_left == 0:
+                    yield self._event(Happening.CUT, None)
+                    return
+                node, event = self._decide(state, node)
+                yield event
+                continue
+            if reward := getattr(node, "reward", 0):
+                self.total += self.factor * self.side * _exact(reward)
+                yield self._event(Happening.REWARD, reward)
+            if isinstance(node, Chance):
+                node, outcome = self._roll(node)
+                yield self._event(Happening.ROLL, outcome)
+            elif isinstance(node, Go | PassTo):
+                state = self._place(node.state)
+                if isinstance(node, PassTo):
+                    # What the mover gets is `total` less what the other one makes of it.
+                    self.total += self.factor * self.side * _exact(self.game.total)
+                    self.side = -self.side
+                node = None
+            else:
+                msg = f"node() gave {node!r}, which is neither a node nor an edge"
+                raise GameError(msg, state=state, value=node)
+        msg = (
+            f"the play is not over after {max_moves:,} nodes: perhaps the players go round; let one of them play "
+            "otherwise, use a horizon, or raise max_moves"
+        )
+        raise NotConvergedError(msg, iterations=max_moves, width=float("inf"), limit=max_moves)
+
+    def _event(self, kind: Happening, what: Any, among: tuple[Any, ...] = ()) -> Event:
+        return Event(kind, self.player, what, among, self.total)
+
+    def _worth(self, payoff: Any) -> Fraction:
+        return self.side * _exact(payoff)
+
+    def _place(self, state: Any) -> Any:
+        return self.game.canonical(state) if self.symmetric else state
+
+    def _node(self, state: Any) -> Any:
+        return self.game.node(state)
+
+    def _mover(self, node: Any) -> int:
+        if isinstance(node, Decide):
+            return 1 if self.side < 0 else node.player
+        return 1 if self.side < 0 else 0
+
+    def _decide(self, state: Hashable, node: Decide[Any, Any]) -> tuple[Any, Event]:
+        # A discount acts on entering every decision but the first.
+        if self.decided:
+            self.factor *= self.discount
+        self.decided = True
+        offered = [
+            (action, option)
+            for action, option in zip(node.actions, node.options, strict=True)
+            if option is not None and not isinstance(option, Unavailable)
+        ]
+        turn = Turn(
+            state,
+            self.player,
+            tuple(action for action, _ in offered),
+            tuple(option for _, option in offered),
+            self.steps_left,
+        )
+        action = self.seats[self.player if len(self.seats) == 2 else 0](turn)
+        for known, option in offered:
+            if known == action and same_kind(known, action):
+                if self.steps_left is not None:
+                    self.steps_left -= 1
+                return option, self._event(Happening.CHOICE, known, turn.actions)
+        msg = f"no action {action!r} here; the actions are {list(turn.actions)!r}"
+        raise UnknownStateError(msg, state=state, action=action)
+
+    def _roll(self, node: Chance[Any]) -> tuple[Any, Any]:
+        at = self.generator.randrange(node.dist.total)
+        for outcome, weight, edge in zip(node.dist.outcomes, node.dist.weights, node.edges, strict=True):
+            at -= weight
+            if at < 0:
+                return edge, outcome
+        raise AssertionError
+
+
+def _exact(number: Any) -> Fraction:
+    return Fraction(cast("Any", number))

@@ -1,0 +1,202 @@
+"""Solutions as files: sealed archives (`mdpdice.archives`) that are certified again when they are read.
+
+A file holds the values and the policy, and which problem they answer; it is no proof.
+Whoever reads it gives the game (and the objective) again.  The problem is made anew and
+compared by its digest, the answer is carried down to the canonical problem, and from
+there it takes the way of any answer that a back-end proposes: it is certified, or it
+comes out as uncertified, whatever the file claims.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from typing import Any, ClassVar, TypeVar, cast
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.answers.solution import Solution, Status
+from mdpdice.archives import Archive, Question, read_header, text_member, write_archive
+from mdpdice.backend import Candidate, Feature, Run, Solver
+from mdpdice.errors import PluginError
+from mdpdice.modelling.game import Game
+from mdpdice.networks.network import Floats, Ints, Kind, Network
+from mdpdice.objectives.objective import Objective
+from mdpdice.objectives.reductions import Lowering
+from mdpdice.solving.pipeline import solve_problem
+from mdpdice.solving.problem import prepare
+
+__all__ = ["load_solution", "save_solution"]
+
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+
+FORMAT = "mdpdice-solution"
+VERSION = 2
+_DTYPES = {"header": ("|u1",), "values": ("<f8",), "policy": ("<i8",)}
+_HEADER = {
+    "format": str,
+    "version": int,
+    "digest": str,
+    "objective": str,
+    "sense": str,
+    "horizon": (int, type(None)),
+    "status": str,
+    "reason": str,
+    "solver": str,
+    "iterations": int,
+    "seconds": float,
+    "mdpdice": str,
+}
+
+
+def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
+    """Write a solution to a file, which is replaced at once or not at all."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "digest": solution.digest,
+        "objective": solution.objective,
+        "sense": solution.sense,
+        "horizon": solution.network.horizon,
+        "status": solution.status.value,
+        "reason": solution.reason,
+        "solver": solution.solver,
+        "iterations": int(solution.iterations),
+        "seconds": float(solution.seconds),
+        "mdpdice": solution.version,
+    }
+    members: dict[str, NDArray[Any]] = {
+        "header": text_member(header),
+        "values": solution.values,
+        "policy": solution.policy,
+    }
+    write_archive(path, members)
+
+
+def load_solution(
+    path: str | os.PathLike[str],
+    game: Game[S, A] | Network,
+    objective: Objective | None = None,
+    *,
+    horizon: int | None = None,
+    epsilon: float = 1e-6,
+    max_states: int = 10_000_000,
+) -> Solution:
+    """Read a solution and certify it again.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    game, objective, horizon, epsilon, max_states
+        As they were given to `mdpdice.solve`.
+
+    Returns
+    -------
+    Solution
+        CERTIFIED if the values and the policy in the file are confirmed, whatever
+        the file says; exact solutions come as certified ones.
+
+    Raises
+    ------
+    ProblemMismatchError
+        The file answers another game, objective, sense or horizon.
+    CorruptFileError
+        The file is damaged, is not such a file, or holds something that is no answer.
+    """
+    problem = prepare(game, objective, horizon=horizon, max_states=max_states)
+    file = Archive(os.fspath(path), _DTYPES, "write it again with Solution.save", dimensions=2)
+    members = file.read()
+    header = read_header(file, members, FORMAT, VERSION, _HEADER)
+    saved = Question(header["objective"], header["sense"], header["horizon"])
+    asked = Question(problem.objective, problem.sense, problem.network.horizon)
+    for field, right in (
+        ("digest", header["digest"] == problem.network.digest),
+        ("sense", saved.sense == asked.sense),
+    ):
+        if not right:
+            raise file.mismatch(field, saved, asked, "Solution.load(path, game, objective, horizon=...)")
+    with file.part("status"):
+        claimed = Status(header["status"])
+    value, policy = members["values"], members["policy"]
+    net = problem.network
+    shape = (net.n_nodes,) if net.horizon is None else (net.horizon + 1, net.n_nodes)
+    for name, array in (("values", value), ("policy", policy)):
+        if array.shape != shape:
+            raise file.corrupt(name, f"it has shape {array.shape}, not {shape}")
+    if (policy < -1).any() or (policy >= net.n_edges).any():
+        raise file.corrupt("policy", "it takes edges that there are not")
+    lowered, below, before = value, policy, net
+    for lowering in problem.lowerings:
+        lowered, below = _carried_down(lowering, before, lowered, below)
+        before = lowering.network
+    details: dict[str, Any] = {"stopped": True} if claimed is Status.PARTIAL else {}
+    stored = _Stored(header["solver"], Candidate(lowered, below, header["iterations"], details))
+    try:
+        # Its name is that of an object, not of a class, which is all that the protocol objects to.
+        found = solve_problem(problem, cast("Solver", stored), Run(), epsilon)
+    except PluginError as error:
+        raise file.corrupt("answer", error.message) from error
+    # Values that no canonical value stands for, such as infinite ones, were not looked at so far.
+    finite = np.isfinite(found.values) & np.isfinite(value)
+    distance = np.abs(np.where(finite, found.values, 0.0) - np.where(finite, value, 0.0))
+    same = np.where(finite, distance <= 1e-14 * np.maximum(1.0, np.abs(found.values)), found.values == value)
+    if not same.all():
+        raise file.corrupt(
+            "values", "they contradict each other, or what the graph says about infinite values"
+        )
+    # The way down to the canonical problem and back may have changed a last digit.
+    inside = (found.lowers <= value) & (value <= found.uppers)
+    found = attrs.evolve(found, values=np.where(inside, value, found.values))
+    status, reason = found.status, found.reason
+    if claimed is Status.ESTIMATE or (status is Status.UNCERTIFIED and claimed is Status.PARTIAL):
+        status = claimed
+    if status is Status.UNCERTIFIED and claimed in (Status.CERTIFIED, Status.EXACT):
+        reason = f"the file says {claimed.value}, but {reason}"
+    return attrs.evolve(
+        found, status=status, reason=reason, seconds=header["seconds"], version=header["mdpdice"]
+    )
+
+
+@attrs.frozen
+class _Stored:
+    """A back-end that remembers its answer."""
+
+    name: str
+    candidate: Candidate
+    features: ClassVar[frozenset[Feature]] = frozenset(Feature)
+
+    @classmethod
+    def available(cls) -> bool:
+        return True
+
+    def solve(self, problem: Network, run: Run) -> Candidate:
+        return self.candidate
+
+
+def _carried_down(lowering: Lowering, before: Network, value: Floats, policy: Ints) -> tuple[Floats, Ints]:
+    """What a value and a policy are in the simpler network of a reduction."""
+    net = lowering.network
+    shape = (*value.shape[:-1], net.n_nodes)
+    # Nodes that stand for none, such as the end where play stays for ever, keep their payoff.
+    lowered = np.broadcast_to(net.payoff, shape).copy()
+    # Written back to front, so that the first of several merged nodes is the one that counts.
+    nodes = np.flatnonzero(lowering.node >= 0)[::-1]
+    lowered[..., lowering.node[nodes]] = (value[..., nodes] - float(lowering.shift)) * lowering.scale
+    lowered = np.where(net.kind == Kind.END, net.payoff, lowered)
+    chosen = np.full(shape, -1)
+    # An edge is taken where its original was; a new edge, which stands for none, if nothing else is.
+    decided = np.flatnonzero(net.decides[net.source])[::-1]
+    original = lowering.edge[decided]
+    real = original >= 0
+    chosen[..., net.source[decided[~real]]] = decided[~real]
+    decided, original = decided[real], original[real]
+    taken = policy[..., before.source[original]] == original
+    for row, used in zip(np.atleast_2d(chosen), np.atleast_2d(taken), strict=True):
+        row[net.source[decided[used]]] = decided[used]
+    if value.ndim == 2:
+        chosen[0] = -1
+    return lowered, chosen

@@ -1,0 +1,219 @@
+"""Some of the states of a lattice that was solved, as a small solution of their own.
+
+A grid has too many states to list them all, and its decisions are not stored.  Where a part of it is wanted as a table
+or a picture, the values at the points of this part are computed from the store, all points at once, and written
+down as a network: every decision keeps its options, and behind each option is an end that is worth what the option
+is worth.  So values, actions, ties and intervals are those of the lattice, and everything that takes a
+`mdpdice.answers.solution.Solution` takes this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.answers.answer import Status
+from mdpdice.answers.solution import Solution
+from mdpdice.errors import GameError, StateLimitError
+from mdpdice.lattices.grid_tables import Tables
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.lattices.layer_solver import known_rows
+from mdpdice.lattices.point_states import PointStates, RepeatedActions
+from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.modelling.text import fields_of
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.objectives.objective import Sense
+
+__all__ = ["excerpt"]
+
+CHUNK_BYTES = 64 << 20
+"""Size of the table of values at the points that are computed together."""
+
+
+@attrs.frozen(eq=False)
+class _Part:
+    """States that agree in the core node that they stand for, at some points."""
+
+    core: Ints
+    point: Ints
+    value: Floats
+    kind: NDArray[np.uint8]
+    options: Ints  # how many
+    best: Ints  # which of them, -1 where nobody decides
+    worth: Floats  # of the options, state by state
+    action: Ints  # of the options, -1 where nobody decides
+
+
+def excerpt(
+    layers: Layers,
+    stored: Floats,
+    widths: Floats,
+    where: Mapping[str, Any],
+    *,
+    sense: Sense,
+    status: Status,
+    max_states: int,
+    **told: Any,
+) -> Solution:
+    """The states of a lattice that have given counters and fields.
+
+    Parameters
+    ----------
+    layers : Layers
+        What was solved.
+    stored : ndarray of float64, shape (entries, points of the grid)
+        The stored values.
+    widths : ndarray of float64, shape (layers,)
+        Half-width of the intervals, by layer.
+    where : mapping of str to object
+        Values of counters, or of fields of core states, by name.
+    sense, status, **told
+        Of the solution.
+    max_states : int
+        Most states.
+
+    Raises
+    ------
+    GameError
+        There is no such counter or field, or no such state that play can reach.
+    StateLimitError
+        There are more states.
+    """
+    lattice, program = layers.lattice, layers.program
+    cores, points = _chosen(layers, where)
+    if len(cores) * len(points) > max_states:
+        msg = (
+            f"{len(cores):,} core states at {len(points):,} points may be more than max_states={max_states:,} states; "
+            f"fix more counters by where=, of {', '.join(axis.name for axis in lattice.axes)}, or raise the limit"
+        )
+        raise StateLimitError(msg, explored=0, frontier=[], value=len(cores) * len(points), limit=max_states)
+    parts: list[_Part] = []
+    chunk = max(64, CHUNK_BYTES // (8 * program.n_rows))
+    for first in range(0, len(points), chunk):
+        tables = layers.tables.at(points[first : first + chunk])
+        rows = known_rows(program, tables, stored)
+        for core in cores.tolist():
+            parts += _parts(layers, core, tables, rows)
+    if not parts:
+        msg = f"play reaches no state with {dict(where)!r}"
+        raise GameError(msg, value=dict(where))
+
+    def joined(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    kind, core, point, value = joined("kind"), joined("core"), joined("point"), joined("value")
+    options, worth, action = joined("options"), joined("worth"), joined("action")
+    if sense == "min":
+        # The lattice that was solved has the sides changed.
+        kind = np.select([kind == Kind.MAX, kind == Kind.MIN], [Kind.MIN, Kind.MAX], kind)
+    n, e = len(value), len(worth)
+    indptr = np.concatenate(([0], np.cumsum(options), np.full(e, e)))
+    begin = (core == lattice.node_state[lattice.start]) & (point == lattice.start_point)
+    network = Network(
+        kind=np.concatenate((kind, np.full(e, Kind.END))).astype(np.uint8),
+        indptr=indptr,
+        dst=n + np.arange(e),
+        weight=np.ones(e),
+        reward=np.zeros(e),
+        sign=np.ones(e, dtype=np.int8),
+        step=np.zeros(e, dtype=bool),
+        payoff=np.concatenate((np.where(kind == Kind.END, value, 0.0), worth)),
+        start=int(np.argmax(begin)),
+        states=PointStates(lattice, core, point),
+        state_node=np.arange(n),
+        node_state=np.concatenate((np.arange(n), np.full(e, -1))),
+        actions=RepeatedActions(lattice.actions, action[action >= 0].astype(np.int32)),
+        warnings=lattice.warnings,
+    )
+    values, half = np.concatenate((value, worth)), widths[layers.ranks.layer[point]]
+    half = np.concatenate((half, np.repeat(half, options)))
+    policy = np.full(n + e, -1)
+    best = joined("best")
+    policy[:n] = np.where(best < 0, -1, indptr[:n] + best)
+    return Solution(network, sense, status, values, values - half, values + half, policy, **told)
+
+
+def _chosen(layers: Layers, where: Mapping[str, Any]) -> tuple[Ints, Ints]:
+    """Core states, and points that play can reach, with the values that are wanted."""
+    lattice = layers.lattice
+    counters = {axis.name for axis in lattice.axes}
+    points = np.sort(np.concatenate([layer.points for layer in layers.layers]))
+    values = lattice.values(points)
+    keep = np.ones(len(points), dtype=bool)
+    fields = [fields_of(state) for state in lattice.states]
+    cores = np.ones(len(fields), dtype=bool)
+    for name, wanted in where.items():
+        if name in counters:
+            keep &= values[name] == wanted
+            continue
+        here = np.array([name in one for one in fields])
+        if not here.any():
+            known = dict.fromkeys([*counters, *(field for one in fields for field in one)])
+            msg = f"{name!r} is no counter and no field of a state; they are: {', '.join(sorted(known))}"
+            raise GameError(msg, value=name)
+        cores &= [name in one and bool(one[name] == wanted) for one in fields]
+    return np.flatnonzero(cores), points[keep]
+
+
+def _parts(layers: Layers, core: int, tables: Tables, rows: Floats) -> Iterator[_Part]:
+    """The states of one core state, by the node that they stand for where there is a switch."""
+    lattice, program = layers.lattice, layers.program
+    own = int(lattice.state_node[core])
+    value = rows[program.row[own]]
+    for node, columns in _resolved(lattice, own, tables, np.flatnonzero(np.isfinite(value))):
+        kind, length = int(lattice.kind[node]), len(columns)
+        best, action = np.full(length, -1), np.full(0, -1)
+        options, worth = np.zeros(length, dtype=np.int64), np.zeros(0)
+        if kind == Kind.CHANCE:
+            options, worth, action = options + 1, value[columns], np.full(length, -1)
+        elif kind != Kind.END:
+            edges = np.arange(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
+            there = np.array([_open(lattice, edge, tables)[columns] for edge in edges.tolist()])
+            each = rows[program.edge_row[edges]][:, columns]
+            turn = -1.0 if kind == Kind.MIN else 1.0
+            first = np.argmax(np.where(there, turn * each, -np.inf), axis=0)
+            best = np.cumsum(there, axis=0)[first, np.arange(length)] - 1
+            options, worth = there.sum(axis=0), each.T[there.T]
+            number = program.lattice.first_action(node) + np.arange(len(edges))
+            action = np.broadcast_to(number, (length, len(edges)))[there.T]
+        yield _Part(
+            np.full(length, core),
+            tables.points[columns],
+            value[columns],
+            np.full(length, kind, dtype=np.uint8),
+            options,
+            best,
+            worth,
+            action,
+        )
+
+
+def _open(lattice: Lattice, edge: int, tables: Tables) -> Bools:
+    """Whether an option is there, at the points of some tables."""
+    guard, update = int(lattice.guard[edge]), int(lattice.update[edge])
+    found: Bools = np.ones(len(tables.points), dtype=bool) if guard < 0 else tables.guards[guard]
+    return found if update < 0 else found & (tables.targets[update] >= 0)
+
+
+def _resolved(lattice: Lattice, node: int, tables: Tables, columns: Ints) -> Iterator[tuple[int, Ints]]:
+    """The nodes that a node stands for, and at which of some points."""
+    todo = [(node, columns)]
+    while todo:
+        at, where = todo.pop()
+        if not len(where):
+            continue
+        if not lattice.switch[at]:
+            yield at, where
+            continue
+        for edge in range(int(lattice.indptr[at]), int(lattice.indptr[at + 1])):
+            guard = int(lattice.guard[edge])
+            live = where if guard < 0 else where[tables.guards[guard][where]]
+            inside = lattice.update[edge] < 0 and lattice.node_state[lattice.dst[edge]] < 0
+            if inside:
+                todo.append((int(lattice.dst[edge]), live))
+            elif len(live):
+                yield at, live

@@ -1,0 +1,223 @@
+"""A network, its canonical problem, and the way back from an answer to the user's question."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Hashable
+from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+
+from mdpdice.answers.solution import Solution, Status
+from mdpdice.backend import Candidate, Feature, Progress, Solver, needed_features
+from mdpdice.certification.verdict import Verdict, check_infinities, enclose_exactly
+from mdpdice.errors import GameError
+from mdpdice.exploration.to_network import explore
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.modelling.game import Game
+from mdpdice.networks.network import Bools, Floats, Network
+from mdpdice.numerics.graph import find_cycle, is_acyclic
+from mdpdice.objectives.objective import Horizon, Objective, Sense, Total
+from mdpdice.objectives.reductions import Lowering
+
+__all__ = ["Problem", "library_version", "lift", "prepare"]
+
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+
+
+@attrs.frozen(eq=False)
+class Problem:
+    """A network, its canonical problem, and the way back.
+
+    Parameters
+    ----------
+    network : Network
+        With the discount and horizon of the objective.
+    lowerings : tuple of Lowering
+        From `network` to the canonical problem.
+    sense : {"max", "min"}
+        What the player to move wants.
+    objective : str
+        Text of the objective; a horizon is one of the network.
+    """
+
+    network: Network
+    lowerings: tuple[Lowering, ...]
+    sense: Sense
+    objective: str = "total"
+
+    @property
+    def canonical(self) -> Network:
+        """What a back-end solves."""
+        return self.lowerings[-1].network if self.lowerings else self.network
+
+    def needs(self) -> frozenset[Feature]:
+        """Features that a back-end must have."""
+        return self._needs
+
+    @functools.cached_property
+    def _needs(self) -> frozenset[Feature]:
+        problem = self.canonical
+        # A cycle that collects or pays without end was left out as infinite, but it is there.
+        endless = any(
+            low.infinite is not None and low.because in ("collects", "postpones", "pays", "won")
+            for low in self.lowerings
+        )
+        acyclic = is_acyclic(problem.indptr, problem.dst, _lasting(problem))
+        return needed_features(problem, cyclic=endless or not acyclic)
+
+    def cycle(self) -> tuple[Network, list[int]]:
+        """Where a solver without the feature CYCLIC cannot go: a network, and nodes of a cycle in it."""
+        networks = (self.canonical, self.network)
+        found = (find_cycle(each.indptr, each.dst, _lasting(each)) for each in networks)
+        return next((net, nodes) for net, nodes in zip(networks, found, strict=True) if nodes)
+
+
+def _lasting(network: Network) -> Bools:
+    """Edges that a cycle may be made of: with a horizon a play comes back to a stage through chance alone."""
+    keep = network.weight > 0
+    return keep if network.horizon is None else keep & ~network.decides[network.source]
+
+
+def prepare(
+    game: Game[S, A] | Network,
+    objective: Objective | None = None,
+    *,
+    horizon: int | None = None,
+    progress: Progress | None = None,
+    max_states: int = 10_000_000,
+    lattice: Lattice | None = None,
+) -> Problem:
+    """Explore a game and lower its objective; see `solve` and `mdpdice.explore` for the parameters."""
+    if isinstance(game, Network):
+        network = game
+    elif isinstance(game, Game):
+        network = explore(game, max_states=max_states, progress=progress, lattice=lattice)
+    else:
+        msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
+        raise GameError(msg, value=game)
+    chosen = Total() if objective is None else objective
+    if not isinstance(chosen, Objective):
+        msg = f"{chosen!r} is not an objective; write Total('min'), Discounted(Fraction(9, 10)), Reach([...]), ..."
+        raise GameError(msg, value=chosen)
+    if horizon is not None:
+        if isinstance(chosen, Horizon):
+            msg = "the horizon is given twice: in the objective and as horizon="
+            raise GameError(msg, value=horizon)
+        network = Horizon(horizon).apply(network)
+    applied = chosen.apply(network)
+    text = "total" if isinstance(chosen, Horizon) else str(chosen)
+    return Problem(applied, tuple(chosen.lower(applied)), chosen.sense, text)
+
+
+def lift(
+    problem: Problem,
+    solver: Solver,
+    candidate: Candidate,
+    value: Any,
+    policy: Any,
+    verdict: Verdict,
+    started: float,
+    exact: Any = None,
+) -> Solution:
+    """Carry an answer to the canonical problem, and what was proved of it, back to the user's network.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    solver : Solver
+        Who gave the answer.
+    candidate : Candidate
+        The answer, for what it says of itself.
+    value, policy : ndarray
+        The answer by the stages of the canonical problem.
+    verdict : Verdict
+        What was proved.
+    started : float
+        When the solve began, by `time.perf_counter`.
+    exact : sequence, optional
+        The exact values.
+    """
+    lower, upper = verdict.lower, verdict.upper
+    if exact is not None and problem.canonical.horizon is None:
+        exact = [exact]
+    for lowering in reversed(problem.lowerings):
+        exact = None if exact is None else lowering.exact(exact)
+        value = lowering.value(value)
+        lower, upper = lowering.bounds(lower, upper)
+        policy = lowering.policy(policy)
+    if exact is not None and any(lowering.shift for lowering in problem.lowerings):
+        value, lower, upper = _rounded(exact, value.shape)
+    certified, reason = verdict.certified, verdict.reason
+    infinite = np.isinf(value)
+    if certified and infinite.any():
+        certified = check_infinities(problem.network, problem.lowerings)
+        why = dict.fromkeys(
+            lowering.because for lowering in problem.lowerings if lowering.infinite is not None
+        )
+        reason = "; ".join(_INFINITE[each] for each in why)
+        if not certified:
+            reason = "the infinite values were not confirmed"
+    status = Status.UNCERTIFIED
+    if certified:
+        status = Status.CERTIFIED if exact is None else Status.EXACT
+    if status is Status.UNCERTIFIED and candidate.details.get("stopped"):
+        status = Status.PARTIAL
+    return Solution(
+        network=problem.network,
+        sense=problem.sense,
+        status=status,
+        values=value,
+        lowers=lower,
+        uppers=upper,
+        policy=policy,
+        exact_values=exact if certified else None,
+        solver=solver.name,
+        iterations=candidate.iterations,
+        seconds=time.perf_counter() - started,
+        width=verdict.width,
+        reason=reason,
+        version=library_version(),
+        details=candidate.details,
+        objective=problem.objective,
+    )
+
+
+def _rounded(exact: list[list[Any]], shape: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
+    """The floats of exact values and those next to them, since a shift of floats rounds."""
+    value = np.array([[float(number) for number in row] for row in exact])
+    lower, upper = value.copy(), value.copy()
+    for row, low, high in zip(exact, lower, upper, strict=True):
+        finite = np.array([isinstance(number, Fraction) for number in row])
+        ends = low[finite], high[finite]
+        enclose_exactly([number for number in row if isinstance(number, Fraction)], *ends)
+        low[finite], high[finite] = ends
+    return value.reshape(shape), lower.reshape(shape), upper.reshape(shape)
+
+
+_INFINITE = {
+    "collects": "the value is infinite where a play can come to collect without end",
+    "postpones": (
+        "the value is infinite where a round that lowers the reward can be repeated before a target is reached; "
+        "no single policy attains it"
+    ),
+    "pays": "the value is infinite where every policy lets a play lose without end with positive probability",
+    "won": "the value is infinite where a player can come to collect without end, whatever the other one does",
+    "missed by all": "the value is infinite where no policy reaches a target with probability one",
+    "missed by some": "the value is infinite where some policy misses the targets with positive probability",
+}
+
+
+@functools.cache
+def library_version() -> str:
+    """Version of mdpdice, for answers and files."""
+    try:
+        return version("mdpdice")
+    except PackageNotFoundError:  # a checkout that is not installed
+        return "unknown"

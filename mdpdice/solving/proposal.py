@@ -1,0 +1,116 @@
+"""Asking a back-end for an answer, refusing what is none, and saying what it cannot do."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.backend import Candidate, Run, Solver, calls_recorded
+from mdpdice.errors import MdpDiceError, PluginError
+from mdpdice.networks.network import Floats, Ints, Network
+
+__all__ = ["check_candidate", "propose"]
+
+LARGE = 20_000
+"""Edges from which a cryptographic digest of a network takes longer than it should."""
+
+_BEFORE: WeakKeyDictionary[Network, object] = WeakKeyDictionary()
+"""What networks looked like when they were first solved."""
+
+
+def propose(network: Network, solver: Solver, run: Run) -> Candidate:
+    """Let a back-end propose an answer to a canonical problem, and make sure that it keeps its contract.
+
+    Raises
+    ------
+    PluginError
+        It crashed, changed the problem, or returned something that is no candidate.
+    """
+    # Those of the library hand the read-only arrays to code that is compiled for such; `check_solver` watches them.
+    own = type(solver).__module__.startswith("mdpdice.solvers.")
+    if not own and network not in _BEFORE:
+        _BEFORE[network] = _fingerprint(network)
+    before = None if own else _BEFORE[network]
+    try:
+        with calls_recorded() as called:
+            candidate = solver.solve(network, run)
+    except MdpDiceError as error:
+        _refuse_change(network, before, solver.name, error)
+        raise
+    except Exception as error:
+        msg = f"solver {solver.name!r} raised {type(error).__name__}: {error}"
+        raise PluginError(msg, name=solver.name, phase="solve") from error
+    if not isinstance(candidate, Candidate):
+        msg = f"solver {solver.name!r} returned {candidate!r} instead of a Candidate"
+        raise PluginError(msg, name=solver.name, phase="answer")
+    _refuse_change(network, before, solver.name)
+    # A private copy: nobody may change an answer after it was certified.
+    try:
+        value, policy = np.array(candidate.value), np.array(candidate.policy)
+    except (TypeError, ValueError) as error:
+        msg = f"solver {solver.name!r} gave an answer that is none: {error}"
+        raise PluginError(msg, name=solver.name, phase="answer") from error
+    others = frozenset(called - {solver.name})
+    return attrs.evolve(
+        candidate, value=value, policy=policy, details={**candidate.details, "called": others}
+    )
+
+
+def _refuse_change(network: Network, before: object, name: str, cause: Exception | None = None) -> None:
+    if before is not None and _fingerprint(network) != before:
+        msg = (
+            f"solver {name!r} changed the problem that it was given; "
+            "explore the game again, and do without this solver"
+        )
+        raise PluginError(msg, name=name, phase="solve") from cause
+
+
+def _fingerprint(network: Network) -> object:
+    """Something that changes when an array of the network does: its digest, or sums where that takes long."""
+    if network.n_edges < LARGE:
+        network.__dict__.pop("digest", None)
+        return network.digest
+    from mdpdice.numerics.kernels.residuals import checksum
+
+    sums = []
+    for name in ("kind", "indptr", "dst", "weight", "reward", "sign", "step", "payoff", "numerator"):
+        array: NDArray[Any] = getattr(network, name)
+        if array.dtype == object or (name == "numerator" and array is network.weight):
+            continue
+        data = array.view(np.uint8)
+        whole = len(data) // 8 * 8
+        sums.append((name, int(checksum(data[:whole].view(np.uint64))), data[whole:].tobytes()))
+    return sums
+
+
+def check_candidate(network: Network, value: Floats, policy: Ints, name: str) -> None:
+    """Refuse an answer that is not one: wrong shape, NaN, or edges of other nodes.
+
+    Raises
+    ------
+    PluginError
+        The message says what is wrong.
+    """
+    shape = (network.n_nodes,) if network.horizon is None else (network.horizon + 1, network.n_nodes)
+    problem = ""
+    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != np.float64:
+        problem = f"its value is not a float64 array of shape {shape}"
+    elif not isinstance(policy, np.ndarray) or policy.shape != shape or policy.dtype != np.int64:
+        problem = f"its policy is not an int64 array of shape {shape}"
+    elif not np.isfinite(value).all():
+        node = int(np.argwhere(~np.isfinite(value))[0][-1])
+        problem = f"its value of {network.describe(node)!r} is {value[..., node].ravel()[0]}"
+    else:
+        rows = policy if network.horizon is None else policy[1:]
+        first, last = network.indptr[:-1], network.indptr[1:]
+        wrong = network.decides & ~((first <= rows) & (rows < last))
+        if wrong.any():
+            node = int(np.argwhere(wrong)[0][-1])
+            problem = f"its policy takes no edge of the decision {network.describe(node)!r}"
+    if problem:
+        msg = f"solver {name!r} gave an answer that is none: {problem}"
+        raise PluginError(msg, name=name, phase="answer")

@@ -1,0 +1,158 @@
+"""Two forms of one game: with its counters and unrolled, with its symmetries and without.
+
+The former are compared as networks, in rationals; the latter are solved, and the certified intervals of each
+state compared, since a symmetry changes the network.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from mdpdice.answers.solution import Solution
+from mdpdice.errors import (
+    ConformanceError,
+    MdpDiceError,
+    StateLimitError,
+    TotalRewardUndefinedError,
+    UnknownStateError,
+)
+from mdpdice.exploration.to_lattice import compile_lattice
+from mdpdice.exploration.to_network import explore
+from mdpdice.lattices.reachable_layers import find_layers
+from mdpdice.modelling.counters import axes
+from mdpdice.modelling.equality import same_kind
+from mdpdice.modelling.game import Game
+from mdpdice.modelling.unrolling import Unrolled
+from mdpdice.networks.network import Network
+from mdpdice.objectives.objective import Objective
+from mdpdice.solving.pipeline import solve
+from mdpdice.testing.reports import Ledger
+from mdpdice.testing.same_model import compare_networks
+
+__all__ = ["asker", "check_counters", "check_symmetry"]
+
+_Ask = Callable[[Network, str], Solution]
+
+
+def asker(ledger: Ledger, objective: Objective | None, horizon: int | None) -> _Ask:
+    """A function that solves a network for a check, and fails that check if it cannot."""
+
+    def ask(network: Network, check: str) -> Solution:
+        try:
+            solution = solve(network, objective, horizon=horizon)
+        except TotalRewardUndefinedError as error:
+            ledger.fail("termination", error.message, cause=error, state=error.state, action=error.action)
+        except MdpDiceError as error:
+            ledger.fail(check, error.message, cause=error, state=error.state, action=error.action)
+        if not solution.proved:
+            msg = f"the answer of {solution.solver} was not certified: {solution.reason}; cross_check tells more"
+            ledger.fail(check, msg)
+        return solution
+
+    return ask
+
+
+def _apart(one: Solution, state: Hashable, two: Solution, other: Hashable) -> str:
+    """How the values of two states differ beyond what was proved of them; empty if they do not."""
+    lowers = one.lower(state), two.lower(other)
+    uppers = one.upper(state), two.upper(other)
+    room = 1e-9 * max(1.0, *(abs(x) for x in (*lowers, *uppers) if math.isfinite(x)), 0.0)
+    if max(lowers) <= min(uppers) + room or max(lowers) == min(uppers):
+        return ""
+    return f"[{lowers[0]:.12g}, {uppers[0]:.12g}] and [{lowers[1]:.12g}, {uppers[1]:.12g}]"
+
+
+def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network, max_states: int) -> None:
+    """Check the counters: `Game.unrolled` is the same game, with the same states, and its progress never decreases."""
+    if not axes(game):
+        ledger.skipped("counters", "the game has no counters")
+        return
+    try:
+        plain = explore(game.unrolled(), max_states=max_states)
+    except MdpDiceError as error:
+        msg = f"its unrolled form cannot be explored: {error.message}"
+        ledger.fail("counters", msg, cause=error, state=error.state, action=error.action)
+    try:
+        compare_networks(ledger, "counters", network, plain, rename_state=lambda state: state)
+    except ConformanceError as error:
+        msg = f"compared with its unrolled form: {error.message.partition(': ')[2]}"
+        ledger.fail("counters", msg, state=error.state)
+    try:
+        find_layers(compile_lattice(game, max_states=max_states))
+    except StateLimitError:
+        pass  # nobody solves it on its lattice then
+    except MdpDiceError as error:
+        msg = f"on its lattice: {error.message}"
+        ledger.fail("counters", msg, cause=error, state=error.state, value=error.value)
+    ledger.passed("counters", network.n_states, "states equal to those of the unrolled form")
+
+
+class _WithoutSymmetry(Game[Any, Any]):
+    """The same game, with every state standing for itself."""
+
+    def __init__(self, game: Game[Any, Any]) -> None:
+        self._game = game
+        self.total = game.total  # type: ignore[misc]  # class attributes elsewhere, of one object here
+        self.discount = game.discount
+
+    def start(self) -> Any:
+        return self._game.start()
+
+    def node(self, state: Any, /) -> Any:
+        return self._game.node(state)
+
+
+def check_symmetry(
+    ledger: Ledger, game: Game[Any, Any], solution: Solution, ask: _Ask, max_states: int
+) -> None:
+    """Check the symmetry: representatives stand for themselves, and have the values of all states they stand for."""
+    if type(game).canonical is Game.canonical:
+        ledger.skipped("canonical", "the game declares no symmetry")
+        ledger.skipped("symmetry", "the game declares no symmetry")
+        return
+    network = solution.network
+    counted = bool(axes(game))
+    canonical = game.unrolled().canonical if counted else game.canonical
+    try:
+        plain = explore(Unrolled(game) if counted else _WithoutSymmetry(game), max_states=max_states)
+    except StateLimitError:
+        plain = None
+    except MdpDiceError as error:
+        ledger.fail("symmetry", f"without canonical(): {error.message}", cause=error, state=error.state)
+    states = network.states if plain is None else plain.states
+    representative = []
+    for state in states:
+        first = _canonical(ledger, canonical, state)
+        second = _canonical(ledger, canonical, first)
+        if second != first or not same_kind(second, first):
+            msg = f"canonical() makes {first!r} of it, and of that {second!r}; a representative must stand for itself"
+            ledger.fail("canonical", msg, state=state, value=first)
+        representative.append(first)
+    ledger.passed("canonical", len(states), "states" if plain is not None else "representatives")
+    if plain is None:
+        ledger.skipped("symmetry", f"the game has more than {max_states:,} states without canonical()")
+        return
+    whole = ask(plain, "symmetry")
+    for state, first in zip(states, representative, strict=True):
+        try:
+            network.node_of(first)
+        except UnknownStateError as error:
+            msg = (
+                f"its representative {first!r} cannot be reached, so canonical() is no symmetry of the rules"
+            )
+            ledger.fail("symmetry", msg, state=state, cause=error)
+        if apart := _apart(whole, state, solution, first):
+            msg = f"its value and that of its representative {first!r} are in {apart}; they must be equal"
+            ledger.fail("symmetry", msg, state=state, value=first)
+    ledger.passed("symmetry", len(states), f"states with {network.n_states:,} representatives")
+
+
+def _canonical(ledger: Ledger, canonical: Callable[[Any], Any], state: Any) -> Any:
+    try:
+        return canonical(state)
+    except Exception as error:  # noqa: BLE001 - a function of the user
+        ledger.fail(
+            "canonical", f"canonical() raised {type(error).__name__}: {error}", state=state, cause=error
+        )

@@ -1,0 +1,86 @@
+"""What a game tells beside its rules: remarks, tables, and the policies that it knows by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution
+from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.modelling.game import Game
+from mdpdice.modelling.tables import Table
+from mdpdice.networks.network import Network
+from mdpdice.testing.reports import Ledger
+
+__all__ = ["check_infinite_reason", "check_policies", "check_words"]
+
+
+def check_infinite_reason(ledger: Ledger, game: Game[Any, Any], solution: Solution) -> None:
+    """Check that a game whose rules are said to give an infinite value has one: nobody would solve it."""
+    reason = _told(ledger, "termination", "infinite_reason", game.infinite_reason)
+    if reason is not None and np.isfinite(solution.values).all():
+        msg = (
+            f"infinite_reason() says {reason!r}, and the value is {solution.value():.12g}; it gives None where the "
+            "value is finite"
+        )
+        ledger.fail("termination", msg, value=reason)
+
+
+def check_words(ledger: Ledger, game: Game[Any, Any], solution: Solution, *, whole: bool) -> None:
+    """Check the lines and tables; `whole`: those about an answer too, which are written for the usual objective."""
+    lines = list(_texts(ledger, "notes", _told(ledger, "words", "notes", game.notes)))
+    if whole:
+        lines += _texts(ledger, "summary", _told(ledger, "words", "summary", lambda: game.summary(solution)))
+        tables = _told(ledger, "words", "tables", lambda: game.tables(solution))
+        if not isinstance(tables, list | tuple) or not all(isinstance(table, Table) for table in tables):
+            ledger.fail("words", f"tables() gives {tables!r}, which is no list of tables", value=tables)
+        lines += [table.name for table in tables]
+    ledger.passed("words", len(lines), "lines and tables")
+
+
+def check_policies(ledger: Ledger, game: Game[Any, Any], network: Network) -> None:
+    """Check that the policies with names take options that there are; names with parameters cannot be tried."""
+    names = _told(ledger, "policies", "policy_names", game.policy_names)
+    if not isinstance(names, Mapping):
+        msg = f"policy_names() gives {names!r}; it is a dictionary of names and what they do"
+        ledger.fail("policies", msg, value=names)
+    tried = 0
+    for name in names:
+        try:
+            rule = game.named_policy(name)
+        except GameError:
+            continue  # a pattern such as hold-at:N
+        except Exception as error:  # noqa: BLE001 - a function of the user
+            ledger.fail(
+                "policies", f"named_policy({name!r}) raised {type(error).__name__}: {error}", cause=error
+            )
+        if rule is None:
+            if ":" not in name:
+                ledger.fail("policies", f"named_policy({name!r}) gives None, and policy_names() lists it")
+            continue
+        try:
+            Policy.of(network, rule)
+        except MdpDiceError as error:
+            msg = f"the policy {name!r}: {error.message}"
+            ledger.fail("policies", msg, cause=error, state=error.state, action=error.action)
+        tried += 1
+    if tried:
+        ledger.passed("policies", tried, "policies with a name")
+    else:
+        ledger.skipped("policies", "the game has none whose name is complete")
+
+
+def _told(ledger: Ledger, check: str, name: str, ask: Any) -> Any:
+    try:
+        return ask()
+    except Exception as error:  # noqa: BLE001 - a function of the user
+        ledger.fail(check, f"{name}() raised {type(error).__name__}: {error}", cause=error)
+
+
+def _texts(ledger: Ledger, name: str, lines: Any) -> list[str]:
+    if not isinstance(lines, list | tuple) or not all(isinstance(line, str) for line in lines):
+        ledger.fail("words", f"{name}() gives {lines!r}, which is no list of lines", value=lines)
+    return list(lines)

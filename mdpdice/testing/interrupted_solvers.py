@@ -1,0 +1,173 @@
+"""Whether a back-end can be stopped: cancelled, out of time, interrupted; and resumed, if it says so.
+
+No clock decides: the cancel event that the back-end looks at answers differently after a number of looks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from mdpdice.backend import Candidate, Run, Solver
+from mdpdice.errors import MdpDiceError, NotConvergedError, SolveInterrupted
+from mdpdice.networks.network import Network
+from mdpdice.solving.checkpoints import Checkpoint
+from mdpdice.testing.known_models import MODELS
+from mdpdice.testing.reports import Ledger
+
+__all__ = ["check_checkpoint", "check_stops"]
+
+_REMEDY = "call run.check() before the first step and several times a second"
+
+
+class _Looks(threading.Event):
+    """An event that is set from the look number `last` on, or raises then.
+
+    Attributes
+    ----------
+    times : list of float
+        When it was looked at, in seconds.
+    """
+
+    def __init__(self, last: int | None = None, *, raises: bool = False) -> None:
+        super().__init__()
+        self.last = last
+        self.raises = raises
+        self.times: list[float] = []
+        self._owner = threading.get_ident()
+
+    def is_set(self) -> bool:
+        self.times.append(time.monotonic())
+        if self.last is None or len(self.times) < self.last:
+            return False
+        # Ctrl-C arrives in one thread; others see that the solve was cancelled.
+        if self.raises and threading.get_ident() == self._owner:
+            raise KeyboardInterrupt
+        return True
+
+
+def _deep() -> Network:
+    return next(model for model in MODELS if model.name == "deep").problem().canonical
+
+
+def check_stops(ledger: Ledger, solver: Solver, patience: float) -> None:
+    """The checks ``"cancel"``, ``"deadline"`` and ``"interrupt"``."""
+    looks = _Looks()
+    began = time.monotonic()
+    solver.solve(_deep(), Run(cancel=looks))
+    moments = [began, *looks.times, time.monotonic()]
+    gap = max(later - earlier for earlier, later in itertools.pairwise(moments))
+    if not looks.times:
+        msg = f"it never looked whether the solve was cancelled; {_REMEDY}"
+        ledger.fail("cancel", msg, model="deep")
+    if gap > patience:
+        msg = f"it did not look whether the solve was cancelled for {gap:.1f} seconds; {_REMEDY}"
+        ledger.fail("cancel", msg, model="deep", value=gap, limit=patience)
+    # Cancelled before it starts, and at the last of its looks.
+    for last in sorted({1, len(looks.times)}):
+        _expect(
+            ledger,
+            "cancel",
+            solver,
+            Run(cancel=_Looks(last)),
+            f"cancelled at look {last} of {len(looks.times)}",
+        )
+    ledger.passed("cancel", len(looks.times), "looks")
+    late = Run(deadline=time.monotonic() - 1.0)
+    _expect(ledger, "deadline", solver, late, "out of time before it started")
+    ledger.passed("deadline", 1)
+    interrupted = Run(cancel=_Looks(1, raises=True))
+    _expect(ledger, "interrupt", solver, interrupted, "interrupted by Ctrl-C", allowed=(KeyboardInterrupt,))
+    ledger.passed("interrupt", 1)
+
+
+def _expect(
+    ledger: Ledger,
+    check: str,
+    solver: Solver,
+    run: Run,
+    what: str,
+    allowed: tuple[type[BaseException], ...] = (),
+) -> None:
+    """Expect a solve to end in `SolveInterrupted`, and the partial answer to be none or a whole one."""
+    problem = _deep()
+    try:
+        answer = solver.solve(problem, run)
+    except BaseException as error:  # noqa: BLE001 - whatever the code of a back-end raises
+        if not isinstance(error, (SolveInterrupted, *allowed)):
+            msg = f"{what}, it raised {type(error).__name__}: {error}; let what run.check() raises pass"
+            _fail(ledger, check, msg, error)
+        parts = [getattr(error, "partial", None), run.offered()]
+    else:
+        msg = (
+            f"{what}, it went on and returned {type(answer).__name__}; {_REMEDY}, and let what it raises pass"
+        )
+        _fail(ledger, check, msg)
+    shape = (problem.n_nodes,)
+    for part in parts:
+        if part is None:
+            continue
+        if not isinstance(part, Candidate) or np.shape(part.value) != shape or np.shape(part.policy) != shape:
+            msg = (
+                f"{what}, it hands over {part!r:.80}, which is no Candidate of all nodes (NaN, -1: not known)"
+            )
+            _fail(ledger, check, msg)
+
+
+def _fail(ledger: Ledger, check: str, message: str, error: BaseException | None = None) -> NoReturn:
+    ledger.fail(check, message, model="deep", cause=error if isinstance(error, Exception) else None)
+
+
+def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
+    """The check ``"checkpoint"``: stopped and resumed, a solve comes to the same answer."""
+    resumed = 0
+    for model in MODELS:
+        problem = model.problem()
+        if not problem.needs() <= solver.features:
+            continue
+        network = problem.canonical
+        looks = _Looks()
+        whole = solver.solve(network, Run(cancel=looks))
+        for last in sorted({1 + len(looks.times) // 2, len(looks.times)} - {0, 1}):
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "solve"
+                answer = _in_two_parts(ledger, solver, network, path, last, model.name)
+            if answer is None:
+                continue
+            if not (
+                np.array_equal(answer.value, whole.value) and np.array_equal(answer.policy, whole.policy)
+            ):
+                msg = "resumed, it comes to another answer; keep all that changes in the arrays of run.save()"
+                ledger.fail("checkpoint", msg, model=model.name)
+            resumed += 1
+    if resumed:
+        ledger.passed("checkpoint", resumed, "solves stopped and resumed")
+    else:
+        ledger.skipped("checkpoint", "no solve of the battery lasts long enough to write one")
+
+
+def _in_two_parts(
+    ledger: Ledger, solver: Solver, network: Network, path: Path, last: int, name: str
+) -> Candidate | None:
+    """The answer of a solve that was stopped at a look and resumed; None if there was nothing to resume from."""
+    key = {"problem": network.digest, "solver": solver.name}
+    try:
+        with Checkpoint(path, 0.0) as file:
+            file.open(key, {})
+            with contextlib.suppress(SolveInterrupted, NotConvergedError):
+                solver.solve(network, Run(cancel=_Looks(last), checkpoint=file))
+        if not path.exists():
+            return None
+        with Checkpoint(path, 0.0) as file:
+            file.open(key, {})
+            answer: Any = solver.solve(network, Run(checkpoint=file))
+            return answer if file.resumed else None
+    except MdpDiceError as error:
+        ledger.fail("checkpoint", error.message, model=name, cause=error)

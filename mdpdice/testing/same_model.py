@@ -1,0 +1,275 @@
+"""Whether two declarations describe one game: their networks are compared by refinement of partitions.
+
+Nodes of both networks are coloured, first by their kind and payoff, then again and again by their colour
+together with the actions, probabilities, rewards and colours at the ends of their edges, until no class splits
+any more (the coarsest stable partition, or strong bisimulation).  The networks are equal up to names and
+copies if the starts have one colour and no colour occurs on one side only.  All numbers are compared as
+rationals.  So a state that another declaration splits into several with the same future is no
+difference, which is what shows that merging them was right.  Nor is a chance node inside another one's
+option whose branches all lead to one place: that is no chance, and the option may as well lead there.
+
+Reference: P. C. Kanellakis and S. A. Smolka, "CCS expressions, finite state processes, and three
+problems of equivalence", Information and Computation 86 (1990), 43-68; K. G. Larsen and A. Skou,
+"Bisimulation through probabilistic testing", Information and Computation 94 (1991), 1-28.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from fractions import Fraction
+from typing import Any, NoReturn
+
+import numpy as np
+
+from mdpdice.errors import MdpDiceError, UnknownStateError
+from mdpdice.exploration.to_network import explore
+from mdpdice.modelling.game import Game
+from mdpdice.networks.network import Kind, Network
+from mdpdice.testing.reports import Conformance, Ledger
+
+__all__ = ["check_same", "compare_networks"]
+
+_Row = list[tuple[Any, Fraction, Fraction, int, bool, int]]
+
+
+def check_same(
+    first: Game[Any, Any] | Network,
+    second: Game[Any, Any] | Network,
+    *,
+    rename_state: Callable[[Any], Hashable] | None = None,
+    rename_action: Callable[[Any], Hashable] | None = None,
+    max_states: int = 100_000,
+) -> Conformance:
+    """Check that two declarations describe the same game, such as a `ClassicMDP` and a `Game` of nodes.
+
+    Parameters
+    ----------
+    first, second : Game or Network
+        The two declarations.
+    rename_state : callable, optional
+        State of the second of a state of the first; by default states are told apart by their future only.
+    rename_action : callable, optional
+        Action of the second of an action of the first; by default they have the same actions.
+    max_states : int
+        Limit of the exploration of each.
+
+    Returns
+    -------
+    Conformance
+        With the check ``"same"``.
+
+    Raises
+    ------
+    ConformanceError
+        They differ; the message shows a state that has no counterpart, as near to the difference as possible.
+
+    Examples
+    --------
+    >>> from mdpdice.games.pig import PigTurn
+    >>> check_same(PigTurn(cap=20), PigTurn(cap=20)).passed
+    {'same': 63}
+    """
+    ledger = Ledger(f"{_name(first)} against {_name(second)}", ("same",), ())
+    networks = []
+    for game in (first, second):
+        try:
+            networks.append(game if isinstance(game, Network) else explore(game, max_states=max_states))
+        except MdpDiceError as error:
+            msg = f"{_name(game)} cannot be explored, see check_game: {error.message}"
+            ledger.fail("same", msg, cause=error, state=error.state, action=error.action)
+    note = compare_networks(ledger, "same", *networks, rename_state=rename_state, rename_action=rename_action)
+    ledger.passed("same", networks[0].n_nodes, note)
+    return ledger.report()
+
+
+def compare_networks(
+    ledger: Ledger,
+    check: str,
+    one: Network,
+    two: Network,
+    *,
+    rename_state: Callable[[Any], Hashable] | None = None,
+    rename_action: Callable[[Any], Hashable] | None = None,
+) -> str:
+    """Fail a check unless two networks are equal up to names and copies; say how large they are."""
+    side = _Comparison(ledger, check, one, two)
+    for what in ("discount", "horizon", "total"):
+        if getattr(one, what) != getattr(two, what):
+            side.fail(f"the {what} is {getattr(one, what)} in one and {getattr(two, what)} in the other")
+    try:
+        rows = (_rows(one, rename_action), _rows(two, None))
+    except Exception as error:  # noqa: BLE001 - a function of the user
+        side.fail(f"rename_action raised {type(error).__name__}: {error}", cause=error)
+    side.passed = tuple(
+        _without_certainties(network, row) for network, row in zip((one, two), rows, strict=True)
+    )
+    colours = side.refine(rows)
+    if colours[0][one.start] != colours[1][two.start]:
+        side.fail(
+            f"they start differently: in {one.describe(one.start)!r} there is {_shown(one, one.start)}, in "
+            f"{two.describe(two.start)!r} there is {_shown(two, two.start)}",
+        )
+    if rename_state is not None:
+        side.compare_names(colours, rename_state)
+    return f"nodes; {one.n_states:,} and {two.n_states:,} states, {len(set(colours[0])):,} different futures"
+
+
+def _name(game: Any) -> str:
+    return "a network" if isinstance(game, Network) else type(game).__name__
+
+
+def _rows(network: Network, rename: Callable[[Any], Hashable] | None) -> list[_Row]:
+    """The edges of every node: action, probability, reward, sign, step and target."""
+    rows: list[_Row] = []
+    for node in range(network.n_nodes):
+        row: _Row = []
+        for edge, p in zip(network.edges(node), network.row(node), strict=True):
+            action: Any = None
+            if network.decides[node]:
+                action = network.action_of(edge)
+                action = action if rename is None else rename(action)
+                action = (type(action), action)
+            reward = network.exact_reward(edge)
+            row.append(
+                (action, p, reward, int(network.sign[edge]), bool(network.step[edge]), int(network.dst[edge]))
+            )
+        rows.append(row)
+    return rows
+
+
+def _without_certainties(network: Network, rows: list[_Row]) -> set[int]:
+    """Have edges into chance nodes without a choice of ways lead past them; the nodes that are passed by."""
+    ways: dict[int, tuple[Fraction, int, bool, int]] = {}
+    for node, row in enumerate(rows):
+        if network.kind[node] != Kind.CHANCE or network.node_state[node] >= 0:
+            continue
+        on = {(sign, step, to) for _, p, _, sign, step, to in row if p}
+        if len(on) == 1:
+            mean = sum((p * reward for _, p, reward, *_ in row), Fraction(0))
+            ways[node] = (mean, *on.pop())
+    passed: set[int] = set()
+    for row in rows:
+        row[:] = [_beyond(edge, ways, passed) for edge in row]
+    return passed - {edge[-1] for row in rows for edge in row} - {network.start}
+
+
+def _beyond(
+    edge: tuple[Any, Fraction, Fraction, int, bool, int],
+    ways: dict[int, tuple[Fraction, int, bool, int]],
+    passed: set[int],
+) -> tuple[Any, Fraction, Fraction, int, bool, int]:
+    action, p, reward, sign, step, to = edge
+    for _ in ways:  # one after the other, but never round in a circle
+        if to not in ways or sign < 0 or step:
+            break
+        passed.add(to)
+        more, sign, step, to = ways[to]
+        reward += more
+    return action, p, reward, sign, step, to
+
+
+def _signature(row: _Row, colours: list[int], own: int) -> Any:
+    if row and row[0][0] is not None:
+        return own, frozenset(
+            (action, reward, sign, step, colours[to]) for action, _, reward, sign, step, to in row
+        )
+    # Copies of one target are one target, as far as chances go.
+    chances: dict[Any, Fraction] = {}
+    for _, p, reward, sign, step, to in row:
+        key = (reward, sign, step, colours[to])
+        chances[key] = chances.get(key, Fraction(0)) + p
+    return own, frozenset(chances.items())
+
+
+def _near(network: Network, node: int) -> Hashable | None:
+    """The state of a node, or one that leads there."""
+    for _ in range(network.n_nodes):
+        entering = np.flatnonzero(network.dst == node)
+        if network.node_state[node] >= 0 or not len(entering):
+            break
+        node = int(network.source[entering[0]])
+    return network.state_of(node)
+
+
+def _shown(network: Network, node: int) -> str:
+    """What happens at a node, in a few words."""
+    if network.kind[node] == Kind.END:
+        return f"end({network.exact_payoff(node)})"
+    if not network.decides[node]:
+        parts = [
+            f"{p} to {network.describe(int(network.dst[edge]))!r}"
+            for edge, p in zip(network.edges(node), network.row(node), strict=True)
+        ]
+        return f"chance of {', '.join(parts[:4])}" + (", ..." if len(parts) > 4 else "")
+    parts = []
+    for edge in network.edges(node):
+        reward = network.exact_reward(edge)
+        parts.append(f"{network.action_of(edge)!r}" + (f" with reward {reward}" if reward else ""))
+    return f"a choice of {', '.join(parts[:6])}" + (", ..." if len(parts) > 6 else "")
+
+
+class _Comparison:
+    """Two networks, and the check that fails where they differ."""
+
+    def __init__(self, ledger: Ledger, check: str, one: Network, two: Network) -> None:
+        self.ledger = ledger
+        self.check = check
+        self.networks = (one, two)
+        self.passed: tuple[set[int], ...] = (set(), set())
+
+    def fail(self, message: str, **place: Any) -> NoReturn:
+        self.ledger.fail(self.check, message, **place)
+
+    def refine(self, rows: tuple[list[_Row], list[_Row]]) -> tuple[list[int], list[int]]:
+        """Colours of the nodes of both networks; fails as soon as one occurs on one side only."""
+        names: dict[Any, int] = {}
+        one, two = (
+            [
+                names.setdefault(
+                    (int(net.kind[i]), net.exact_payoff(i) if net.kind[i] == Kind.END else 0), len(names)
+                )
+                for i in range(net.n_nodes)
+            ]
+            for net in self.networks
+        )
+        count = 0
+        while True:
+            self.compare_sides(one, two)
+            if len(names) == count:
+                return one, two
+            count, names = len(names), {}
+            one, two = (
+                [
+                    names.setdefault(_signature(row, old, own), len(names))
+                    for row, own in zip(side, old, strict=True)
+                ]
+                for side, old in zip(rows, (one, two), strict=True)
+            )
+
+    def compare_sides(self, one: list[int], two: list[int]) -> None:
+        for net, mine, others, passed, which in (
+            (self.networks[0], one, set(two), self.passed[0], "first"),
+            (self.networks[1], two, set(one), self.passed[1], "second"),
+        ):
+            for node, colour in enumerate(mine):
+                if colour not in others and node not in passed:
+                    self.fail(
+                        f"nothing in the other declaration corresponds to {net.describe(node)!r} of the {which}, where "
+                        f"there is {_shown(net, node)}; compare the rules there",
+                        state=_near(net, node),
+                    )
+
+    def compare_names(self, colours: tuple[list[int], list[int]], rename: Callable[[Any], Hashable]) -> None:
+        one, two = self.networks
+        for state, node in zip(one.states, one.state_node.tolist(), strict=True):
+            try:
+                name = rename(state)
+            except Exception as error:  # noqa: BLE001 - a function of the user
+                self.fail(f"rename_state raised {type(error).__name__}: {error}", state=state, cause=error)
+            try:
+                other = two.node_of(name)
+            except UnknownStateError as error:
+                self.fail(f"the second declaration does not reach {name!r}", state=state, cause=error)
+            if colours[0][node] != colours[1][other]:
+                msg = f"there is {_shown(one, node)}, but in {name!r} of the second there is {_shown(two, other)}"
+                self.fail(msg, state=state)

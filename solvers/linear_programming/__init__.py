@@ -1,0 +1,5 @@
+"""The back-end `linear-programming`, through PuLP."""
+
+from mdpdice.solvers.linear_programming.solver import LinearProgramming
+
+__all__ = ["LinearProgramming"]

@@ -1,0 +1,5 @@
+"""The back-end `value-iteration`: sweeps with bounds on both sides, and two faster methods for special structure."""
+
+from mdpdice.solvers.value_iteration.solver import ValueIteration
+
+__all__ = ["ValueIteration"]

@@ -1,0 +1,52 @@
+"""One recorded play of every registered game, played again: rules, texts and rolls are what they were.
+
+A file is written anew by the call that its head tells, as in
+
+    mdpdice play pig-turn --seats optimal --seed 5 --record tests/playthroughs/pig-turn.txt
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mdpdice.cli import main
+from mdpdice.cli.catalogue import game_names, load_game
+
+RECORDS = Path(__file__).resolve().parent.parent / "data" / "playthroughs"
+SHIPPED = [
+    name for name in game_names() if getattr(load_game(name), "__module__", "").startswith("mdpdice.games.")
+]
+
+
+def call_of(text: str) -> list[str]:
+    """The arguments of the call that wrote a record."""
+    head = re.findall(r"^(\w+): (.*)$", text.partition("\n\n")[0], flags=re.MULTILINE)
+    named = dict(head)
+    pairs = [part for key, value in head if key == "parameter" for part in ("-p", value)]
+    more = ["--horizon", named["horizon"]] if "horizon" in named else []
+    return ["play", named["game"], *pairs, *more, "--seats", named["seats"], "--seed", named["seed"]]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_same_play_again(name: str, tmp_path: Path) -> None:
+    recorded = RECORDS / f"{name}.txt"
+    assert recorded.is_file(), (
+        f"{name} has no recorded play: run 'mdpdice play {name} --seats optimal --record tests/playthroughs/{name}.txt'"
+    )
+    text = recorded.read_text(encoding="utf-8")
+    assert f"\ngame: {name}\n" in text
+    # A play in which nothing is decided, or that has no end, records nothing.
+    assert re.search(r"^  chooses ", text, flags=re.MULTILINE)
+    assert re.search(r"^total ", text, flags=re.MULTILINE)
+    again = tmp_path / "again.txt"
+    result = CliRunner().invoke(main, [*call_of(text), "--record", str(again)])
+    assert result.exit_code == 0, result.output
+    assert again.read_text(encoding="utf-8") == text
+
+
+def test_every_record_belongs_to_a_game() -> None:
+    assert {file.stem for file in RECORDS.glob("*.txt")} <= set(SHIPPED)
