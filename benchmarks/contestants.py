@@ -65,10 +65,10 @@ class Mdpdice(Contestant):
     def values(self) -> Floats:
         if not self.solution.proved:
             raise ArithmeticError(self.solution.reason)
-        return self.solution.values[: self.states]
+        return self.solution.nodes.values[: self.states]
 
     def bounds(self) -> tuple[Floats, Floats]:
-        return self.solution.lowers[: self.states], self.solution.uppers[: self.states]
+        return self.solution.nodes.lowers[: self.states], self.solution.nodes.uppers[: self.states]
 
 
 class QuantEcon(Contestant):

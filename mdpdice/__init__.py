@@ -43,10 +43,9 @@ if TYPE_CHECKING:
         Utility,
     )
     from mdpdice.policies.distribution import Outcomes, outcomes
-    from mdpdice.policies.evaluation import Evaluation, evaluate
+    from mdpdice.policies.evaluation import evaluate
     from mdpdice.policies.simulation import Simulation, simulate
     from mdpdice.solving.isolation import isolate
-    from mdpdice.solving.lattice_solution import LatticeSolution
     from mdpdice.solving.pipeline import solve
 
     __version__: str
@@ -62,7 +61,7 @@ else:
         "mdpdice.modelling.distribution": ("Dist", "certainly", "product", "uniform"),
         "mdpdice.policies.distribution": ("Outcomes", "outcomes"),
         "mdpdice.modelling.enclosure": ("Enclosure",),
-        "mdpdice.policies.evaluation": ("Evaluation", "evaluate"),
+        "mdpdice.policies.evaluation": ("evaluate",),
         "mdpdice.exploration.to_network": ("explore",),
         "mdpdice.modelling.expressions": ("Expr", "least", "most", "table"),
         "mdpdice.modelling.game": (
@@ -73,7 +72,6 @@ else:
         "mdpdice.solving.isolation": ("isolate",),
         "mdpdice.exploration.to_lattice": ("compile_lattice",),
         "mdpdice.lattices.lattice": ("Lattice",),
-        "mdpdice.solving.lattice_solution": ("LatticeSolution",),
         "mdpdice.networks.network": ("Kind", "Network"),
         "mdpdice.objectives.objective": (
             *("Discounted", "Horizon", "Objective", "PayoffAtLeast"),
@@ -122,7 +120,6 @@ __all__ = [
     "Dist",
     "Edge",
     "Enclosure",
-    "Evaluation",
     "Expr",
     "Feature",
     "Flags",
@@ -130,7 +127,6 @@ __all__ = [
     "Horizon",
     "Kind",
     "Lattice",
-    "LatticeSolution",
     "Network",
     "Node",
     "Objective",

@@ -64,7 +64,6 @@ class Feature(enum.Enum):
     DISCOUNT = "a discount"
     HORIZON = "a horizon"
     EXACT = "exact rational answers"
-    LATTICE = "lattices of counters"
     CHECKPOINT = "checkpoints"
 
 

@@ -54,9 +54,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Feature, Run, traced
-from mdpdice.errors import CycleError
-from mdpdice.lattices.layer_solver import solve_layers
-from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Kind, Network
 from mdpdice.numerics import graph
@@ -94,7 +91,7 @@ class BackwardInduction:
 
     name: ClassVar[str] = "backward-induction"
     features: ClassVar[frozenset[Feature]] = frozenset(
-        {Feature.DISCOUNT, Feature.TWO_PLAYER, Feature.HORIZON, Feature.LATTICE}
+        {Feature.DISCOUNT, Feature.TWO_PLAYER, Feature.HORIZON}
     )
 
     @classmethod
@@ -114,18 +111,6 @@ class BackwardInduction:
             _sweep(bellman(problem), order, value, value, policy, run)
             return Candidate(value, policy, iterations=1)
         return _stages(problem, possible, problem.horizon, run)
-
-    def solve_lattice(self, layers: Layers, run: Run) -> tuple[NDArray[np.float64], int]:
-        """Propose the stored values of a lattice whose layers do not lead to themselves."""
-        if layers.cyclic:
-            layer = next(layer for layer in layers.layers if layer.part is not None)
-            at = layers.lattice.counters(int(layer.points[0]))
-            msg = (
-                f"backward induction needs a lattice without cycles, but a play can come back from {at} to counters of "
-                "the same progress; use solver='value-iteration', or declare a progress() that tells them apart"
-            )
-            raise CycleError(msg, cycle=[at])
-        return solve_layers(layers, run)
 
 
 def _stages(problem: Network, possible: NDArray[np.bool_], horizon: int, run: Run) -> Candidate:

@@ -48,7 +48,6 @@ from mdpdice import (
     At,
     Counter,
     Game,
-    LatticeSolution,
     Node,
     Option,
     Solution,
@@ -284,14 +283,7 @@ class KcdFarkle(Game[State, Action]):
 
     def summary(self, solution: Solution) -> list[str]:
         """Up to how many points at risk to roll on, for dice of one kind."""
-        return [] if solution.network.horizon is not None else self._thresholds()
-
-    def lattice_summary(self, solution: LatticeSolution) -> list[str]:
-        """The same."""
-        return self._thresholds()
-
-    def _thresholds(self) -> list[str]:
-        if len(self.kinds) > 1 or self.defective:
+        if len(self.kinds) > 1 or self.defective or solution.horizon is not None:
             return []
         # Imported here because it builds on this module.
         from mdpdice.games.farkle.analysis import thresholds
@@ -301,7 +293,7 @@ class KcdFarkle(Game[State, Action]):
 
     def tables(self, solution: Solution) -> list[Table]:
         """Up to how many points at risk to roll on, for every set of dice."""
-        if self.defective or solution.network.horizon is not None:
+        if self.defective or solution.horizon is not None:
             return []
         from mdpdice.games.farkle.analysis import thresholds
 

@@ -37,7 +37,6 @@ from mdpdice import (
     Dist,
     Edge,
     Game,
-    LatticeSolution,
     Node,
     Solution,
     Table,
@@ -169,19 +168,11 @@ class _Race(Game[str, Action]):
 
     def summary(self, solution: Solution) -> list[str]:
         """From how many points of a turn on to hold, for some scores."""
-        states = solution.network.states
-        return self._summary(solution, states.__contains__)
-
-    def lattice_summary(self, solution: LatticeSolution) -> list[str]:
-        """The same."""
-        return self._summary(solution, solution.reaches)
-
-    def _summary(self, solution: Solution | LatticeSolution, reached: Callable[[Any], bool]) -> list[str]:
         some = range(0, self.goal, max(1, self.goal // 10))
         rows: dict[tuple[int, int], int | None] = {}
         for mine, theirs in itertools.product(some, some):
             # The first range, of scores that can come about: what follows it is not asked for.
-            for turn, action in self._actions(solution, reached, mine, theirs):
+            for turn, action in self._actions(solution, mine, theirs):
                 rows[mine, theirs] = turn if action == "hold" else None
                 if action == "hold":
                     break
@@ -195,12 +186,10 @@ class _Race(Game[str, Action]):
             lines.append(f"{mine:>26}{shown}".rstrip())
         return lines
 
-    def _actions(
-        self, solution: Solution | LatticeSolution, reached: Callable[[Any], bool], mine: int, theirs: int
-    ) -> Iterator[tuple[int, Action]]:
+    def _actions(self, solution: Solution, mine: int, theirs: int) -> Iterator[tuple[int, Action]]:
         for turn in range(self.goal - mine):
             # Nobody comes to every number of points.
-            if reached(where := position(mine, theirs, turn)):
+            if solution.reaches(where := position(mine, theirs, turn)):
                 yield turn, solution.action(where)
 
     def tables(self, solution: Solution) -> list[Table]:

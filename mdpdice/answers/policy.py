@@ -1,8 +1,9 @@
-"""Policies: what a player does in every decision of a network.
+"""Policies: what a player does in every decision.
 
-A `Policy` names one edge of every decision node, or a probability for each of its
+On a network a `Policy` names one edge of every decision node, or a probability for each of its
 edges.  With a horizon it may depend on the decisions left; then its arrays have one
-row per stage, and row ``k`` belongs to ``k`` decisions left.
+row per stage, and row ``k`` belongs to ``k`` decisions left.  A policy of a game that has no network is a rule,
+a function of the state or a solution, which is asked where play comes.
 """
 
 from __future__ import annotations
@@ -17,9 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.answers.solution import Solution
-from mdpdice.errors import GameError, HorizonRangeError, MdpDiceError, UnknownStateError
+from mdpdice.errors import (
+    GameError,
+    HorizonRangeError,
+    MdpDiceError,
+    UnknownStateError,
+    UnsupportedError,
+)
+from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import same_kind
+from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Ints, Network
 
 __all__ = ["Policy", "Weights"]
@@ -33,8 +42,8 @@ def _locked(array: Any) -> Any:
     return view
 
 
-def _edges(array: Any) -> Ints:
-    return cast("Ints", _locked(np.asarray(array, dtype=np.int64)))
+def _edges(array: Any) -> Ints | None:
+    return None if array is None else cast("Ints", _locked(np.asarray(array, dtype=np.int64)))
 
 
 def _weights(array: Any) -> Weights | None:
@@ -43,15 +52,15 @@ def _weights(array: Any) -> Weights | None:
 
 @attrs.frozen(eq=False, repr=False)
 class Policy:
-    """What is done in every decision of a network.
+    """What is done in every decision.
 
     Use `Policy.of`, `Policy.uniform` or `Policy.from_solution` to make one.
 
     Parameters
     ----------
-    network : Network
-        What is decided in.
-    choice : ndarray of int64, shape (N,) or (horizon + 1, N)
+    network : Network, optional
+        What is decided in; without one the policy is a rule.
+    choice : ndarray of int64, shape (N,) or (horizon + 1, N), optional
         Chosen edge of every decision node, -1 elsewhere; the likeliest one where
         the choice is random.  Row ``k`` is used with ``k`` decisions left; one row
         alone serves all stages.
@@ -59,6 +68,9 @@ class Policy:
         For a randomised policy: the probability of an edge is its weight over the
         sum of the weights of its node.  Numbers are exact as in
         `Network.numerator`.  0 on edges of chance nodes.
+    rule : callable or Solution, optional
+        Without a network: ``rule(state)`` gives the action to take, or a `Dist` of actions; a solution's best
+        action is taken.  Without either, every action has the same chance.
 
     Examples
     --------
@@ -72,31 +84,62 @@ class Policy:
     'roll'
     """
 
-    network: Network
-    choice: Ints = attrs.field(converter=_edges)
+    _network: Network | None = None
+    _choice: Ints | None = attrs.field(default=None, converter=_edges)
     weight: Weights | None = attrs.field(default=None, converter=_weights)
+    rule: Callable[[Any], Any] | Solution | None = None
 
     def __attrs_post_init__(self) -> None:
-        _check(self)
+        if self._network is not None:
+            _check(self)
+
+    @property
+    def network(self) -> Network:
+        """What is decided in.
+
+        Raises
+        ------
+        UnsupportedError
+            The policy is a rule.
+        """
+        if self._network is None:
+            msg = "this policy is a rule, without a network; policy.on(network) asks it about every decision of one"
+            raise UnsupportedError(msg, value=self)
+        return self._network
+
+    @property
+    def choice(self) -> Ints:
+        """Chosen edge of every decision node of the network; see `network`."""
+        assert self.network is self._network
+        return cast("Ints", self._choice)
+
+    @property
+    def is_rule(self) -> bool:
+        """Whether the policy is asked about a state when play comes there, and belongs to no network."""
+        return self._network is None
 
     # --- making one ---------------------------------------------------------
 
     @classmethod
     def from_solution(cls, solution: Solution) -> Policy:
-        """The policy of a solution."""
-        return cls(solution.network, solution.policy)
+        """The policy that a solution found."""
+        if solution.lattice is not None:
+            return cls(rule=solution)
+        return cls(solution.network, solution.nodes.choice)
 
     @classmethod
-    def of(cls, network: Network, function: Callable[..., Any], *, staged: bool = False) -> Policy:
+    def of(
+        cls, game: Game[Any, Any] | Network | Lattice, function: Callable[..., Any], *, staged: bool = False
+    ) -> Policy:
         """Make a policy of a function.
 
         Parameters
         ----------
-        network : Network
+        game : Network, Game or Lattice
             What is decided in.
         function : callable
             ``function(state)`` gives the action to take, or a `Dist` of actions.
-            It is asked about every state in which somebody decides.
+            On a network it is asked about every state in which somebody decides, otherwise where play comes.
         staged : bool
             On a network with a horizon: call ``function(state, steps_left)`` for
             every number of decisions left.
@@ -104,11 +147,17 @@ class Policy:
         Raises
         ------
         GameError
-            The function raised, or `network` is none.
+            The function raised.
         UnknownStateError
             It gave something that is no action of the state.
         """
-        _check_network(network, "of(explore(game), function)")
+        if not isinstance(game, Network):
+            _check_game(game, "of(game, function)")
+            if staged:
+                msg = "staged=True needs a network with a horizon"
+                raise HorizonRangeError(msg)
+            return cls(rule=function)
+        network = game
         if not staged:
             return _assemble(network, [_ask(network, function, ())])
         if network.horizon is None:
@@ -119,11 +168,13 @@ class Policy:
         return _assemble(network, [nothing, *rows], staged=True)
 
     @classmethod
-    def uniform(cls, network: Network) -> Policy:
+    def uniform(cls, game: Game[Any, Any] | Network | Lattice) -> Policy:
         """The policy that takes every action of a decision with the same probability."""
-        _check_network(network, "uniform(explore(game))")
-        decided = network.decides[network.source]
-        return cls(network, _first_edges(network), decided.astype(np.int64))
+        if not isinstance(game, Network):
+            _check_game(game, "uniform(game)")
+            return cls()
+        decided = game.decides[game.source]
+        return cls(game, _first_edges(game), decided.astype(np.int64))
 
     def on(self, network: Network) -> Policy:
         """The same decisions on another network, found by the names of states and actions.
@@ -139,8 +190,10 @@ class Policy:
         HorizonRangeError
             The policy has no decision for so many steps left.
         """
-        if network is self.network:
+        if network is self._network:
             return self
+        if self.is_rule:
+            return Policy.uniform(network) if self.rule is None else Policy.of(network, self._answer)
         if self.staged and (network.horizon is None or network.horizon >= len(self.choice)):
             msg = f"the policy knows what to do with at most {len(self.choice) - 1} decisions left"
             raise HorizonRangeError(msg, value=network.horizon, limit=len(self.choice) - 1)
@@ -179,7 +232,7 @@ class Policy:
     @property
     def staged(self) -> bool:
         """Whether the decisions depend on the number of decisions left."""
-        return self.choice.ndim == 2
+        return self._choice is not None and self._choice.ndim == 2
 
     @property
     def randomised(self) -> bool:
@@ -201,11 +254,26 @@ class Policy:
         chances = self.probabilities(state, steps_left=steps_left)
         if len(chances) > 1:
             msg = "the action is random here; ask probabilities() for the chance of each"
-            raise GameError(msg, state=self.network.describe(self._node(state)))
+            raise GameError(msg, state=state if self.is_rule else self.network.describe(self._node(state)))
         return next(iter(chances))
+
+    def _answer(self, state: Hashable) -> Any:
+        """What a rule says of a state: an action, or a `Dist` of actions."""
+        if self.rule is None:
+            msg = "every action has the same chance here; policy.on(network) knows which there are"
+            raise UnsupportedError(msg, state=state)
+        return self.rule.action(state) if isinstance(self.rule, Solution) else self.rule(state)
 
     def probabilities(self, state: Hashable = None, *, steps_left: int | None = None) -> dict[Any, Fraction]:
         """Chance of every action that may be taken in a decision state, in the order of the options."""
+        if self.is_rule:
+            answer = self._answer(state)
+            if not isinstance(answer, Dist):
+                return {answer: Fraction(1)}
+            total = sum(answer.weights)
+            return {
+                one: Fraction(part, total) for one, part in zip(answer.outcomes, answer.weights, strict=True)
+            }
         net = self.network
         node = self._node(state)
         if not net.decides[node]:
@@ -237,6 +305,8 @@ class Policy:
         return steps if self.staged else None
 
     def __repr__(self) -> str:
+        if self.is_rule:
+            return f"<Policy: {'random' if self.rule is None else repr(self.rule)}>"
         decisions = int(self.network.decides.sum())
         how = "randomised, " if self.randomised else ""
         stages = f" in {len(self.choice)} stages" if self.staged else ""
@@ -335,10 +405,10 @@ def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) 
     return choice, weight
 
 
-def _check_network(network: object, call: str) -> None:
-    if not isinstance(network, Network):
-        msg = f"a policy is one of a network, not of {network!r}; write Policy.{call}"
-        raise GameError(msg, value=network)
+def _check_game(game: object, call: str) -> None:
+    if not isinstance(game, Game | Lattice):
+        msg = f"{game!r} is no game; write Policy.{call}"
+        raise GameError(msg, value=game)
 
 
 def _assemble(network: Network, rows: Sequence[_Row], *, staged: bool = False) -> Policy:

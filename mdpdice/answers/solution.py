@@ -5,23 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
-from mdpdice.answers.answer import Answer, Status
-from mdpdice.errors import GameError, HorizonRangeError, NotCertifiedError
+from mdpdice.answers.answer import Provenance, Status
+from mdpdice.answers.grid_excerpt import excerpt
+from mdpdice.answers.grid_values import GridValues
+from mdpdice.answers.node_values import NodeValues
+from mdpdice.errors import (
+    CertificateError,
+    GameError,
+    NotCertifiedError,
+    TotalRewardUndefinedError,
+    UnsupportedError,
+)
 from mdpdice.html import card, grid
-from mdpdice.networks.network import Floats, Ints, Kind, Network
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.networks.network import Floats, Kind, Network
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mdpdice.answers.policy import Policy
     from mdpdice.modelling.game import Game
     from mdpdice.objectives.objective import Objective
 
-__all__ = ["Solution", "Status"]
+__all__ = ["Decisions", "Solution", "Status"]
 
 LISTED = 10
 """Decisions that a notebook shows."""
@@ -29,70 +41,188 @@ SCANNED = 1000
 """States among which they are looked for."""
 
 
-@attrs.frozen(eq=False, repr=False)
-class Solution(Answer):
-    """A value and a policy for every state, with the interval that they were proved to lie in.
+@attrs.frozen(eq=False)
+class Decisions:
+    """The states in which somebody decides, and what is done there.
 
     Parameters
     ----------
-    network : Network
-        What was solved.
-    sense : {"max", "min"}
-        What the player to move wants.
-    status : Status
-        What was proved.
-    values, lowers, uppers : ndarray of float64, shape (N,) or (horizon + 1, N)
-        Value of every node and the interval that holds the optimal value and the
-        value of the policy, in payoff units.  Row k belongs to k decisions left.
-    policy : ndarray of int64, of that shape
-        Chosen edge of every decision node, -1 elsewhere.
-    solver : str
-        Back-end that proposed the answer.
-    exact_values : sequence of sequences of Fraction, optional
-        Rows of exact values, where the status is EXACT; infinite ones are floats.
-    iterations : int
-        What the back-end counted.
-    seconds : float
-        Wall-clock time of solving and certifying.
-    width : float
-        Largest ``(upper - lower) / max(1, |value|)`` over the finite nodes.
-    reason : str
-        Why the status is not CERTIFIED, or why a value is infinite.
-    version : str
-        Version of mdpdice.
-    details : mapping
-        What the back-end said beyond that.
-    objective : str
-        What counted, as `mdpdice.Objective` tells it: ``"total"``, ``"discounted:9/10"``.
+    states, actions : list
+        In the order in which the states were found.
+    values, lowers, uppers : ndarray of float64, shape (states,)
+        In payoff units.
     """
 
-    network: Network
-    sense: str
-    status: Status
+    states: list[Any]
     values: Floats
     lowers: Floats
     uppers: Floats
-    policy: Ints
-    solver: str
-    exact_values: Sequence[Sequence[Any]] | None = None
-    iterations: int = 0
-    seconds: float = 0.0
+    actions: list[Any]
+
+
+@attrs.frozen(eq=False, repr=False, slots=False)
+class Solution:
+    """A value and a policy for every state, with the interval that they were proved to lie in.
+
+    What a policy is worth is a solution too, whose policy was given.
+
+    Parameters
+    ----------
+    table : NodeValues or GridValues
+        The numbers: by the nodes of a network, or by the points of a lattice.
+    status : Status
+        What was proved.
+    provenance : Provenance
+        How the answer came about.
+    width : float
+        Largest ``(upper - lower) / max(1, |value|)`` over the finite values.
+    reason : str
+        Why the status is not CERTIFIED, or why a value is infinite.
+    given : Policy or sequence of two, optional
+        The policy whose value this is; without one, the policy is the solution's own.
+    """
+
+    table: NodeValues | GridValues
+    status: Status
+    provenance: Provenance
     width: float = np.inf
     reason: str = ""
-    version: str = ""
-    details: Mapping[str, Any] = attrs.field(factory=dict)
-    objective: str = "total"
+    given: Policy | tuple[Policy, ...] | None = None
+
+    # --- what it is -----------------------------------------------------------
+
+    @property
+    def proved(self) -> bool:
+        """Whether the status is EXACT or CERTIFIED."""
+        return self.status in (Status.EXACT, Status.CERTIFIED)
+
+    @property
+    def solver(self) -> str:
+        """Who proposed the answer."""
+        return self.provenance.solver
+
+    @property
+    def objective(self) -> str:
+        """What counted."""
+        return self.provenance.objective
+
+    @property
+    def sense(self) -> str:
+        """What the player to move wants."""
+        return self.provenance.sense
+
+    @property
+    def iterations(self) -> int:
+        """What the solver counted."""
+        return self.provenance.iterations
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time of solving and certifying."""
+        return self.provenance.seconds
+
+    @property
+    def version(self) -> str:
+        """Version of mdpdice."""
+        return self.provenance.version
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """What the back-end said beyond the answer."""
+        return self.provenance.details
 
     @property
     def digest(self) -> str:
-        """Digest of the solved network."""
-        return self.network.digest
+        """Digest of what was solved."""
+        return self.table.digest
+
+    @property
+    def start(self) -> Any:
+        """State where a play starts."""
+        return self.table.start
+
+    @property
+    def horizon(self) -> int | None:
+        """Largest number of decisions in a play, if there is one."""
+        return self.table.network.horizon if isinstance(self.table, NodeValues) else None
+
+    @property
+    def nodes(self) -> NodeValues:
+        """Arrays by the nodes of the network.
+
+        Raises
+        ------
+        UnsupportedError
+            The game was solved on its lattice.
+        """
+        if isinstance(self.table, GridValues):
+            msg = (
+                "this game was solved on its lattice and has no network; solution.excerpt({counter: value}) is a "
+                "part of it as one, and solve(explore(game)) writes it out if it fits"
+            )
+            raise UnsupportedError(msg, value=self)
+        return self.table
+
+    @property
+    def network(self) -> Network:
+        """The network that was solved; see `nodes`."""
+        return self.nodes.network
+
+    @property
+    def lattice(self) -> Lattice | None:
+        """The lattice that was solved, None where a network was."""
+        return self.table.lattice if isinstance(self.table, GridValues) else None
 
     # --- values -------------------------------------------------------------
 
+    def value(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
+        """Value of a state, of the start if none is given.
+
+        Parameters
+        ----------
+        state : hashable, optional
+            A state of the game; any of those that `Game.canonical` makes equal.
+        steps_left : int, optional
+            Decisions left, for an answer with a horizon; by default the whole horizon.
+
+        Raises
+        ------
+        NotCertifiedError
+            The value was not proved; `estimate` gives it all the same.
+        CertificateError
+            The value lies outside its own interval.
+        UnknownStateError
+            The state cannot be reached.
+        """
+        number = self.estimate(state, steps_left=steps_left)
+        lower, upper = self.table.interval(state, steps_left)
+        if not lower <= number <= upper:  # written so that NaN fails
+            msg = (
+                f"the value {number!r} lies outside its interval [{lower!r}, {upper!r}], so the answer was changed "
+                "after it was certified; do not use it, solve again"
+            )
+            raise CertificateError(msg, state=state, claimed=number, lower=lower, upper=upper)
+        if not self.proved:
+            msg = (
+                f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
+                "ask estimate() for the number, or try another solver"
+            )
+            raise NotCertifiedError(msg, state=state)
+        return number
+
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
-        """The proposed value of a state, whatever was proved about it."""
-        return float(self._row(self.values, steps_left)[self._node(state)])
+        """The proposed value of a state, whatever was proved about it.
+
+        Raises
+        ------
+        TotalRewardUndefinedError
+            Plays from here collect and pay without end.
+        """
+        number = self.table.value(state, steps_left)
+        if number != number and self.table.interval(state, steps_left)[0] != number:  # noqa: PLR0124 - NaN
+            msg = "plays from here collect and pay without end; use a discount or a horizon"
+            raise TotalRewardUndefinedError(msg, state=self.start if state is None else state)
+        return number
 
     def exact(self, state: Hashable = None, *, steps_left: int | None = None) -> Fraction | float:
         """Exact value of a state, a `Fraction`, or a float if it is infinite.
@@ -102,22 +232,53 @@ class Solution(Answer):
         NotCertifiedError
             The status is not EXACT.
         """
-        if self.exact_values is None or self.status is not Status.EXACT:
-            msg = f"the answer of {self.solver} is {self.status.value}, not exact; use solver='exact'"
+        table = self.table
+        if self.status is not Status.EXACT or isinstance(table, GridValues) or table.exact is None:
+            how = "evaluate(..., exact=True)" if self.given is not None else "solver='exact'"
+            msg = f"the answer of {self.solver} is {self.status.value}, not exact; use {how}"
             raise NotCertifiedError(msg, state=state)
-        steps = self._steps(steps_left)
-        found: Fraction | float = self.exact_values[0 if steps is None else steps][self._node(state)]
+        found: Fraction | float = table.exact_value(state, steps_left)
         return found
 
     def lower(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """Lower end of the interval of a state; -inf where nothing was proved."""
-        return float(self._row(self.lowers, steps_left)[self._node(state)])
+        return self.table.interval(state, steps_left)[0]
 
     def upper(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
         """Upper end of the interval of a state; inf where nothing was proved."""
-        return float(self._row(self.uppers, steps_left)[self._node(state)])
+        return self.table.interval(state, steps_left)[1]
+
+    def reaches(self, state: Hashable) -> bool:
+        """Whether play can come to a state.
+
+        Raises
+        ------
+        UnknownStateError
+            It has no counter values, or ones that are not in their ranges.
+        """
+        return self.table.reaches(state)
+
+    def kind(self, state: Hashable = None) -> Kind:
+        """What happens in a state."""
+        return self.table.kind(state)
 
     # --- decisions ----------------------------------------------------------
+
+    @cached_property
+    def policy(self) -> Policy:
+        """What is done in every decision.
+
+        Raises
+        ------
+        GameError
+            Two policies were given, one for each player: see `given`.
+        """
+        from mdpdice.answers.policy import Policy
+
+        if isinstance(self.given, tuple):
+            msg = "two policies play here, one for each player; solution.given has both"
+            raise GameError(msg, value=self)
+        return Policy.from_solution(self) if self.given is None else self.given
 
     def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
         """Action that the policy takes in a decision state.
@@ -128,46 +289,142 @@ class Solution(Answer):
             Nobody decides in this state.
         HorizonRangeError
             No decision is left.
+        UnknownStateError
+            The state cannot be reached.
         """
-        node = self._decision(state, steps_left)
-        return self.network.action_of(int(self._row(self.policy, steps_left)[node]))
+        if self.given is not None:
+            return self.policy.action(state, steps_left=steps_left)
+        return self.table.action(state, steps_left)
 
     def q(self, state: Hashable = None, *, steps_left: int | None = None) -> dict[Any, float]:
-        """Value of every action of a decision state, best play afterwards.
+        """Value of every action of a decision state, best play (or the given policy) afterwards.
 
         Returns
         -------
         dict
             In the order of the options.
+
+        Raises
+        ------
+        UnsupportedError
+            A policy was evaluated on a lattice, where nothing is kept of the other actions.
         """
-        node = self._decision(state, steps_left)
-        ahead = self._row(self.values, self._after(steps_left))
-        return {self.network.action_of(edge): self._edge(edge, ahead) for edge in self.network.edges(node)}
+        _, options = self._options(state, steps_left)
+        return {action: value for action, value, _, _ in options}
 
     def ties(self, state: Hashable = None, *, steps_left: int | None = None) -> list[Any]:
         """Actions that may be optimal: no other action is proved to be better.
 
         For an answer that is not proved, the actions of the best estimate.
         """
-        node = self._decision(state, steps_left)
-        after = self._after(steps_left)
-        low, high = self._row(self.lowers, after), self._row(self.uppers, after)
+        minimise, options = self._options(state, steps_left)
         if not self.proved:
-            low = high = self._row(self.values, after)
-        best_low, edges = -np.inf, []
-        minimise = -1.0 if (self.network.kind[node] == Kind.MIN) != (self.sense == "min") else 1.0
-        for edge in self.network.edges(node):
-            ends = minimise * self._edge(edge, low), minimise * self._edge(edge, high)
-            edges.append((edge, max(ends)))
-            best_low = max(best_low, min(ends))
-        return [self.network.action_of(edge) for edge, top in edges if top >= best_low]
+            options = [(action, value, value, value) for action, value, _, _ in options]
+        if minimise:
+            options = [(action, -value, -high, -low) for action, value, low, high in options]
+        best = max(low for _, _, low, _ in options)
+        return [action for action, _, _, high in options if high >= best]
 
-    def _edge(self, edge: int, ahead: Floats) -> float:
-        net = self.network
-        value = float(ahead[net.dst[edge]])
-        if net.sign[edge] < 0:
-            value = float(net.total) - value
-        return float(net.reward[edge]) + (float(net.discount) if net.step[edge] else 1.0) * value
+    def _options(
+        self, state: Hashable, steps_left: int | None
+    ) -> tuple[bool, list[tuple[Any, float, float, float]]]:
+        if self.given is not None and isinstance(self.table, GridValues):
+            msg = (
+                "a policy was evaluated on a lattice, where nothing is kept of the other actions; ask "
+                "solve(game).q(state) or evaluate(explore(game), policy)"
+            )
+            raise UnsupportedError(msg, state=state)
+        return self.table.options(state, steps_left, self.sense)
+
+    def excerpt(self, where: Mapping[str, Any] | None = None, *, max_states: int = 1_000_000) -> Solution:
+        """Some states of a lattice as a solution with a network, for tables and pictures.
+
+        Parameters
+        ----------
+        where : mapping of str to object, optional
+            Values of counters, and of fields of core states, by name; by default all states are taken.
+        max_states : int
+            Most states.
+
+        Returns
+        -------
+        Solution
+            Behind every option of a decision is an end that is worth what the option is worth, so `value`, `q`,
+            `ties`, `action` and the interval are those of the lattice.  It starts where the game does if that state
+            is among them.  States that play cannot reach may be among them too, where their value follows from
+            those of states that it can.  A solution with a network is its own excerpt, without `where`.
+
+        Raises
+        ------
+        StateLimitError
+            There are more states.
+        GameError
+            There is no such counter or field, or no such state.
+        UnsupportedError
+            `where` was given, and there is a network already.
+        """
+        if isinstance(self.table, NodeValues):
+            if where:
+                msg = f"where={dict(where)!r} is for games on a lattice; this solution lists all its states"
+                raise UnsupportedError(msg, value=where)
+            return self
+        return attrs.evolve(self, table=excerpt(self.table, {} if where is None else where, max_states))
+
+    def decisions(
+        self, where: Mapping[str, Any] | None = None, *, steps_left: int | None = None
+    ) -> Decisions:
+        """The states in which somebody decides, with value, interval and action.
+
+        Parameters
+        ----------
+        where : mapping of str to object, optional
+            Which states of a lattice; see `excerpt`.
+        steps_left : int, optional
+            Decisions left, for a solution with a horizon.
+
+        Raises
+        ------
+        StateLimitError
+            A lattice has too many states; fix some counters by `where`.
+        """
+        table = self.excerpt(where).nodes
+        net, at = table.network, table.decisions()
+        nodes = net.state_node[at]
+        values, lowers, uppers, choice = (
+            table.row(array, steps_left)[nodes]
+            for array in (table.values, table.lowers, table.uppers, table.choice)
+        )
+        actions = [None if edge < 0 else net.action_of(edge) for edge in choice.tolist()]
+        return Decisions([net.states[one] for one in at.tolist()], values, lowers, uppers, actions)
+
+    @cached_property
+    def _decisions(self) -> Decisions:
+        return self.decisions()
+
+    @property
+    def states(self) -> list[Any]:
+        """The states in which somebody decides; see `decisions`, for too many of them too."""
+        return self._decisions.states
+
+    @property
+    def values(self) -> Floats:
+        """Value of every state in `states`."""
+        return self._decisions.values
+
+    @property
+    def lowers(self) -> Floats:
+        """Lower end of the interval of every state in `states`."""
+        return self._decisions.lowers
+
+    @property
+    def uppers(self) -> Floats:
+        """Upper end of the interval of every state in `states`."""
+        return self._decisions.uppers
+
+    @property
+    def actions(self) -> list[Any]:
+        """Action in every state in `states`."""
+        return self._decisions.actions
 
     # --- files --------------------------------------------------------------
 
@@ -187,11 +444,12 @@ class Solution(Answer):
     def load(
         cls,
         path: str | os.PathLike[str],
-        game: Game[Any, Any] | Network,
+        game: Game[Any, Any] | Network | Lattice,
         objective: Objective | None = None,
         *,
         horizon: int | None = None,
         epsilon: float = 1e-6,
+        prove: bool = True,
     ) -> Solution:
         """Read a solution and certify it again, for the game and objective that it answers.
 
@@ -201,6 +459,8 @@ class Solution(Answer):
             The file.
         game, objective, horizon, epsilon
             As they were given to `mdpdice.solve`.
+        prove : bool
+            Without, nothing is certified: the answer is UNCERTIFIED, with estimates alone.
 
         Raises
         ------
@@ -211,51 +471,27 @@ class Solution(Answer):
         """
         from mdpdice.solving.files import load_solution
 
-        return load_solution(path, game, objective, horizon=horizon, epsilon=epsilon)
+        return load_solution(path, game, objective, horizon=horizon, epsilon=epsilon, prove=prove)
 
-    def _unproved(self, number: float) -> str:
-        return (
-            f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
-            "ask estimate() for the number, or try another solver"
-        )
+    # --- other forms ----------------------------------------------------------
 
-    # --- look-ups -----------------------------------------------------------
+    def summary(self) -> str:
+        """The answer in some lines of text."""
+        return "\n".join(f"{label:10}{text}" for label, text in self._rows())
 
-    def _node(self, state: Hashable) -> int:
-        return self.network.start if state is None else self.network.value_node_of(state)
-
-    def _decision(self, state: Hashable, steps_left: int | None) -> int:
-        # Equal states have equal values; their actions differ.
-        node = self.network.start if state is None else self.network.node_of(state)
-        if not self.network.decides[node]:
-            msg = "nobody decides in this state; ask value() instead"
-            raise GameError(msg, state=self.network.describe(node))
-        if self._steps(steps_left) == 0:
-            msg = "no decision is left"
-            raise HorizonRangeError(msg, state=self.network.describe(node), value=0)
-        return node
-
-    def _steps(self, steps_left: int | None) -> int | None:
-        horizon = self.network.horizon
-        if horizon is None:
-            if steps_left is not None:
-                msg = f"steps_left={steps_left!r} needs a solution with a horizon"
-                raise HorizonRangeError(msg, value=steps_left)
-            return None
-        if steps_left is None:
-            return horizon
-        if type(steps_left) is not int or not 0 <= steps_left <= horizon:
-            msg = f"steps_left={steps_left!r} is not a number from 0 to the horizon {horizon}"
-            raise HorizonRangeError(msg, value=steps_left, limit=horizon)
-        return steps_left
-
-    def _after(self, steps_left: int | None) -> int | None:
-        steps = self._steps(steps_left)
-        return None if steps is None else steps - 1
-
-    def _row(self, array: Any, steps_left: int | None) -> Any:
-        steps = self._steps(steps_left)
-        return array if steps is None else array[steps]
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [
+            ("value" if self.proved else "estimate", f"{self.estimate():.12g}"),
+            ("interval", f"[{self.lower():.12g}, {self.upper():.12g}]"),
+            ("status", self.status.value),
+            ("reason", self.reason),
+            ("solver", self.solver),
+            ("width", f"{self.width:.2g}"),
+            ("time", f"{self.seconds:.2f} s to solve and certify"),
+            ("size", self.table.size),
+            ("objective", "" if self.objective == "total" else self.objective),
+        ]
+        return [(label, text) for label, text in rows if text]
 
     def __repr__(self) -> str:
         start = self.estimate()
@@ -268,38 +504,38 @@ class Solution(Answer):
         return f"<Solution: {shown}, {self.status.value} by {self.solver}{why}>"
 
     def _repr_html_(self) -> str:
-        net = self.network
-        rows = [
-            ("value" if self.proved else "estimate", f"{self.estimate():.12g}"),
-            ("interval", f"[{self.lower():.12g}, {self.upper():.12g}]"),
-            ("status", self.status.value),
-            ("reason", self.reason),
-            ("solver", self.solver),
-            ("width", f"{self.width:.2g}"),
-            ("time", f"{self.seconds:.2f} s to solve and certify"),
-            ("size", f"{net.n_states:,} states, {net.n_edges:,} edges"),
-            ("objective", None if self.objective == "total" else self.objective),
-            ("horizon", net.horizon),
-        ]
+        if isinstance(self.table, GridValues):
+            # No decision is stored, so the one at hand is shown: that at the start, if there is one.
+            decides = self.kind() in (Kind.MAX, Kind.MIN)
+            listed = grid("at the start", ("action", "value"), self.q().items()) if decides else ""
+            return card("Solution", self._rows()) + listed
+        net = self.table.network
         # The first decisions that were found: those near the start.
-        decisions = []
+        decisions: list[Sequence[Any]] = []
         for at in np.flatnonzero(net.decides[net.state_node[:SCANNED]])[:LISTED].tolist():
             if net.horizon == 0:
                 break
             node = int(net.state_node[at])
-            edge = int(self._row(self.policy, None)[node])
+            edge = int(self.table.row(self.table.choice, None)[node])
             action = "" if edge < 0 else net.action_of(edge)
-            decisions.append((net.states[int(at)], action, float(self._row(self.values, None)[node])))
+            decisions.append((net.states[at], action, float(self.table.row(self.table.values, None)[node])))
         listed = grid("the first decisions", ("state", "action", "value"), decisions) if decisions else ""
-        return card("Solution", rows) + listed
+        return card("Solution", self._rows()) + listed
 
-    # --- other forms ----------------------------------------------------------
-
-    def to_dataframe(self, *, decisions: bool = False, steps_left: int | None = None) -> pd.DataFrame:
+    def to_dataframe(
+        self,
+        where: Mapping[str, Any] | None = None,
+        *,
+        decisions: bool = False,
+        steps_left: int | None = None,
+        max_states: int = 1_000_000,
+    ) -> pd.DataFrame:
         """The solution as a data frame of pandas, one row per state.
 
         Parameters
         ----------
+        where, max_states
+            Which states of a lattice; see `excerpt`.
         decisions : bool
             Leave out states in which nobody decides.
         steps_left : int, optional
@@ -317,9 +553,12 @@ class Solution(Answer):
             pandas is not installed.
         HorizonRangeError
             There is no such number of decisions left.
+        StateLimitError, GameError
+            As for `excerpt`.
         """
         from mdpdice.answers.dataframe import data_frame
 
-        arrays = (self.values, self.lowers, self.uppers, self.policy)
-        rows = (self._row(array, steps_left) for array in arrays)
-        return data_frame(self.network, *rows, decisions=decisions)
+        table = self.excerpt(where, max_states=max_states).nodes
+        arrays = (table.values, table.lowers, table.uppers, table.choice)
+        rows = (table.row(array, steps_left) for array in arrays)
+        return data_frame(table.network, *rows, decisions=decisions)

@@ -102,7 +102,9 @@ def _tables(case: Case, solution: Solution, name: str | None) -> list[Table]:
 def _decisions(case: Case, solution: Solution) -> Table:
     """Every decision with what the policy does; with a horizon, when all of it is left."""
     network = solution.network
-    policy, values = (array.reshape(-1, network.n_nodes)[-1] for array in (solution.policy, solution.values))
+    policy, values = (
+        array.reshape(-1, network.n_nodes)[-1] for array in (solution.policy, solution.nodes.values)
+    )
     rows = []
     if network.horizon != 0:
         for node in np.flatnonzero(network.decides).tolist():

@@ -10,7 +10,7 @@ import numpy as np
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
 from mdpdice.networks.network import Bools, Floats, Kind, Network
-from mdpdice.policies.evaluation import Evaluation, evaluate
+from mdpdice.policies.evaluation import evaluate
 from mdpdice.solving.problem import Problem
 
 __all__ = ["compare_actions", "compare_policies", "compare_values", "edge_intervals", "may", "must"]
@@ -40,7 +40,7 @@ def compare_values(first: Solution, second: Solution) -> list[str]:
 def edge_intervals(solution: Solution) -> tuple[Floats, Floats]:
     """Interval of every edge's value, with a horizon for each stage from 1 on."""
     net = solution.network
-    low, high = solution.lowers, solution.uppers
+    low, high = solution.nodes.lowers, solution.nodes.uppers
     if net.horizon is not None:
         low, high = low[:-1], high[:-1]
     factor = np.where(net.step, float(net.discount), 1.0)
@@ -99,7 +99,8 @@ def compare_actions(judged: Solution, only: Bools, judge: Solution, possible: Bo
     eyes of `judge` (`possible`, from `may`).
     """
     net = judged.network
-    policy = judged.policy if net.horizon is None else judged.policy[1:]
+    choice = judged.nodes.choice
+    policy = choice if net.horizon is None else choice[1:]
     if policy.size == 0 or net.n_edges == 0:
         return 0, []
     chosen = np.take_along_axis(possible, np.maximum(policy, 0), axis=-1)
@@ -130,22 +131,23 @@ def compare_policies(problem: Problem, solutions: Sequence[Solution]) -> tuple[i
     net = problem.network
     found: list[tuple[Policy, str, Solution]] = []
     for solution in solutions:
-        same = [policy for policy, _, _ in found if np.array_equal(policy.choice, solution.policy)]
+        same = [policy for policy, _, _ in found if np.array_equal(policy.choice, solution.nodes.choice)]
         if not same:
-            found.append((Policy.from_solution(solution), solution.solver, solution))
+            found.append((solution.policy, solution.solver, solution))
     pairs = [(a, b) for a in found for b in found] if net.two_player else [(a, a) for a in found]
-    low = np.min([solution.lowers for solution in solutions], axis=0)
-    high = np.max([solution.uppers for solution in solutions], axis=0)
+    low = np.min([solution.nodes.lowers for solution in solutions], axis=0)
+    high = np.max([solution.nodes.uppers for solution in solutions], axis=0)
     # Where a target is missed the value is infinite by definition, not by what is collected.
     missed = any(low.because.startswith("missed") for low in problem.lowerings if low.infinite is not None)
     compared = ~np.isinf(low) if missed else np.ones(low.shape, dtype=bool)
     count, problems = 0, []
     for (first, name, _), (second, other, _) in pairs:
         who = name if first is second else f"{name} against {other}"
-        value = _evaluated(net, first, second)
-        if not value.proved:
-            problems.append(f"the policy of {who} could not be evaluated by itself: {value.reason}")
+        alone = _evaluated(net, first, second)
+        if not alone.proved:
+            problems.append(f"the policy of {who} could not be evaluated by itself: {alone.reason}")
             continue
+        value = alone.nodes
         count += 1
         shift = _shift(problem)
         # Written so that NaN disagrees.
@@ -159,7 +161,7 @@ def compare_policies(problem: Problem, solutions: Sequence[Solution]) -> tuple[i
     return count, problems
 
 
-def _evaluated(network: Network, first: Policy, second: Policy) -> Evaluation:
+def _evaluated(network: Network, first: Policy, second: Policy) -> Solution:
     """Value of one policy, or of two against each other; in rational numbers where floats do not suffice."""
     policy = first if first is second else [first, second]
     found = evaluate(network, policy)

@@ -343,8 +343,8 @@ def _counted(solution: Solution, possible: Bools) -> dict[str, int]:
     choices = np.add.reduceat(padded, net.indptr[:-1], axis=-1, dtype=np.int64)
     rows = max(1, (net.horizon or 0)) if net.horizon != 0 else 0
     return {
-        "states": int(solution.values.size),
-        "infinities": int(np.isinf(solution.values).sum()),
+        "states": int(solution.nodes.values.size),
+        "infinities": int(np.isinf(solution.nodes.values).sum()),
         "decisions": int(net.decides.sum()) * rows,
         "ties": int((choices[..., net.decides] > 1).sum()),
     }

@@ -329,7 +329,7 @@ def _chosen(network: Network, policy: Any) -> tuple[set[int], Any]:
         msg = "the policy belongs to another network; explore the game once and solve what you draw"
         raise GameError(msg)
     if isinstance(policy, Solution):
-        edges, values = policy.policy, policy.values
+        edges, values = policy.nodes.choice, policy.nodes.values
     else:
         edges = policy.choice
     if edges.ndim != 1:

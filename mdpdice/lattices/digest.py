@@ -8,7 +8,7 @@ import numpy as np
 
 from mdpdice.lattices.lattice import Lattice
 
-__all__ = ["digest"]
+__all__ = ["digest", "same_core"]
 
 
 def digest(lattice: Lattice) -> str:
@@ -32,3 +32,19 @@ def digest(lattice: Lattice) -> str:
         hasher.update(f"{array.dtype.str}{array.shape}".encode())
         hasher.update(np.ascontiguousarray(array).tobytes())
     return hasher.hexdigest()
+
+
+def same_core(lattice: Lattice, other: Lattice) -> bool:
+    """Whether two lattices have the same states, actions and moves, whatever they pay and whoever wants what."""
+    if lattice is other:
+        return True
+    arrays = ("indptr", "dst", "guard", "update", "node_state")
+    return (
+        lattice.axes == other.axes
+        and all(np.array_equal(getattr(lattice, name), getattr(other, name)) for name in arrays)
+        and list(lattice.states) == list(other.states)
+        and list(lattice.actions) == list(other.actions)
+        and [guard.key for guard in lattice.guards] == [guard.key for guard in other.guards]
+        and [[(one.name, one.value.key) for one in update] for update in lattice.updates]
+        == [[(one.name, one.value.key) for one in update] for update in other.updates]
+    )

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -35,13 +37,15 @@ from mdpdice.modelling.expression_values import (
 )
 from mdpdice.modelling.rational_arrays import Column
 
-__all__ = ["Expr", "as_expr", "constant", "least", "most", "table"]
+__all__ = ["Expr", "as_expr", "constant", "least", "most", "table", "truth_of_conditions"]
 
 Scalar: TypeAlias = int | float | Fraction
 """A number that may stand in an expression; bool is an int."""
 
 _KINDS: dict[type, int] = {bool: BOOL, int: INT, Fraction: RATIONAL, float: FLOAT}
 _NAMES = ("bool", "int", "Fraction", "float")
+# Answers whether a condition holds, for who follows all ways through a function.
+_DECIDE: ContextVar[Callable[[Expr], bool] | None] = ContextVar("_DECIDE", default=None)
 _DEEPEST = 200  # nested operations; sums and the like are flat, however long
 
 
@@ -194,6 +198,9 @@ class Expr:
     # --- what Python would do with a value ----------------------------------
 
     def __bool__(self) -> bool:
+        decide = _DECIDE.get()
+        if decide is not None:
+            return decide(self if self.boolean else self != 0)
         # Python does not tell whether `if`, `not`, `and` or `min` asks.
         holds, fails = self._truth()
         raise self._refusal(
@@ -293,6 +300,16 @@ class Expr:
         defined = True if column.defined is None else column.defined
         data = column.data if self.kind <= INT else column.floats()
         return np.broadcast_to(data, shape).copy(), np.broadcast_to(defined, shape)
+
+
+@contextmanager
+def truth_of_conditions(decide: Callable[[Expr], bool]) -> Iterator[None]:
+    """Let `decide` say whether a condition holds where Python asks; outside of this it is an error to ask."""
+    token = _DECIDE.set(decide)
+    try:
+        yield
+    finally:
+        _DECIDE.reset(token)
 
 
 def flag_operation(op: str, flags: Expr, mask: int) -> Expr:

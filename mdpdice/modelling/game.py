@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from mdpdice.answers.solution import Solution
     from mdpdice.modelling.enclosure import Enclosure
     from mdpdice.modelling.tables import Table, Thresholds
-    from mdpdice.solving.lattice_solution import LatticeSolution
 
 __all__ = [
     "Chance",
@@ -216,10 +215,6 @@ class Game(abc.ABC, Generic[S, A]):
 
     def summary(self, solution: Solution) -> list[str]:
         """Lines that tell an answer in the words of the game, such as thresholds."""
-        return []
-
-    def lattice_summary(self, solution: LatticeSolution) -> list[str]:
-        """The same for a game with counters that was solved on its lattice."""
         return []
 
     def tables(self, solution: Solution) -> list[Table]:

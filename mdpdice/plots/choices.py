@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias, TypeVar
 
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import HorizonRangeError, UnsupportedError
 from mdpdice.networks.network import Ints, Network
 from mdpdice.plots.coordinates import Where
-from mdpdice.solving.lattice_solution import LatticeSolution
 
 __all__ = ["AT_RANDOM", "Drawable", "choice_of", "network_of", "shown", "stage_of", "taken"]
 
-Drawable: TypeAlias = "Policy | Solution | LatticeSolution"
+Drawable: TypeAlias = Policy | Solution
 """What has something to draw in its states."""
 
 AT_RANDOM = "at random"
 """What is drawn where the policy leaves the action to chance."""
 
 
-@overload
-def shown(answer: Solution | LatticeSolution, where: Where) -> Solution: ...
-@overload
-def shown(answer: Drawable, where: Where) -> Policy | Solution: ...
-def shown(answer: Drawable, where: Where) -> Policy | Solution:
+D = TypeVar("D", Solution, Drawable)
+
+
+def shown(answer: D, where: Where) -> D:
     """What is drawn: of a solution of a lattice the states that are wanted, anything else as it is.
 
     Raises
@@ -33,7 +31,7 @@ def shown(answer: Drawable, where: Where) -> Policy | Solution:
     StateLimitError
         These are too many states; a mapping `where` makes them fewer.
     """
-    if isinstance(answer, LatticeSolution):
+    if isinstance(answer, Solution) and answer.lattice is not None:
         return answer.excerpt(where if isinstance(where, Mapping) else None)
     return answer
 
@@ -49,10 +47,7 @@ def network_of(answer: Policy | Solution) -> Network:
     network = getattr(answer, "network", None)
     if isinstance(network, Network):
         return network
-    msg = (
-        f"{type(answer).__name__} has no network whose states could be drawn; draw a Policy, a Solution or a "
-        "LatticeSolution"
-    )
+    msg = f"{type(answer).__name__} has no network whose states could be drawn; draw a Policy or a Solution"
     raise UnsupportedError(msg, value=answer)
 
 
@@ -80,7 +75,7 @@ def stage_of(policy: Policy | Solution, steps_left: int | None, least: int = 0) 
 def choice_of(policy: Policy | Solution, steps_left: int | None) -> Ints:
     """Chosen edge of every decision node, shape (N,)."""
     row = stage_of(policy, steps_left, 1)
-    choice = policy.policy if isinstance(policy, Solution) else policy.choice
+    choice = policy.nodes.choice if isinstance(policy, Solution) else policy.choice
     return choice if row is None or choice.ndim == 1 else choice[row]
 
 

@@ -13,13 +13,12 @@ from mdpdice.errors import GameError, HorizonRangeError
 from mdpdice.plots.canvas import LINES, PALETTE, drawn, new_axes, unit_of, whole_ticks, words
 from mdpdice.plots.choices import network_of, shown, stage_of
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
-from mdpdice.solving.lattice_solution import LatticeSolution
 
 __all__ = ["stage_curve", "value_curve"]
 
 
 def value_curve(
-    solution: Solution | LatticeSolution,
+    solution: Solution,
     x: Coordinate,
     *,
     by: Coordinate | None = None,
@@ -35,7 +34,7 @@ def value_curve(
 
     Parameters
     ----------
-    solution : Solution or LatticeSolution
+    solution : Solution
         Its values are drawn, proved or not.
     x : str or callable
         The dimension, see `mdpdice.plots`.
@@ -83,7 +82,7 @@ def value_curve(
     stage = stage_of(solution, steps_left)
     values, lowers, uppers = (
         array if stage is None else array[stage]
-        for array in (solution.values, solution.lowers, solution.uppers)
+        for array in (solution.nodes.values, solution.nodes.lowers, solution.nodes.uppers)
     )
     curves: dict[Any, dict[Any, tuple[float, float, float]]] = {}
     index, (xs, keys) = points_of(network, (x, by), where, deciding=actions)
@@ -166,11 +165,16 @@ def stage_curve(
         colour = PALETTE[number % len(PALETTE)]
         few = "o" if len(steps) <= 40 else None
         ax.plot(
-            steps, solution.values[:, node], LINES[number % len(LINES)],
+            steps, solution.nodes.values[:, node], LINES[number % len(LINES)],
             color=colour, marker=few, markersize=3.5, label=label,
         )  # fmt: skip
         ax.fill_between(
-            steps, solution.lowers[:, node], solution.uppers[:, node], color=colour, alpha=0.25, lw=0
+            steps,
+            solution.nodes.lowers[:, node],
+            solution.nodes.uppers[:, node],
+            color=colour,
+            alpha=0.25,
+            lw=0,
         )
     if states is not None:
         ax.legend(frameon=False)

@@ -21,7 +21,6 @@ from mdpdice.plots.canvas import BLANK, INK, PALETTE, drawn, new_axes, unit_of, 
 from mdpdice.plots.cells import grid_of, hatched, label_axes, runs
 from mdpdice.plots.choices import Drawable, choice_of, network_of, shown, stage_of, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
-from mdpdice.solving.lattice_solution import LatticeSolution
 
 __all__ = ["policy_difference", "policy_map", "region_map", "threshold_map", "value_map"]
 
@@ -114,7 +113,7 @@ def policy_map(
 
     Parameters
     ----------
-    policy : Policy, Solution or LatticeSolution
+    policy : Policy or Solution
         What is drawn.
     x, y : str or callable
         Coordinates, see `mdpdice.plots`; without y a strip is drawn.
@@ -304,7 +303,7 @@ def threshold_map(
 
     Parameters
     ----------
-    policy : Policy, Solution or LatticeSolution
+    policy : Policy or Solution
         What is drawn.
     x, y : str or callable
         Coordinates of the map, see `mdpdice.plots`.
@@ -358,7 +357,7 @@ def threshold_map(
 
 
 def value_map(
-    solution: Solution | LatticeSolution,
+    solution: Solution,
     x: Coordinate,
     y: Coordinate,
     *,
@@ -377,7 +376,7 @@ def value_map(
 
     Parameters
     ----------
-    solution : Solution or LatticeSolution
+    solution : Solution
         Its values are drawn, proved or not.
     x, y : str or callable
         Coordinates, see `mdpdice.plots`.
@@ -408,7 +407,7 @@ def value_map(
     solution = shown(solution, where)
     network = network_of(solution)
     stage = stage_of(solution, steps_left)
-    values = solution.values if stage is None else solution.values[stage]
+    values = solution.nodes.values if stage is None else solution.nodes.values[stage]
     points: dict[tuple[Any, Any], float | None] = {}
     index, (xs, ys) = points_of(network, (x, y), where)
     for at, left, up in zip(index.tolist(), xs, ys, strict=True):

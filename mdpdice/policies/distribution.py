@@ -29,11 +29,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.policy import Policy
-from mdpdice.errors import GameError, TotalRewardUndefinedError, UnsupportedError
-from mdpdice.exploration.to_network import explore
+from mdpdice.answers.solution import Solution
+from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
 from mdpdice.lattices.digest import digest
 from mdpdice.lattices.lattice import Lattice
+from mdpdice.lattices.layer_solver import second_moments
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.ranges import number_text
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
@@ -41,13 +43,12 @@ from mdpdice.numerics import graph
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, unsigned
 from mdpdice.policies.lattice_distribution import lattice_outcomes
-from mdpdice.policies.lattice_evaluation import Rule, evaluate_lattice
-from mdpdice.policies.lattice_simulation import LatticePolicy
+from mdpdice.policies.lattice_evaluation import evaluate_lattice
 from mdpdice.policies.markov_chain import Chain, Walk, component_levels, induce, walk
+from mdpdice.policies.players import Players, model_of, policies_of
 from mdpdice.policies.totals import Outcomes
-from mdpdice.solving.lattice_solution import LatticeSolution
 
-__all__ = ["Outcomes", "outcomes"]
+__all__ = ["Outcomes", "deviation", "outcomes"]
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -60,7 +61,7 @@ LIMIT = 1 << 62
 
 def outcomes(
     game: Game[S, A] | Network | Lattice,
-    policy: Policy | Sequence[Policy] | LatticeSolution | LatticePolicy | Rule,
+    policy: Players,
     *,
     state: Hashable = None,
     missing: float = 1e-12,
@@ -72,11 +73,10 @@ def outcomes(
     Parameters
     ----------
     game : Game, Network or Lattice
-        What is played, undiscounted.  A game is explored so that no rewards are averaged.
-    policy : Policy or sequence of two, or LatticeSolution, LatticePolicy or rule
-        As for `evaluate`; the total is that of the player who moves first.  On a lattice a solution of it, whose best
-        actions are taken, the policy made of one, or a rule; `mdpdice.policies.lattice_distribution`
-        says how.
+        What is played, undiscounted.  A game is explored so that no rewards are averaged; one with counters that is
+        too large for a network is followed on its lattice (`mdpdice.policies.lattice_distribution`).
+    policy : Policy, Solution, callable or str, or sequence of two
+        As for `mdpdice.evaluate`; the total is that of the player who moves first.
     state : hashable, optional
         Where the play starts, by default at the start.
     missing : float
@@ -94,21 +94,14 @@ def outcomes(
     TotalRewardUndefinedError
         A play can collect and pay without end.
     """
-    if isinstance(game, Lattice):
+    policies = policies_of(game, policy)
+    network = model_of(game, policies, merge=False)
+    if isinstance(network, Lattice):
         if exact or state is not None:
             what = "in rational numbers" if exact else "from another state than the start"
             msg = f"on a lattice totals are not computed {what}; use outcomes(explore(game), policy)"
             raise UnsupportedError(msg)
-        return _on_lattice(game, policy)
-    if callable(policy) or isinstance(policy, LatticeSolution | LatticePolicy):
-        msg = "a rule, or the solution of a lattice, is followed on a lattice: outcomes(compile_lattice(game), policy)"
-        raise UnsupportedError(msg, value=policy)
-    network = explore(game) if isinstance(game, Game) else game
-    if isinstance(game, Game) and network.averaged:
-        network = explore(game, merge=False)
-    if not isinstance(network, Network):
-        msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
-        raise GameError(msg, value=game)
+        return lattice_outcomes(_followed(network, policies))
     if network.averaged:
         msg = (
             "this network holds means of rewards that differ, so the distribution of totals is lost; "
@@ -121,7 +114,7 @@ def outcomes(
             f"{number_text(network.discount)}; evaluate() tells its mean, simulate() plays it"
         )
         raise UnsupportedError(msg, value=network.discount)
-    chain = induce(network, policy)
+    chain = induce(network, [one.on(network) for one in policies])
     start = chain.network.start
     if state is not None:
         start += network.node_of(state) - network.start
@@ -140,18 +133,38 @@ def outcomes(
     return Outcomes(*found)
 
 
-def _on_lattice(lattice: Lattice, policy: Any) -> Outcomes:
-    if isinstance(policy, LatticePolicy) and policy.solution is not None:
-        policy = policy.solution
-    if not isinstance(policy, LatticeSolution):
-        if not callable(policy):
-            msg = "on a lattice a solution of it is followed, or a rule (mdpdice.policies.lattice_evaluation)"
-            raise UnsupportedError(msg, value=policy)
-        policy = evaluate_lattice(lattice, policy)
-    elif policy.lattice is not lattice and policy.digest != digest(lattice):
-        msg = "the solution is that of another lattice; use outcomes(solution.lattice, solution)"
-        raise GameError(msg, value=policy)
-    return lattice_outcomes(policy)
+def deviation(game: Game[S, A] | Network | Lattice, policy: Players) -> float:
+    """Standard deviation of the total of a play, without its whole distribution on a lattice.
+
+    Parameters
+    ----------
+    game, policy
+        As for `outcomes`.
+
+    Raises
+    ------
+    UnsupportedError
+        As for `outcomes`; a lattice has cycles, or holds means of rewards that differ.
+    """
+    policies = policies_of(game, policy)
+    model = model_of(game, policies, merge=False)
+    if isinstance(model, Network):
+        return outcomes(model, policies).sd
+    table = _followed(model, policies)
+    squares = second_moments(table.layers, table.stored)
+    mean, square = (float(array[0, table.lattice.start_point]) for array in (table.stored, squares))
+    return math.sqrt(max(0.0, square - mean * mean))
+
+
+def _followed(lattice: Lattice, policies: Sequence[Policy]) -> GridValues:
+    """Values on a lattice whose best actions are what the policies do."""
+    if len(policies) == 1 and isinstance(policies[0].rule, Solution):
+        table = policies[0].rule.table
+        if isinstance(table, GridValues) and table.digest == digest(lattice):
+            return table
+    found = evaluate_lattice(lattice, policies).table
+    assert isinstance(found, GridValues)
+    return found
 
 
 def _quotients(totals: Totals, unit: int) -> Floats:

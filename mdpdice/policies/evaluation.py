@@ -19,177 +19,58 @@ up along a play.  With ``exact=True`` the system is solved in rational numbers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from fractions import Fraction
-from typing import TypeVar, overload
+import time
+from collections.abc import Hashable
+from typing import TypeVar
 
 import attrs
 import numpy as np
 
-from mdpdice.answers.answer import Answer, Status
-from mdpdice.answers.policy import Policy
+from mdpdice.answers.answer import Provenance, Status
+from mdpdice.answers.node_values import NodeValues
+from mdpdice.answers.solution import Solution
 from mdpdice.backend import Progress
 from mdpdice.certification.checking import inequalities
-from mdpdice.errors import (
-    GameError,
-    HorizonRangeError,
-    NotCertifiedError,
-    TotalRewardUndefinedError,
-    UnsupportedError,
-)
-from mdpdice.exploration.to_network import explore
+from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import bellman
 from mdpdice.objectives.reductions import shift_total
-from mdpdice.policies.lattice_evaluation import Rule, evaluate_lattice
-from mdpdice.policies.markov_chain import Chain, induce, walk
-from mdpdice.solving.lattice_solution import LatticeSolution
+from mdpdice.policies.lattice_evaluation import evaluate_lattice
+from mdpdice.policies.markov_chain import induce, walk
+from mdpdice.policies.players import Players, model_of, policies_of
+from mdpdice.solving.problem import library_version
 
-__all__ = ["Evaluation", "endless", "evaluate"]
+__all__ = ["endless", "evaluate"]
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 
 
-@attrs.frozen(eq=False, repr=False)
-class Evaluation(Answer):
-    """The value of a policy, or of two against each other.
-
-    Parameters
-    ----------
-    chain : Chain
-        What is left when the policy decides.
-    status : Status
-        EXACT, CERTIFIED, or UNCERTIFIED.
-    values, lowers, uppers : ndarray of float64, shape (N,) or (horizon + 1, N)
-        Value of every node and the interval that was proved to hold it, in payoff
-        units, as in `Solution`.  Infinite where a play can collect or pay for ever,
-        NaN where it does both.
-    width : float
-        Largest ``(upper - lower) / max(1, |value|)`` over the finite nodes.
-    reason : str
-        Why the status is UNCERTIFIED.
-    fractions : sequence of Fraction or None
-        With ``exact=True`` the values, in the order of the nodes of the chain.
-    """
-
-    chain: Chain
-    status: Status
-    values: Floats
-    lowers: Floats
-    uppers: Floats
-    width: float
-    reason: str = ""
-    fractions: Sequence[Fraction | None] | None = None
-
-    @property
-    def network(self) -> Network:
-        """Where the policy was evaluated."""
-        return self.chain.base
-
-    def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
-        """The value of a state, whatever was proved about it."""
-        at = self._at(state, steps_left)
-        number = float(self.values[at])
-        if np.isnan(number) and np.isnan(self.lowers[at]):
-            msg = "plays from here collect and pay without end; use a discount or a horizon"
-            raise TotalRewardUndefinedError(msg, state=self.network.describe(at[-1]))
-        return number
-
-    def lower(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
-        """Lower end of the interval of a state; -inf where nothing was proved."""
-        return float(self.lowers[self._at(state, steps_left)])
-
-    def upper(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
-        """Upper end of the interval of a state; inf where nothing was proved."""
-        return float(self.uppers[self._at(state, steps_left)])
-
-    def exact(self, state: Hashable = None, *, steps_left: int | None = None) -> Fraction:
-        """Value of a state as a rational number.
-
-        Raises
-        ------
-        NotCertifiedError
-            The evaluation was not made with ``exact=True``.
-        TotalRewardUndefinedError
-            The value is infinite or undefined.
-        """
-        if self.fractions is None:
-            msg = "the policy was evaluated in floats; use evaluate(..., exact=True)"
-            raise NotCertifiedError(msg, state=state)
-        at = self._at(state, steps_left)
-        stage = at[0] if len(at) == 2 else 0
-        found = self.fractions[stage * self.chain.seats * self.network.n_nodes + at[-1]]
-        if found is None:
-            msg = f"the value {self.values[at]} is not a rational number"
-            raise TotalRewardUndefinedError(msg, state=self.network.describe(at[-1]))
-        return found
-
-    def _at(self, state: Hashable, steps_left: int | None) -> tuple[int, ...]:
-        net = self.network
-        node = net.start if state is None else net.value_node_of(state)
-        if net.horizon is None:
-            if steps_left is not None:
-                msg = f"steps_left={steps_left!r} needs a network with a horizon"
-                raise HorizonRangeError(msg, value=steps_left)
-            return (node,)
-        steps = net.horizon if steps_left is None else steps_left
-        if type(steps) is not int or not 0 <= steps <= net.horizon:
-            msg = f"steps_left={steps!r} is not a number from 0 to the horizon {net.horizon}"
-            raise HorizonRangeError(msg, value=steps, limit=net.horizon)
-        return steps, node
-
-    def _unproved(self, number: float) -> str:
-        return (
-            f"the value {number!r} of the policy was not proved: {self.reason}; ask estimate() for the number"
-        )
-
-    def __repr__(self) -> str:
-        number = self.values[self._at(None, None)]
-        if self.status is Status.EXACT:
-            return f"<Evaluation: {number:.12g}, exact>"
-        if self.proved:
-            return f"<Evaluation: {number:.12g} in [{self.lower():.12g}, {self.upper():.12g}], certified>"
-        return f"<Evaluation: about {number:.6g}, {self.status.value}: {self.reason}>"
-
-
-@overload
-def evaluate(
-    game: Game[S, A] | Network,
-    policy: Policy | Sequence[Policy],
-    *,
-    exact: bool = False,
-    epsilon: float = 1e-6,
-    progress: Progress | None = None,
-) -> Evaluation: ...
-@overload
-def evaluate(
-    game: Lattice, policy: Rule, *, epsilon: float = 1e-6, progress: Progress | None = None
-) -> LatticeSolution: ...
 def evaluate(
     game: Game[S, A] | Network | Lattice,
-    policy: Policy | Sequence[Policy] | Rule,
+    policy: Players,
     *,
     exact: bool = False,
     epsilon: float = 1e-6,
     progress: Progress | None = None,
-) -> Evaluation | LatticeSolution:
-    """Value of every node when the players follow a policy.
+) -> Solution:
+    """Value of every state when the players follow a policy.
 
     Parameters
     ----------
     game : Game, Network or Lattice
-        What is played.
-    policy : Policy or sequence of two, or rule
-        On a lattice a rule, see `mdpdice.policies.lattice_evaluation`.
+        What is played.  A game with counters that is too large for a network is evaluated on its lattice.
+    policy : Policy, Solution, callable or str, or sequence of two
         One for all decisions, or one per player: the first belongs to the one who
-        moves first (with `pass_to`), or maximises (with MIN nodes).  A policy of
-        another network is carried over by the names of states and actions.
+        moves first (with `pass_to`), or maximises (with MIN nodes).  A policy or solution of
+        another network is carried over by the names of states and actions; a function of the state gives an action
+        or a `Dist` of actions, on a lattice also a mapping of actions to scores
+        (`mdpdice.policies.lattice_evaluation`); a name is one that the game knows, or ``"random"``.
     exact : bool
-        Solve in rational numbers.  Takes long where a component has more than a
+        Solve in rational numbers; not on a lattice.  Takes long where a component has more than a
         few hundred nodes.
     epsilon : float
         The status is CERTIFIED if every interval has at most the width
@@ -198,34 +79,31 @@ def evaluate(
         Called as ``progress("evaluate", {"nodes": ...})`` before the linear system is solved;
         on a lattice as by `mdpdice.solve`.
 
+    Returns
+    -------
+    Solution
+        Its `policy` is the one that was given.  Infinite where a play can collect or pay for ever.
+
     Examples
     --------
-    >>> from mdpdice import Game, decide, end, explore, go, roll, d6
+    >>> from mdpdice import Game, decide, end, go, roll, d6
     >>> pig = Game.of(start=0, node=lambda p: end(p) if p >= 100 else decide({
     ...     "hold": end(p),
     ...     "roll": roll(d6, lambda k: end() if k == 1 else go(p + k)),
     ... }))
-    >>> network = explore(pig)
-    >>> hold_at_20 = Policy.of(network, lambda p: "hold" if p >= 20 else "roll")
-    >>> round(evaluate(network, hold_at_20).value(), 6)
+    >>> round(evaluate(pig, lambda p: "hold" if p >= 20 else "roll").value(), 6)
     8.141795
     """
-    if isinstance(game, Lattice):
-        if exact or not callable(policy):
-            msg = "on a lattice a rule is evaluated, in floats: a function of core states"
+    started = time.perf_counter()
+    policies = policies_of(game, policy)
+    network = model_of(game, policies, progress=progress)
+    if isinstance(network, Lattice):
+        if exact:
+            msg = "on a lattice a policy is evaluated in floats; evaluate(explore(game), policy, exact=True)"
             raise UnsupportedError(msg, value=policy)
-        return evaluate_lattice(game, policy, epsilon=epsilon, progress=progress)
-    if callable(policy):
-        msg = "a rule is evaluated on a lattice, compile_lattice(game); on a network use Policy.of(network, function)"
-        raise UnsupportedError(msg, value=policy)
-    if isinstance(game, Game):
-        network = explore(game)
-    elif isinstance(game, Network):
-        network = game
-    else:
-        msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
-        raise GameError(msg, value=game)
-    chain = induce(network, policy)
+        return evaluate_lattice(network, policies, epsilon=epsilon, progress=progress)
+    placed = [one.on(network) for one in policies]
+    chain = induce(network, placed)
     if progress is not None:
         progress("evaluate", {"nodes": chain.network.n_nodes})
     lowered = shift_total(chain.network)
@@ -258,16 +136,26 @@ def evaluate(
         worst = int(np.argmax(relative))
         reason = f"the interval of {chain.describe(worst)!r} has relative width {width:.3g}, more than {epsilon:.3g}"
     status = Status.UNCERTIFIED if reason else Status.EXACT if exact else Status.CERTIFIED
-    return Evaluation(
-        chain,
-        status,
+    rows = None
+    if fractions is not None:
+        # The values of the player who moves first; infinite and undefined ones are floats.
+        per = chain.seats * network.n_nodes
+        known = [fractions[at : at + network.n_nodes] for at in range(0, len(fractions), per)]
+        floats = np.atleast_2d(chain.per_node(value)).tolist()
+        rows = [
+            [other if number is None else number for number, other in zip(*both, strict=True)]
+            for both in zip(known, floats, strict=True)
+        ]
+    table = NodeValues(
+        network,
         chain.per_node(value),
         chain.per_node(lower),
         chain.per_node(upper),
-        width=width,
-        reason=reason,
-        fractions=fractions,
+        np.broadcast_to(placed[0].choice, chain.per_node(value).shape),
+        rows,
     )
+    made = Provenance("evaluation", seconds=time.perf_counter() - started, version=library_version())
+    return Solution(table, status, made, width, reason, placed[0] if len(placed) == 1 else tuple(placed))
 
 
 def endless(chain: Network) -> tuple[Bools, Floats]:

@@ -1,6 +1,6 @@
 """The distribution of what a play is worth in the end, on a lattice whose network would be too large.
 
-All players follow the stored values of a `mdpdice.LatticeSolution`.  Layers are taken from the first to
+All players follow the stored values of a lattice.  Layers are taken from the first to
 the last.  For every entry and point that plays come to there is a histogram: how likely plays are to be there,
 with which total so far.  One pass through the core, predecessors first, tells with which probability a play
 leaves to which other entry and point, and what it collects on the way; the histogram is added there, moved by that
@@ -21,6 +21,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from mdpdice.answers.grid_values import GridValues
 from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.layer_solver import kernel_arguments, refuse_averaged
 from mdpdice.lattices.program import TERM, Program
@@ -29,7 +30,6 @@ from mdpdice.modelling.expressions import Expr
 from mdpdice.networks.network import Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 from mdpdice.policies.totals import Outcomes
-from mdpdice.solving.lattice_solution import LatticeSolution
 
 __all__ = ["lattice_outcomes"]
 
@@ -63,12 +63,12 @@ class _Moves:
         return _Moves(self.begin[some], self.finish[some], self.paid[some], self.chance[some])
 
 
-def lattice_outcomes(solution: LatticeSolution) -> Outcomes:
-    """Distribution of the total of a play from the start, when everybody follows a solution.
+def lattice_outcomes(table: GridValues) -> Outcomes:
+    """Distribution of the total of a play from the start, when everybody follows the values of a lattice.
 
     Parameters
     ----------
-    solution : LatticeSolution
+    table : GridValues
         Its best actions are taken, the first of them on a tie.
 
     Raises
@@ -77,21 +77,21 @@ def lattice_outcomes(solution: LatticeSolution) -> Outcomes:
         A layer leads to itself, sides change, a reward is paid within the core between two points, the lattice holds
         means of rewards that differ, or rewards have no common denominator.
     """
-    _check(solution)
-    unit = math.lcm(*(_denominator(reward) for reward in solution.lattice.rewards))
+    _check(table)
+    unit = math.lcm(*(_denominator(reward) for reward in table.lattice.rewards))
     if unit > LARGEST_UNIT:
         msg = "rewards have no common denominator; write them as Fractions, or use outcomes(explore(game), policy)"
         raise UnsupportedError(msg, value=unit, limit=LARGEST_UNIT)
     with workers() as pool:
-        return _Spread(solution, unit, pool).run()
+        return _Spread(table, unit, pool).run()
 
 
 class _Spread:
-    def __init__(self, solution: LatticeSolution, unit: int, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, table: GridValues, unit: int, pool: ThreadPoolExecutor) -> None:
         self.pool = pool
-        self.solution = solution
+        self.stored = table.stored
         self.unit = unit
-        self.layers = layers = solution.layers
+        self.layers = layers = table.layers
         self.size = layers.lattice.size
         self.place = np.full(len(layers.program.entries) * self.size, -1, dtype=np.int32)
         # Moves that wait for the layer that they lead to, with the layer that they come from.
@@ -213,7 +213,7 @@ class _Spread:
         begin, finish, paid = np.empty((3, most), dtype=np.int64)
         chance = np.empty(most)
         count = kernels.moves(
-            *kernel_arguments(program, tables, self.solution.stored),
+            *kernel_arguments(program, tables, self.stored),
             self.size,
             float(self.unit),
             int(program.entry_row[k]),
@@ -234,8 +234,8 @@ def _kernels() -> Any:
     return outcome_kernels
 
 
-def _check(solution: LatticeSolution) -> None:
-    layers, program = solution.layers, solution.layers.program
+def _check(table: GridValues) -> None:
+    layers, program = table.layers, table.layers.program
     what = ""
     if layers.cyclic:
         what = "a layer that leads to itself"
@@ -246,7 +246,7 @@ def _check(solution: LatticeSolution) -> None:
     if what:
         msg = f"the distribution of totals is computed for lattices without {what}; use outcomes(explore(game), policy)"
         raise UnsupportedError(msg)
-    refuse_averaged(solution.lattice)
+    refuse_averaged(table.lattice)
 
 
 def _pays_within(program: Program) -> bool:

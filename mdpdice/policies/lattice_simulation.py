@@ -2,7 +2,7 @@
 
 A play is at a core node and a point of the grid.  Plays are taken together as long as their counters stay
 as they are: for the points that they are at there are tables of guards, updates and rewards, as they are
-for solving, and from the stored values of a `mdpdice.LatticeSolution` one pass through the core gives what
+for solving, and from the stored values of a solution one pass through the core gives what
 every option is worth at every one of these points.  Between two such passes all plays move in step, by operations on
 whole arrays.  So only points where plays come to are ever looked at.
 """
@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
 from typing import Any
 
 import attrs
 import numpy as np
 
+from mdpdice.answers.grid_values import GridValues
+from mdpdice.answers.policy import Policy
+from mdpdice.answers.solution import Solution
 from mdpdice.backend import Progress
 from mdpdice.errors import (
     DeadEndError,
@@ -26,7 +28,7 @@ from mdpdice.errors import (
     UnknownStateError,
     UnsupportedError,
 )
-from mdpdice.lattices.digest import digest
+from mdpdice.lattices.digest import same_core
 from mdpdice.lattices.grid_tables import GridTables, Tables
 from mdpdice.lattices.lattice import FORBIDDEN, Lattice
 from mdpdice.lattices.layer_solver import table_rows
@@ -35,9 +37,9 @@ from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import same_kind
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
 from mdpdice.numerics.sampling import Sampler, options_of
-from mdpdice.solving.lattice_solution import LatticeSolution
+from mdpdice.policies.players import answers_of
 
-__all__ = ["LatticePolicy", "play_on_lattice"]
+__all__ = ["play_on_lattice"]
 
 ROW_BYTES = 64 << 20
 """Size of the values of all rows of the core, for the points that are taken together."""
@@ -47,66 +49,26 @@ REMEMBERED = 1 << 20
 """Most decisions of a function that are remembered."""
 
 
-@attrs.frozen(eq=False, repr=False, slots=False)
-class LatticePolicy:
-    """What is done in every decision of a lattice.
+@attrs.frozen(eq=False)
+class _Player:
+    """Who decides: the values of a lattice, a function of the state, or without either chance."""
 
-    Use `LatticePolicy.of`, `LatticePolicy.uniform` or `LatticePolicy.from_solution` to make one.
-
-    Parameters
-    ----------
-    lattice : Lattice
-        What is decided in.
-    solution : LatticeSolution, optional
-        Its best actions are taken, the first of them on a tie.
-    function : callable, optional
-        ``function(state)`` gives the action to take in a state, a `mdpdice.At`, or a `mdpdice.Dist` of actions.
-        Without either, all options that there are have the same chance.
-
-    Examples
-    --------
-    >>> from mdpdice import compile_lattice, simulate
-    >>> from mdpdice.games.pig import PigRace
-    >>> from mdpdice.policies.lattice_simulation import LatticePolicy
-    >>> lattice = compile_lattice(PigRace())
-    >>> at_20 = LatticePolicy.of(lattice, lambda at: "hold" if at.counters["turn"] >= 20 else "roll")
-    >>> found = simulate(lattice, [at_20, LatticePolicy.uniform(lattice)], 1_000, seed=1)
-    >>> found.mean > 0.99
-    True
-    """
-
-    lattice: Lattice
-    solution: LatticeSolution | None = None
-    function: Callable[[Any], Any] | None = None
+    grid: GridValues | None
+    function: Callable[[At[Any]], Any] | None
+    known: dict[tuple[int, int], tuple[Ints, Floats]] = attrs.field(factory=dict)
+    """Edges that the function takes, by node and point, with cumulative chances."""
 
     @classmethod
-    def of(cls, lattice: Lattice, function: Callable[[Any], Any]) -> LatticePolicy:
-        """The policy of a function of the state."""
-        return cls(lattice, None, function)
-
-    @classmethod
-    def uniform(cls, lattice: Lattice) -> LatticePolicy:
-        """The policy that chooses at random."""
-        return cls(lattice)
-
-    @classmethod
-    def from_solution(cls, solution: LatticeSolution) -> LatticePolicy:
-        """The policy of a solution."""
-        return cls(solution.lattice, solution)
-
-    @cached_property
-    def _known(self) -> dict[tuple[int, int], tuple[Ints, Floats]]:
-        """Edges that the function takes, by node and point, with cumulative chances."""
-        return {}
-
-    def __repr__(self) -> str:
-        how = "random" if self.function is None else repr(self.function)
-        return f"<LatticePolicy: {how if self.solution is None else repr(self.solution)}>"
+    def of(cls, lattice: Lattice, policy: Policy) -> _Player:
+        table = policy.rule.table if isinstance(policy.rule, Solution) else None
+        if isinstance(table, GridValues) and same_core(lattice, table.lattice):
+            return cls(table, None)
+        return cls(None, None if policy.is_rule and policy.rule is None else answers_of(policy))
 
 
 def play_on_lattice(
     lattice: Lattice,
-    policies: Sequence[LatticePolicy],
+    policies: Sequence[Policy],
     n: int,
     generator: np.random.Generator,
     *,
@@ -142,7 +104,7 @@ def play_on_lattice(
     UnsupportedError
         The lattice is discounted.
     GameError
-        A policy is one of another lattice; a function raised.
+        A function raised.
     UnknownStateError
         A function took an action that is not there.
     CounterRangeError, DeadEndError
@@ -153,14 +115,10 @@ def play_on_lattice(
     if lattice.discount != 1:
         msg = "plays on a lattice are not discounted; use the flat network: simulate(explore(game), ...)"
         raise UnsupportedError(msg, value=lattice.discount)
-    for policy in policies:
-        if policy.lattice is not lattice and digest(policy.lattice) != digest(lattice):
-            msg = f"{policy!r} is a policy of another lattice than the one that is played on"
-            raise GameError(msg, value=policy)
     start = lattice.start, lattice.start_point
     if state is not None:
         start = _place(lattice, state)
-    table = _Table(lattice, policies, generator, max_moves)
+    table = _Table(lattice, [_Player.of(lattice, policy) for policy in policies], generator, max_moves)
     return table.play(n, start, progress), table.moves
 
 
@@ -209,12 +167,12 @@ class _Table:
     def __init__(
         self,
         lattice: Lattice,
-        policies: Sequence[LatticePolicy],
+        players: Sequence[_Player],
         generator: np.random.Generator,
         max_moves: int,
     ) -> None:
         self.lattice = lattice
-        self.policies = policies
+        self.players = players
         self.generator = generator
         self.max_moves = max_moves
         self.moves = 0
@@ -228,7 +186,7 @@ class _Table:
         # Number of an edge among those of decisions, which have actions.
         self.action = np.cumsum(self.decides[self.source]) - 1
         self._actions: dict[int, dict[Hashable, list[int]]] = {}
-        solved = [p.solution.layers.program.n_rows for p in policies if p.solution is not None]
+        solved = [p.grid.layers.program.n_rows for p in players if p.grid is not None]
         self.most = min(POINTS, *(max(64, ROW_BYTES // (8 * rows)) for rows in solved), POINTS)
 
     def play(self, n: int, start: tuple[int, int], progress: Progress | None) -> Floats:
@@ -269,7 +227,10 @@ class _Table:
             self.side[plays],
             self.paid[plays],
             tables,
-            [None if p.solution is None else _values(p.solution, tables) for p in self.policies],
+            [
+                None if p.grid is None else table_rows(p.grid.layers.program, tables, p.grid.stored)
+                for p in self.players
+            ],
         )
         for moved in range(self.max_moves - rounds + 1):
             over = lattice.kind[group.node] == Kind.END
@@ -314,19 +275,19 @@ class _Table:
         mixed = np.flatnonzero(~decides & guarded)
         if len(mixed):
             edge[mixed] = self._drawn(group, mixed, self.lattice.weight)
-        if len(self.policies) == 1:
+        if len(self.players) == 1:
             seats = [np.flatnonzero(decides)]
         else:
             second = (group.side < 0) | (self.lattice.kind[group.node] == Kind.MIN)
             seats = [np.flatnonzero(decides & ~second), np.flatnonzero(decides & second)]
-        for seat, (policy, which) in enumerate(zip(self.policies, seats, strict=True)):
+        for seat, (player, which) in enumerate(zip(self.players, seats, strict=True)):
             if not len(which):
                 continue
             if (rows := group.rows[seat]) is not None:
-                assert policy.solution is not None
-                edge[which] = self._best(group, which, policy.solution, rows)
-            elif policy.function is not None:
-                edge[which] = self._asked(group, which, policy)
+                assert player.grid is not None
+                edge[which] = self._best(group, which, player.grid, rows)
+            elif player.function is not None:
+                edge[which] = self._asked(group, which, player)
             else:
                 edge[which] = self._drawn(group, which, np.ones(self.lattice.n_edges))
         return edge
@@ -374,14 +335,14 @@ class _Table:
             at[ahead] += 1
         return edges[chosen]
 
-    def _best(self, group: _Group, which: Ints, solution: LatticeSolution, rows: Floats) -> Ints:
+    def _best(self, group: _Group, which: Ints, grid: GridValues, rows: Floats) -> Ints:
         """The first of the best open edges for each of some plays."""
         # Many plays are at the same place, early in a game above all.
         places = group.node[which] * len(group.tables.points) + group.column[which]
         _, one, all_of_them = np.unique(places, return_index=True, return_inverse=True)
         which = which[one]
         edges, owner = self._choices(group, which)
-        program = solution.layers.program
+        program = grid.layers.program
         value = rows[program.edge_row[edges], group.column[which][owner]]
         unknown = np.flatnonzero(np.isnan(value))
         if len(unknown):
@@ -393,7 +354,7 @@ class _Table:
             )
             raise UnknownStateError(msg, state=state)
         # The kinds of the lattice that was solved: with sense="min" the players have changed their aims.
-        least = solution.lattice.kind[group.node[which]] == Kind.MIN
+        least = grid.lattice.kind[group.node[which]] == Kind.MIN
         value = np.where(least[owner], -value, value)
         first = np.searchsorted(owner, np.arange(len(which)))
         hits = np.flatnonzero(value == np.maximum.reduceat(value, first)[owner])
@@ -402,9 +363,9 @@ class _Table:
 
     # --- functions ----------------------------------------------------------------
 
-    def _asked(self, group: _Group, which: Ints, policy: LatticePolicy) -> Ints:
+    def _asked(self, group: _Group, which: Ints, player: _Player) -> Ints:
         """The edge that a function takes for each of some plays."""
-        known = policy._known  # noqa: SLF001 - of the same module
+        known = player.known
         if len(known) > REMEMBERED:
             known.clear()
         number = self.generator.random(len(which))
@@ -413,7 +374,7 @@ class _Table:
         for at, key in enumerate(zip(group.node[which].tolist(), points.tolist(), strict=True)):
             answer = known.get(key)
             if answer is None:
-                answer = known[key] = self._answer(*key, int(group.column[which[at]]), group.tables, policy)
+                answer = known[key] = self._answer(*key, int(group.column[which[at]]), group.tables, player)
             edges, below = answer
             found[at] = (
                 edges[np.searchsorted(below, number[at], side="right")] if len(edges) > 1 else edges[0]
@@ -421,17 +382,11 @@ class _Table:
         return found
 
     def _answer(
-        self, node: int, point: int, column: int, tables: Tables, policy: LatticePolicy
+        self, node: int, point: int, column: int, tables: Tables, player: _Player
     ) -> tuple[Ints, Floats]:
         state = self._state(node, point)
-        assert policy.function is not None
-        try:
-            answer = policy.function(state)
-        except MdpDiceError as error:
-            raise error.at(state) from error.__cause__
-        except Exception as error:
-            msg = f"the policy raised {type(error).__name__}: {error}"
-            raise GameError(msg, state=state) from error
+        assert player.function is not None
+        answer = player.function(state)
         offered = self._offered(node)
         if not isinstance(answer, Dist):
             # Nearly all policies are like this, and a distribution takes its time.
@@ -489,7 +444,3 @@ class _Table:
             raise error.at(state, action) from error.__cause__
         msg = "an update of a counter cannot be told here"
         raise GameError(msg, state=state, action=action)
-
-
-def _values(solution: LatticeSolution, tables: Tables) -> Floats:
-    return table_rows(solution.layers.program, tables, solution.stored)

@@ -18,8 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.answers.policy import Policy, Weights
-from mdpdice.answers.solution import Solution
-from mdpdice.errors import GameError
 from mdpdice.networks.arrays import moved_numbers
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
@@ -79,14 +77,8 @@ def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
         moves first (with `pass_to`), or maximises (with MIN nodes).  A policy of
         another network is carried over by the names of states and actions.
     """
-    if isinstance(policies, Solution):
-        msg = "a Solution is no policy; Policy.from_solution(solution) is the one that it found"
-        raise GameError(msg, value=policies)
-    both = [policies] if not isinstance(policies, Sequence) else list(policies)
-    if not 1 <= len(both) <= 2 or not all(isinstance(policy, Policy) for policy in both):
-        msg = f"{policies!r} is neither a Policy nor two of them; write Policy.of(network, function)"
-        raise GameError(msg, value=policies)
-    placed = [policy if policy.network is network else policy.on(network) for policy in both]
+    both = [policies] if isinstance(policies, Policy) else list(policies)
+    placed = [policy.on(network) for policy in both]
     apart = len(placed) == 2 and placed[0] is not placed[1]
     seats = 2 if apart and bool((network.sign < 0).any()) else 1
     stages = 1 if network.horizon is None else network.horizon + 1

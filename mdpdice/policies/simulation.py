@@ -7,7 +7,7 @@ arrays, and a processor core makes some millions of moves a second.
 
 A game with counters that is too large for a network is played on its lattice
 (`mdpdice.policies.lattice_simulation`).  A game that is too large for either is played as its rules tell it, one
-play after the other (`mdpdice.policies.playthrough`): nothing is explored, and the policies are seats,
+play after the other (`simulate_by_rules`): nothing is explored, and the players are seats,
 functions of the turn.
 
 A simulation is an experiment: its mean comes with a standard error, which falls with
@@ -22,28 +22,24 @@ import random
 import statistics
 import time
 from collections.abc import Hashable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
 
-from mdpdice.answers.policy import Policy
-from mdpdice.answers.solution import Solution
 from mdpdice.backend import Progress
-from mdpdice.errors import GameError, NotConvergedError, TotalRewardUndefinedError, UnsupportedError
-from mdpdice.exploration.to_lattice import compile_lattice
-from mdpdice.exploration.to_network import explore
+from mdpdice.errors import GameError, NotConvergedError, TotalRewardUndefinedError
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Bools, Floats, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.sampling import Sampler
-from mdpdice.policies.lattice_simulation import LatticePolicy, play_on_lattice
+from mdpdice.policies.lattice_simulation import play_on_lattice
 from mdpdice.policies.markov_chain import Chain, induce, walk
+from mdpdice.policies.players import Players, model_of, policies_of
 from mdpdice.policies.playthrough import Happening, Seat, play
-from mdpdice.solving.lattice_solution import LatticeSolution
 
-__all__ = ["Simulation", "simulate"]
+__all__ = ["Simulation", "simulate", "simulate_by_rules"]
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -118,13 +114,11 @@ class Simulation:
 
 def simulate(
     game: Game[S, A] | Network | Lattice,
-    policies: Policy | LatticePolicy | Seat | Sequence[Policy | LatticePolicy | Seat],
-    n: int = 100_000,
+    policy: Players,
+    plays: int = 100_000,
     seed: int | np.random.Generator | None = None,
     *,
     state: Hashable = None,
-    horizon: int | None = None,
-    symmetric: bool = False,
     max_moves: int = 1_000_000,
     progress: Progress | None = None,
 ) -> Simulation:
@@ -134,22 +128,16 @@ def simulate(
     ----------
     game : Game, Network or Lattice
         What is played.  A game is explored so that no rewards are averaged; on a
-        network with averaged rewards the mean is the same and the totals spread less.
-        With seats nothing is explored.
-    policies : Policy, LatticePolicy or seat, or sequence of two
-        One for all decisions, or one per player: the first belongs to the one who
-        moves first (with `pass_to`), or maximises (with MIN nodes).  A seat is a
-        function of a `mdpdice.policies.playthrough.Turn` that gives one of its actions.
-    n : int
+        network with averaged rewards the mean is the same and the totals spread less.  A game with counters that is
+        too large for a network is played on its lattice.
+    policy : Policy, Solution, callable or str, or sequence of two
+        As for `mdpdice.evaluate`.
+    plays : int
         Number of plays.
     seed : int or numpy.random.Generator, optional
         Equal seeds give equal plays.
     state : hashable, optional
         Where the plays start, by default at the start.
-    horizon : int, optional
-        Largest number of decisions of a play, with seats; a network has its own.
-    symmetric : bool
-        With seats: play in the representatives that `Game.canonical` gives, as on a network.
     max_moves : int
         Most edges taken in one play.
     progress : callable, optional
@@ -164,95 +152,81 @@ def simulate(
 
     Examples
     --------
-    >>> from mdpdice import Game, Policy, decide, end, explore, go, roll, d6
+    >>> from mdpdice import Game, decide, end, go, roll, d6
     >>> pig = Game.of(start=0, node=lambda p: end(p) if p >= 100 else decide({
     ...     "hold": end(p),
     ...     "roll": roll(d6, lambda k: end() if k == 1 else go(p + k)),
     ... }))
-    >>> network = explore(pig)
-    >>> hold_at_20 = Policy.of(network, lambda p: "hold" if p >= 20 else "roll")
-    >>> low, high = simulate(network, hold_at_20, 100_000, seed=1).interval()
+    >>> low, high = simulate(pig, lambda p: "hold" if p >= 20 else "roll", 100_000, seed=1).interval()
     >>> low < 8.1418 < high
     True
     """
-    if type(n) is not int or n < 1:
-        msg = f"the number of plays is a whole number of at least 1, not {n!r}"
-        raise GameError(msg, value=n)
-    given = policies if isinstance(policies, Sequence) else (policies,)
-    if not 1 <= len(given) <= 2:
-        msg = f"a game has one or two players, not {len(given)}"
-        raise GameError(msg, value=len(given))
+    _check_number(plays)
     generator = np.random.default_rng(seed)
-    if not all(isinstance(one, Policy) for one in given):
-        return _simulate_elsewhere(
-            game, given, n, generator, state, horizon, max_moves, progress, symmetric=symmetric
+    policies = policies_of(game, policy)
+    network = model_of(game, policies, merge=False)
+    began = time.perf_counter()
+    if isinstance(network, Lattice):
+        totals, moves = play_on_lattice(
+            network, policies, plays, generator, state=state, max_moves=max_moves, progress=progress
         )
-    network = explore(game) if isinstance(game, Game) else game
-    if isinstance(game, Game) and network.averaged:
-        network = explore(game, merge=False)
-    if not isinstance(network, Network):
-        msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
-        raise GameError(msg, value=game)
-    if horizon is not None:
-        msg = "a network has its own horizon: Horizon(n).apply(network)"
-        raise GameError(msg, value=horizon)
-    chain = induce(network, cast("Sequence[Policy]", given))
+        return Simulation(totals, moves, time.perf_counter() - began)
+    chain = induce(network, [one.on(network) for one in policies])
     start = chain.network.start
     if state is not None:
         start += network.node_of(state) - network.start
     table = _Table.of(chain, start)
-    began = time.perf_counter()
-    totals = np.empty(n)
-    moves = 0
-    for first in range(0, n, BATCH):
+    totals, moves = np.empty(plays), 0
+    for first in range(0, plays, BATCH):
         moves += table.play(start, totals[first : first + BATCH], generator, max_moves)
         if progress is not None:
-            progress("simulate", {"plays": min(first + BATCH, n), "of": n, "moves": moves})
+            progress("simulate", {"plays": min(first + BATCH, plays), "of": plays, "moves": moves})
     return Simulation(totals, moves, time.perf_counter() - began)
 
 
-def _simulate_elsewhere(
-    game: Any,
-    given: Sequence[Any],
-    n: int,
-    generator: np.random.Generator,
-    state: Hashable,
-    horizon: int | None,
-    max_moves: int,
-    progress: Progress | None,
+def simulate_by_rules(
+    game: Game[S, A],
+    seats: Seat | Sequence[Seat],
+    plays: int = 1_000,
+    seed: int | np.random.Generator | None = None,
     *,
-    symmetric: bool,
+    state: Hashable = None,
+    horizon: int | None = None,
+    symmetric: bool = False,
+    max_moves: int = 1_000_000,
+    progress: Progress | None = None,
 ) -> Simulation:
-    """Simulate without a network."""
-    began = time.perf_counter()
-    if all(isinstance(one, LatticePolicy) for one in given):
-        if horizon is not None:
-            msg = "a lattice has no horizon; play with seats, or on the network"
-            raise UnsupportedError(msg, value=horizon)
-        lattice = game if isinstance(game, Lattice) else compile_lattice(game)
-        totals, moves = play_on_lattice(
-            lattice, given, n, generator, state=state, max_moves=max_moves, progress=progress
-        )
-        return Simulation(totals, moves, time.perf_counter() - began)
-    for one in given:
-        if isinstance(one, Solution | LatticeSolution):
-            kind = "Policy" if isinstance(one, Solution) else "LatticePolicy"
-            msg = f"a {type(one).__name__} is no policy; {kind}.from_solution(solution) is the one that it found"
-            raise GameError(msg, value=one)
-    if any(isinstance(one, Policy | LatticePolicy) or not callable(one) for one in given):
-        msg = (
-            "the players have policies of a network, policies of a lattice, or seats: the same kind for both"
-        )
-        raise GameError(msg, value=given)
+    """Play a game many times as its rules tell it, without exploring it: for games too large for that.
+
+    Parameters
+    ----------
+    game : Game
+        What is played.
+    seats : seat, or sequence of two
+        A seat is a function of a `mdpdice.policies.playthrough.Turn` that gives one of its actions.
+    plays, seed, state, max_moves, progress
+        As for `simulate`.
+    horizon : int, optional
+        Largest number of decisions of a play.
+    symmetric : bool
+        Play in the representatives that `Game.canonical` gives, as on a network.
+    """
+    _check_number(plays)
     if not isinstance(game, Game):
-        msg = f"seats play a game by its rules; give them the game and not {game!r}"
+        msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
+    given = seats if isinstance(seats, Sequence) else (seats,)
+    if not 1 <= len(given) <= 2 or not all(map(callable, given)):
+        msg = f"a game has one or two seats, which are functions of the turn, not {seats!r}"
+        raise GameError(msg, value=seats)
+    began = time.perf_counter()
+    generator = np.random.default_rng(seed)
     if state is not None:
         game = game.at(state)
     # Chance by integers that are the same everywhere, as in every play by the rules.
     chance = random.Random(int(generator.integers(1 << 63)))  # noqa: S311 - no secrets
-    totals, moves = np.empty(n), 0
-    for at in range(n):
+    totals, moves = np.empty(plays), 0
+    for at in range(plays):
         happened = play(game, given, chance, horizon=horizon, symmetric=symmetric, max_moves=max_moves)
         total: Any = 0
         for event in happened:
@@ -260,8 +234,14 @@ def _simulate_elsewhere(
             total = event.total
         totals[at] = float(total)
         if progress is not None:
-            progress("simulate", {"plays": at + 1, "of": n, "moves": moves})
+            progress("simulate", {"plays": at + 1, "of": plays, "moves": moves})
     return Simulation(totals, moves, time.perf_counter() - began)
+
+
+def _check_number(plays: object) -> None:
+    if type(plays) is not int or plays < 1:
+        msg = f"the number of plays is a whole number of at least 1, not {plays!r}"
+        raise GameError(msg, value=plays)
 
 
 @attrs.frozen(eq=False)

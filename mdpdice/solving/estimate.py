@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from mdpdice.answers.solution import Solution, Status
+from mdpdice.answers.answer import Provenance, Status
+from mdpdice.answers.node_values import NodeValues
+from mdpdice.answers.solution import Solution
 from mdpdice.backend import GameSolver, Run, Searched, Solver, load_solver
 from mdpdice.errors import MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Network
 from mdpdice.objectives.objective import Objective, Total
 from mdpdice.solving.interruption import Interrupts
+from mdpdice.solving.problem import library_version
 
 __all__ = ["game_solver", "search_game"]
 
@@ -35,7 +38,6 @@ def search_game(
     solver: GameSolver,
     run: Run,
     interrupts: Interrupts,
-    version: str,
 ) -> Solution:
     """Let a back-end look at a game; its answer is an estimate, whatever it says.
 
@@ -61,7 +63,7 @@ def search_game(
     try:
         with interrupts.patience():
             found = _ask(game, solver, run)
-        return _solution(found, solver, Status.ESTIMATE, found.reason, version, started)
+        return _solution(found, solver, Status.ESTIMATE, found.reason, started)
     except SolveInterrupted as error:
         stop = error
     except KeyboardInterrupt as error:
@@ -70,7 +72,7 @@ def search_game(
         stop = SolveInterrupted("the solve was interrupted")
         stop.__cause__ = error
     if isinstance(stop.partial, Searched):
-        stop.partial = _solution(stop.partial, solver, Status.PARTIAL, stop.message, version, started)
+        stop.partial = _solution(stop.partial, solver, Status.PARTIAL, stop.message, started)
     raise stop
 
 
@@ -88,25 +90,22 @@ def _ask(game: Game[Any, Any], solver: GameSolver, run: Run) -> Searched:
     return found
 
 
-def _solution(
-    found: Searched, solver: GameSolver, status: Status, reason: str, version: str, started: float
-) -> Solution:
+def _solution(found: Searched, solver: GameSolver, status: Status, reason: str, started: float) -> Solution:
     candidate = found.candidate
     start = found.network.start
     width = float(found.upper[start] - found.lower[start]) / max(1.0, abs(float(candidate.value[start])))
-    return Solution(
-        network=found.network,
-        sense="max",
-        status=status,
-        values=np.array(candidate.value),
-        lowers=np.array(found.lower),
-        uppers=np.array(found.upper),
-        policy=np.array(candidate.policy),
-        solver=solver.name,
+    table = NodeValues(
+        found.network,
+        np.array(candidate.value),
+        np.array(found.lower),
+        np.array(found.upper),
+        np.array(candidate.policy),
+    )
+    made = Provenance(
+        solver.name,
         iterations=candidate.iterations,
         seconds=time.perf_counter() - started,
-        width=width,
-        reason=reason,
-        version=version,
+        version=library_version(),
         details=candidate.details,
     )
+    return Solution(table, status, made, width, reason)

@@ -1,6 +1,6 @@
 """Solutions as files: sealed archives (`mdpdice.archives`) that are certified again when they are read.
 
-A file holds the values and the policy, and which problem they answer; it is no proof.
+A file holds the values and the policy (of a lattice its stored values), and which problem they answer; it is no proof.
 Whoever reads it gives the game (and the objective) again.  The problem is made anew and
 compared by its digest, the answer is carried down to the canonical problem, and from
 there it takes the way of any answer that a back-end proposes: it is certified, or it
@@ -10,6 +10,7 @@ comes out as uncertified, whatever the file claims.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Hashable
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -17,16 +18,23 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.answers.solution import Solution, Status
+from mdpdice.answers.answer import Provenance, Status
+from mdpdice.answers.grid_values import GridValues
+from mdpdice.answers.node_values import NodeValues
+from mdpdice.answers.solution import Solution
 from mdpdice.archives import Archive, Question, read_header, text_member, write_archive
 from mdpdice.backend import Candidate, Feature, Run, Solver
-from mdpdice.errors import PluginError
+from mdpdice.errors import PluginError, ProblemMismatchError
+from mdpdice.exploration.to_lattice import compile_lattice
+from mdpdice.lattices.digest import digest
+from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Floats, Ints, Kind, Network
-from mdpdice.objectives.objective import Objective
+from mdpdice.objectives.objective import Objective, Total
 from mdpdice.objectives.reductions import Lowering
+from mdpdice.solving.lattice_route import certified, layers_of
 from mdpdice.solving.pipeline import solve_problem
-from mdpdice.solving.problem import prepare
+from mdpdice.solving.problem import Problem, prepare
 
 __all__ = ["load_solution", "save_solution"]
 
@@ -34,11 +42,12 @@ S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 
 FORMAT = "mdpdice-solution"
-VERSION = 2
+VERSION = 3
 _DTYPES = {"header": ("|u1",), "values": ("<f8",), "policy": ("<i8",)}
 _HEADER = {
     "format": str,
     "version": int,
+    "route": str,
     "digest": str,
     "objective": str,
     "sense": str,
@@ -54,13 +63,16 @@ _HEADER = {
 
 def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to a file, which is replaced at once or not at all."""
+    table = solution.table
+    lattice = isinstance(table, GridValues)
     header = {
         "format": FORMAT,
         "version": VERSION,
+        "route": "lattice" if lattice else "flat",
         "digest": solution.digest,
         "objective": solution.objective,
         "sense": solution.sense,
-        "horizon": solution.network.horizon,
+        "horizon": None if lattice else solution.network.horizon,
         "status": solution.status.value,
         "reason": solution.reason,
         "solver": solution.solver,
@@ -68,21 +80,24 @@ def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
         "seconds": float(solution.seconds),
         "mdpdice": solution.version,
     }
-    members: dict[str, NDArray[Any]] = {
-        "header": text_member(header),
-        "values": solution.values,
-        "policy": solution.policy,
-    }
+    # The decisions on a lattice follow from its values.
+    values, policy = (
+        (table.stored[table.layers.reached], np.zeros(0, dtype=np.int64))
+        if isinstance(table, GridValues)
+        else (table.values, table.choice)
+    )
+    members: dict[str, NDArray[Any]] = {"header": text_member(header), "values": values, "policy": policy}
     write_archive(path, members)
 
 
 def load_solution(
     path: str | os.PathLike[str],
-    game: Game[S, A] | Network,
+    game: Game[S, A] | Network | Lattice,
     objective: Objective | None = None,
     *,
     horizon: int | None = None,
     epsilon: float = 1e-6,
+    prove: bool = True,
     max_states: int = 10_000_000,
 ) -> Solution:
     """Read a solution and certify it again.
@@ -93,6 +108,8 @@ def load_solution(
         The file.
     game, objective, horizon, epsilon, max_states
         As they were given to `mdpdice.solve`.
+    prove : bool
+        Without, the answer is UNCERTIFIED and has no intervals.
 
     Returns
     -------
@@ -107,20 +124,92 @@ def load_solution(
     CorruptFileError
         The file is damaged, is not such a file, or holds something that is no answer.
     """
-    problem = prepare(game, objective, horizon=horizon, max_states=max_states)
     file = Archive(os.fspath(path), _DTYPES, "write it again with Solution.save", dimensions=2)
     members = file.read()
     header = read_header(file, members, FORMAT, VERSION, _HEADER)
-    saved = Question(header["objective"], header["sense"], header["horizon"])
+    if header["route"] not in ("flat", "lattice"):
+        raise file.corrupt("route", repr(header["route"]))
+    with file.part("status"):
+        claimed = Status(header["status"])
+    read = _File(file, header, members, claimed)
+    if header["route"] == "lattice" and not isinstance(game, Network):
+        return _load_lattice(read, game, objective, horizon, epsilon, max_states, prove=prove)
+    if isinstance(game, Lattice):
+        raise read.mismatch("route", Question(str(objective or Total()), "max"))
+    return _load_flat(
+        read, prepare(game, objective, horizon=horizon, max_states=max_states), epsilon, prove=prove
+    )
+
+
+@attrs.frozen
+class _File:
+    """What a file holds."""
+
+    file: Archive
+    header: dict[str, Any]
+    members: dict[str, NDArray[Any]]
+    claimed: Status
+
+    def mismatch(self, field: str, asked: Question) -> ProblemMismatchError:
+        saved = Question(self.header["objective"], self.header["sense"], self.header["horizon"])
+        return self.file.mismatch(field, saved, asked, "Solution.load(path, game, objective, horizon=...)")
+
+    def unproved(self) -> str:
+        return f"the file says {self.claimed.value}, and prove=False leaves it at that"
+
+
+def _load_lattice(
+    read: _File,
+    game: Game[Any, Any] | Lattice,
+    objective: Objective | None,
+    horizon: int | None,
+    epsilon: float,
+    max_states: int,
+    *,
+    prove: bool,
+) -> Solution:
+    started = time.perf_counter()
+    header, chosen = read.header, Total() if objective is None else objective
+    asked = Question(str(chosen), chosen.sense, horizon)
+    if horizon is not None:
+        raise read.mismatch("horizon", asked)
+    lattice = game if isinstance(game, Lattice) else compile_lattice(game, max_states=max_states)
+    layers = layers_of(lattice, chosen, Run())
+    for field, right in (
+        ("digest", header["digest"] == digest(layers.lattice)),
+        ("sense", header["sense"] == chosen.sense),
+    ):
+        if not right:
+            raise read.mismatch(field, asked)
+    values = read.members["values"]
+    if values.shape != (int(layers.reached.sum()),):
+        raise read.file.corrupt("values", "it does not have a value for everything that is stored")
+    stored = np.full(layers.reached.shape, np.nan)
+    stored[layers.reached] = values
+    made = Provenance(
+        header["solver"],
+        str(chosen),
+        chosen.sense,
+        header["iterations"],
+        header["seconds"],
+        header["mdpdice"],
+    )
+    if not prove:
+        table = GridValues(layers, stored, np.full(len(layers.layers), np.inf), chosen.sense)
+        return Solution(table, Status.UNCERTIFIED, made, reason=read.unproved())
+    found = certified(layers, stored, made, Run(), epsilon, started)
+    return attrs.evolve(found, provenance=made)
+
+
+def _load_flat(read: _File, problem: Problem, epsilon: float, *, prove: bool) -> Solution:
+    file, header, members, claimed = read.file, read.header, read.members, read.claimed
     asked = Question(problem.objective, problem.sense, problem.network.horizon)
     for field, right in (
         ("digest", header["digest"] == problem.network.digest),
-        ("sense", saved.sense == asked.sense),
+        ("sense", header["sense"] == asked.sense),
     ):
         if not right:
-            raise file.mismatch(field, saved, asked, "Solution.load(path, game, objective, horizon=...)")
-    with file.part("status"):
-        claimed = Status(header["status"])
+            raise read.mismatch(field, asked)
     value, policy = members["values"], members["policy"]
     net = problem.network
     shape = (net.n_nodes,) if net.horizon is None else (net.horizon + 1, net.n_nodes)
@@ -129,6 +218,18 @@ def load_solution(
             raise file.corrupt(name, f"it has shape {array.shape}, not {shape}")
     if (policy < -1).any() or (policy >= net.n_edges).any():
         raise file.corrupt("policy", "it takes edges that there are not")
+    made = Provenance(
+        header["solver"],
+        problem.objective,
+        problem.sense,
+        header["iterations"],
+        header["seconds"],
+        header["mdpdice"],
+    )
+    if not prove:
+        nothing = np.full(shape, np.inf)
+        table = NodeValues(net, value, -nothing, nothing, policy)
+        return Solution(table, Status.UNCERTIFIED, made, reason=read.unproved())
     lowered, below, before = value, policy, net
     for lowering in problem.lowerings:
         lowered, below = _carried_down(lowering, before, lowered, below)
@@ -140,25 +241,27 @@ def load_solution(
         found = solve_problem(problem, cast("Solver", stored), Run(), epsilon)
     except PluginError as error:
         raise file.corrupt("answer", error.message) from error
+    proved = found.nodes
     # Values that no canonical value stands for, such as infinite ones, were not looked at so far.
-    finite = np.isfinite(found.values) & np.isfinite(value)
-    distance = np.abs(np.where(finite, found.values, 0.0) - np.where(finite, value, 0.0))
-    same = np.where(finite, distance <= 1e-14 * np.maximum(1.0, np.abs(found.values)), found.values == value)
+    finite = np.isfinite(proved.values) & np.isfinite(value)
+    distance = np.abs(np.where(finite, proved.values, 0.0) - np.where(finite, value, 0.0))
+    same = np.where(
+        finite, distance <= 1e-14 * np.maximum(1.0, np.abs(proved.values)), proved.values == value
+    )
     if not same.all():
         raise file.corrupt(
             "values", "they contradict each other, or what the graph says about infinite values"
         )
     # The way down to the canonical problem and back may have changed a last digit.
-    inside = (found.lowers <= value) & (value <= found.uppers)
-    found = attrs.evolve(found, values=np.where(inside, value, found.values))
+    inside = (proved.lowers <= value) & (value <= proved.uppers)
+    table = attrs.evolve(proved, values=np.where(inside, value, proved.values))
     status, reason = found.status, found.reason
     if claimed is Status.ESTIMATE or (status is Status.UNCERTIFIED and claimed is Status.PARTIAL):
         status = claimed
     if status is Status.UNCERTIFIED and claimed in (Status.CERTIFIED, Status.EXACT):
         reason = f"the file says {claimed.value}, but {reason}"
-    return attrs.evolve(
-        found, status=status, reason=reason, seconds=header["seconds"], version=header["mdpdice"]
-    )
+    made = attrs.evolve(made, details=found.details)
+    return attrs.evolve(found, table=table, status=status, reason=reason, provenance=made)
 
 
 @attrs.frozen

@@ -1,7 +1,7 @@
 """Which games are solved on their lattice, and how.
 
 A game with counters can be solved in two ways.  Written out as a flat network it can be given to any
-back-end and has all that a `Solution` offers, but every pair of core state and grid point takes
+back-end and has all that a network offers, but every pair of core state and grid point takes
 memory, and every edge some more.  On the lattice only a few values per point are kept, and edges never.
 Both ways give the same values and are certified.
 
@@ -13,36 +13,49 @@ than the total and `PayoffAtLeast`), or cannot prove: the intervals of a network
 from __future__ import annotations
 
 import time
-from typing import Any, cast
+from typing import Any
 
+import attrs
 import numpy as np
 
-from mdpdice.backend import Feature, Run, Solver, available_solvers, load_solver
-from mdpdice.errors import PluginError, UnsupportedError
+from mdpdice.answers.answer import Provenance, Status
+from mdpdice.answers.grid_values import GridValues
+from mdpdice.answers.solution import Solution
+from mdpdice.backend import Run
+from mdpdice.certification.lattice_verdict import certify_lattice
+from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.lattice import Lattice
+from mdpdice.lattices.layer_solver import solve_layers
 from mdpdice.lattices.reachable_layers import Layers, find_large_layers, find_layers
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.game import Game
+from mdpdice.networks.network import Floats
 from mdpdice.objectives.objective import Objective, PayoffAtLeast, Total
 from mdpdice.objectives.on_lattices import lower_lattice
-from mdpdice.solving.lattice_solution import LatticeSolution, certify_lattice
+from mdpdice.solving.problem import library_version
 
-__all__ = ["FLAT_EDGES", "MOST_EDGES", "fits_lattices", "large_layers", "solve_on_lattice"]
+__all__ = [
+    "FLAT_EDGES",
+    "LAYER_SWEEPS",
+    "MOST_EDGES",
+    "certified",
+    "fits_lattices",
+    "large_layers",
+    "layers_of",
+    "solve_on_lattice",
+]
 
 FLAT_EDGES = 3_000_000
 """Edges of the largest network that a game with counters is written out as, where both ways lead to an answer."""
 MOST_EDGES = 16_000_000
 """Edges of the largest network that is written out where one is needed, or where the lattice gave no proof."""
+LAYER_SWEEPS = "layer-sweeps"
+"""Name of the engine that solves lattices."""
 
 
-def fits_lattices(game: Game[Any, Any], objective: Objective | None, solver: str | Solver) -> bool:
-    """Whether a game has a lattice on which the solver can find the objective."""
-    if not axes(game) or game.discount != 1 or not isinstance(objective, Total | PayoffAtLeast | None):
-        return False
-    if solver == "auto":
-        return True
-    chosen = load_solver(solver) if isinstance(solver, str) else type(solver)
-    return Feature.LATTICE in chosen.features
+def fits_lattices(game: Game[Any, Any], objective: Objective | None) -> bool:
+    """Whether a game has a lattice on which the objective can be found."""
+    return bool(axes(game)) and game.discount == 1 and isinstance(objective, Total | PayoffAtLeast | None)
 
 
 def large_layers(
@@ -68,75 +81,60 @@ def large_layers(
     return layers if layers.edges > edges else None
 
 
+def layers_of(lattice: Lattice, objective: Objective, run: Run) -> Layers:
+    """The layers on which an objective is solved.
+
+    Raises
+    ------
+    UnsupportedError
+        The lattice is discounted, or cannot do the objective.
+    """
+    layers = find_layers(lower_lattice(lattice, objective), run)
+    if _endless_play_counts(layers, objective):
+        msg = f"on a lattice with cycles {objective!r} is not solved; use solve(explore(game), ...)"
+        raise UnsupportedError(msg, value=objective)
+    return layers
+
+
 def _endless_play_counts(layers: Layers, objective: Objective) -> bool:
     """Whether a play without end would have reached the payoff: it has payoff 0."""
     return isinstance(objective, PayoffAtLeast) and layers.cyclic and bool(objective.threshold <= 0)
 
 
-def solve_on_lattice(
-    problem: Lattice | Layers,
-    objective: Objective | None,
-    *,
-    solver: str | Solver,
-    run: Run,
-    epsilon: float,
-    version: str,
-) -> LatticeSolution:
-    """Solve a lattice and certify the answer.
+def solve_on_lattice(layers: Layers, objective: Objective, run: Run, epsilon: float) -> Solution:
+    """Sweep the layers of a lattice and certify the answer."""
+    started = time.perf_counter()
+    values, sweeps = solve_layers(layers, run)
+    made = Provenance(LAYER_SWEEPS, str(objective), objective.sense, sweeps, version=library_version())
+    return certified(layers, values, made, run, epsilon, started)
+
+
+def certified(
+    layers: Layers, values: Floats, made: Provenance, run: Run, epsilon: float, started: float
+) -> Solution:
+    """The solution that values of the layers make, after they were verified.
 
     Parameters
     ----------
-    problem : Lattice or Layers
-        A lattice, or the layers of what `mdpdice.objectives.on_lattices.lower_lattice` made of one.
-    objective : Objective, optional
-        By default `Total`.
-
-    Raises
-    ------
-    UnsupportedError
-        The lattice is discounted, or cannot do the objective, or the solver cannot do lattices.
+    layers : Layers
+        What was solved.
+    values : ndarray of float64, shape (entries, points of the grid)
+        The values; they count where play can come.
+    made : Provenance
+        Its seconds are filled in.
+    run : Run
+        Its deadline and cancel flag are looked at between layers.
+    epsilon : float
+        Largest relative width of an interval.
+    started : float
+        When the solve began, by `time.perf_counter`.
     """
-    started = time.perf_counter()
-    objective = Total() if objective is None else objective
-    layers = find_layers(lower_lattice(problem, objective), run) if isinstance(problem, Lattice) else problem
-    if _endless_play_counts(layers, objective):
-        msg = f"on a lattice with cycles {objective!r} is not solved; use solve(explore(game), ...)"
-        raise UnsupportedError(msg, value=objective)
-    backend = _chosen(layers, solver)
-    values, sweeps = cast("Any", backend).solve_lattice(layers, run)
-    if (
-        not isinstance(values, np.ndarray)
-        or values.shape != layers.reached.shape
-        or values.dtype != np.float64
-    ):
-        msg = f"{backend.name} gave no float64 array of shape {layers.reached.shape}"
-        raise PluginError(msg, name=backend.name, phase="solve")
-    return certify_lattice(
-        layers,
-        np.where(layers.reached, values, np.nan),
-        solver=backend.name,
-        run=run,
-        epsilon=epsilon,
-        started=started,
-        iterations=int(sweeps),
-        sense=objective.sense,
-        objective=str(objective),
-        version=version,
+    stored = np.where(layers.reached, values, np.nan)
+    verdict = certify_lattice(layers, stored, epsilon, run.check)
+    return Solution(
+        GridValues(layers, stored, verdict.widths, made.sense),
+        Status.UNCERTIFIED if verdict.reason else Status.CERTIFIED,
+        attrs.evolve(made, seconds=time.perf_counter() - started),
+        verdict.width,
+        verdict.reason,
     )
-
-
-def _chosen(layers: Layers, solver: str | Solver) -> Solver:
-    if not isinstance(solver, str):
-        chosen: Solver = solver
-    elif solver == "auto":
-        chosen = load_solver("value-iteration" if layers.cyclic else "backward-induction")()
-    else:
-        chosen = load_solver(solver)()
-    if Feature.LATTICE not in chosen.features or not hasattr(chosen, "solve_lattice"):
-        able = [name for name, cls in available_solvers().items() if Feature.LATTICE in cls.features]
-        msg = (
-            f"solver {chosen.name!r} cannot do lattices; use {' or '.join(able)}, "
-            "or the flat network: solve(explore(game), ...)"
-        )
-        raise UnsupportedError(msg, value=chosen.name)
-    return chosen

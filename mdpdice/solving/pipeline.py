@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import threading
 import time
-from collections.abc import Hashable, Mapping
-from typing import Any, TypeVar, overload
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
@@ -16,6 +17,7 @@ from mdpdice.answers.solution import Solution
 from mdpdice.backend import (
     Candidate,
     Feature,
+    GameSolver,
     Progress,
     Run,
     Solver,
@@ -37,17 +39,22 @@ from mdpdice.modelling.game import Game
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.regions import largest_component
-from mdpdice.objectives.objective import Objective
+from mdpdice.objectives.objective import Objective, Total
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.solving.estimate import game_solver, search_game
 from mdpdice.solving.interruption import Interrupts
-from mdpdice.solving.lattice_route import MOST_EDGES, fits_lattices, large_layers, solve_on_lattice
-from mdpdice.solving.lattice_solution import LatticeSolution
+from mdpdice.solving.lattice_route import (
+    MOST_EDGES,
+    fits_lattices,
+    large_layers,
+    layers_of,
+    solve_on_lattice,
+)
 from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
 
-__all__ = ["choose", "solve", "solve_problem", "unsupported"]
+__all__ = ["FlatPlan", "LatticePlan", "SearchPlan", "choose", "plan", "solve", "solve_problem", "unsupported"]
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -60,54 +67,6 @@ LARGE, LARGE_COMPONENT = 20_000, 5_000
 """Edges of a network, and nodes of a component, from which policies are iterated where plays may be long."""
 
 
-@overload
-def solve(
-    game: Network,
-    objective: Objective | None = None,
-    *,
-    solver: str | Solver = "auto",
-    horizon: int | None = None,
-    epsilon: float = 1e-6,
-    progress: Progress | None = None,
-    time_limit: float | None = None,
-    cancel: threading.Event | None = None,
-    on_limit: str = "raise",
-    max_states: int = 10_000_000,
-    checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_seconds: float = 60.0,
-) -> Solution: ...
-@overload
-def solve(
-    game: Lattice,
-    objective: Objective | None = None,
-    *,
-    solver: str | Solver = "auto",
-    horizon: int | None = None,
-    epsilon: float = 1e-6,
-    progress: Progress | None = None,
-    time_limit: float | None = None,
-    cancel: threading.Event | None = None,
-    on_limit: str = "raise",
-    max_states: int = 10_000_000,
-    checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_seconds: float = 60.0,
-) -> LatticeSolution: ...
-@overload
-def solve(
-    game: Game[S, A],
-    objective: Objective | None = None,
-    *,
-    solver: str | Solver = "auto",
-    horizon: int | None = None,
-    epsilon: float = 1e-6,
-    progress: Progress | None = None,
-    time_limit: float | None = None,
-    cancel: threading.Event | None = None,
-    on_limit: str = "raise",
-    max_states: int = 10_000_000,
-    checkpoint: str | os.PathLike[str] | None = None,
-    checkpoint_seconds: float = 60.0,
-) -> Solution | LatticeSolution: ...
 def solve(
     game: Game[S, A] | Network | Lattice,
     objective: Objective | None = None,
@@ -122,7 +81,7 @@ def solve(
     max_states: int = 10_000_000,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 60.0,
-) -> Solution | LatticeSolution:
+) -> Solution:
     """Solve a game and prove how far the answer can be off.
 
     Parameters
@@ -162,9 +121,8 @@ def solve(
 
     Returns
     -------
-    Solution or LatticeSolution
-        Its `status` says what was proved.  A game whose flat network has at most
-        `mdpdice.solving.lattice_route.FLAT_EDGES` edges, and any game without counters, gives a `Solution`.
+    Solution
+        Its `status` says what was proved.
 
     Raises
     ------
@@ -191,72 +149,184 @@ def solve(
         file = None
         if checkpoint is not None:
             file = stack.enter_context(Checkpoint(checkpoint, checkpoint_seconds))
-        searcher = game_solver(solver)
-        problem = None
-        lattice: Lattice | Layers | None = game if isinstance(game, Lattice) else None
-        compiled = None
-        ordinary = searcher is None and horizon is None and checkpoint is None
-        if isinstance(game, Game) and ordinary and fits_lattices(game, objective, solver):
-            compiled = compile_lattice(game, max_states=max_states, progress=watched)
-            lattice = large_layers(compiled, objective, Run(progress=watched, cancel=event))
-        if lattice is not None:
-            if horizon is not None or checkpoint is not None:
-                what = "a horizon" if horizon is not None else "checkpoints"
-                msg = f"lattices are solved without {what}; use the flat network: solve(explore(game), ...)"
-                raise UnsupportedError(msg, value=horizon)
-        elif searcher is None:
-            assert not isinstance(game, Lattice)
-            problem = prepare(
-                game, objective, horizon=horizon, progress=watched, max_states=max_states, lattice=compiled
-            )
+        way = plan(
+            game,
+            objective,
+            solver=solver,
+            horizon=horizon,
+            max_states=max_states,
+            run=Run(progress=watched, cancel=event, checkpoint=file),
+        )
         run = Run(
-            tolerance=_tolerance(problem, epsilon),
+            tolerance=min(1e-9, epsilon / 4),
             progress=progress,
             deadline=None if time_limit is None else time.monotonic() + time_limit,
             cancel=event,
             on_limit=on_limit,
             checkpoint=file,
         )
-        if lattice is not None:
-            writable = isinstance(lattice, Layers) and lattice.edges <= MOST_EDGES
-            try:
-                with interrupts.patience():
-                    answer = solve_on_lattice(
-                        lattice, objective, solver=solver, run=run, epsilon=epsilon, version=library_version()
-                    )
-                if answer.proved or not writable:
-                    return answer
-            except NotConvergedError:
-                if not writable:
-                    raise
-            assert not isinstance(game, Lattice)
-            problem = prepare(game, objective, progress=watched, max_states=max_states, lattice=compiled)
-        assert not isinstance(game, Lattice)
-        if problem is None:
-            assert searcher is not None
-            return search_game(game, objective, horizon, searcher, run, interrupts, library_version())
-        backend = choose(problem, solver, _extra(run))
+        return way.solve(run, epsilon, interrupts)
+
+
+def plan(
+    game: Game[S, A] | Network | Lattice,
+    objective: Objective | None = None,
+    *,
+    solver: str | Solver = "auto",
+    horizon: int | None = None,
+    max_states: int = 10_000_000,
+    run: Run | None = None,
+) -> FlatPlan | LatticePlan | SearchPlan:
+    """Choose how a question is answered: on a network, on a lattice, or by a search of the game.
+
+    Parameters
+    ----------
+    game, objective, solver, horizon, max_states
+        As for `solve`.
+    run : Run, optional
+        For exploring: its progress, its cancel flag, and whether there is a checkpoint.
+    """
+    run = Run() if run is None else run
+    searcher = game_solver(solver)
+    if searcher is not None:
+        return SearchPlan(game, objective, horizon, searcher)
+    chosen = Total() if objective is None else objective
+    if isinstance(game, Lattice):
+        if horizon is not None or run.checkpoint is not None or solver != "auto":
+            what = (
+                "a horizon"
+                if horizon is not None
+                else "checkpoints"
+                if run.checkpoint
+                else f"solver={solver!r}"
+            )
+            msg = (
+                f"lattices are solved by sweeps of their layers, without {what}; use the flat network: "
+                "solve(explore(game), ...)"
+            )
+            raise UnsupportedError(msg, value=horizon)
+        return LatticePlan(layers_of(game, chosen, run), chosen)
+    lattice = None
+    ordinary = solver == "auto" and horizon is None and run.checkpoint is None
+    if isinstance(game, Game) and ordinary and fits_lattices(game, objective):
+        lattice = compile_lattice(game, max_states=max_states, progress=run.progress)
+        layers = large_layers(lattice, objective, run)
+        if layers is not None:
+            written_out = functools.partial(
+                _flat_plan, game, objective, solver, None, max_states, run, lattice
+            )
+            return LatticePlan(layers, chosen, written_out if layers.edges <= MOST_EDGES else None)
+    return _flat_plan(game, objective, solver, horizon, max_states, run, lattice)
+
+
+def _flat_plan(
+    game: Game[S, A] | Network,
+    objective: Objective | None,
+    solver: str | Solver,
+    horizon: int | None,
+    max_states: int,
+    run: Run,
+    lattice: Lattice | None,
+) -> FlatPlan:
+    problem = prepare(
+        game, objective, horizon=horizon, progress=run.progress, max_states=max_states, lattice=lattice
+    )
+    return FlatPlan(problem, choose(problem, solver, _extra(run)), repr(objective))
+
+
+@attrs.frozen
+class FlatPlan:
+    """A back-end solves a network.
+
+    Parameters
+    ----------
+    problem : Problem
+        The network, its canonical problem and the way back.
+    solver : Solver
+        Who solves it.
+    objective : str
+        What was asked, for the checkpoint.
+    """
+
+    problem: Problem
+    solver: Solver
+    objective: str
+
+    def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+        """Run the back-end and certify its answer."""
+        if is_large(self.problem.canonical):
+            # Digits beyond those that were asked for are welcome where they cost nothing, so not here: the
+            # margin is for bounds of the certificate that are wider than those of the back-end.
+            run = attrs.evolve(run, tolerance=epsilon / 16)
+        file = run.checkpoint
         if file is None:
-            return solve_problem(problem, backend, run, epsilon, interrupts)
+            return solve_problem(self.problem, self.solver, run, epsilon, interrupts)
+        solver = self.solver
         key = {
-            "problem": problem.canonical.digest,
-            "solver": backend.name,
-            "parameters": repr(backend) if attrs.has(type(backend)) else type(backend).__qualname__,
+            "problem": self.problem.canonical.digest,
+            "solver": solver.name,
+            "parameters": repr(solver) if attrs.has(type(solver)) else type(solver).__qualname__,
             "tolerance": repr(run.tolerance),
         }
-        file.open(key, {"objective": repr(objective), "mdpdice": library_version()})
-        return _checkpointed(problem, backend, run, epsilon, interrupts, file)
+        file.open(key, {"objective": self.objective, "mdpdice": library_version()})
+        return _checkpointed(self.problem, solver, run, epsilon, interrupts, file)
 
 
-def _tolerance(problem: Problem | None, epsilon: float) -> float:
-    """How close the bounds of a back-end have to come.
+@attrs.frozen
+class LatticePlan:
+    """Sweeps solve the layers of a lattice.
 
-    Digits beyond those that were asked for are welcome where they cost nothing, so not in a large network: there the
-    margin is for bounds of the certificate that are wider than those of the back-end.
+    Parameters
+    ----------
+    layers : Layers
+        What is solved.
+    objective : Objective
+        What counts.
+    written_out : callable, optional
+        Makes the plan for the flat network, for an answer that the lattice does not prove.
     """
-    if problem is not None and is_large(problem.canonical):
-        return epsilon / 16
-    return min(1e-9, epsilon / 4)
+
+    layers: Layers
+    objective: Objective
+    written_out: Callable[[], FlatPlan] | None = None
+
+    def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+        """Sweep the layers and certify the answer."""
+        try:
+            with interrupts.patience():
+                answer = solve_on_lattice(self.layers, self.objective, run, epsilon)
+            if answer.proved or self.written_out is None:
+                return answer
+        except NotConvergedError:
+            if self.written_out is None:
+                raise
+        return self.written_out().solve(run, epsilon, interrupts)
+
+
+@attrs.frozen
+class SearchPlan:
+    """A back-end searches the game itself and estimates its value.
+
+    Parameters
+    ----------
+    game : Game
+        What is searched.
+    objective : Objective, optional
+        What counts; only the total of the game can be estimated.
+    horizon : int, optional
+        Refused.
+    solver : GameSolver
+        Who searches.
+    """
+
+    game: Any
+    objective: Objective | None
+    horizon: int | None
+    solver: GameSolver
+
+    def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+        """Search the game."""
+        return search_game(self.game, self.objective, self.horizon, self.solver, run, interrupts)
 
 
 def _extra(run: Run) -> frozenset[Feature]:

@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
-from mdpdice.answers.solution import Solution, Status
+from mdpdice.answers.answer import Provenance, Status
+from mdpdice.answers.node_values import NodeValues
+from mdpdice.answers.solution import Solution
 from mdpdice.backend import Candidate, Feature, Progress, Solver, needed_features
 from mdpdice.certification.verdict import Verdict, check_infinities, enclose_exactly
 from mdpdice.errors import GameError
@@ -169,24 +171,17 @@ def lift(
         status = Status.CERTIFIED if exact is None else Status.EXACT
     if status is Status.UNCERTIFIED and candidate.details.get("stopped"):
         status = Status.PARTIAL
-    return Solution(
-        network=problem.network,
-        sense=problem.sense,
-        status=status,
-        values=value,
-        lowers=lower,
-        uppers=upper,
-        policy=policy,
-        exact_values=exact if certified else None,
-        solver=solver.name,
-        iterations=candidate.iterations,
-        seconds=time.perf_counter() - started,
-        width=verdict.width,
-        reason=reason,
-        version=library_version(),
-        details=candidate.details,
-        objective=problem.objective,
+    made = Provenance(
+        solver.name,
+        problem.objective,
+        problem.sense,
+        candidate.iterations,
+        time.perf_counter() - started,
+        library_version(),
+        candidate.details,
     )
+    table = NodeValues(problem.network, value, lower, upper, policy, exact if certified else None)
+    return Solution(table, status, made, verdict.width, reason)
 
 
 def _rounded(exact: list[list[Any]], shape: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:

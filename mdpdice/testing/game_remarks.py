@@ -21,7 +21,7 @@ __all__ = ["check_infinite_reason", "check_policies", "check_words"]
 def check_infinite_reason(ledger: Ledger, game: Game[Any, Any], solution: Solution) -> None:
     """Check that a game whose rules are said to give an infinite value has one: nobody would solve it."""
     reason = _told(ledger, "termination", "infinite_reason", game.infinite_reason)
-    if reason is not None and np.isfinite(solution.values).all():
+    if reason is not None and np.isfinite(solution.nodes.values).all():
         msg = (
             f"infinite_reason() says {reason!r}, and the value is {solution.value():.12g}; it gives None where the "
             "value is finite"

@@ -334,7 +334,7 @@ def _trap(network: Network) -> int | None:
 def _check_termination(
     ledger: Ledger, game: Game[Any, Any], solution: Solution, objective: Objective | None, *, lasting: bool
 ) -> None:
-    infinite = ~np.isfinite(solution.values)
+    infinite = ~np.isfinite(solution.nodes.values)
     if infinite.any() and objective is None and game.infinite_reason() is None:
         node = int(np.argwhere(infinite)[0][-1])
         ledger.fail(
@@ -396,15 +396,15 @@ def _check_payoff_range(ledger: Ledger, game: Game[Any, Any], solution: Solution
     # What is paid on the way into an end counts for the state before it.
     asked = network.node_state >= 0 if network.reward.any() else np.ones(network.n_nodes, dtype=bool)
     room = 1e-9 * max(1.0, abs(low), abs(high))
-    outside = asked & ((solution.lowers > high + room) | (solution.uppers < low - room))
+    outside = asked & ((solution.nodes.lowers > high + room) | (solution.nodes.uppers < low - room))
     if outside.any():
         node = int(np.flatnonzero(outside)[0])
         ledger.fail(
             "payoff_range",
-            f"it is worth {solution.values[node]:.12g}, which is outside of payoff_range = {game.payoff_range!r}; "
+            f"it is worth {solution.nodes.values[node]:.12g}, which is outside of payoff_range = {game.payoff_range!r}; "
             "a search that trusts it leaves out what it must not",
             state=network.describe(node),
-            value=float(solution.values[node]),
+            value=float(solution.nodes.values[node]),
             limit=game.payoff_range,
         )
     ledger.passed("payoff_range", int(asked.sum()), "values")

@@ -28,7 +28,6 @@ from mdpdice.solving.proposal import check_candidate
 from mdpdice.testing.game_solvers import check_searches
 from mdpdice.testing.interrupted_solvers import check_checkpoint, check_stops
 from mdpdice.testing.known_models import MODELS, Model
-from mdpdice.testing.lattice_solvers import check_lattices
 from mdpdice.testing.reports import Conformance, Ledger
 
 __all__ = ["SOLVER_CHECKS", "check_solver"]
@@ -77,7 +76,7 @@ def check_solver(
     ``interrupt``    it lets Ctrl-C through
     ``traced``       its `solve` is decorated with `traced`, as a cross-check needs
     ``cyclic`` ...   one per `Feature`: the models that need it; for ``exact`` the rational values, for
-                     ``checkpoint`` an interrupted solve that is resumed, for ``lattice`` games with counters
+                     ``checkpoint`` an interrupted solve that is resumed
     ===============  ======================================================================================
 
     Parameters
@@ -114,7 +113,6 @@ def check_solver(
     check_stops(ledger, backend, patience)
     kit.check_traced()
     kit.check_features()
-    check_lattices(ledger, backend, epsilon)
     if Feature.CHECKPOINT in backend.features:
         check_checkpoint(ledger, backend)
     return ledger.report()
@@ -301,7 +299,7 @@ class _Battery:
         for steps, state, node, truth in known:
             at = (node,) if steps is None else (steps, node)
             if (
-                not solution.lowers[at] <= truth <= solution.uppers[at]
+                not solution.nodes.lowers[at] <= truth <= solution.nodes.uppers[at]
             ):  # pragma: no cover - a fault of mdpdice
                 msg = f"the certified interval does not hold {truth}: a fault of mdpdice, please report it"
                 self.ledger.fail("certificate", msg, model=model.name, state=state)
@@ -311,7 +309,9 @@ class _Battery:
 
     def _compare_values(self, model: Model, known: Any, solution: Solution) -> None:
         for steps, state, node, truth in known:
-            value = float(solution.values[node] if steps is None else solution.values[steps, node])
+            value = float(
+                solution.nodes.values[node] if steps is None else solution.nodes.values[steps, node]
+            )
             # Written so that NaN fails.
             if not abs(value - truth) <= self.epsilon * max(1, abs(truth)):
                 left = "" if steps is None else f" with {steps} decisions left"
@@ -326,18 +326,19 @@ class _Battery:
         for steps, state, node, truth in known:
             at = (node,) if steps is None else (steps, node)
             room = self.epsilon * max(1, abs(truth))
-            if not (found.lowers[at] - room <= truth <= found.uppers[at] + room):
+            if not (found.nodes.lowers[at] - room <= truth <= found.nodes.uppers[at] + room):
                 left = "" if steps is None else f" with {steps} decisions left"
-                msg = f"the policy{left} is worth {float(found.values[at])!r} where {truth} can be had ({model.hazard})"
+                worth = float(found.nodes.values[at])
+                msg = f"the policy{left} is worth {worth!r} where {truth} can be had ({model.hazard})"
                 self.ledger.fail("policy", msg, model=model.name, state=state, limit=truth)
 
     def _compare_exact(self, model: Model, known: Any, solution: Solution) -> None:
-        if solution.status is not Status.EXACT or solution.exact_values is None:
+        if solution.status is not Status.EXACT or solution.nodes.exact is None:
             msg = "it declares Feature.EXACT, but its answer is not exact; put rational values into details['exact']"
             self.ledger.fail("exact", msg, model=model.name)
         for _, state, node, truth in known:
-            if solution.exact_values[0][node] != truth:
-                msg = f"the exact value is {truth} and not {solution.exact_values[0][node]}"
+            if solution.nodes.exact[0][node] != truth:
+                msg = f"the exact value is {truth} and not {solution.nodes.exact[0][node]}"
                 self.ledger.fail("exact", msg, model=model.name, state=state)
         self.exact += 1
 
@@ -364,8 +365,6 @@ class _Battery:
             need = sum(feature in needs for needs in self.needs.values())
             missing = sum(feature in lacking for lacking in self.left_out.values())
             if feature is Feature.CHECKPOINT and feature in self.solver.features:
-                continue
-            if feature is Feature.LATTICE and feature in self.solver.features:
                 continue
             if feature is Feature.EXACT and feature in self.solver.features:
                 self.ledger.passed(name, self.exact, "models with exact answers")

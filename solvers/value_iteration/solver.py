@@ -81,8 +81,6 @@ from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import NotConvergedError, SolveInterrupted
-from mdpdice.lattices.layer_solver import solve_layers
-from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.networks.network import Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, bellman_in_order, unsigned
@@ -141,7 +139,6 @@ class ValueIteration:
             Feature.TWO_PLAYER,
             Feature.DISCOUNT,
             Feature.HORIZON,
-            Feature.LATTICE,
             Feature.CHECKPOINT,
         }
     )
@@ -156,10 +153,6 @@ class ValueIteration:
         """Propose the value and the policy, with bounds where every play stops."""
         solve = _stationary if problem.horizon is None else _staged
         return solve(problem, run, self.max_sweeps)
-
-    def solve_lattice(self, layers: Layers, run: Run) -> tuple[Floats, int]:
-        """Propose the stored values of a lattice; layers that lead to themselves are swept until nothing changes."""
-        return solve_layers(layers, run, max_sweeps=self.max_sweeps)
 
 
 class _Blocks:

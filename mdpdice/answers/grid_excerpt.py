@@ -1,10 +1,10 @@
-"""Some of the states of a lattice that was solved, as a small solution of their own.
+"""Some of the states of a lattice that was solved, as a small network of their own.
 
 A grid has too many states to list them all, and its decisions are not stored.  Where a part of it is wanted as a table
 or a picture, the values at the points of this part are computed from the store, all points at once, and written
 down as a network: every decision keeps its options, and behind each option is an end that is worth what the option
-is worth.  So values, actions, ties and intervals are those of the lattice, and everything that takes a
-`mdpdice.answers.solution.Solution` takes this one.
+is worth.  So values, actions, ties and intervals are those of the lattice, and everything that takes the values of a
+network takes these.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.answers.answer import Status
-from mdpdice.answers.solution import Solution
+from mdpdice.answers.grid_values import GridValues
+from mdpdice.answers.node_values import NodeValues
 from mdpdice.errors import GameError, StateLimitError
 from mdpdice.lattices.grid_tables import Tables
 from mdpdice.lattices.lattice import Lattice
@@ -26,7 +26,6 @@ from mdpdice.lattices.point_states import PointStates, RepeatedActions
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.modelling.text import fields_of
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
-from mdpdice.objectives.objective import Sense
 
 __all__ = ["excerpt"]
 
@@ -48,31 +47,15 @@ class _Part:
     action: Ints  # of the options, -1 where nobody decides
 
 
-def excerpt(
-    layers: Layers,
-    stored: Floats,
-    widths: Floats,
-    where: Mapping[str, Any],
-    *,
-    sense: Sense,
-    status: Status,
-    max_states: int,
-    **told: Any,
-) -> Solution:
+def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> NodeValues:
     """The states of a lattice that have given counters and fields.
 
     Parameters
     ----------
-    layers : Layers
-        What was solved.
-    stored : ndarray of float64, shape (entries, points of the grid)
-        The stored values.
-    widths : ndarray of float64, shape (layers,)
-        Half-width of the intervals, by layer.
+    table : GridValues
+        The values of the lattice.
     where : mapping of str to object
         Values of counters, or of fields of core states, by name.
-    sense, status, **told
-        Of the solution.
     max_states : int
         Most states.
 
@@ -83,6 +66,7 @@ def excerpt(
     StateLimitError
         There are more states.
     """
+    layers = table.layers
     lattice, program = layers.lattice, layers.program
     cores, points = _chosen(layers, where)
     if len(cores) * len(points) > max_states:
@@ -95,7 +79,7 @@ def excerpt(
     chunk = max(64, CHUNK_BYTES // (8 * program.n_rows))
     for first in range(0, len(points), chunk):
         tables = layers.tables.at(points[first : first + chunk])
-        rows = known_rows(program, tables, stored)
+        rows = known_rows(program, tables, table.stored)
         for core in cores.tolist():
             parts += _parts(layers, core, tables, rows)
     if not parts:
@@ -107,7 +91,7 @@ def excerpt(
 
     kind, core, point, value = joined("kind"), joined("core"), joined("point"), joined("value")
     options, worth, action = joined("options"), joined("worth"), joined("action")
-    if sense == "min":
+    if table.sense == "min":
         # The lattice that was solved has the sides changed.
         kind = np.select([kind == Kind.MAX, kind == Kind.MIN], [Kind.MIN, Kind.MAX], kind)
     n, e = len(value), len(worth)
@@ -129,12 +113,12 @@ def excerpt(
         actions=RepeatedActions(lattice.actions, action[action >= 0].astype(np.int32)),
         warnings=lattice.warnings,
     )
-    values, half = np.concatenate((value, worth)), widths[layers.ranks.layer[point]]
+    values, half = np.concatenate((value, worth)), table.widths[layers.ranks.layer[point]]
     half = np.concatenate((half, np.repeat(half, options)))
-    policy = np.full(n + e, -1)
+    choice = np.full(n + e, -1)
     best = joined("best")
-    policy[:n] = np.where(best < 0, -1, indptr[:n] + best)
-    return Solution(network, sense, status, values, values - half, values + half, policy, **told)
+    choice[:n] = np.where(best < 0, -1, indptr[:n] + best)
+    return NodeValues(network, values, values - half, values + half, choice)
 
 
 def _chosen(layers: Layers, where: Mapping[str, Any]) -> tuple[Ints, Ints]:

@@ -1,0 +1,160 @@
+"""The values of an answer on a lattice: some are stored, and everything else is computed where it is asked for.
+
+Only the values of some core nodes are stored (`mdpdice.lattices.program`), and no decision is.  The value of
+any other state, the value of every action and the best action follow from the stored values by one
+pass through the core at the point of the grid that is asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mdpdice.answers.grid_lookup import Lookup
+from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
+from mdpdice.lattices.digest import digest
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.modelling.counters import At
+from mdpdice.networks.network import Floats, Kind
+
+__all__ = ["GridValues"]
+
+
+@attrs.frozen(eq=False, repr=False, slots=False)
+class GridValues:
+    """The stored values of a lattice.  States are `mdpdice.At` values: a core state and the counters.
+
+    Parameters
+    ----------
+    layers : Layers
+        What was solved; with ``sense="min"`` the players have changed sides in it.
+    stored : ndarray of float64, shape (entries, points of the grid)
+        The stored values, NaN where play cannot come.
+    widths : ndarray of float64, shape (layers,)
+        How far optimal value and value of the policy may be from them.
+    sense : {"max", "min"}
+        What the player to move wants.
+    """
+
+    layers: Layers
+    stored: Floats
+    widths: Floats
+    sense: str = "max"
+
+    @property
+    def lattice(self) -> Lattice:
+        """What was solved."""
+        return self.layers.lattice
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """Where the states are, and what is worth what at a point."""
+        return Lookup(self.layers, self.stored)
+
+    @property
+    def digest(self) -> str:
+        """Digest of the lattice."""
+        return digest(self.lattice)
+
+    @property
+    def start(self) -> At[Any]:
+        """State where a play starts."""
+        lattice = self.lattice
+        return At(
+            lattice.states[int(lattice.node_state[lattice.start])], **lattice.counters(lattice.start_point)
+        )
+
+    @property
+    def size(self) -> str:
+        """How large the lattice is, in words."""
+        axes = ", ".join(f"{axis.name} ({len(axis.values):,} values)" for axis in self.lattice.axes)
+        return f"{self.lattice.size:,} points of {axes}, {self.lattice.n_nodes:,} core nodes"
+
+    def value(self, state: Hashable, steps_left: int | None) -> float:
+        """Value of a state.
+
+        Raises
+        ------
+        UnknownStateError
+            Play cannot come there, so nothing is known of it.
+        """
+        _no_horizon(steps_left)
+        node, point = self.lookup.place(state)
+        rows, _ = self.lookup.rows(point)
+        value = float(rows[self.layers.program.row[node]])
+        if not np.isfinite(value):
+            shown = self.start if state is None else state
+            msg = f"state {shown!r} cannot be reached in this game"
+            raise UnknownStateError(msg, value=shown)
+        return value
+
+    def interval(self, state: Hashable, steps_left: int | None) -> tuple[float, float]:
+        """Lower and upper end of the interval of a state."""
+        value, width = self.value(state, steps_left), self._width(state)
+        return value - width, value + width
+
+    def _width(self, state: Hashable) -> float:
+        return float(self.widths[int(self.layers.ranks.layer[self.lookup.place(state)[1]])])
+
+    def kind(self, state: Hashable) -> Kind:
+        """What happens in a state."""
+        self.value(state, None)
+        node, point = self.lookup.place(state)
+        kind = Kind(int(self.lattice.kind[self.lookup.resolved(node, self.lookup.rows(point)[1])]))
+        if self.sense == "min" and kind in (Kind.MAX, Kind.MIN):
+            return Kind.MIN if kind == Kind.MAX else Kind.MAX
+        return kind
+
+    def reaches(self, state: Hashable) -> bool:
+        """Whether play can come to a state."""
+        node, point = self.lookup.place(state)
+        lattice, program = self.lattice, self.layers.program
+        ahead = program.entries[self.layers.reached[:, point]].tolist()
+        seen = set(ahead)
+        if node in seen or not seen:
+            return bool(seen)
+        guards = self.lookup.rows(point)[1].guards[:, 0]
+        while ahead and node not in seen:
+            at = ahead.pop()
+            for edge in range(int(lattice.indptr[at]), int(lattice.indptr[at + 1])):
+                to, guard = int(lattice.dst[edge]), int(lattice.guard[edge])
+                inside = program.stored[edge] < 0 and lattice.weight[edge] > 0
+                if inside and to not in seen and (guard < 0 or guards[guard]):
+                    seen.add(to)
+                    ahead.append(to)
+        return node in seen
+
+    def action(self, state: Hashable, steps_left: int | None) -> Any:
+        """The first of the best actions of a decision state."""
+        minimise, found = self.options(state, steps_left, self.sense)
+        choose = min if minimise else max
+        return choose(found, key=lambda option: option[1])[0]
+
+    def options(
+        self, state: Hashable, steps_left: int | None, sense: str
+    ) -> tuple[bool, list[tuple[Any, float, float, float]]]:
+        """Whether the player minimises, and every action that is there, with its value and interval."""
+        self.value(state, steps_left)
+        node, point = self.lookup.place(state)
+        rows, tables = self.lookup.rows(point)
+        node = self.lookup.resolved(node, tables)
+        kind = int(self.lattice.kind[node])
+        if kind not in (Kind.MAX, Kind.MIN):
+            msg = "nobody decides in this state; ask value() instead"
+            raise GameError(msg, state=self.start if state is None else state)
+        width = self._width(state)
+        worth = {action: float(rows[row]) for action, row in self.lookup.options(node, tables).items()}
+        return kind == Kind.MIN, [
+            (action, value, value - width, value + width) for action, value in worth.items()
+        ]
+
+
+def _no_horizon(steps_left: int | None) -> None:
+    if steps_left is not None:
+        msg = f"steps_left={steps_left!r} needs a solution with a horizon, and lattices have none"
+        raise HorizonRangeError(msg, value=steps_left)

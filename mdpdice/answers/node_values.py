@@ -1,0 +1,157 @@
+"""The values of an answer by the nodes of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
+from mdpdice.networks.network import Floats, Ints, Kind, Network
+
+__all__ = ["NodeValues"]
+
+
+@attrs.frozen(eq=False, repr=False)
+class NodeValues:
+    """Value, interval and chosen edge of every node of a network.
+
+    Parameters
+    ----------
+    network : Network
+        What was solved.
+    values, lowers, uppers : ndarray of float64, shape (N,) or (horizon + 1, N)
+        Value of every node and the interval that holds the optimal value and the
+        value of the policy, in payoff units.  Row k belongs to k decisions left.
+    choice : ndarray of int64, of that shape
+        Chosen edge of every decision node, -1 elsewhere.
+    exact : sequence of sequences of Fraction, optional
+        Rows of exact values; infinite ones are floats.
+    """
+
+    network: Network
+    values: Floats
+    lowers: Floats
+    uppers: Floats
+    choice: Ints
+    exact: Sequence[Sequence[Any]] | None = None
+
+    @property
+    def digest(self) -> str:
+        """Digest of the network."""
+        return self.network.digest
+
+    @property
+    def start(self) -> Any:
+        """State where a play starts."""
+        return self.network.state_of(self.network.start)
+
+    @property
+    def size(self) -> str:
+        """How large the network is, in words."""
+        net = self.network
+        horizon = "" if net.horizon is None else f", at most {net.horizon:,} decisions"
+        return f"{net.n_states:,} states, {net.n_edges:,} edges{horizon}"
+
+    def value(self, state: Hashable, steps_left: int | None) -> float:
+        """Value of a state, NaN where it is undefined."""
+        return float(self.row(self.values, steps_left)[self._node(state)])
+
+    def interval(self, state: Hashable, steps_left: int | None) -> tuple[float, float]:
+        """Lower and upper end of the interval of a state."""
+        node = self._node(state)
+        return float(self.row(self.lowers, steps_left)[node]), float(self.row(self.uppers, steps_left)[node])
+
+    def exact_value(self, state: Hashable, steps_left: int | None) -> Any:
+        """Exact value of a state, if there are any."""
+        assert self.exact is not None
+        steps = self.steps(steps_left)
+        return self.exact[0 if steps is None else steps][self._node(state)]
+
+    def kind(self, state: Hashable) -> Kind:
+        """What happens in a state."""
+        return Kind(int(self.network.kind[self._node(state)]))
+
+    def reaches(self, state: Hashable) -> bool:
+        """Whether play can come to a state."""
+        try:
+            self.network.node_of(state)
+        except UnknownStateError:
+            return False
+        return True
+
+    def action(self, state: Hashable, steps_left: int | None) -> Any:
+        """Chosen action of a decision state."""
+        node = self._decision(state, steps_left)
+        return self.network.action_of(int(self.row(self.choice, steps_left)[node]))
+
+    def options(
+        self, state: Hashable, steps_left: int | None, sense: str
+    ) -> tuple[bool, list[tuple[Any, float, float, float]]]:
+        """Whether the player minimises, and every action with its value and interval, best play afterwards."""
+        net = self.network
+        node = self._decision(state, steps_left)
+        steps = self.steps(steps_left)
+        after = [
+            array if steps is None else array[steps - 1] for array in (self.values, self.lowers, self.uppers)
+        ]
+        found = []
+        for edge in net.edges(node):
+            value, low, high = (self._edge(edge, row) for row in after)
+            found.append((net.action_of(edge), value, min(low, high), max(low, high)))
+        return bool(net.kind[node] == Kind.MIN) != (sense == "min"), found
+
+    def _edge(self, edge: int, ahead: Floats) -> float:
+        net = self.network
+        value = float(ahead[net.dst[edge]])
+        if net.sign[edge] < 0:
+            value = float(net.total) - value
+        return float(net.reward[edge]) + (float(net.discount) if net.step[edge] else 1.0) * value
+
+    # --- look-ups -----------------------------------------------------------
+
+    def row(self, array: Any, steps_left: int | None) -> Any:
+        """The row of an array for so many decisions left."""
+        steps = self.steps(steps_left)
+        return array if steps is None else array[steps]
+
+    def steps(self, steps_left: int | None) -> int | None:
+        """Decisions left, by default the whole horizon.
+
+        Raises
+        ------
+        HorizonRangeError
+            There is no such number.
+        """
+        horizon = self.network.horizon
+        if horizon is None:
+            if steps_left is not None:
+                msg = f"steps_left={steps_left!r} needs a solution with a horizon"
+                raise HorizonRangeError(msg, value=steps_left)
+            return None
+        if steps_left is None:
+            return horizon
+        if type(steps_left) is not int or not 0 <= steps_left <= horizon:
+            msg = f"steps_left={steps_left!r} is not a number from 0 to the horizon {horizon}"
+            raise HorizonRangeError(msg, value=steps_left, limit=horizon)
+        return steps_left
+
+    def _node(self, state: Hashable) -> int:
+        return self.network.start if state is None else self.network.value_node_of(state)
+
+    def _decision(self, state: Hashable, steps_left: int | None) -> int:
+        # Equal states have equal values; their actions differ.
+        node = self.network.start if state is None else self.network.node_of(state)
+        if not self.network.decides[node]:
+            msg = "nobody decides in this state; ask value() instead"
+            raise GameError(msg, state=self.network.describe(node))
+        if self.steps(steps_left) == 0:
+            msg = "no decision is left"
+            raise HorizonRangeError(msg, state=self.network.describe(node), value=0)
+        return node
+
+    def decisions(self) -> Ints:
+        """Numbers of the states in which somebody decides."""
+        return np.flatnonzero(self.network.decides[self.network.state_node])

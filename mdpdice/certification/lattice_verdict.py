@@ -1,0 +1,64 @@
+"""The verdict on an answer of a lattice: how wide its intervals are, by layer, and whether that suffices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from mdpdice.certification.checking.lattice import Claim, verify_lattice
+from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.networks.network import Floats
+
+__all__ = ["LatticeVerdict", "certify_lattice"]
+
+
+@attrs.frozen(eq=False)
+class LatticeVerdict:
+    """What was proved of the stored values of a lattice.
+
+    Parameters
+    ----------
+    widths : ndarray of float64, shape (layers,)
+        How far optimal value and value of the policy may be from the stored values.
+    width : float
+        Largest ``(upper - lower) / max(1, |value|)``.
+    reason : str
+        Why the answer is not certified, else empty.
+    """
+
+    widths: Floats
+    width: float
+    reason: str
+
+
+def certify_lattice(
+    layers: Layers, stored: Floats, epsilon: float, check: Callable[[], None] | None = None
+) -> LatticeVerdict:
+    """Verify the stored values of a lattice.
+
+    Parameters
+    ----------
+    layers : Layers
+        What was solved.
+    stored : ndarray of float64, shape (entries, points of the grid)
+        The values, NaN where play cannot come.
+    epsilon : float
+        Largest relative width of an interval.
+    check : callable, optional
+        Called between layers; what it raises ends the work.
+    """
+    ranks = layers.ranks
+    claim = Claim(layers.program.entries, stored, ranks.layer, ranks.inner)
+    found = verify_lattice(layers.lattice, claim, check)
+    both = found.optimal + found.policy
+    width = 0.0
+    for layer in layers.layers:
+        # The smallest value decides; all but a few are larger than 1, or all are smaller.
+        here = np.abs(stored[:, layer.points][layers.reached[:, layer.points]])
+        width = max(width, float(both[layer.number]) / max(1.0, float(here.min(initial=np.inf))))
+    reason = found.reason
+    if not reason and not width <= epsilon:
+        reason = f"the intervals have relative width {width:.3g}, more than {epsilon:.3g}"
+    return LatticeVerdict(np.maximum(found.optimal, found.policy), width, reason)
