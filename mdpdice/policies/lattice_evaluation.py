@@ -9,7 +9,7 @@ A policy is a rule there: a function of the state, a solution, or chance.  A fun
   score are never taken.
 
 Where it can be, it is asked once about every core state, for all values of the counters at once
-(`mdpdice.policies.symbolic`), and otherwise at every point that play can reach.
+(`mdpdice.modelling.symbolic`), and otherwise at every point that play can reach.
 
 `induce_lattice` writes the policies into the lattice: a decision becomes a chance node whose edges have
 complementary guards.  What comes out is a lattice without decisions, which is solved and certified like any other.
@@ -40,9 +40,9 @@ from mdpdice.lattices.reachable_layers import Layers, find_layers
 from mdpdice.modelling.counters import At
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.expressions import Expr, as_expr
+from mdpdice.modelling.symbolic import ways_through
 from mdpdice.networks.network import Ints, Kind
 from mdpdice.policies.players import answers_of
-from mdpdice.policies.symbolic import ways_through
 from mdpdice.solving.lattice_route import certified
 from mdpdice.solving.problem import library_version
 

@@ -401,7 +401,7 @@ def _check_payoff_range(ledger: Ledger, game: Game[Any, Any], solution: Solution
         node = int(np.flatnonzero(outside)[0])
         ledger.fail(
             "payoff_range",
-            f"it is worth {solution.nodes.values[node]:.12g}, which is outside of payoff_range = {game.payoff_range!r}; "
+            f"it is worth {solution.nodes.values[node]:.12g}, outside of payoff_range = {game.payoff_range!r}; "
             "a search that trusts it leaves out what it must not",
             state=network.describe(node),
             value=float(solution.nodes.values[node]),
