@@ -48,7 +48,7 @@ def test_every_state_answers_as_the_lattice_does(game, sense):
     assert decisions > 50
     # Its own network, solved anew, has these values: the ends are worth what the options are.
     again = solve(network, Total(sense))
-    assert np.allclose(again.values, whole.values, atol=1e-12)
+    assert np.allclose(again.nodes.values, whole.nodes.values, atol=1e-12)
 
 
 def test_counters_and_fields_pick_the_states():

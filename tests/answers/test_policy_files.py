@@ -7,6 +7,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
+from helpers.changed_solutions import changed
 
 from mdpdice import (
     Discounted,
@@ -236,8 +237,8 @@ def test_solutions_come_back_certified(name, tmp_path):
     solution.save(tmp_path / "solution.npz")
     back = Solution.load(tmp_path / "solution.npz", game, objective, horizon=horizon)
     assert back.status is Status.CERTIFIED is solution.status
-    assert np.allclose(back.values, solution.values, rtol=1e-15, atol=1e-15)
-    assert np.array_equal(back.policy, solution.policy)
+    assert np.allclose(back.nodes.values, solution.nodes.values, rtol=1e-15, atol=1e-15)
+    assert np.array_equal(back.nodes.choice, solution.nodes.choice)
     assert (back.solver, back.iterations, back.seconds) == (
         solution.solver,
         solution.iterations,
@@ -262,13 +263,13 @@ def test_a_changed_value_is_not_certified(name, tmp_path):
     solution = solve(game, objective, horizon=horizon)
     at = (solution.network.start,) if horizon is None else (horizon, solution.network.start)
     for change in (1e-2, -1e-2):
-        values = solution.values.copy()
+        values = solution.nodes.values.copy()
         values[at] += change
-        attrs.evolve(solution, values=values).save(path)
+        changed(solution, values=values).save(path)
         back = Solution.load(path, game, objective, horizon=horizon)
         assert back.status is Status.UNCERTIFIED
         assert back.reason.startswith("the file says certified, but ")
-    attrs.evolve(solution, values=solution.values * 1.01).save(path)
+    changed(solution, values=solution.nodes.values * 1.01).save(path)
     assert refused(path, game, objective, horizon)
 
 
@@ -286,7 +287,7 @@ def test_a_changed_policy_is_not_certified(tmp_path):
     network = solution.network
     # Always take the last option: mostly to keep the fewest points.
     policy = np.where(network.decides, network.indptr[1:] - 1, -1)
-    attrs.evolve(solution, policy=policy).save(tmp_path / "solution.npz")
+    changed(solution, choice=policy).save(tmp_path / "solution.npz")
     assert Solution.load(tmp_path / "solution.npz", game).status is Status.UNCERTIFIED
 
 
@@ -297,15 +298,15 @@ def test_values_that_contradict_the_graph(name, tmp_path):
     solution = solve(game, objective, horizon=horizon)
     for node in range(solution.network.n_nodes):
         for wrong in (
-            solution.values[node] + 1 if np.isfinite(solution.values[node]) else 7.0,
+            solution.nodes.values[node] + 1 if np.isfinite(solution.nodes.values[node]) else 7.0,
             np.inf,
             np.nan,
         ):
-            if wrong == solution.values[node]:
+            if wrong == solution.nodes.values[node]:
                 continue
-            values = solution.values.copy()
+            values = solution.nodes.values.copy()
             values[node] = wrong
-            attrs.evolve(solution, values=values).save(path)
+            changed(solution, values=values).save(path)
             assert refused(path, game, objective, horizon)
 
 
@@ -407,8 +408,8 @@ def test_a_status_is_earned_or_lost(tmp_path):
     ):
         attrs.evolve(solution, status=claimed).save(path)
         assert Solution.load(path, game).status is expected
-    values = solution.values.copy()
+    values = solution.nodes.values.copy()
     values[solution.network.start] += 1
     for claimed, expected in ((Status.EXACT, Status.UNCERTIFIED), (Status.PARTIAL, Status.PARTIAL)):
-        attrs.evolve(solution, status=claimed, values=values).save(path)
+        changed(attrs.evolve(solution, status=claimed), values=values).save(path)
         assert Solution.load(path, game).status is expected

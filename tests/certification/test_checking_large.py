@@ -155,16 +155,18 @@ def test_bounds_hold_and_pass_both_checks(kind: str) -> None:
             net = attrs.evolve(net, reward=np.abs(net.reward))
         problem = prepare(net, Total()).canonical
         solution = solve(problem, solver="exact")
-        bounds = residual_bounds.find_bounds(problem, solution.values, solution.policy, 1e-9, lambda: None)
+        bounds = residual_bounds.find_bounds(
+            problem, solution.nodes.values, solution.nodes.choice, 1e-9, lambda: None
+        )
         if bounds is None:
             # Plays that may not end have other witnesses.
             assert kind == "undiscounted"
             continue
         found += 1
         n = problem.n_nodes
-        assert inequalities.verify(problem, solution.policy, *bounds) == ""
-        assert verify_large(problem, solution.policy, *bounds) == ""
-        for node, exact in enumerate(solution.exact_values[0]):
+        assert inequalities.verify(problem, solution.nodes.choice, *bounds) == ""
+        assert verify_large(problem, solution.nodes.choice, *bounds) == ""
+        for node, exact in enumerate(solution.nodes.exact[0]):
             assert -bounds[0][node] <= exact <= bounds[0][n + node]
     assert found >= 10
 
@@ -187,13 +189,13 @@ def test_bounds_of_acyclic_networks_are_as_narrow_as_those_of_small_ones(
 ) -> None:
     net = explore(KcdFarkle(cap=1000))
     solution = solve(net)
-    narrow = certify(net, solution.values, solution.policy, 1e-6).width
+    narrow = certify(net, solution.nodes.values, solution.nodes.choice, 1e-6).width
     monkeypatch.setattr(residual_bounds, "LARGE", 0)
-    verdict = certify(net, solution.values, solution.policy, 1e-6)
+    verdict = certify(net, solution.nodes.values, solution.nodes.choice, 1e-6)
     assert verdict.certified
     assert verdict.width <= 2 * narrow < 4e-12
     start = net.start
-    assert verdict.lower[start] <= solution.values[start] <= verdict.upper[start]
+    assert verdict.lower[start] <= solution.nodes.values[start] <= verdict.upper[start]
 
 
 def test_a_wrong_policy_gets_no_narrow_bounds() -> None:
@@ -203,12 +205,15 @@ def test_a_wrong_policy_gets_no_narrow_bounds() -> None:
         edge
         for node in np.flatnonzero(net.decides).tolist()
         for edge in net.edges(node)
-        if net.reward[edge] + 0.9 * solution.values[net.dst[edge]] < solution.values[node] - 1e-3
+        if net.reward[edge] + 0.9 * solution.nodes.values[net.dst[edge]] < solution.nodes.values[node] - 1e-3
     )
-    policy = solution.policy.copy()
+    policy = solution.nodes.choice.copy()
     policy[net.source[worse]] = worse
-    assert residual_bounds.find_bounds(net, solution.values, policy, 1e-6, lambda: None) is None
-    assert residual_bounds.find_bounds(net, solution.values, solution.policy, 1e-6, lambda: None) is not None
+    assert residual_bounds.find_bounds(net, solution.nodes.values, policy, 1e-6, lambda: None) is None
+    assert (
+        residual_bounds.find_bounds(net, solution.nodes.values, solution.nodes.choice, 1e-6, lambda: None)
+        is not None
+    )
 
 
 @pytest.mark.parametrize("field", ["reward", "weight", "dst", "payoff"])
@@ -288,7 +293,7 @@ def test_bounds_that_a_solver_claims_prove_nothing_by_themselves(
     )  # fmt: skip
     monkeypatch.setattr(residual_bounds, "LARGE", 0)
     exact = solve(net, solver="exact")
-    value, policy = exact.values + (1e-8 if what == "narrow" else 0.0) * net.decides, exact.policy
+    value, policy = exact.nodes.values + (1e-8 if what == "narrow" else 0.0) * net.decides, exact.nodes.choice
     # Wider at the decision by more than the chance node hands on.
     room = 1e-7 * np.array([1.0, 0.9, 0.0, 0.0])
     moved = {"narrow": 0 * room, "wide": 1e6 * room, "nan": np.nan, "infinite": np.inf}.get(what, room)
@@ -307,7 +312,7 @@ def test_bounds_that_a_solver_claims_prove_nothing_by_themselves(
         assert (verify_large(net, policy, *claimed) == "") == (what == "right")
     verdict = certify(net, value, policy, 1e-6, details={"lower": claims[0], "upper": claims[1]})
     assert verdict.certified
-    truth = [exact.exact_values[0][node] for node in range(4)]
+    truth = [exact.nodes.exact[0][node] for node in range(4)]
     assert all(low <= at <= high for low, at, high in zip(verdict.lower, truth, verdict.upper, strict=True))
     if what == "right":
         assert (verdict.lower == lower).all()

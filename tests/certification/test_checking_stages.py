@@ -109,11 +109,11 @@ def test_bounds_hold_at_every_stage_and_are_as_narrow_as_the_others(
         net = random_network(rng, model, int(rng.integers(0, 6)))
         problem = prepare(net, Total()).canonical
         solution = solve(problem, solver="exact")
-        value, policy, n = solution.values, solution.policy, problem.n_nodes
+        value, policy, n = solution.nodes.values, solution.nodes.choice, problem.n_nodes
         bounds, witness = residual_bounds.find_stages(problem, value, policy, lambda: None)
         assert inequalities.verify(problem, policy, bounds, witness) == ""
         assert verify_large(problem, policy, bounds, witness) == ""
-        for row, exact in zip(bounds, solution.exact_values, strict=True):
+        for row, exact in zip(bounds, solution.nodes.exact, strict=True):
             assert all(-row[i] <= number <= row[n + i] for i, number in enumerate(exact))
         narrow = certify(problem, value, policy, 1e-9)
         monkeypatch.setattr(residual_bounds, "LARGE", 0)
@@ -141,7 +141,7 @@ GAME = Network(
 def test_lies_are_found(lie: str, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(residual_bounds, "LARGE", large)
     solution = solve(GAME)
-    value, policy = solution.values.copy(), solution.policy.copy()
+    value, policy = solution.nodes.values.copy(), solution.nodes.choice.copy()
     assert (np.abs(np.diff(value[:, 0])) > 1e-3).all()
     if lie == "value":
         value[2, 0] += 1e-3
@@ -162,7 +162,7 @@ def test_lies_are_found(lie: str, large: int, monkeypatch: pytest.MonkeyPatch) -
     with np.errstate(all="ignore"):
         if lie == "another node's edge":
             assert residual_bounds.find_stages(GAME, value, policy, lambda: None) is None
-            bounds, witness = residual_bounds.find_stages(GAME, value, solution.policy, lambda: None)
+            bounds, witness = residual_bounds.find_stages(GAME, value, solution.nodes.choice, lambda: None)
             assert verify_large(GAME, policy, bounds, witness)
             return
         verdict = certify(GAME, value, policy, 1e-6)
@@ -172,22 +172,24 @@ def test_lies_are_found(lie: str, large: int, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("stage", range(5))
 def test_bounds_that_are_too_low_at_one_stage_are_refused(stage: int) -> None:
     solution = solve(GAME)
-    bounds, witness = residual_bounds.find_stages(GAME, solution.values, solution.policy, lambda: None)
-    assert verify_large(GAME, solution.policy, bounds, witness) == ""
+    bounds, witness = residual_bounds.find_stages(
+        GAME, solution.nodes.values, solution.nodes.choice, lambda: None
+    )
+    assert verify_large(GAME, solution.nodes.choice, bounds, witness) == ""
     for at in range(2 * GAME.n_nodes):
         lower = bounds.copy()
         lower[stage, at] -= 1e-6
-        assert verify_large(GAME, solution.policy, lower, witness)
+        assert verify_large(GAME, solution.nodes.choice, lower, witness)
     for k in {stage, 4 - stage} - {2}:
         swapped = bounds.copy()
         swapped[[k, 4 - k]] = swapped[[4 - k, k]]
-        assert verify_large(GAME, solution.policy, swapped, witness)
+        assert verify_large(GAME, solution.nodes.choice, swapped, witness)
 
 
 def test_what_does_not_fit_is_refused() -> None:
     solution = solve(GAME)
-    policy = solution.policy
-    bounds, witness = residual_bounds.find_stages(GAME, solution.values, policy, lambda: None)
+    policy = solution.nodes.choice
+    bounds, witness = residual_bounds.find_stages(GAME, solution.nodes.values, policy, lambda: None)
     group = attrs.evolve(witness, group=np.zeros(12, dtype=np.int64))
     infinite, flat = bounds.copy(), attrs.evolve(GAME, horizon=None)
     infinite[2, 7] = np.inf
@@ -210,7 +212,9 @@ def test_chance_that_goes_round_is_left_to_the_others(monkeypatch: pytest.Monkey
     )  # fmt: skip
     monkeypatch.setattr(residual_bounds, "LARGE", 0)
     solution = solve(net, solver="value-iteration")
-    assert residual_bounds.find_stages(net, solution.values, solution.policy, lambda: None) is None
+    assert (
+        residual_bounds.find_stages(net, solution.nodes.values, solution.nodes.choice, lambda: None) is None
+    )
     assert solution.proved
 
 
@@ -223,9 +227,10 @@ def test_a_payoff_that_is_no_float_has_room(monkeypatch: pytest.MonkeyPatch) -> 
     solution = solve(net)
     assert solution.proved
     assert all(
-        low <= third <= high for low, high in zip(solution.lowers[:, 4], solution.uppers[:, 4], strict=True)
+        low <= third <= high
+        for low, high in zip(solution.nodes.lowers[:, 4], solution.nodes.uppers[:, 4], strict=True)
     )
-    assert (solution.lowers[:, 4] < solution.uppers[:, 4]).all()
+    assert (solution.nodes.lowers[:, 4] < solution.nodes.uppers[:, 4]).all()
 
 
 def test_a_search_for_bounds_can_be_given_up() -> None:
@@ -238,5 +243,5 @@ def test_a_search_for_bounds_can_be_given_up() -> None:
             raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        residual_bounds.find_stages(GAME, solution.values, solution.policy, check)
+        residual_bounds.find_stages(GAME, solution.nodes.values, solution.nodes.choice, check)
     assert asked == [0, 1, 2]

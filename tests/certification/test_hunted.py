@@ -18,7 +18,9 @@ def _holds(found, values) -> bool:
     """Whether proved intervals hold the exact values of one stage or of all."""
     return found.proved and all(
         Fraction(float(low)) <= value <= Fraction(float(high))
-        for value, low, high in zip(values, found.lowers.ravel(), found.uppers.ravel(), strict=True)
+        for value, low, high in zip(
+            values, found.nodes.lowers.ravel(), found.nodes.uppers.ravel(), strict=True
+        )
     )
 
 
@@ -42,10 +44,10 @@ def test_a_share_of_the_total_that_no_float_equals(solver: str) -> None:
     values = [max(first, second), first, second, third, Fraction(0), Fraction(1)]
     found = solve(net, solver=solver)
     assert _holds(found, values)
-    assert found.values.tolist() == pytest.approx([float(value) for value in values])
+    assert found.nodes.values.tolist() == pytest.approx([float(value) for value in values])
     if solver == "exact":
-        assert found.exact_values == [values]
-        assert found.values.tolist() == [float(value) for value in values]
+        assert found.nodes.exact == [values]
+        assert found.nodes.values.tolist() == [float(value) for value in values]
 
 
 @pytest.mark.parametrize("solver", [*SOLVERS, "backward-induction"])
@@ -63,14 +65,14 @@ def test_with_a_horizon_chance_may_idle_for_ever(solver: str) -> None:
     values = [0, 0, 0, -2, 1, Fraction(1, 2), 0, -2, Fraction(3, 2), Fraction(3, 4), 0, -2]
     values += [Fraction(7, 4), Fraction(7, 8), 0, -2]
     found = solve(net, solver=solver)
-    assert found.values.ravel().tolist() == pytest.approx([float(value) for value in values])
+    assert found.nodes.values.ravel().tolist() == pytest.approx([float(value) for value in values])
     assert _holds(found, values)
 
 
 def test_minimised_values_of_zero_have_no_sign() -> None:
     net = network([(MAX, [(1,), (2,)]), (END, 1), (END, 0)])
     found = solve(net, Reach([1], sense="min"))
-    assert [str(value) for value in found.values.tolist()] == ["0.0", "1.0", "0.0"]
+    assert [str(value) for value in found.nodes.values.tolist()] == ["0.0", "1.0", "0.0"]
 
 
 def test_the_total_plays_no_part_in_a_payoff() -> None:
@@ -78,7 +80,7 @@ def test_the_total_plays_no_part_in_a_payoff() -> None:
     net = network([(MAX, [(0,), (1,)]), (END, 1)], total=1)
     found = solve(net, PayoffAtLeast(1, sense="min"))
     assert found.status is Status.CERTIFIED
-    assert found.values.tolist() == [0, 1]
+    assert found.nodes.values.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -130,19 +132,19 @@ def test_rounds_before_the_target(solver: str) -> None:
     net = network([(MAX, [(0, -1), (1, 3)]), (END, 0), (MAX, [(0, 2), (1, 2)])])
     found = solve(net, UntilReward([1], sense="min"), solver=solver)
     assert found.proved
-    assert found.values.tolist() == [-math.inf, 0, -math.inf]
+    assert found.nodes.values.tolist() == [-math.inf, 0, -math.inf]
     assert found.reason.endswith("no single policy attains it")
     most = solve(net, UntilReward([1]), solver=solver)
     assert most.proved
-    assert most.values.tolist() == [math.inf, 0, math.inf]
+    assert most.nodes.values.tolist() == [math.inf, 0, math.inf]
 
 
 @pytest.mark.parametrize("threshold", [Fraction(1, 3), 1 / 3])
 def test_a_payoff_that_no_float_equals_is_at_least_itself(threshold) -> None:
     """The nearest float of 1/3 is less than that."""
     net = network([(MAX, [(1,), (2,)]), (END, 1 / 3), (END, 0)], exact_payoffs={1: Fraction(1, 3)})
-    assert solve(net, PayoffAtLeast(threshold)).values.tolist() == [1, 1, 0]
-    assert solve(net, PayoffAtLeast(Fraction(1, 3) + Fraction(1, 10**20))).values.tolist() == [0, 0, 0]
+    assert solve(net, PayoffAtLeast(threshold)).nodes.values.tolist() == [1, 1, 0]
+    assert solve(net, PayoffAtLeast(Fraction(1, 3) + Fraction(1, 10**20))).nodes.values.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("sense", ["max", "min"])
@@ -155,7 +157,7 @@ def test_a_solution_with_a_horizon_is_read_again(sense, tmp_path) -> None:
     found.save(tmp_path / "a")
     read = Solution.load(tmp_path / "a", net, Total(sense), horizon=3)
     assert read.status is Status.CERTIFIED
-    assert read.values.tolist() == found.values.tolist()
+    assert read.nodes.values.tolist() == found.nodes.values.tolist()
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -180,7 +182,7 @@ def test_a_probability_next_to_one_is_not_called_endless() -> None:
     net = network([(CHANCE, [(0, 0, 1.0), (1, 1, 1e-17)]), (END, 0)], numerator=[10**17 - 1, 1])
     with pytest.raises(NotConvergedError, match="so near 1"):
         solve(net, solver="linear-programming")
-    assert solve(net, solver="exact").exact_values == [[1, 0]]
+    assert solve(net, solver="exact").nodes.exact == [[1, 0]]
     assert not solve(net, solver="policy-iteration").proved
 
 
@@ -193,4 +195,4 @@ def test_an_exact_solution_is_read_to_the_last_digit(tmp_path) -> None:
     )
     found = solve(net, solver="exact")
     found.save(tmp_path / "a")
-    assert Solution.load(tmp_path / "a", net).values.tolist() == found.values.tolist()
+    assert Solution.load(tmp_path / "a", net).nodes.values.tolist() == found.nodes.values.tolist()

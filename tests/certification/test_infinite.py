@@ -59,15 +59,15 @@ INF = math.inf
 def test_minus_infinity(solver, net, values):
     found = solve(net, solver=solver)
     assert found.status is (Status.EXACT if solver == "exact" else Status.CERTIFIED)
-    assert found.values.tolist() == pytest.approx(values)
-    assert found.lowers[np.isinf(values)].tolist() == found.uppers[np.isinf(values)].tolist()
+    assert found.nodes.values.tolist() == pytest.approx(values)
+    assert found.nodes.lowers[np.isinf(values)].tolist() == found.nodes.uppers[np.isinf(values)].tolist()
     if -INF in values:
         assert found.reason == (
             "the value is infinite where every policy lets a play lose without end with positive probability"
         )
     turned = solve(_negated(net), Total(sense="min"), solver=solver)
     assert turned.status is found.status
-    assert turned.values.tolist() == pytest.approx([-x for x in values])
+    assert turned.nodes.values.tolist() == pytest.approx([-x for x in values])
 
 
 def _negated(net: Network) -> Network:
@@ -78,7 +78,7 @@ def _negated(net: Network) -> Network:
 def test_one_player_who_minimises(solver):
     net = network([(MIN, [(1, 1), (1, 5)]), (MIN, [(1, 1)]), (END, 3)])
     found = solve(net, solver=solver)
-    assert found.values.tolist() == [INF, INF, 3]
+    assert found.nodes.values.tolist() == [INF, INF, 3]
     assert found.proved
 
 
@@ -90,9 +90,9 @@ def test_paying_and_collecting_torn_by_chance_has_no_mean():
 
 def test_the_policy_of_a_finite_state_keeps_away():
     found = solve(CHANCED)
-    assert found.network.dst[found.policy[0]] == 3
+    assert found.network.dst[found.nodes.choice[0]] == 3
     exact = solve(CHANCED, solver="exact")
-    assert exact.exact_values[0] == [Fraction(3), -INF, -INF, Fraction(3)]
+    assert exact.nodes.exact[0] == [Fraction(3), -INF, -INF, Fraction(3)]
 
 
 def test_a_cross_check_counts_infinities():
@@ -133,7 +133,7 @@ def test_against_every_policy(net):
         return
     assert found.status is Status.EXACT, found.reason
     if wanted is not None:
-        assert found.exact_values[0] == wanted
+        assert found.nodes.exact[0] == wanted
 
 
 def _random_network(rng: random.Random) -> Network:
@@ -215,8 +215,8 @@ def test_the_policy_misses_the_target():
     """Reaching it for sure is worth something finite, so what is handed out where the value is infinite matters."""
     net = network([(MAX, [(1,), (2,)]), (END, 0), (MAX, [(2, 1)])])
     found = solve(net, UntilReward([1]))
-    assert found.values.tolist() == [INF, 0, INF]
-    assert found.policy.tolist() == [1, -1, 2]
+    assert found.nodes.values.tolist() == [INF, 0, INF]
+    assert found.nodes.choice.tolist() == [1, -1, 2]
     claim = np.array([True, False, True])
     assert check_missed(net, claim, np.array([1, -1, 2]), by_all=False)
     for wrong in ([0, -1, 2], [-1, -1, 2], [2, -1, 2]):

@@ -80,7 +80,7 @@ def test_interval_contains_the_exact_value(name: str) -> None:
         except NotConvergedError:
             assert expected is not None, f"{solver} did not converge"
             continue
-        lower, upper = case.row(solution.lowers), case.row(solution.uppers)
+        lower, upper = case.row(solution.nodes.lowers), case.row(solution.nodes.uppers)
         assert wrong_states(case, lower, upper) == []
         if solution.status is Status.CERTIFIED:
             certified += 1
@@ -94,9 +94,9 @@ def test_exact_answer_equals_the_reference(name: str) -> None:
     case = reference_models.load(name, exact=True)
     solution = solve_case(case, "exact")
     assert solution.status is Status.EXACT
-    row = solution.exact_values[-1]
+    row = solution.nodes.exact[-1]
     assert [row[node] for node in case.network.state_node.tolist()] == case.exact
-    assert wrong_states(case, case.row(solution.lowers), case.row(solution.uppers)) == []
+    assert wrong_states(case, case.row(solution.nodes.lowers), case.row(solution.nodes.uppers)) == []
 
 
 class ExactLiar:
@@ -148,7 +148,7 @@ def test_refusals_are_few_and_of_the_hard_models_only() -> None:
 def test_an_interval_that_misses_is_noticed() -> None:
     case = reference_models.load("gym_frozenlake4x4/2")
     solution = solve_case(case, "value-iteration")
-    shifted = case.row(solution.lowers) + 1e-3, case.row(solution.uppers) + 1e-3
+    shifted = case.row(solution.nodes.lowers) + 1e-3, case.row(solution.nodes.uppers) + 1e-3
     assert len(wrong_states(case, *shifted)) > 10
 
 
@@ -180,7 +180,7 @@ def test_the_liars_of_haddad_and_monmege_are_not_believed() -> None:
 
     solution = solve_problem(problem, Plain(), Run(), EPSILON)
     assert solution.status is Status.UNCERTIFIED
-    assert abs(case.row(solution.values)[0] - 0.5) > 0.4 or not solution.proved
+    assert abs(case.row(solution.nodes.values)[0] - 0.5) > 0.4 or not solution.proved
 
 
 @pytest.mark.parametrize("payoff", [Fraction(1, 3), Fraction(2, 3), Fraction(-1, 7), Fraction(10**17 + 1, 3)])

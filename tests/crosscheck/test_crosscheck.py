@@ -8,6 +8,7 @@ import math
 import attrs
 import numpy as np
 import pytest
+from helpers.changed_solutions import changed
 from helpers.policy_enumeration import CHANCE, END, MAX, MIN, network, networks
 from hypothesis import HealthCheck, given, settings
 
@@ -132,9 +133,9 @@ def solved(net=RICH, **changes):
 
 def test_a_value_elsewhere_than_at_the_start():
     good = solved()
-    values = good.values.copy()
+    values = good.nodes.values.copy()
     values[4] += 1e-3
-    forged = attrs.evolve(good, values=values, lowers=values - 1e-9, uppers=values + 1e-9, solver="forged")
+    forged = changed(good, values=values, lowers=values - 1e-9, uppers=values + 1e-9, solver="forged")
     (problem,) = compare_values(good, forged)
     assert "disagree on 5 values" not in problem
     assert "on 7 values" not in problem
@@ -144,21 +145,21 @@ def test_a_value_elsewhere_than_at_the_start():
 @pytest.mark.parametrize("wrong", [9.0, -math.inf, math.nan])
 def test_infinities_are_compared_as_sets(wrong):
     good = solved()
-    values = good.values.copy()
+    values = good.nodes.values.copy()
     assert values[6] == math.inf
     values[6] = wrong
     for first, second in (
-        (good, attrs.evolve(good, values=values)),
-        (attrs.evolve(good, values=values), good),
+        (good, changed(good, values=values)),
+        (changed(good, values=values), good),
     ):
         assert compare_values(first, second)
 
 
 def test_a_chosen_action_that_is_worse():
     good = solved()
-    policy = good.policy.copy()
+    policy = good.nodes.choice.copy()
     policy[0] = 2
-    forged = attrs.evolve(good, policy=policy, solver="forged")
+    forged = changed(good, choice=policy, solver="forged")
     possible = may(good, edge_intervals(good))
     judged, problems = compare_actions(forged, must(good, edge_intervals(good)), good, possible)
     assert judged == 3
@@ -191,9 +192,9 @@ def test_a_policy_that_is_not_worth_what_is_claimed():
     problem = prepare(RICH)
     good = solved()
     assert compare_policies(problem, [good, good]) == (1, [])
-    policy = good.policy.copy()
+    policy = good.nodes.choice.copy()
     policy[0] = 2
-    count, problems = compare_policies(problem, [good, attrs.evolve(good, policy=policy, solver="forged")])
+    count, problems = compare_policies(problem, [good, changed(good, choice=policy, solver="forged")])
     assert count == 2
     (text,) = problems
     assert text.startswith("the policy of forged is worth 2.5 in 0, which is outside [4")
@@ -203,7 +204,7 @@ def test_a_policy_that_waits_for_ever():
     """The Bellman residual of its values is 0, yet it never collects them."""
     net = network([(MAX, [(0,), (1,)]), (END, 3)])
     good = solve(net, solver="exact")
-    forged = attrs.evolve(good, policy=np.array([0, -1]), solver="forged")
+    forged = changed(good, choice=np.array([0, -1]), solver="forged")
     (text,) = compare_policies(prepare(net), [good, forged])[1]
     assert "is worth 0 in 0" in text
 

@@ -17,15 +17,15 @@ ROBOT = Path(__file__).parent.parent / "data" / "formats"
 def exact_values(network: Network, objective=None) -> list:
     """Exact value of every node, with all decisions left."""
     solution = solve(network, objective, solver="exact")
-    assert solution.exact_values is not None, solution.reason
-    return list(solution.exact_values[-1])
+    assert solution.nodes.exact is not None, solution.reason
+    return list(solution.nodes.exact[-1])
 
 
 def float_values(network: Network, **question) -> np.ndarray:
     """Value of every node as a float, certified at every state, and near enough to compare to nine decimals."""
     solution = solve(network, epsilon=1e-11, **question)
     assert solution.proved, solution.reason
-    return solution.values if solution.values.ndim == 1 else solution.values[-1]
+    return solution.nodes.values if solution.nodes.values.ndim == 1 else solution.nodes.values[-1]
 
 
 @pytest.fixture

@@ -71,8 +71,8 @@ def test_the_table_of_the_environment_has_the_values_of_the_game(game) -> None:
     env = mdpdice.to_gymnasium(network)
     back = from_gymnasium(env.P, discount=network.discount)
     mine, other = solve(network), solve(back)
-    assert [other.values[back.node_of(s)] for s in range(len(env.node))] == pytest.approx(
-        mine.values[env.node], abs=1e-9
+    assert [other.nodes.values[back.node_of(s)] for s in range(len(env.node))] == pytest.approx(
+        mine.nodes.values[env.node], abs=1e-9
     )
 
 

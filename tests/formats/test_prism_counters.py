@@ -81,8 +81,8 @@ def same(found, one, other) -> None:
 
 def exact(network, objective=None) -> list:
     solution = solve(network, objective, solver="exact")
-    assert solution.exact_values is not None, solution.reason
-    return [x if abs(x) == float("inf") else Fraction(x) for x in solution.exact_values[-1]]
+    assert solution.nodes.exact is not None, solution.reason
+    return [x if abs(x) == float("inf") else Fraction(x) for x in solution.nodes.exact[-1]]
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -30,6 +30,8 @@ from mdpdice.errors import SolveInterrupted
 from mdpdice.solvers.value_iteration import ValueIteration
 from mdpdice.solving.checkpoints import Checkpoint
 
+from .changed_solutions import changed
+
 
 def game(node, start="s", **fields):
     return Game.of(start=start, node=node, **fields)
@@ -140,7 +142,7 @@ def answer_of_another(path):
 
 def changed(path):
     good = solve(LOOP)
-    attrs.evolve(good, values=good.values + 1).value()
+    changed(good, values=good.nodes.values + 1).value()
 
 
 def missing(path):

@@ -33,9 +33,9 @@ def components():
 
 
 def same(one, two):
-    assert one.values.tobytes() == two.values.tobytes()
-    assert one.lowers.tobytes() == two.lowers.tobytes()
-    assert one.policy.tobytes() == two.policy.tobytes()
+    assert one.nodes.values.tobytes() == two.nodes.values.tobytes()
+    assert one.nodes.lowers.tobytes() == two.nodes.lowers.tobytes()
+    assert one.nodes.choice.tobytes() == two.nodes.choice.tobytes()
     assert (one.status, one.iterations) == (two.status, two.iterations)
     assert one.value() == two.value()
 

@@ -56,9 +56,9 @@ MIXED = network([(MAX, [(1, 0), (2, 0)]), (MAX, [(1, 1), (0, -1)]), (MIN, [(0, 0
 def test_infinite_values(solver: str, net: Network, values: list[float]) -> None:
     found = solve(net, solver=solver)
     assert found.status is (Status.EXACT if solver == "exact" else Status.CERTIFIED), found.reason
-    assert found.values.tolist() == pytest.approx(values)
+    assert found.nodes.values.tolist() == pytest.approx(values)
     infinite = np.isinf(values)
-    assert found.lowers[infinite].tolist() == found.uppers[infinite].tolist()
+    assert found.nodes.lowers[infinite].tolist() == found.nodes.uppers[infinite].tolist()
     if infinite.any():
         assert found.reason == (
             "the value is infinite where a player can come to collect without end, whatever the other one does"
@@ -66,14 +66,14 @@ def test_infinite_values(solver: str, net: Network, values: list[float]) -> None
     turned = solve(
         attrs.evolve(net, reward=0.0 - net.reward, payoff=0.0 - net.payoff), Total("min"), solver=solver
     )
-    assert turned.values.tolist() == pytest.approx([-x for x in values])
+    assert turned.nodes.values.tolist() == pytest.approx([-x for x in values])
 
 
 def test_exact_values_and_the_way_back() -> None:
     found = solve(CHOICE, solver="exact")
-    assert found.exact_values == [[INF, INF, -INF, Fraction(4), Fraction(4)]]
+    assert found.nodes.exact == [[INF, INF, -INF, Fraction(4), Fraction(4)]]
     # The winner keeps to where he wins, the others to what is finite.
-    assert [int(found.network.dst[found.policy[node]]) for node in range(4)] == [1, 1, 2, 4]
+    assert [int(found.network.dst[found.nodes.choice[node]]) for node in range(4)] == [1, 1, 2, 4]
 
 
 def test_a_cross_check_counts_them() -> None:

@@ -33,7 +33,7 @@ def test_every_node_and_edge_is_there(small):
     arrows = {patch.get_gid(): patch for patch in ax.patches if patch.get_gid() is not None}
     assert len(arrows) == small.n_edges
     best = {gid for gid, arrow in arrows.items() if arrow.get_linewidth() > 2}
-    assert best == {str(edge) for edge in solution.policy if edge >= 0}
+    assert best == {str(edge) for edge in solution.nodes.choice if edge >= 0}
     dashed = {int(gid) for gid, arrow in arrows.items() if arrow.get_linestyle() != "-"}
     assert dashed == set(np.flatnonzero(~small.decides[small.source]).tolist())
     texts = [text.get_text() for text in ax.texts]

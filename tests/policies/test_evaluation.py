@@ -115,8 +115,8 @@ def test_random_networks(lab, flips, discount, pure):
             compared += 1
             value = expected[node]
             assert found.fractions[node] == value
-            assert floats.lowers[node] <= value <= floats.uppers[node]
-            assert floats.values[node] == pytest.approx(float(value), rel=1e-9, abs=1e-9)
+            assert floats.nodes.lowers[node] <= value <= floats.nodes.uppers[node]
+            assert floats.nodes.values[node] == pytest.approx(float(value), rel=1e-9, abs=1e-9)
     assert compared > 200
 
 
@@ -161,7 +161,7 @@ def test_random_networks_with_a_horizon(lab, horizon, staged):
             compared += 1
             for node in range(network.n_nodes):
                 assert exact.fractions[stage * network.n_nodes + node] == value[node]
-                assert found.lowers[stage, node] <= value[node] <= found.uppers[stage, node]
+                assert found.nodes.lowers[stage, node] <= value[node] <= found.nodes.uppers[stage, node]
             before = value
     assert compared > 30
 
@@ -195,7 +195,7 @@ def test_values_of_the_stages_of_a_solution():
     for steps, value in ((1, 399.1126543210), (2, 505.5102004466), (3, 547.3522341444)):
         assert found.value(steps_left=steps) == pytest.approx(value, rel=1e-11)
     assert found.value(steps_left=0) == 0
-    assert np.allclose(found.values, solution.values, rtol=1e-13, atol=0)
+    assert np.allclose(found.nodes.values, solution.nodes.values, rtol=1e-13, atol=0)
 
 
 def test_the_optimal_policy_of_farkle_has_the_optimal_value():
@@ -203,10 +203,10 @@ def test_the_optimal_policy_of_farkle_has_the_optimal_value():
     policy = Policy.from_solution(solution)
     found = evaluate(solution.network, policy)
     assert found.value() == pytest.approx(564.4328467759, rel=1e-12)
-    assert np.allclose(found.values, solution.values, rtol=1e-13, atol=1e-13)
+    assert np.allclose(found.nodes.values, solution.nodes.values, rtol=1e-13, atol=1e-13)
     uniform = evaluate(solution.network, Policy.uniform(solution.network))
     assert uniform.value() < found.value() / 2
-    assert (uniform.values <= solution.uppers).all()
+    assert (uniform.nodes.values <= solution.nodes.uppers).all()
 
 
 def test_two_players_with_policies_of_their_own(lab):

@@ -105,7 +105,7 @@ def test_all_backends_agree_with_exact_arithmetic(kind: str) -> None:
     def check(network: Network, sense: str) -> None:
         exact = solve(network, Total(sense), solver="exact")
         assert exact.status is Status.EXACT, exact.reason
-        truth = [value for row in exact.exact_values for value in row]
+        truth = [value for row in exact.nodes.exact for value in row]
         need = prepare(network, Total(sense)).needs()
         for name in available_solvers():  # those that search a game and not a network are not among them
             features = load_solver(name).features | load_solver("exact").features & {_HORIZON}
@@ -117,7 +117,9 @@ def test_all_backends_agree_with_exact_arithmetic(kind: str) -> None:
                 pytest.fail(f"{name} did not converge")
             ran.add(name)
             assert found.proved, f"{name}: {found.reason}"
-            for value, low, high in zip(truth, found.lowers.ravel(), found.uppers.ravel(), strict=True):
+            for value, low, high in zip(
+                truth, found.nodes.lowers.ravel(), found.nodes.uppers.ravel(), strict=True
+            ):
                 assert Fraction(float(low)) <= value <= Fraction(float(high)), name
 
     check()

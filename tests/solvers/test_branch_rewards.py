@@ -45,7 +45,9 @@ def test_every_backend_is_certified(reward_per: str) -> None:
         for name in names:
             found = solve(network, solver=name)
             assert found.proved, f"{name}: {found.reason}"
-            for value, low, high in zip(exact.exact_values[0], found.lowers, found.uppers, strict=True):
+            for value, low, high in zip(
+                exact.nodes.exact[0], found.nodes.lowers, found.nodes.uppers, strict=True
+            ):
                 assert Fraction(float(low)) <= value <= Fraction(float(high)), name
 
 
@@ -59,7 +61,7 @@ def test_equal_moves_of_all_states_reach_the_chance_nodes_too(reward_per: str) -
     solution = solve(network, solver="value-iteration")
     # The chance node leads to the states, after a step, and its branches pay 2 in the mean or nothing.
     chance = 20.0 if reward_per == "branch" else 18.0
-    assert solution.values == pytest.approx([20.0, 20.0, chance])
+    assert solution.nodes.values == pytest.approx([20.0, 20.0, chance])
     assert solution.proved
 
 
@@ -70,5 +72,5 @@ def test_a_chance_node_that_no_option_leads_to_has_its_value() -> None:
     )  # fmt: skip
     solution = solve(network, solver="value-iteration")
     # V(1) = 1 + V(2) / 2, V(2) = 2 + V(1) / 2
-    assert solution.values == pytest.approx([4 + (8 / 3 + 10 / 3) / 4, 8 / 3, 10 / 3])
+    assert solution.nodes.values == pytest.approx([4 + (8 / 3 + 10 / 3) / 4, 8 / 3, 10 / 3])
     assert solution.proved

@@ -113,7 +113,7 @@ def test_reference_models_at_every_state(name):
     case = reference_models.load(name, exact=True)
     solution = solve(case.network, case.objective, solver="exact")
     assert solution.status is Status.EXACT
-    rows = solution.exact_values[-1]
+    rows = solution.nodes.exact[-1]
     assert [rows[node] for node in case.network.state_node.tolist()] == case.exact
 
 
@@ -124,7 +124,7 @@ def test_haddad_monmege(n):
     assert solution.status is Status.EXACT
     assert solution.exact(0) == Fraction(7, 10)
     # From the first node of the good side: go on, or start again.
-    values = solution.exact_values[0]
+    values = solution.nodes.exact[0]
     assert values[1] == HALF * Fraction(7, 10) + HALF * values[3]
     assert values[0].denominator == 10
     assert max(x.denominator.bit_length() for x in values) >= n

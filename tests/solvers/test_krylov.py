@@ -56,11 +56,13 @@ def test_values_and_policies_are_optimal_and_certified(reward, leave):
         candidate = krylov.propose(net, Run(), 1000)
         assert candidate is not None
         exact = solve(net, solver="exact")
-        truth = np.array([float(value) for value in exact.exact_values[0]])
+        truth = np.array([float(value) for value in exact.nodes.exact[0]])
         assert candidate.value == pytest.approx(truth, rel=1e-8, abs=1e-8 / leave)
         solution = solve(net, solver="policy-iteration", epsilon=1e-6)
         assert solution.proved, solution.reason
-        for value, low, high in zip(exact.exact_values[0], solution.lowers, solution.uppers, strict=True):
+        for value, low, high in zip(
+            exact.nodes.exact[0], solution.nodes.lowers, solution.nodes.uppers, strict=True
+        ):
             assert Fraction(float(low)) <= value <= Fraction(float(high))
 
 

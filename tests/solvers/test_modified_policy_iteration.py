@@ -34,7 +34,7 @@ NETWORK = random_choices()
 
 @pytest.fixture(scope="module")
 def truth():
-    return np.array([float(value) for value in solve(NETWORK, solver="exact").exact_values[0]])
+    return np.array([float(value) for value in solve(NETWORK, solver="exact").nodes.exact[0]])
 
 
 def contains(candidate, truth):

@@ -80,8 +80,8 @@ def test_random_stopping_games(network: Network) -> None:
     assert exact.status is Status.EXACT
     found = solve(network, solver="linear-programming", epsilon=1e-8)
     assert found.status is Status.CERTIFIED
-    for node, value in enumerate(exact.exact_values[0]):
-        assert Fraction(float(found.lowers[node])) <= value <= Fraction(float(found.uppers[node]))
+    for node, value in enumerate(exact.nodes.exact[0]):
+        assert Fraction(float(found.nodes.lowers[node])) <= value <= Fraction(float(found.nodes.uppers[node]))
 
 
 def test_the_number_of_rounds_is_told() -> None:

@@ -63,7 +63,7 @@ def values(network: Network) -> np.ndarray:
     """Certified values of all nodes."""
     solution = solve(network)
     assert solution.proved, solution.reason
-    return solution.values if solution.values.ndim == 1 else solution.values[-1]
+    return solution.nodes.values if solution.nodes.values.ndim == 1 else solution.nodes.values[-1]
 
 
 @pytest.fixture(scope="session")

@@ -64,10 +64,10 @@ def test_the_examples_of_pymdptoolbox_are_read() -> None:
         solver = mdptoolbox.mdp.PolicyIteration(P, R, 0.9)
         solver.run()
         solution = solve(from_pymdptoolbox(P, R, 0.9))
-        assert solution.values[: len(solver.V)] == pytest.approx(solver.V, abs=1e-9)
+        assert solution.nodes.values[: len(solver.V)] == pytest.approx(solver.V, abs=1e-9)
 
 
 def test_the_example_of_quantecon_is_read() -> None:
     R, Q = [[5.0, 10.0], [-1.0, -np.inf]], [[(0.5, 0.5), (0, 1)], [(0, 1), (0.5, 0.5)]]
     answer = DiscreteDP(np.array(R), np.array(Q, dtype=float), 0.95).solve(method="policy_iteration")
-    assert solve(from_quantecon(R, Q, 0.95)).values[:2] == pytest.approx(answer.v, abs=1e-9)
+    assert solve(from_quantecon(R, Q, 0.95)).nodes.values[:2] == pytest.approx(answer.v, abs=1e-9)

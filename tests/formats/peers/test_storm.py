@@ -45,8 +45,8 @@ def test_drn_has_the_exact_values(name: str, networks, tmp_path: Path) -> None:
         answers(stormpy.build_model_from_drn[stormpy.Rational](tmp_path / "x.drn"), found.property)
     )
     solution = solve(network, solver="exact")
-    assert solution.exact_values is not None, solution.reason
-    assert [storm[state] for state in found.node.tolist()] == list(solution.exact_values[-1])
+    assert solution.nodes.exact is not None, solution.reason
+    assert [storm[state] for state in found.node.tolist()] == list(solution.nodes.exact[-1])
 
 
 @pytest.mark.parametrize("name", DISCOUNTED)
@@ -98,7 +98,7 @@ def test_the_prism_language_has_the_exact_values(name: str, networks, tmp_path: 
         program = stormpy.parse_prism_program(tmp_path / "y.prism")
         model = stormpy.build_model[stormpy.Rational](program)
         storm = fractions(answers(model, found.property))
-        assert storm[model.initial_states[0]] == solution.exact_values[-1][node]
+        assert storm[model.initial_states[0]] == solution.nodes.exact[-1][node]
 
 
 @pytest.mark.parametrize("goal", [2, 3])
@@ -128,7 +128,7 @@ def test_a_game_in_the_prism_language_is_the_same_to_storm(goal: int, tmp_path: 
     )
     mine, other = solve(network, solver="exact"), solve(back, solver="exact")
     assert set(players) == {0, 1}
-    assert mine.exact_values[-1][network.start] == other.exact_values[-1][back.start] + found.shift
+    assert mine.nodes.exact[-1][network.start] == other.nodes.exact[-1][back.start] + found.shift
 
 
 def test_storm_confirms_the_references_of_the_robot() -> None:

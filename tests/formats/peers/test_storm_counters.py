@@ -64,8 +64,8 @@ def solved(model, objective) -> list[Fraction]:
         start=model.initial_states[0],
     )
     solution = solve(network, objective, solver="exact")
-    assert solution.exact_values is not None, solution.reason
-    return [Fraction(solution.exact_values[-1][network.node_of(s)]) for s in range(model.nr_states)]
+    assert solution.nodes.exact is not None, solution.reason
+    return [Fraction(solution.nodes.exact[-1][network.node_of(s)]) for s in range(model.nr_states)]
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -74,7 +74,7 @@ def test_storm_builds_the_game_with_its_values_at_every_state(name: str, tmp_pat
     found = write_prism(game, tmp_path / "x.prism")
     model, place = built(tmp_path / "x.prism")
     network = explore(game)
-    mine = solve(network, solver="exact").exact_values[-1]
+    mine = solve(network, solver="exact").nodes.exact[-1]
     theirs = solved(model, Total("min" if found.minimise else "max"))
     met = 0
     for at, state in enumerate(network.states):
@@ -94,5 +94,5 @@ def test_storm_solves_games_of_one_player(name: str, tmp_path: Path) -> None:
     model, _ = built(tmp_path / "x.prism")
     answer = stormpy.model_checking(model, stormpy.parse_property(found.property))
     network = explore(GAMES[name])
-    mine = solve(network, solver="exact").exact_values[-1][network.start]
+    mine = solve(network, solver="exact").nodes.exact[-1][network.start]
     assert Fraction(str(answer.get_value(model.initial_states[0]))) == Fraction(mine)
