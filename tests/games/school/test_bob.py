@@ -3,7 +3,9 @@
 import functools
 import itertools
 import random
+import runpy
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -23,9 +25,10 @@ from mdpdice.games.school import (
 )
 from mdpdice.games.school.bob import TIE, available
 from mdpdice.games.school.bob_game import reachable
-from mdpdice.games.school.losses import bob_losses
 from mdpdice.games.school.rules import GRADES
 from mdpdice.games.school.turn import ROLLS, tables
+
+bob_losses = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "school_bob.py"))["bob_losses"]
 
 SMALL = tuple(name for name in COMBINATIONS if name not in GRADES[3:])
 LARGE = tuple(name for name in COMBINATIONS if name not in GRADES[:3])
