@@ -51,7 +51,7 @@ from mdpdice import (
 )
 from mdpdice.errors import UnknownStateError
 from mdpdice.games.pig.turn import HOLD_AT, Action
-from mdpdice.games.races import goal_points
+from mdpdice.games.races import scores_below
 
 __all__ = ["COIN", "DIE", "HoldRow", "PigRace", "Piglet", "Position", "hold_table", "position"]
 
@@ -264,7 +264,8 @@ class PigRace(_Race):
 
     goal: int = attrs.field(
         default=100,
-        converter=goal_points,
+        converter=int,
+        validator=scores_below,
         metadata={"help": "points that win; 100 has half a million positions"},
     )
 
@@ -294,4 +295,6 @@ class Piglet(_Race):
 
     step: ClassVar[Dist[int]] = COIN
 
-    goal: int = attrs.field(default=2, converter=goal_points, metadata={"help": "points that win"})
+    goal: int = attrs.field(
+        default=2, converter=int, validator=scores_below, metadata={"help": "points that win"}
+    )
