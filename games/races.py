@@ -13,7 +13,6 @@ __all__ = ["check_undecided", "read_scores", "scores_below", "show_scores"]
 _NAMES = ("mine", "theirs")
 _SCORE = re.compile(r"\b(mine|theirs)\s*=\s*(\d+)(?!\S)")
 
-
 scores_below = in_range(1_000)
 """Validate the points that win: three counters up to 1,300 are too many for a lattice."""
 
