@@ -40,7 +40,7 @@ from mdpdice.games.konijnenhokken.rules import DICE, Offer, Take, offers, run_po
 from mdpdice.games.konijnenhokken.stopping import StoppingBound, stopping_bound
 from mdpdice.games.parameters import in_range, none_or_int, one_of
 
-__all__ = ["Action", "Field", "Konijnenhokken", "Rolled", "State"]
+__all__ = ["DICE_HELP", "Action", "Field", "Konijnenhokken", "Rolled", "State"]
 
 # Named tuples of different lengths are never equal, and they are explored several times faster than
 # attrs classes.
@@ -90,7 +90,6 @@ Action: TypeAlias = Literal["stop", "roll"] | Take
 
 
 DICE_HELP = "dice of a run, 1 to 7; the game has seven"
-run_dice = in_range(DICE, unit="dice")
 
 
 @attrs.frozen
@@ -121,7 +120,9 @@ class Konijnenhokken(Game[State, Action]):
     3.026635475
     """
 
-    dice: int = attrs.field(default=DICE, converter=int, validator=run_dice, metadata={"help": DICE_HELP})
+    dice: int = attrs.field(
+        default=DICE, converter=int, validator=in_range(DICE, unit="dice"), metadata={"help": DICE_HELP}
+    )
     t_max: int | None = attrs.field(
         default=None,
         converter=none_or_int,

@@ -27,10 +27,11 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import attrs
 
 from mdpdice import At, Counter, Edge, Game, Node, decide, end, go, pass_to, roll, when
-from mdpdice.games.konijnenhokken.game import DICE_HELP, Action, Field, Konijnenhokken, Rolled, run_dice
+from mdpdice.games.konijnenhokken.game import DICE_HELP, Action, Field, Konijnenhokken, Rolled
 from mdpdice.games.konijnenhokken.rules import DICE, Offer, offers, run_points, takes
 from mdpdice.games.konijnenhokken.text import read_state, show_state
-from mdpdice.games.races import check_undecided, read_scores, scores_below, show_scores
+from mdpdice.games.parameters import in_range
+from mdpdice.games.races import LARGEST_GOAL, check_undecided, read_scores, show_scores
 
 __all__ = ["Hutch", "KonijnenhokkenRace", "Seen"]
 
@@ -102,9 +103,11 @@ class KonijnenhokkenRace(Game[Core, Action]):
     payoff_range = (0, 1)
 
     target: int = attrs.field(
-        default=100, converter=int, validator=scores_below, metadata={"help": "points that win"}
+        default=100, converter=int, validator=in_range(LARGEST_GOAL), metadata={"help": "points that win"}
     )
-    dice: int = attrs.field(default=DICE, converter=int, validator=run_dice, metadata={"help": DICE_HELP})
+    dice: int = attrs.field(
+        default=DICE, converter=int, validator=in_range(DICE, unit="dice"), metadata={"help": DICE_HELP}
+    )
 
     mine = Counter(lambda game: range(game.target))
     theirs = Counter(lambda game: range(game.target))

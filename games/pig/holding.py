@@ -27,7 +27,7 @@ from mdpdice.errors import GameError
 from mdpdice.games.parameters import in_range
 from mdpdice.games.pig.race import DIE, Position
 from mdpdice.games.pig.turn import Action
-from mdpdice.games.races import scores_below
+from mdpdice.games.races import LARGEST_GOAL
 
 __all__ = ["HoldRace", "Scores", "hold_at", "turn_outcomes"]
 
@@ -137,7 +137,7 @@ class HoldRace(Game[Scores, Never]):
         metadata={"help": "points of a turn at which the other holds"},
     )
     goal: int = attrs.field(
-        default=100, converter=int, validator=scores_below, metadata={"help": "points that win"}
+        default=100, converter=int, validator=in_range(LARGEST_GOAL), metadata={"help": "points that win"}
     )
 
     def start(self) -> Scores:

@@ -49,8 +49,9 @@ from mdpdice import (
     when,
 )
 from mdpdice.errors import UnknownStateError
+from mdpdice.games.parameters import in_range
 from mdpdice.games.pig.turn import HOLD_AT, Action
-from mdpdice.games.races import scores_below
+from mdpdice.games.races import LARGEST_GOAL
 from mdpdice.games.text_fields import read_fields
 
 __all__ = ["COIN", "DIE", "HoldRow", "PigRace", "Piglet", "Position", "hold_table", "position"]
@@ -259,7 +260,7 @@ class PigRace(_Race):
     goal: int = attrs.field(
         default=100,
         converter=int,
-        validator=scores_below,
+        validator=in_range(LARGEST_GOAL),
         metadata={"help": "points that win; 100 has half a million positions"},
     )
 
@@ -290,5 +291,5 @@ class Piglet(_Race):
     step: ClassVar[Dist[int]] = COIN
 
     goal: int = attrs.field(
-        default=2, converter=int, validator=scores_below, metadata={"help": "points that win"}
+        default=2, converter=int, validator=in_range(LARGEST_GOAL), metadata={"help": "points that win"}
     )
