@@ -1,4 +1,4 @@
-"""Who sits at the table when ``mdpdice play`` plays: a person, or a policy."""
+"""Who sits at the table when a game is played by its rules: a person, or a policy."""
 
 from __future__ import annotations
 
@@ -9,30 +9,23 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mdpdice.answers.policy import Policy
-from mdpdice.answers.solution import Solution
-from mdpdice.backend import Solver, load_solver
-from mdpdice.cli.answers import Case, check_solver
-from mdpdice.cli.chosen import Looking, known_names, large, policy_on, rule_of, search_of
-from mdpdice.cli.progress import ProgressBars
+import mdpdice
+from mdpdice.cli.case import Case, check_solver
+from mdpdice.cli.named_policies import Looking, file_policy, known_names, rule_of, search_of, two_players
+from mdpdice.cli.progress_bars import ProgressBars
+from mdpdice.cli.routes import large
 from mdpdice.cli.text import action_data, figure, phrase
+from mdpdice.cli.values import kind_of
 from mdpdice.errors import MdpDiceError, NotConvergedError, StateLimitError
-from mdpdice.exploration.to_lattice import compile_lattice
-from mdpdice.exploration.to_network import explore
-from mdpdice.modelling.counters import axes
-from mdpdice.modelling.distribution import Dist
-from mdpdice.modelling.game import Chance, End, Game, Go, PassTo
-from mdpdice.networks.network import Kind
-from mdpdice.objectives.objective import Horizon
-from mdpdice.policies.playthrough import Seat, Turn, plain
-from mdpdice.solving.lattice_solution import LatticeSolution
-from mdpdice.solving.pipeline import solve
 
-__all__ = ["Advisor", "Left", "Table", "going_round", "one_player", "split_seats"]
+if TYPE_CHECKING:
+    from mdpdice.policies.playthrough import Seat, Turn
+
+__all__ = ["Left", "Table", "going_round", "one_player", "split_seats"]
 
 QUICK = 100_000
 """Most states of a game that is solved to tell the value of a choice, if it can be looked ahead in instead."""
@@ -42,13 +35,14 @@ GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
 
 
-def one_player(game: Game[Any, Any]) -> bool | None:
+def one_player(game: mdpdice.Game[Any, Any]) -> bool | None:
     """Whether a game has one player; None where it is too large to see that at a glance."""
+    from mdpdice.modelling.counters import axes
+
     try:
         if axes(game):
-            lattice = compile_lattice(game, max_states=GLANCE)
-            return not ((lattice.sign < 0).any() or (lattice.kind == Kind.MIN).any())
-        return not explore(game, max_states=GLANCE).two_player
+            return not two_players(mdpdice.compile_lattice(game, max_states=GLANCE))
+        return not mdpdice.explore(game, max_states=GLANCE).two_player
     except StateLimitError:
         return None
 
@@ -72,14 +66,6 @@ class Left(Exception):  # noqa: N818 - nothing is wrong: a person left the table
     """Nobody is there to decide any more."""
 
 
-class Advisor(Protocol):
-    """Something that knows what the actions of a turn are worth."""
-
-    def values(self, turn: Turn) -> dict[Any, float]:
-        """Value of every action, to player 0 where the players have different aims, else to the mover."""
-        ...
-
-
 def split_seats(text: str) -> list[str]:
     """The seats of ``human,threshold:250,200``: numbers belong to what is before them."""
     return [one.strip() for one in re.split(r",(?=\s*[^\d\s])", text)]
@@ -88,7 +74,9 @@ def split_seats(text: str) -> list[str]:
 class _Solved:
     """The optimal play."""
 
-    def __init__(self, game: Game[Any, Any], solution: Solution | LatticeSolution) -> None:
+    def __init__(
+        self, game: mdpdice.Game[Any, Any], solution: mdpdice.Solution | mdpdice.LatticeSolution
+    ) -> None:
         self.game = game
         self.solution = solution
 
@@ -104,15 +92,13 @@ class _Solved:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.action(turn.state, steps_left=turn.steps_left)
         values = self.values(turn)
-        representative, solution = self.game.canonical(turn.state), self.solution
-        if isinstance(solution, LatticeSolution):
-            minimises = solution.kind(representative) == Kind.MIN
-        else:
-            minimises = solution.network.kind[solution.network.node_of(representative)] == Kind.MIN
+        minimises = kind_of(self.solution, self.game.canonical(turn.state)) == mdpdice.Kind.MIN
         return min(values, key=lambda action: values[action] if minimises else -values[action])
 
     def _worth(self, edge: Any, turn: Turn) -> float:
         """Value of an edge; chance may stand in chance, as deep as the game has written it."""
+        from mdpdice.modelling.game import Chance, End, Go, PassTo
+
         if isinstance(edge, End):
             return float(edge.payoff)
         reward = float(edge.reward)
@@ -127,21 +113,11 @@ class _Solved:
         ahead = self.solution.estimate(to, steps_left=left)
         if isinstance(edge, PassTo):
             ahead = float(self.game.total) - ahead
-        if isinstance(self.solution, LatticeSolution):  # which is not discounted
+        if isinstance(self.solution, mdpdice.LatticeSolution):  # which is not discounted
             return reward + ahead
         network = self.solution.network
         step = bool(network.decides[network.node_of(to)])
         return reward + (float(network.discount) if step else 1.0) * ahead
-
-
-class _Looking:
-    """Some decisions looked ahead from every turn."""
-
-    def __init__(self, game: Game[Any, Any], solver: Solver) -> None:
-        self.looking = Looking(game, solver)
-
-    def values(self, turn: Turn) -> dict[Any, float]:
-        return self.looking.values(turn.state)
 
 
 class Table:
@@ -178,6 +154,8 @@ class Table:
     ) -> None:
         if not 1 <= len(names) <= 2:
             raise click.UsageError(f"--seats: a game has one or two players, not {len(names)}")
+        from mdpdice.policies.playthrough import plain
+
         check_solver(solver)
         self.case = case
         # States of games with counters hold the counters, as those of the solution do.
@@ -189,7 +167,7 @@ class Table:
         # A policy from a file answers for the states of a network, which are representatives.
         self.symmetric = False
         self._solved: _Solved | None = None
-        self._advice: Advisor | None = None
+        self._advice: Callable[[Turn], dict[Any, float]] | None = None
         made = {name: self._seat(name) for name in names}
         self.seats: list[Seat] = [made[name] for name in names]
         self.second_moved = False
@@ -228,22 +206,22 @@ class Table:
         with ProgressBars() as progress:
             layers = large(self.case, progress)
         if layers is not None:
-            saved = LatticeSolution.load(name, layers.lattice, epsilon=self.case.epsilon)
+            saved = mdpdice.LatticeSolution.load(name, layers.lattice, epsilon=self.case.epsilon)
             return _Solved(self.game, saved).best
         self.symmetric = True
-        network = explore(self.case.game)
+        network = mdpdice.explore(self.case.game)
         if self.case.horizon is not None:
-            network = Horizon(self.case.horizon).apply(network)
-        policy: Policy = policy_on(self.case, name, network, self.optimum_solution)
+            network = mdpdice.Horizon(self.case.horizon).apply(network)
+        policy = file_policy(self.case, Path(name), network)
 
         def act(turn: Turn) -> Any:
             chances = policy.probabilities(turn.state, steps_left=turn.steps_left)
-            return self._drawn(Dist(chances) if len(chances) > 1 else next(iter(chances)))
+            return self._drawn(mdpdice.Dist(chances) if len(chances) > 1 else next(iter(chances)))
 
         return act
 
     def _drawn(self, action: Any) -> Any:
-        if not isinstance(action, Dist):
+        if not isinstance(action, mdpdice.Dist):
             return action
         at = self.generator.randrange(action.total)
         for one, weight in zip(action.outcomes, action.weights, strict=True):
@@ -254,22 +232,13 @@ class Table:
 
     # --- advice ---------------------------------------------------------------
 
-    def optimum_solution(self) -> Solution:
-        """The solution of the game, found when it is first asked for."""
-        solution = self.optimum().solution
-        if isinstance(solution, LatticeSolution):
-            msg = f"this game has {solution.layers.states:,} states, too many for a policy in a file"
-            raise click.UsageError(msg)
-        return solution
-
     def optimum(self, max_states: int = 10_000_000) -> _Solved:
         """The optimal play, found when it is first asked for."""
         if self._solved is None:
-            if reason := self.case.infinite():
-                raise click.ClickException(f"{reason}: every way to get there is as good as any other")
             case = self.case
+            case.refuse_infinite("every way to get there is as good as any other")
             with ProgressBars() as progress:
-                solution = solve(
+                solution = mdpdice.solve(
                     case.game,
                     solver=self.solver,
                     horizon=case.horizon,
@@ -306,7 +275,7 @@ class Table:
 
     def _advise(self, turn: Turn, words: list[str]) -> None:
         try:
-            values = self._advisor().values(turn)
+            values = self._advisor()(turn)
         except (MdpDiceError, click.ClickException) as error:
             self.say(f"  this is not known: {error}")
             return
@@ -314,15 +283,16 @@ class Table:
         for action, word in zip(turn.actions, words, strict=True):
             self.say(f"  {word.ljust(width)}  {figure(float(f'{values[action]:.10g}'))}")
 
-    def _advisor(self) -> Advisor:
-        """The optimal play; in a game made to be looked ahead in, and too large to be solved at once, that."""
+    def _advisor(self) -> Callable[[Turn], dict[Any, float]]:
+        """Values by the optimal play; by looking ahead in a game made for that, and too large to be solved at once."""
         if self._advice is None:
-            looks = type(self.case.game).estimate is not Game.estimate
+            looks = type(self.case.game).estimate is not mdpdice.Game.estimate
             try:
-                self._advice = self.optimum(max_states=QUICK) if looks else self.optimum()
+                self._advice = (self.optimum(max_states=QUICK) if looks else self.optimum()).values
             except StateLimitError:
                 self.say("  (the game is too large to be solved, so this is looked ahead)")
-                self._advice = _Looking(self.game, load_solver("lookahead")())
+                looking = Looking(self.game, mdpdice.load_solver("lookahead")())
+                self._advice = lambda turn: looking.values(turn.state)
         return self._advice
 
 

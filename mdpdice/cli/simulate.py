@@ -1,4 +1,4 @@
-"""What ``mdpdice simulate`` answers: JSON data first, and from it the text.
+"""``mdpdice simulate``: many plays, beside the exact value.
 
 A game whose network fits is played on it, a larger one with counters on its lattice, and one that is too large
 for both, or whose players look ahead, by its rules.  The exact value stands beside the mean where it is known.
@@ -9,34 +9,42 @@ from __future__ import annotations
 import math
 import random
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mdpdice.cli.answers import Case, after, check_solver, figures, notes_of, question, value_rows
-from mdpdice.cli.chosen import known_names, large, lattice_policy, rule_of, search_of, spread_out
-from mdpdice.cli.experiments import (
-    asked,
-    enclosed,
-    evaluation_figures,
-    players,
-    refuse_infinite,
-    set_up,
-    short,
+import mdpdice
+from mdpdice.cli.case import Case, check_solver
+from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.named_policies import (
+    known_names,
+    lattice_policy,
+    network_policies,
+    player_rows,
+    refuse_opponent,
+    rule_of,
+    search_of,
+    two_players,
 )
-from mdpdice.cli.progress import ProgressBars
+from mdpdice.cli.options import (
+    against_option,
+    objective_options,
+    policy_option,
+    question_options,
+    seed_option,
+    solver_option,
+)
+from mdpdice.cli.progress_bars import ProgressBars
+from mdpdice.cli.routes import large, spread_out
 from mdpdice.cli.seats import QUICK, Table, going_round, one_player
-from mdpdice.cli.text import aligned
+from mdpdice.cli.text import aligned, short
+from mdpdice.cli.values import after, enclosed_data, value_data, value_rows
 from mdpdice.errors import StateLimitError
-from mdpdice.lattices.reachable_layers import Layers
-from mdpdice.modelling.game import Game
-from mdpdice.networks.network import Kind
-from mdpdice.policies.evaluation import evaluate
-from mdpdice.policies.simulation import Simulation, simulate
-from mdpdice.solving.lattice_solution import LatticeSolution
-from mdpdice.solving.pipeline import solve
 
-__all__ = ["simulated", "simulated_text"]
+if TYPE_CHECKING:
+    from mdpdice.lattices.reachable_layers import Layers
+
+__all__ = ["simulate"]
 
 CONFIDENCE = 0.95
 """Level of the confidence interval of a simulated mean."""
@@ -46,13 +54,31 @@ PLAYS, FEW_PLAYS = 100_000, 1_000
 """How often a game is played if nobody says: on arrays, and by its rules, which is slower."""
 
 
-def simulated(
-    case: Case, name: str, against: str | None, solver: str, plays: int | None, seed: int
-) -> dict[str, Any]:
-    """The answer of ``mdpdice simulate`` as JSON data, with the exact value beside the mean if it is known."""
-    refuse_infinite(case)
+@game_command()
+@question_options
+@objective_options
+@policy_option
+@against_option
+@click.option(
+    "--plays",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How often to play: by default 100000, or 1000 where nothing is explored.",
+)
+@seed_option
+@solver_option
+def simulate(
+    case: Case, chosen: str, against: str | None, plays: int | None, seed: int, solver: str
+) -> Answer:
+    """Play many times, and tell the mean with its confidence interval beside the exact value.
+
+    Games that are too large to be explored are played as well, and then the exact value may not be known.
+
+    Exit status: 0 done, 1 the exact value is not proved, 2 wrong usage.
+    """
+    case.refuse_infinite("there is no network on which a policy could be evaluated")
     check_solver(solver)
-    names = [name] if against is None else [name, against]
+    names = [chosen] if against is None else [chosen, against]
     with ProgressBars() as progress:
         if any(one.partition(":")[0] == "lookahead" for one in names):
             found, exact = _by_the_rules(case, names, solver, plays, seed, progress, "players look ahead")
@@ -63,8 +89,10 @@ def simulated(
     low, high = found.interval(CONFIDENCE)
     error, value = found.standard_error, exact["estimate"]
     away = (found.mean - value) / error if error > 0 and isinstance(value, float) else None
-    return {
-        **asked(case, name, against),
+    data = {
+        **case.data(),
+        "policy": chosen,
+        "against": against,
         "plays": found.plays,
         "seed": seed,
         "mean": found.mean,
@@ -78,8 +106,9 @@ def simulated(
         **exact,
         "moves": found.moves,
         "seconds": found.seconds,
-        "notes": notes_of(case),
+        "notes": case.notes(),
     }
+    return Answer(data, _lines(case, data), data["value"] is not None or data["status"] is None)
 
 
 def _unknown(reason: str) -> dict[str, Any]:
@@ -90,14 +119,13 @@ def _unknown(reason: str) -> dict[str, Any]:
 
 def _on_the_network(
     case: Case, names: list[str], solver: str, plays: int | None, seed: int, progress: ProgressBars
-) -> tuple[Simulation, dict[str, Any]]:
+) -> tuple[mdpdice.Simulation, dict[str, Any]]:
     needed = [one for one in names if one == "optimal" or Path(one).is_file()]
     # Of a game that is made to be looked ahead in, exploring most of it would be a waste.
-    looks = type(case.game).estimate is not Game.estimate
+    looks = type(case.game).estimate is not mdpdice.Game.estimate
     try:
-        setting = set_up(
-            case, names, solver, progress, max_states=QUICK if looks and not needed else MOST_STATES
-        )
+        most = QUICK if looks and not needed else MOST_STATES
+        network, policies = network_policies(case, names, solver, progress, max_states=most)
     except StateLimitError as error:
         if needed:
             msg = (
@@ -107,9 +135,9 @@ def _on_the_network(
             raise click.ClickException(msg) from error
         why = f"the game has at least {error.value:,} states"
         return _by_the_rules(case, names, solver, plays, seed, progress, why)
-    found = simulate(setting.network, setting.policies, plays or PLAYS, seed, progress=progress)
-    exact = evaluate(setting.network, setting.policies, epsilon=case.epsilon, progress=progress)
-    return found, evaluation_figures(exact)
+    found = mdpdice.simulate(network, policies, plays or PLAYS, seed, progress=progress)
+    exact = mdpdice.evaluate(network, policies, epsilon=case.epsilon, progress=progress)
+    return found, value_data(exact)
 
 
 def _on_the_lattice(
@@ -120,27 +148,20 @@ def _on_the_lattice(
     plays: int,
     seed: int,
     progress: ProgressBars,
-) -> tuple[Simulation, dict[str, Any]]:
+) -> tuple[mdpdice.Simulation, dict[str, Any]]:
     lattice = spread_out(case, layers.lattice, names)
-    two = bool((lattice.sign < 0).any() or (lattice.kind == Kind.MIN).any())
-    if len(names) == 2 and not two:
-        raise click.UsageError(f"--against is for two players, and {case.name} has one")
-
-    def optimum() -> LatticeSolution:
-        found = solve(lattice, solver=solver, epsilon=case.epsilon, progress=progress)
-        assert isinstance(found, LatticeSolution)
-        return found
-
-    policies = {name: lattice_policy(case, name, lattice, optimum) for name in names}
-    found = simulate(lattice, [policies[name] for name in names], plays, seed, progress=progress)
+    if len(names) == 2 and not two_players(lattice):
+        refuse_opponent(case)
+    policies = {name: lattice_policy(case, name, lattice, solver, progress) for name in dict.fromkeys(names)}
+    found = mdpdice.simulate(lattice, [policies[name] for name in names], plays, seed, progress=progress)
     solution = policies[names[0]].solution
     if len(policies) == 1 and solution is not None:
-        told = figures(solution)
+        told = value_data(solution)
         return found, {key: told[key] for key in _unknown("")}
     size = {"states": layers.states, "edges": layers.edges}
     known = case.game.policy_value(names[0], progress=progress) if len(names) == 1 else None
     if known is not None:
-        told = enclosed(case, known)
+        told = enclosed_data(known, case.epsilon)
         return found, {key: told[key] for key in _unknown("")} | size
     return found, _unknown("policies on so large a game are simulated only") | size
 
@@ -153,21 +174,20 @@ def _by_the_rules(
     seed: int,
     progress: ProgressBars,
     why: str,
-) -> tuple[Simulation, dict[str, Any]]:
+) -> tuple[mdpdice.Simulation, dict[str, Any]]:
     if case.objective is not None:
         raise click.UsageError(f"{why}, and plays by the rules know no --objective; leave it out")
     for name in names:
         known = name in ("optimal", "random") or search_of(case, name) is not None
         if not known and rule_of(case, name) is None and not Path(name).is_file():
             raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
-    alone = f"--against is for two players, and {case.name} has one"
     single = one_player(case.game) if len(names) == 2 else False
     if single:
-        raise click.UsageError(alone)
+        refuse_opponent(case)
     generator = random.Random(seed)  # noqa: S311 - no secrets
     table = Table(case, names, solver, generator, lambda line: click.echo(line, err=True))
     with going_round(names):
-        found = simulate(
+        found = mdpdice.simulate(
             case.game,
             table.seats,
             plays or FEW_PLAYS,
@@ -177,13 +197,12 @@ def _by_the_rules(
             progress=progress,
         )
     if single is None and not table.second_moved:
-        raise click.UsageError(alone)
+        refuse_opponent(case)
     return found, _unknown(f"not computed, since {why}: these plays follow the rules")
 
 
-def simulated_text(case: Case, data: dict[str, Any]) -> str:
-    """The answer of ``mdpdice simulate`` for people."""
-    rows = [*question(case), *players(data), ("plays", f"{data['plays']:,}, seed {data['seed']}")]
+def _lines(case: Case, data: dict[str, Any]) -> list[str]:
+    rows = [*case.rows(), *player_rows(data), ("plays", f"{data['plays']:,}, seed {data['seed']}")]
     rows.append(("mean", short(data["mean"])))
     if data["standard_error"] is not None:
         span = data["confidence"]
@@ -201,4 +220,4 @@ def simulated_text(case: Case, data: dict[str, Any]) -> str:
     rate = data["moves"] / data["seconds"] if data["seconds"] > 0 else math.inf
     speed = f"{rate / 1e6:.1f} million" if rate >= 1e5 else f"{rate:,.0f}"
     rows.append(("time", f"{data['seconds']:.2f} s for {data['moves']:,} moves, {speed} a second"))
-    return "\n".join([aligned(rows), *after(data)])
+    return [aligned(rows), *after(data)]
