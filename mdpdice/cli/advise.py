@@ -39,7 +39,7 @@ def advise(case: Case, state: tuple[str, ...], solver: str) -> Answer:
     # A search begins at the position itself; what is solved from the start knows representatives only.
     searched = game_solver(solver_of(solver)) is not None
     position = asked if searched else case.game.canonical(asked)
-    solution = case.solve(solver, asked if searched else None)
+    solution = case.solve(solver, case.game.at(asked) if searched else None)
     kind = _kind(case, solution, position, text)
     notes = case.notes(solution)
     if position != asked:

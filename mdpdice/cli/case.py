@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import click
 
 import mdpdice
-from mdpdice.cli.objectives import known_targets, read_objective
-from mdpdice.cli.progress_bars import ProgressBars
+from mdpdice.cli.objectives import read_objective
 from mdpdice.errors import MdpDiceError, UnsupportedError
 
 if TYPE_CHECKING:
     from mdpdice.cli.catalogue import Found
+    from mdpdice.cli.progress_bars import ProgressBars
     from mdpdice.objectives.objective import Sense
 
 __all__ = ["Case", "check_solver", "open_case", "solver_of"]
@@ -40,6 +40,8 @@ class Case(NamedTuple):
         Width that a certified interval may have.
     as_json : bool
         Whether the answer is printed as JSON.
+    progress : ProgressBars
+        Shows how far it is.
     objective : Objective or None
         What counts; None: the total, of which the player wants much.
     objective_text : str
@@ -54,6 +56,7 @@ class Case(NamedTuple):
     horizon: int | None
     epsilon: float
     as_json: bool
+    progress: ProgressBars
     objective: mdpdice.Objective | None = None
     objective_text: str = "total"
 
@@ -129,21 +132,17 @@ class Case(NamedTuple):
     def solve(
         self,
         solver: str,
-        position: Hashable = None,
-        checkpoint: str | None = None,
-        *,
-        network: mdpdice.Network | None = None,
+        what: mdpdice.Game[Any, Any] | mdpdice.Network | None = None,
+        **more: Any,
     ) -> mdpdice.Solution | mdpdice.LatticeSolution:
-        """Solve it, from a position if there is one, with bars that tell how far it is.
-
-        `network` is that of the game, if it was written out already.
-        """
-        chosen = solver_of(solver)
-        game = self.game if position is None else self.game.at(position)
-        asked: dict[str, Any] = {"horizon": self.horizon, "epsilon": self.epsilon, "checkpoint": checkpoint}
-        with ProgressBars() as progress, known_targets(self.objective, self.objective_text):
-            what = game if network is None else network
-            return mdpdice.solve(what, self.objective, solver=chosen, progress=progress, **asked)
+        """Solve the game, or instead of it `what`; `more` is for `mdpdice.solve`."""
+        asked: dict[str, Any] = {
+            "solver": solver_of(solver),
+            "horizon": self.horizon,
+            "epsilon": self.epsilon,
+            "progress": self.progress,
+        }
+        return mdpdice.solve(self.game if what is None else what, self.objective, **(asked | more))
 
 
 def open_case(
@@ -153,8 +152,8 @@ def open_case(
     epsilon: float,
     objective: str | None,
     sense: Sense,
-    *,
     as_json: bool,
+    progress: ProgressBars,
 ) -> Case:
     """Find a game, give it its parameters, and read what counts in it."""
     from mdpdice.cli.catalogue import find_game
@@ -162,7 +161,7 @@ def open_case(
 
     found = find_game(name)
     game, given = build_game(name, found, pairs)
-    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json)
+    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress)
     asked = read_objective(objective, sense, horizon, case.position)
     if asked.objective is not None and asked.horizon is None and (reason := game.infinite_reason()):
         raise click.UsageError(

@@ -9,9 +9,7 @@ import click
 import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.options import objective_options, question_options
-from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.text import aligned
 from mdpdice.cli.values import after
 
@@ -37,14 +35,13 @@ def crosscheck(case: Case, solvers: str | None) -> Answer:
                 "auto is no back-end of its own; name those to compare, or leave out --solvers"
             )
     case.refuse_infinite("there is nothing that back-ends could compare")
-    with ProgressBars() as progress, known_targets(case.objective, case.objective_text):
-        report = mdpdice.cross_check(
-            case.game,
-            case.objective,
-            solvers=chosen,
-            horizon=case.horizon,
-            epsilon=case.epsilon,
-            progress=progress,
-        )
+    report = mdpdice.cross_check(
+        case.game,
+        case.objective,
+        solvers=chosen,
+        horizon=case.horizon,
+        epsilon=case.epsilon,
+        progress=case.progress,
+    )
     data = {**case.data(), **json.loads(report.to_json()), "notes": case.notes()}
     return Answer(data, [aligned(case.rows()), "", report.table(), *after(data)], report.ok)

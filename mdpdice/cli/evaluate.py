@@ -19,7 +19,6 @@ from mdpdice.cli.options import (
     question_options,
     solver_option,
 )
-from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.routes import large, spread_out
 from mdpdice.cli.text import aligned, figure, json_number, short
 from mdpdice.cli.values import after, enclosed_data, value_data, value_rows
@@ -50,23 +49,22 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
     check_solver(solver)
     began = time.perf_counter()
     spread, notes = None, case.notes()
-    with ProgressBars() as progress:
-        known = None
-        if against is None and case.horizon is None and case.objective is None:
-            known = case.game.policy_value(chosen, progress=progress)
-        if known is not None:
-            told = enclosed_data(known, case.epsilon)
-            notes += [known.method] if known.method else []
-        elif layers := large(case, progress):
-            told, spread = _on_the_lattice(case, chosen, against, solver, layers, progress)
+    known = None
+    if against is None and case.horizon is None and case.objective is None:
+        known = case.game.policy_value(chosen, progress=case.progress)
+    if known is not None:
+        told = enclosed_data(known, case.epsilon)
+        notes += [known.method] if known.method else []
+    elif layers := large(case):
+        told, spread = _on_the_lattice(case, chosen, against, solver, layers)
+    else:
+        names = [chosen] if against is None else [chosen, against]
+        network, policies = network_policies(case, names, solver)
+        told = value_data(mdpdice.evaluate(network, policies, epsilon=case.epsilon, progress=case.progress))
+        if network.discount == 1:
+            spread = _spread(mdpdice.outcomes(network, policies))
         else:
-            names = [chosen] if against is None else [chosen, against]
-            network, policies = network_policies(case, names, solver, progress)
-            told = value_data(mdpdice.evaluate(network, policies, epsilon=case.epsilon, progress=progress))
-            if network.discount == 1:
-                spread = _spread(mdpdice.outcomes(network, policies))
-            else:
-                notes.append("totals of a discounted game have no table of outcomes")
+            notes.append("totals of a discounted game have no table of outcomes")
     data = {
         **case.data(),
         "policy": chosen,
@@ -80,13 +78,13 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
 
 
 def _on_the_lattice(
-    case: Case, name: str, against: str | None, solver: str, layers: Layers, progress: ProgressBars
+    case: Case, name: str, against: str | None, solver: str, layers: Layers
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """What the optimal play is worth, and how it spreads; other policies cannot be evaluated there."""
     lattice = spread_out(case, layers.lattice, (name, against))
     other = next((one for one in (name, against) if one not in ("optimal", None)), name)
     # A name that nobody knows is refused as such.
-    solution = lattice_policy(case, other, lattice, solver, progress).solution
+    solution = lattice_policy(case, other, lattice, solver).solution
     if solution is None or (against is not None and against != name):
         msg = (
             f"this game has {layers.states:,} states, too many to evaluate {other!r} exactly; "

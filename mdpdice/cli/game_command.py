@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import click
 
 from mdpdice.cli.case import open_case
+from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.options import game_argument
+from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.errors import (
     HorizonRangeError,
     MdpDiceError,
@@ -83,9 +85,10 @@ def game_command(**more: Any) -> Callable[[Callable[..., Answer]], click.Command
             **options: Any,
         ) -> None:
             def answer() -> Answer:
-                return function(
-                    open_case(name, pairs, horizon, epsilon, objective, sense, as_json=as_json), **options
-                )
+                with ProgressBars() as progress:
+                    case = open_case(name, pairs, horizon, epsilon, objective, sense, as_json, progress)
+                    with known_targets(case.objective, case.objective_text):
+                        return function(case, **options)
 
             _tell(as_json, answer)
 

@@ -10,7 +10,6 @@ import mdpdice
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, command_words, game_command
 from mdpdice.cli.options import json_option, parameters_option
-from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.routes import large
 from mdpdice.cli.text import aligned
 from mdpdice.errors import StateLimitError
@@ -75,39 +74,40 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
         del data[key]
     if data["refused"] is not None:
         return data
-    with ProgressBars() as progress:
-        found = axes(game)
-        lattice = None
-        if found:
-            lattice = mdpdice.compile_lattice(game, max_states=max_states, progress=progress)
-            nodes, edges, size = size_bound(lattice)
-            data["counters"] = [
-                {
-                    "name": axis.name,
-                    "values": len(axis.values),
-                    "from": axis.values[0],
-                    "to": axis.values[-1],
-                    "flags": bool(axis.flags),
-                }
-                for axis in found
-            ]
-            data["grid"] = lattice.size
-            data["core"] = {
-                "states": len(lattice.states),
-                "nodes": len(lattice.kind),
-                "edges": len(lattice.dst),
+    found = axes(game)
+    lattice = None
+    if found:
+        lattice = mdpdice.compile_lattice(game, max_states=max_states, progress=case.progress)
+        nodes, edges, size = size_bound(lattice)
+        data["counters"] = [
+            {
+                "name": axis.name,
+                "values": len(axis.values),
+                "from": axis.values[0],
+                "to": axis.values[-1],
+                "flags": bool(axis.flags),
             }
-            data["bound"] = {"nodes": nodes, "edges": edges, "bytes": size}
-        if explores:
-            try:
-                layers = large(case, progress, lattice)
-                if layers is not None:
-                    data |= _on_lattice(layers)
-                else:
-                    network = mdpdice.explore(game, max_states=max_states, progress=progress, lattice=lattice)
-                    data |= _structure(case, network)
-            except StateLimitError as error:
-                data["refused"] = command_words(error.message)
+            for axis in found
+        ]
+        data["grid"] = lattice.size
+        data["core"] = {
+            "states": len(lattice.states),
+            "nodes": len(lattice.kind),
+            "edges": len(lattice.dst),
+        }
+        data["bound"] = {"nodes": nodes, "edges": edges, "bytes": size}
+    if explores:
+        try:
+            layers = large(case, lattice)
+            if layers is not None:
+                data |= _on_lattice(layers)
+            else:
+                network = mdpdice.explore(
+                    game, max_states=max_states, progress=case.progress, lattice=lattice
+                )
+                data |= _structure(case, network)
+        except StateLimitError as error:
+            data["refused"] = command_words(error.message)
     return data
 
 

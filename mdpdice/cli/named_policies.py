@@ -6,14 +6,13 @@ import csv
 import io
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 import mdpdice
-from mdpdice.cli.case import Case, check_solver
-from mdpdice.cli.objectives import evaluable, known_targets
-from mdpdice.cli.progress_bars import ProgressBars
+from mdpdice.cli.case import Case
+from mdpdice.cli.objectives import evaluable
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.errors import GameError, MdpDiceError
 
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Looking",
+    "alone",
     "file_policy",
     "known_names",
     "lattice_policy",
     "network_policies",
     "player_rows",
     "policy_on",
-    "refuse_opponent",
     "rule_of",
     "search_of",
     "two_players",
@@ -176,9 +175,7 @@ def file_policy(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Pol
     return _listed(case, path, network) if path.suffix == ".csv" else mdpdice.Policy.load(path, network)
 
 
-def lattice_policy(
-    case: Case, name: str, lattice: mdpdice.Lattice, solver: str, progress: ProgressBars
-) -> LatticePolicy:
+def lattice_policy(case: Case, name: str, lattice: mdpdice.Lattice, solver: str) -> LatticePolicy:
     """The policy of a name, for a game that is too large to be written out.
 
     Raises
@@ -189,7 +186,7 @@ def lattice_policy(
     from mdpdice.policies.lattice_simulation import LatticePolicy
 
     if name == "optimal":
-        found = mdpdice.solve(lattice, solver=solver, epsilon=case.epsilon, progress=progress)
+        found = mdpdice.solve(lattice, solver=solver, epsilon=case.epsilon, progress=case.progress)
         assert isinstance(found, mdpdice.LatticeSolution)
         return LatticePolicy.from_solution(found)
     if name == "random":
@@ -203,13 +200,13 @@ def lattice_policy(
 
 
 def network_policies(
-    case: Case, names: Sequence[str], solver: str, progress: ProgressBars, max_states: int = 10_000_000
+    case: Case, names: Sequence[str], solver: str, max_states: int = 10_000_000
 ) -> tuple[mdpdice.Network, list[mdpdice.Policy]]:
     """The network of a game, and the policies of its players by their names."""
     # Rewards that differ stay apart, so that the distribution of totals is right.
-    network = mdpdice.explore(case.game, progress=progress, max_states=max_states)
+    network = mdpdice.explore(case.game, progress=case.progress, max_states=max_states)
     if network.averaged:
-        network = mdpdice.explore(case.game, merge=False, progress=progress, max_states=max_states)
+        network = mdpdice.explore(case.game, merge=False, progress=case.progress, max_states=max_states)
     if case.horizon is not None:
         network = mdpdice.Horizon(case.horizon).apply(network)
     if not evaluable(case.objective):
@@ -220,14 +217,14 @@ def network_policies(
         raise click.UsageError(msg)
     whole = network
     if case.objective is not None:
-        with known_targets(case.objective, case.objective_text):
-            network = case.objective.apply(network)
+        network = case.objective.apply(network)
     if len(names) == 2 and not network.two_player:
-        refuse_opponent(case)
-    check_solver(solver)
+        raise click.UsageError(alone(case))
 
     def optimum() -> mdpdice.Solution:
-        return mdpdice.solve(whole, case.objective, solver=solver, epsilon=case.epsilon, progress=progress)
+        return mdpdice.solve(
+            whole, case.objective, solver=solver, epsilon=case.epsilon, progress=case.progress
+        )
 
     made = {name: policy_on(case, name, network, optimum) for name in dict.fromkeys(names)}
     return network, [made[name] for name in names]
@@ -238,9 +235,9 @@ def two_players(lattice: mdpdice.Lattice) -> bool:
     return bool((lattice.sign < 0).any() or (lattice.kind == mdpdice.Kind.MIN).any())
 
 
-def refuse_opponent(case: Case) -> NoReturn:
-    """Refuse ``--against`` in a game of one player."""
-    raise click.UsageError(f"--against is for two players, and {case.name} has one")
+def alone(case: Case) -> str:
+    """What is said of ``--against`` in a game of one player."""
+    return f"--against is for two players, and {case.name} has one"
 
 
 def player_rows(data: dict[str, Any]) -> list[tuple[str, str]]:

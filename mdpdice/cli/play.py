@@ -6,7 +6,6 @@ the same call writes the same file, on every machine.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +16,7 @@ import click
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.options import NewFile, question_options, seed_option, solver_option
-from mdpdice.cli.seats import Left, Table, going_round, one_player, split_seats
+from mdpdice.cli.seats import Left, Table, split_seats
 from mdpdice.cli.text import action_data, figure, phrase
 
 if TYPE_CHECKING:
@@ -56,24 +55,19 @@ def play(case: Case, seats: str, seed: int, record: Path | None, solver: str) ->
     from mdpdice.policies import playthrough
 
     names = split_seats(seats)
-    alone = f"--seats: {case.name} has one player, so name one seat"
-    single = one_player(case.game) if len(names) == 2 else False
-    if single:
-        raise click.UsageError(alone)
-    generator = random.Random(seed)  # noqa: S311 - no secrets
 
     def say(line: str) -> None:
         # What people read while a program reads the JSON goes to the other stream.
         click.echo(line, err=case.as_json)
 
-    table = Table(case, names, solver, generator, say)
+    table = Table(case, names, solver, seed, f"--seats: {case.name} has one player, so name one seat", say)
     told: list[str] = []
     events: list[dict[str, Any]] = []
     left, two = False, len(names) == 2
     try:
-        with going_round(names):
+        with table.playing():
             for event in playthrough.play(
-                case.game, table.seats, generator, horizon=case.horizon, symmetric=table.symmetric
+                case.game, table.seats, table.generator, horizon=case.horizon, symmetric=table.symmetric
             ):
                 # With one seat for all it shows only in the course of the play that there are two players.
                 two = two or event.player == 1
@@ -84,8 +78,6 @@ def play(case: Case, seats: str, seed: int, record: Path | None, solver: str) ->
     except Left:
         left = True
         say("You left the table; the play is not over.")
-    if single is None and not left and not table.second_moved:
-        raise click.UsageError(alone)
     if record is not None and not left:
         record.write_text("\n".join([*_head(case, names, seed), "", *told]) + "\n", encoding="utf-8")
     data = {

@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,9 +15,7 @@ import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.named_policies import policy_on
-from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
-from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.errors import GameError
@@ -95,39 +94,18 @@ def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer
         wishes["title"] = " ".join([case.name, *case.pairs])
     if wishes["steps_left"] is not None and case.horizon is None:
         raise click.UsageError("--steps-left goes with --horizon")
-    with ProgressBars() as progress:
-        desk = _Desk(case, solver, _Wishes(**wishes), progress, whole=kind in _WHOLE)
-        picture = _DRAWN[kind](desk)
+    desk = _Desk(case, solver, SimpleNamespace(**wishes), whole=kind in _WHOLE)
+    picture = _DRAWN[kind](desk)
     mdpdice.plots.save_picture(picture, path)
     data = {**case.data(), "kind": kind, "file": path}
     return Answer(data, [f"{path}: {KINDS[kind].partition(';')[0]}"])
 
 
-class _Wishes(NamedTuple):
-    """Options of the command; see its help."""
-
-    x: str | None
-    y: str | None
-    by: str | None
-    over: str | None
-    action: str | None
-    largest: bool
-    conditions: tuple[str, ...]
-    chosen: str
-    against: str | None
-    actions: bool
-    at_least: bool
-    steps_left: int | None
-    title: str
-
-
 class _Desk:
     """What the kinds of pictures have in common: the network, its solution, and options that are checked."""
 
-    def __init__(
-        self, case: Case, solver: str, wishes: _Wishes, progress: ProgressBars, *, whole: bool
-    ) -> None:
-        self.case, self.solver, self.wishes, self.progress = case, solver, wishes, progress
+    def __init__(self, case: Case, solver: str, wishes: SimpleNamespace, *, whole: bool) -> None:
+        self.case, self.solver, self.wishes = case, solver, wishes
         # A solver that takes the game itself has no network to draw.
         solver_of(solver)
         self.whole = whole
@@ -139,21 +117,17 @@ class _Desk:
         """The network of the game; of one whose grid is too large for that, the states that are drawn."""
         case, solver, lattice = self.case, solver_of(self.solver), None
         if not self.whole:
-            lattice, large = compiled(case, case.objective, solver, self.progress)
+            lattice, large = compiled(case, case.objective, solver)
             if lattice is not None and large is not None:
                 solved = mdpdice.solve(
-                    lattice,
-                    case.objective,
-                    solver=solver,
-                    epsilon=case.epsilon,
-                    progress=self.progress,
+                    lattice, case.objective, solver=solver, epsilon=case.epsilon, progress=case.progress
                 )
                 try:
                     self._solution = solved.excerpt(self.where())
                 except GameError as error:
                     raise click.UsageError(f"--where: {error.message}") from error
                 return self._solution.network
-        return self.applied(mdpdice.explore(case.game, progress=self.progress, lattice=lattice))
+        return self.applied(mdpdice.explore(case.game, progress=self.case.progress, lattice=lattice))
 
     def applied(self, network: mdpdice.Network) -> mdpdice.Network:
         """The network of the game with the horizon and the objective."""
@@ -163,8 +137,7 @@ class _Desk:
         self._explored = network
         if case.objective is None:
             return network
-        with known_targets(case.objective, case.objective_text):
-            return case.objective.apply(network)
+        return case.objective.apply(network)
 
     def question(self) -> tuple[mdpdice.Network, mdpdice.Objective | None]:
         """What `mdpdice.solve` is asked."""
@@ -175,11 +148,9 @@ class _Desk:
         """The solved game, once."""
         question = self.question()  # a large grid comes with its solution
         if self._solution is None:
+            case, solver = self.case, solver_of(self.solver)
             self._solution = mdpdice.solve(
-                *question,
-                solver=solver_of(self.solver),
-                epsilon=self.case.epsilon,
-                progress=self.progress,
+                *question, solver=solver, epsilon=case.epsilon, progress=case.progress
             )
         return self._solution
 
@@ -196,6 +167,10 @@ class _Desk:
                 raise click.UsageError(f"--where {text}: write NAME=VALUE")
             conditions[name] = _value(value)
         return conditions
+
+    def shown(self) -> dict[str, Any]:
+        """What most pictures take: the states that are drawn, the decisions left, and the title."""
+        return {"where": self.where(), "steps_left": self.wishes.steps_left, "title": self.wishes.title}
 
     def names(self, *, at_most: int) -> list[str]:
         """The dimensions x and y: those that are given, or those that there are."""
@@ -257,9 +232,8 @@ def _value(text: str) -> Any:
 def _policy(desk: _Desk) -> Axes:
     names = desk.names(at_most=2)
     return mdpdice.plots.policy_map(
-        desk.policy(desk.wishes.chosen), *names, where=desk.where(), group=desk.group(),
-        steps_left=desk.wishes.steps_left, title=desk.wishes.title,
-    )  # fmt: skip
+        desk.policy(desk.wishes.chosen), *names, group=desk.group(), **desk.shown()
+    )
 
 
 def _difference(desk: _Desk) -> Axes:
@@ -269,9 +243,8 @@ def _difference(desk: _Desk) -> Axes:
     pair = desk.wishes.chosen, desk.wishes.against
     first, second = (desk.policy(name) for name in pair)
     return mdpdice.plots.policy_difference(
-        first, second, *names, names=pair, where=desk.where(), group=desk.group(),
-        steps_left=desk.wishes.steps_left, title=desk.wishes.title,
-    )  # fmt: skip
+        first, second, *names, names=pair, group=desk.group(), **desk.shown()
+    )
 
 
 def _thresholds(desk: _Desk) -> Axes:
@@ -289,7 +262,7 @@ def _thresholds(desk: _Desk) -> Axes:
     names = desk.names(at_most=2)
     return mdpdice.plots.threshold_map(
         desk.policy(wishes.chosen), names[0], names[1], wishes.over, wishes.action, largest=wishes.largest,
-        where=desk.where(), group=desk.group(), steps_left=wishes.steps_left, title=desk.wishes.title,
+        group=desk.group(), **desk.shown(),
     )  # fmt: skip
 
 
@@ -299,16 +272,11 @@ def _values(desk: _Desk) -> Axes:
         if wishes.x is None:
             raise click.UsageError("--y goes with --x")
         x, y = desk.names(at_most=2)
-        return mdpdice.plots.value_map(
-            desk.solution(), x, y, where=desk.where(), steps_left=wishes.steps_left, title=desk.wishes.title
-        )
+        return mdpdice.plots.value_map(desk.solution(), x, y, **desk.shown())
     if wishes.by is not None and wishes.actions:
         raise click.UsageError("choose one of --by and --actions")
     (x,) = desk.names(at_most=1)
-    return mdpdice.plots.value_curve(
-        desk.solution(), x, by=wishes.by, actions=wishes.actions, where=desk.where(),
-        steps_left=wishes.steps_left, title=desk.wishes.title,
-    )  # fmt: skip
+    return mdpdice.plots.value_curve(desk.solution(), x, by=wishes.by, actions=wishes.actions, **desk.shown())
 
 
 def _stages(desk: _Desk) -> Axes:
@@ -320,7 +288,7 @@ def _stages(desk: _Desk) -> Axes:
 def _outcomes(desk: _Desk) -> Axes:
     if desk.network.averaged:
         # Rewards that differ stay apart, so that the distribution of totals is right.
-        desk.network = desk.applied(mdpdice.explore(desk.case.game, merge=False, progress=desk.progress))
+        desk.network = desk.applied(mdpdice.explore(desk.case.game, merge=False, progress=desk.case.progress))
     names = [desk.wishes.chosen] + ([] if desk.wishes.against is None else [desk.wishes.against])
     found = {name: mdpdice.outcomes(desk.network, desk.policy(name)) for name in names}
     return mdpdice.plots.outcome_chart(

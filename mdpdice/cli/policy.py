@@ -7,9 +7,7 @@ import click
 import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
-from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import action_data, aligned, json_number, phrase
 from mdpdice.cli.values import after, value_data, value_rows
@@ -39,7 +37,7 @@ def policy(case: Case, table: str | None, as_csv: bool, save: str | None, solver
         raise click.UsageError("choose one of --csv and --json")
     case.refuse_infinite("every way to get there is as good as any other")
     saves_only = save is not None and table is None and not as_csv
-    solution = case.solve(solver, network=_written_out(case, solver, saves_only=saves_only))
+    solution = case.solve(solver, _written_out(case, solver, saves_only=saves_only))
     if isinstance(solution, mdpdice.LatticeSolution):
         assert save is not None, "what is too large for a table was refused"
         solution.save(save)
@@ -65,12 +63,11 @@ def policy(case: Case, table: str | None, as_csv: bool, save: str | None, solver
 
 def _written_out(case: Case, solver: str, *, saves_only: bool) -> mdpdice.Network | None:
     """The network of a game that would be solved on its lattice, which a table needs; None for other games."""
-    with ProgressBars() as progress, known_targets(case.objective, case.objective_text):
-        lattice, layers = compiled(case, case.objective, solver_of(solver), progress)
-        if lattice is None:
-            return None
-        if layers is None:
-            return mdpdice.explore(case.game, progress=progress, lattice=lattice)
+    lattice, layers = compiled(case, case.objective, solver_of(solver))
+    if lattice is None:
+        return None
+    if layers is None:
+        return mdpdice.explore(case.game, progress=case.progress, lattice=lattice)
     if saves_only:
         return None
     msg = (

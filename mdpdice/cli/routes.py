@@ -10,7 +10,6 @@ import click
 
 import mdpdice
 from mdpdice.cli.case import Case
-from mdpdice.cli.progress_bars import ProgressBars
 
 if TYPE_CHECKING:
     from mdpdice.lattices.reachable_layers import Layers
@@ -22,7 +21,6 @@ def compiled(
     case: Case,
     objective: mdpdice.Objective | None,
     solver: str | mdpdice.Solver,
-    progress: ProgressBars,
     lattice: mdpdice.Lattice | None = None,
 ) -> tuple[mdpdice.Lattice | None, Layers | None]:
     """The lattice of a game, if this can be solved on one, and its layers, if it is too large to be written out.
@@ -33,16 +31,16 @@ def compiled(
 
     if case.horizon is not None or not fits_lattices(case.game, objective, solver):
         return lattice, None
-    lattice = mdpdice.compile_lattice(case.game, progress=progress) if lattice is None else lattice
-    return lattice, large_layers(lattice, objective, mdpdice.Run(progress=progress), edges=MOST_EDGES)
+    lattice = mdpdice.compile_lattice(case.game, progress=case.progress) if lattice is None else lattice
+    return lattice, large_layers(lattice, objective, mdpdice.Run(progress=case.progress), edges=MOST_EDGES)
 
 
-def large(case: Case, progress: ProgressBars, lattice: mdpdice.Lattice | None = None) -> Layers | None:
+def large(case: Case, lattice: mdpdice.Lattice | None = None) -> Layers | None:
     """The lattice of a game that is too large to be written out, where it can be used instead; else None.
 
     `lattice` is that of the game, if it was compiled already.
     """
-    _, layers = compiled(case, None, "auto", progress, lattice)
+    _, layers = compiled(case, None, "auto", lattice)
     if layers is not None and case.objective is not None:
         msg = (
             f"{case.name} has {layers.states:,} states, too many for a policy under an objective; 'mdpdice solve' and "

@@ -7,7 +7,7 @@ import math
 import random
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from mdpdice.errors import MdpDiceError, NotConvergedError, StateLimitError
 if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Seat, Turn
 
-__all__ = ["Left", "Table", "going_round", "one_player", "split_seats"]
+__all__ = ["Left", "Table", "split_seats"]
 
 QUICK = 100_000
 """Most states of a game that is solved to tell the value of a choice, if it can be looked ahead in instead."""
@@ -35,7 +35,7 @@ GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
 
 
-def one_player(game: mdpdice.Game[Any, Any]) -> bool | None:
+def _one_player(game: mdpdice.Game[Any, Any]) -> bool | None:
     """Whether a game has one player; None where it is too large to see that at a glance."""
     from mdpdice.modelling.counters import axes
 
@@ -45,21 +45,6 @@ def one_player(game: mdpdice.Game[Any, Any]) -> bool | None:
         return not mdpdice.explore(game, max_states=GLANCE).two_player
     except StateLimitError:
         return None
-
-
-@contextlib.contextmanager
-def going_round(names: Sequence[str]) -> Iterator[None]:
-    """Say what helps players who look ahead and do not come to an end."""
-    try:
-        yield
-    except NotConvergedError as error:
-        if any(name.partition(":")[0] == "lookahead" for name in names):
-            msg = (
-                f"{error.message}. A player who looks ahead sees no reason to go on: look deeper, or let the "
-                "game's estimate() prefer what brings the end nearer"
-            )
-            raise click.ClickException(msg) from error
-        raise
 
 
 class Left(Exception):  # noqa: N818 - nothing is wrong: a person left the table
@@ -131,8 +116,10 @@ class Table:
         One seat for all decisions, or one per player.
     solver : str
         Back-end for the optimal play.
-    generator : random.Random
+    seed : int
         For seats that choose at random.
+    alone : str
+        What is said of a second seat in a game of one player.
     say : callable
         Shows a line to people.
 
@@ -140,8 +127,8 @@ class Table:
     ----------
     seats : list of Seat
         Who decides.
-    second_moved : bool
-        Whether the second seat was asked.
+    generator : random.Random
+        For all that is drawn in a play.
     """
 
     def __init__(
@@ -149,20 +136,24 @@ class Table:
         case: Case,
         names: list[str],
         solver: str,
-        generator: random.Random,
+        seed: int,
+        alone: str,
         say: Callable[[str], None],
     ) -> None:
-        if not 1 <= len(names) <= 2:
-            raise click.UsageError(f"--seats: a game has one or two players, not {len(names)}")
         from mdpdice.policies.playthrough import plain
 
+        if not 1 <= len(names) <= 2:
+            raise click.UsageError(f"--seats: a game has one or two players, not {len(names)}")
+        self._single = _one_player(case.game) if len(names) == 2 else False
+        if self._single:
+            raise click.UsageError(alone)
         check_solver(solver)
         self.case = case
         # States of games with counters hold the counters, as those of the solution do.
         self.game = plain(case.game)
         self.solver = solver
-        self.generator = generator
-        self.say = say
+        self.generator = random.Random(seed)  # noqa: S311 - no secrets
+        self.names, self.alone, self.say = names, alone, say
         self.lines = sys.stdin
         # A policy from a file answers for the states of a network, which are representatives.
         self.symmetric = False
@@ -170,16 +161,32 @@ class Table:
         self._advice: Callable[[Turn], dict[Any, float]] | None = None
         made = {name: self._seat(name) for name in names}
         self.seats: list[Seat] = [made[name] for name in names]
-        self.second_moved = False
+        self._second_moved = False
         if len(names) == 2:
             self.seats[1] = self._noted(self.seats[1])
 
     def _noted(self, seat: Seat) -> Seat:
         def act(turn: Turn) -> Any:
-            self.second_moved = True
+            self._second_moved = True
             return seat(turn)
 
         return act
+
+    @contextlib.contextmanager
+    def playing(self) -> Iterator[None]:
+        """Play: say what helps players who look ahead and do not come to an end; refuse a seat that nobody needs."""
+        try:
+            yield
+        except NotConvergedError as error:
+            if any(name.partition(":")[0] == "lookahead" for name in self.names):
+                msg = (
+                    f"{error.message}. A player who looks ahead sees no reason to go on: look deeper, or let the "
+                    "game's estimate() prefer what brings the end nearer"
+                )
+                raise click.ClickException(msg) from error
+            raise
+        if self._single is None and not self._second_moved:
+            raise click.UsageError(self.alone)
 
     # --- the seats ------------------------------------------------------------
 
@@ -204,7 +211,7 @@ class Table:
 
     def _of_file(self, name: str) -> Seat:
         with ProgressBars() as progress:
-            layers = large(self.case, progress)
+            layers = large(self.case._replace(progress=progress))
         if layers is not None:
             saved = mdpdice.LatticeSolution.load(name, layers.lattice, epsilon=self.case.epsilon)
             return _Solved(self.game, saved).best
@@ -235,17 +242,9 @@ class Table:
     def optimum(self, max_states: int = 10_000_000) -> _Solved:
         """The optimal play, found when it is first asked for."""
         if self._solved is None:
-            case = self.case
-            case.refuse_infinite("every way to get there is as good as any other")
+            self.case.refuse_infinite("every way to get there is as good as any other")
             with ProgressBars() as progress:
-                solution = mdpdice.solve(
-                    case.game,
-                    solver=self.solver,
-                    horizon=case.horizon,
-                    epsilon=case.epsilon,
-                    progress=progress,
-                    max_states=max_states,
-                )
+                solution = self.case.solve(self.solver, max_states=max_states, progress=progress)
             self._solved = _Solved(self.game, solution)
         return self._solved
 

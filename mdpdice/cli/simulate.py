@@ -7,7 +7,6 @@ for both, or whose players look ahead, by its rules.  The exact value stands bes
 from __future__ import annotations
 
 import math
-import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,11 @@ import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.named_policies import (
+    alone,
     known_names,
     lattice_policy,
     network_policies,
     player_rows,
-    refuse_opponent,
     rule_of,
     search_of,
     two_players,
@@ -34,9 +33,8 @@ from mdpdice.cli.options import (
     seed_option,
     solver_option,
 )
-from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.routes import large, spread_out
-from mdpdice.cli.seats import QUICK, Table, going_round, one_player
+from mdpdice.cli.seats import QUICK, Table
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, enclosed_data, value_data, value_rows
 from mdpdice.errors import StateLimitError
@@ -79,15 +77,14 @@ def simulate(
     case.refuse_infinite("there is no network on which a policy could be evaluated")
     check_solver(solver)
     names = [chosen] if against is None else [chosen, against]
-    with ProgressBars() as progress:
-        if any(one.partition(":")[0] == "lookahead" for one in names):
-            found, exact = _by_the_rules(case, names, solver, plays, seed, progress, "players look ahead")
-        elif layers := large(case, progress):
-            found, exact = _on_the_lattice(case, names, solver, layers, plays or PLAYS, seed, progress)
-        else:
-            found, exact = _on_the_network(case, names, solver, plays, seed, progress)
-    low, high = found.interval(CONFIDENCE)
+    if any(one.partition(":")[0] == "lookahead" for one in names):
+        found, exact = _by_the_rules(case, names, solver, plays, seed, "players look ahead")
+    elif layers := large(case):
+        found, exact = _on_the_lattice(case, names, solver, layers, plays or PLAYS, seed)
+    else:
+        found, exact = _on_the_network(case, names, solver, plays, seed)
     error, value = found.standard_error, exact["estimate"]
+    low, high = (None, None) if math.isnan(error) else found.interval(CONFIDENCE)
     away = (found.mean - value) / error if error > 0 and isinstance(value, float) else None
     data = {
         **case.data(),
@@ -99,9 +96,7 @@ def simulate(
         "standard_error": None if math.isnan(error) else error,
         "sd": None if math.isnan(found.sd) else found.sd,
         "p_bust": found.frequency(0),
-        "confidence": {"level": CONFIDENCE, "low": None, "high": None}
-        if math.isnan(error)
-        else {"level": CONFIDENCE, "low": low, "high": high},
+        "confidence": {"level": CONFIDENCE, "low": low, "high": high},
         "errors_away": away,
         **exact,
         "moves": found.moves,
@@ -118,14 +113,14 @@ def _unknown(reason: str) -> dict[str, Any]:
 
 
 def _on_the_network(
-    case: Case, names: list[str], solver: str, plays: int | None, seed: int, progress: ProgressBars
+    case: Case, names: list[str], solver: str, plays: int | None, seed: int
 ) -> tuple[mdpdice.Simulation, dict[str, Any]]:
     needed = [one for one in names if one == "optimal" or Path(one).is_file()]
     # Of a game that is made to be looked ahead in, exploring most of it would be a waste.
     looks = type(case.game).estimate is not mdpdice.Game.estimate
     try:
         most = QUICK if looks and not needed else MOST_STATES
-        network, policies = network_policies(case, names, solver, progress, max_states=most)
+        network, policies = network_policies(case, names, solver, max_states=most)
     except StateLimitError as error:
         if needed:
             msg = (
@@ -134,32 +129,26 @@ def _on_the_network(
             )
             raise click.ClickException(msg) from error
         why = f"the game has at least {error.value:,} states"
-        return _by_the_rules(case, names, solver, plays, seed, progress, why)
-    found = mdpdice.simulate(network, policies, plays or PLAYS, seed, progress=progress)
-    exact = mdpdice.evaluate(network, policies, epsilon=case.epsilon, progress=progress)
+        return _by_the_rules(case, names, solver, plays, seed, why)
+    found = mdpdice.simulate(network, policies, plays or PLAYS, seed, progress=case.progress)
+    exact = mdpdice.evaluate(network, policies, epsilon=case.epsilon, progress=case.progress)
     return found, value_data(exact)
 
 
 def _on_the_lattice(
-    case: Case,
-    names: list[str],
-    solver: str,
-    layers: Layers,
-    plays: int,
-    seed: int,
-    progress: ProgressBars,
+    case: Case, names: list[str], solver: str, layers: Layers, plays: int, seed: int
 ) -> tuple[mdpdice.Simulation, dict[str, Any]]:
     lattice = spread_out(case, layers.lattice, names)
     if len(names) == 2 and not two_players(lattice):
-        refuse_opponent(case)
-    policies = {name: lattice_policy(case, name, lattice, solver, progress) for name in dict.fromkeys(names)}
-    found = mdpdice.simulate(lattice, [policies[name] for name in names], plays, seed, progress=progress)
+        raise click.UsageError(alone(case))
+    policies = {name: lattice_policy(case, name, lattice, solver) for name in dict.fromkeys(names)}
+    found = mdpdice.simulate(lattice, [policies[name] for name in names], plays, seed, progress=case.progress)
     solution = policies[names[0]].solution
     if len(policies) == 1 and solution is not None:
         told = value_data(solution)
         return found, {key: told[key] for key in _unknown("")}
     size = {"states": layers.states, "edges": layers.edges}
-    known = case.game.policy_value(names[0], progress=progress) if len(names) == 1 else None
+    known = case.game.policy_value(names[0], progress=case.progress) if len(names) == 1 else None
     if known is not None:
         told = enclosed_data(known, case.epsilon)
         return found, {key: told[key] for key in _unknown("")} | size
@@ -167,13 +156,7 @@ def _on_the_lattice(
 
 
 def _by_the_rules(
-    case: Case,
-    names: list[str],
-    solver: str,
-    plays: int | None,
-    seed: int,
-    progress: ProgressBars,
-    why: str,
+    case: Case, names: list[str], solver: str, plays: int | None, seed: int, why: str
 ) -> tuple[mdpdice.Simulation, dict[str, Any]]:
     if case.objective is not None:
         raise click.UsageError(f"{why}, and plays by the rules know no --objective; leave it out")
@@ -181,12 +164,8 @@ def _by_the_rules(
         known = name in ("optimal", "random") or search_of(case, name) is not None
         if not known and rule_of(case, name) is None and not Path(name).is_file():
             raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
-    single = one_player(case.game) if len(names) == 2 else False
-    if single:
-        refuse_opponent(case)
-    generator = random.Random(seed)  # noqa: S311 - no secrets
-    table = Table(case, names, solver, generator, lambda line: click.echo(line, err=True))
-    with going_round(names):
+    table = Table(case, names, solver, seed, alone(case), lambda line: click.echo(line, err=True))
+    with table.playing():
         found = mdpdice.simulate(
             case.game,
             table.seats,
@@ -194,10 +173,8 @@ def _by_the_rules(
             seed,
             horizon=case.horizon,
             symmetric=table.symmetric,
-            progress=progress,
+            progress=case.progress,
         )
-    if single is None and not table.second_moved:
-        refuse_opponent(case)
     return found, _unknown(f"not computed, since {why}: these plays follow the rules")
 
 

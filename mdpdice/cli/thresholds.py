@@ -10,7 +10,6 @@ import click
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.options import question_options, seed_option
-from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.text import aligned, figure
 from mdpdice.cli.values import after
 
@@ -38,8 +37,7 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
         raise click.UsageError("thresholds are those of the game without --horizon")
     case.refuse_infinite("there is no network on which a policy could be evaluated")
     began = time.perf_counter()
-    with ProgressBars() as progress:
-        found = case.game.thresholds(monotone=monotone, search=search, seed=seed, progress=progress)
+    found = case.game.thresholds(monotone=monotone, search=search, seed=seed, progress=case.progress)
     if not found:
         raise click.UsageError(f"{case.name} has no thresholds, at least not with these parameters")
     data = {
