@@ -85,7 +85,7 @@ def test_command_line_tells_what_was_found(monkeypatch):
         game = Game.of(start=0, node=lambda n: decide({"on": go(n + 1), "stop": end(n)}) if n < 9 else end(7))
         return solve(game, solver=Sleeper())
 
-    monkeypatch.setattr("mdpdice.cli.answers.solve", press)
+    monkeypatch.setattr("mdpdice.solve", press)
     answer = CliRunner().invoke(cli, ["solve", "pig-turn"])
     assert answer.exit_code == 130
     assert answer.stderr == "Interrupted. The value lies in [8, 8].\n"

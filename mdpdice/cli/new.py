@@ -1,4 +1,4 @@
-"""The files that ``mdpdice new`` writes."""
+"""``mdpdice new``: the first files of a game."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from string import Template
 
 import click
 
-__all__ = ["write_game"]
+from mdpdice.cli.game_command import Answer, command
+from mdpdice.cli.options import json_option
+
+__all__ = ["new"]
 
 GAME = Template('''"""$title: roll a die at most a few times, and keep what the last roll shows.
 
@@ -101,15 +104,22 @@ def test_states_have_texts() -> None:
 ''')
 
 
-def write_game(name: str, folder: str) -> tuple[list[Path], str]:
-    """Write a game and its test.
+@command()
+@click.argument("name")
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False, writable=True),
+    default=".",
+    show_default=True,
+    help="Where to write.",
+)
+@json_option
+def new(name: str, folder: str) -> Answer:
+    """Write a small game to start from, and its test: NAME.py and test_NAME.py.
 
-    Returns
-    -------
-    paths : list of Path
-        What was written.
-    target : str
-        The game's name for other commands.
+    Both run as they are. Files that are there already are never written over.
+
+    Exit status: 0 written, 1 not, 2 wrong usage.
     """
     module = name.removesuffix(".py").replace("-", "_")
     if not module.isidentifier() or keyword.iskeyword(module):
@@ -125,4 +135,9 @@ def write_game(name: str, folder: str) -> tuple[list[Path], str]:
     for path, template in zip(paths, (GAME, TEST), strict=True):
         with path.open("x", encoding="utf-8") as file:
             file.write(template.substitute(words))
-    return paths, f"{paths[0]}:{cls}"
+    game = f"{paths[0]}:{cls}"
+    lines = [
+        *(f"{path} is written" for path in paths),
+        f"Try:\n  mdpdice solve {game}\n  pytest {paths[1]}",
+    ]
+    return Answer({"files": [str(path) for path in paths], "game": game}, lines)

@@ -1,29 +1,23 @@
-"""What ``mdpdice info`` answers: JSON data first, and from it the text for people."""
+"""``mdpdice info``: the size and structure of a game."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import click
 
-from mdpdice.backend import Feature, available_solvers
-from mdpdice.cli.answers import Case, question
-from mdpdice.cli.chosen import large
-from mdpdice.cli.progress import ProgressBars
-from mdpdice.cli.shared import command_words
+import mdpdice
+from mdpdice.cli.case import Case
+from mdpdice.cli.game_command import Answer, command_words, game_command
+from mdpdice.cli.options import json_option, parameters_option
+from mdpdice.cli.routes import large
 from mdpdice.cli.text import aligned
 from mdpdice.errors import StateLimitError
-from mdpdice.exploration.to_lattice import compile_lattice
-from mdpdice.exploration.to_network import explore
-from mdpdice.lattices.reachable_layers import Layers
-from mdpdice.lattices.size import size_bound
-from mdpdice.memory import available_bytes
-from mdpdice.modelling.counters import axes
-from mdpdice.networks.network import Kind, Network
-from mdpdice.numerics import graph
-from mdpdice.solving.problem import prepare
 
-__all__ = ["informed", "informed_text"]
+if TYPE_CHECKING:
+    from mdpdice.lattices.reachable_layers import Layers
+
+__all__ = ["info"]
 
 NOT_EXPLORED = dict.fromkeys(
     (
@@ -33,8 +27,37 @@ NOT_EXPLORED = dict.fromkeys(
 )
 
 
-def informed(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
-    """The answer of ``mdpdice info`` as JSON data."""
+@game_command()
+@parameters_option(" 'mdpdice info NAME --help' describes them.")
+@click.option(
+    "--before", is_flag=True, help="Tell only what is known before exploring: counters, grid, and a bound."
+)
+@click.option(
+    "--max-states",
+    type=click.IntRange(min=1),
+    default=1_000_000,
+    show_default=True,
+    metavar="N",
+    help="Stop exploring after so many states.",
+)
+@json_option
+def info(case: Case, before: bool, max_states: int) -> Answer:
+    """Tell how large a game is, what its network is like, and which solvers can do it.
+
+    For a game with counters the grid and a bound of the memory are known before it is explored. It is not
+    explored where it is so large that it is solved on its lattice.
+
+    Exit status: 0 told, 1 it could not be explored within the limits, 2 wrong usage.
+    """
+    data = _data(case, max_states, explores=not before)
+    return Answer(data, [aligned(_rows(case, data))], data["refused"] is None)
+
+
+def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
+    from mdpdice.lattices.size import size_bound
+    from mdpdice.memory import available_bytes
+    from mdpdice.modelling.counters import axes
+
     game = case.game
     data: dict[str, Any] = {
         **case.data(),
@@ -51,45 +74,48 @@ def informed(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
         del data[key]
     if data["refused"] is not None:
         return data
-    with ProgressBars() as progress:
-        found = axes(game)
-        lattice = None
-        if found:
-            lattice = compile_lattice(game, max_states=max_states, progress=progress)
-            nodes, edges, size = size_bound(lattice)
-            data["counters"] = [
-                {
-                    "name": axis.name,
-                    "values": len(axis.values),
-                    "from": axis.values[0],
-                    "to": axis.values[-1],
-                    "flags": bool(axis.flags),
-                }
-                for axis in found
-            ]
-            data["grid"] = lattice.size
-            data["core"] = {
-                "states": len(lattice.states),
-                "nodes": len(lattice.kind),
-                "edges": len(lattice.dst),
+    found = axes(game)
+    lattice = None
+    if found:
+        lattice = mdpdice.compile_lattice(game, max_states=max_states, progress=case.progress)
+        nodes, edges, size = size_bound(lattice)
+        data["counters"] = [
+            {
+                "name": axis.name,
+                "values": len(axis.values),
+                "from": axis.values[0],
+                "to": axis.values[-1],
+                "flags": bool(axis.flags),
             }
-            data["bound"] = {"nodes": nodes, "edges": edges, "bytes": size}
-        if explores:
-            try:
-                layers = large(case, progress, lattice)
-                if layers is not None:
-                    data |= _on_lattice(layers)
-                else:
-                    network = explore(game, max_states=max_states, progress=progress, lattice=lattice)
-                    data |= _structure(case, network)
-            except StateLimitError as error:
-                data["refused"] = command_words(error.message)
+            for axis in found
+        ]
+        data["grid"] = lattice.size
+        data["core"] = {
+            "states": len(lattice.states),
+            "nodes": len(lattice.kind),
+            "edges": len(lattice.dst),
+        }
+        data["bound"] = {"nodes": nodes, "edges": edges, "bytes": size}
+    if explores:
+        try:
+            layers = large(case, lattice)
+            if layers is not None:
+                data |= _on_lattice(layers)
+            else:
+                network = mdpdice.explore(
+                    game, max_states=max_states, progress=case.progress, lattice=lattice
+                )
+                data |= _structure(case, network)
+        except StateLimitError as error:
+            data["refused"] = command_words(error.message)
     return data
 
 
 def _on_lattice(layers: Layers) -> dict[str, Any]:
     """What is told of a game that `solve` does not write out."""
-    need = {Feature.LATTICE, Feature.CYCLIC} if layers.cyclic else {Feature.LATTICE}
+    from mdpdice.backend import available_solvers
+
+    need = {mdpdice.Feature.LATTICE, mdpdice.Feature.CYCLIC} if layers.cyclic else {mdpdice.Feature.LATTICE}
     return {
         "states": layers.states,
         "edges": layers.edges,
@@ -98,21 +124,27 @@ def _on_lattice(layers: Layers) -> dict[str, Any]:
     }
 
 
-def _structure(case: Case, network: Network) -> dict[str, Any]:
+def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
+    import numpy as np
+
+    from mdpdice.backend import available_solvers
+    from mdpdice.numerics import graph
+    from mdpdice.solving.problem import prepare
+
     count = np.bincount(network.kind, minlength=4)
     taken = network.weight > 0
     label = graph.strong_components(network.indptr, network.dst, taken)
     sizes = np.bincount(label)
     cyclic = graph.cyclic_components(network.indptr, network.dst, label, taken)
     cycle = graph.find_cycle(network.indptr, network.dst, taken) if cyclic.any() else []
-    chance = network.kind == Kind.CHANCE
+    chance = network.kind == mdpdice.Kind.CHANCE
     ends = graph.end_components(network.indptr, network.dst, chance, taken)
     need = prepare(network).needs()
     return {
         "states": network.n_states,
         "nodes": network.n_nodes,
         "edges": network.n_edges,
-        "kinds": {kind.name: int(count[kind]) for kind in Kind if count[kind]},
+        "kinds": {kind.name: int(count[kind]) for kind in mdpdice.Kind if count[kind]},
         "largest_degree": int(np.diff(network.indptr).max(initial=0)),
         "players": 2 if network.two_player else 1,
         "components": len(sizes),
@@ -128,20 +160,21 @@ def _structure(case: Case, network: Network) -> dict[str, Any]:
             )
         ),
         "solvers": sorted(
-            name for name, cls in available_solvers().items() if need <= cls.features | {Feature.HORIZON}
+            name
+            for name, cls in available_solvers().items()
+            if need <= cls.features | {mdpdice.Feature.HORIZON}
         ),
         "digest": network.digest,
     }
 
 
-def _shown(case: Case, network: Network, node: int) -> str:
+def _shown(case: Case, network: mdpdice.Network, node: int) -> str:
     state = network.state_of(node)
     return str(network.describe(node)) if state is None else case.game.show_state(state)
 
 
-def informed_text(case: Case, data: dict[str, Any]) -> str:
-    """The answer of ``mdpdice info`` for people."""
-    rows = question(case)
+def _rows(case: Case, data: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = case.rows()
     if data["grid"] is not None:
         counters = ", ".join(_counter(one) for one in data["counters"])
         core, bound = data["core"], data["bound"]
@@ -160,7 +193,7 @@ def informed_text(case: Case, data: dict[str, Any]) -> str:
         rows.append(("not explored", "as you asked"))
     memory = f"{_bytes(data['available_bytes'])} are there"
     if data["states"] is None:
-        return aligned([*rows, ("memory", memory)])
+        return [*rows, ("memory", memory)]
     if data["layers"] is not None:
         rows += [
             ("states", f"{data['states']:,}"),
@@ -169,7 +202,7 @@ def informed_text(case: Case, data: dict[str, Any]) -> str:
             ("memory", memory),
             ("solvers", ", ".join(data["solvers"])),
         ]
-        return aligned(rows)
+        return rows
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in data["kinds"].items())
     cyclic = data["cyclic_components"]
     rows += [
@@ -193,7 +226,7 @@ def informed_text(case: Case, data: dict[str, Any]) -> str:
         ("solvers", ", ".join(data["solvers"])),
         ("digest", data["digest"][:16]),
     ]
-    return aligned(rows)
+    return rows
 
 
 def _counter(one: dict[str, Any]) -> str:

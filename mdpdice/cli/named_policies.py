@@ -6,39 +6,31 @@ import csv
 import io
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from mdpdice.answers.policy import Policy
-from mdpdice.answers.solution import Solution
-from mdpdice.backend import Run, Solver, load_solver
-from mdpdice.cli.answers import Case
-from mdpdice.cli.progress import ProgressBars
+import mdpdice
+from mdpdice.cli.case import Case
+from mdpdice.cli.objectives import evaluable
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.errors import GameError, MdpDiceError
-from mdpdice.exploration.to_lattice import compile_lattice
-from mdpdice.lattices.lattice import Lattice
-from mdpdice.lattices.reachable_layers import Layers
-from mdpdice.modelling.distribution import Dist
-from mdpdice.modelling.game import Game
-from mdpdice.networks.network import Network
-from mdpdice.objectives.objective import Objective
-from mdpdice.policies.lattice_simulation import LatticePolicy
-from mdpdice.policies.playthrough import plain
-from mdpdice.solving.lattice_route import MOST_EDGES, fits_lattices, large_layers
-from mdpdice.solving.lattice_solution import LatticeSolution
+
+if TYPE_CHECKING:
+    from mdpdice.policies.lattice_simulation import LatticePolicy
 
 __all__ = [
     "Looking",
-    "compiled",
+    "alone",
+    "file_policy",
     "known_names",
-    "large",
     "lattice_policy",
+    "network_policies",
+    "player_rows",
     "policy_on",
     "rule_of",
     "search_of",
-    "spread_out",
+    "two_players",
 ]
 
 
@@ -46,48 +38,6 @@ def known_names(case: Case) -> str:
     """What may be written for a policy of a game, for messages."""
     file = f"a file of 'mdpdice policy {case.name} --save FILE'"
     return ", ".join(["optimal", "random", "lookahead:DEPTH", *case.game.policy_names()]) + f", or {file}"
-
-
-def compiled(
-    case: Case,
-    objective: Objective | None,
-    solver: str | Solver,
-    progress: ProgressBars,
-    lattice: Lattice | None = None,
-) -> tuple[Lattice | None, Layers | None]:
-    """The lattice of a game, if this can be solved on one, and its layers, if it is too large to be written out.
-
-    `lattice` is that of the game, if it was compiled already.
-    """
-    if case.horizon is not None or not fits_lattices(case.game, objective, solver):
-        return lattice, None
-    lattice = compile_lattice(case.game, progress=progress) if lattice is None else lattice
-    return lattice, large_layers(lattice, objective, Run(progress=progress), edges=MOST_EDGES)
-
-
-def large(case: Case, progress: ProgressBars, lattice: Lattice | None = None) -> Layers | None:
-    """The lattice of a game that is too large to be written out, where it can be used instead; else None.
-
-    `lattice` is that of the game, if it was compiled already.
-    """
-    _, layers = compiled(case, None, "auto", progress, lattice)
-    if layers is not None and case.objective is not None:
-        msg = (
-            f"{case.name} has {layers.states:,} states, too many for a policy under an objective; 'mdpdice solve' and "
-            "'mdpdice advise' take --objective there"
-        )
-        raise click.UsageError(msg)
-    return layers
-
-
-def spread_out(case: Case, lattice: Lattice, names: Sequence[str | None]) -> Lattice:
-    """The lattice of a game with rewards that differ kept apart, so that totals spread as they do in play.
-
-    A policy in a file belongs to the lattice as it was solved, and is left there.
-    """
-    if not lattice.averaged or any(name is not None and Path(name).is_file() for name in names):
-        return lattice
-    return compile_lattice(case.game, merge=False)
 
 
 def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:
@@ -104,7 +54,7 @@ def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:
         raise click.UsageError(error.message) from error
 
 
-def search_of(case: Case, name: str) -> Solver | None:
+def search_of(case: Case, name: str) -> mdpdice.Solver | None:
     """The back-end of ``lookahead:DEPTH``, which searches from every state that it is asked about; else None.
 
     Raises
@@ -120,7 +70,7 @@ def search_of(case: Case, name: str) -> Solver | None:
     if name != key and not (depth.isdecimal() and int(depth)):
         raise click.UsageError(f"{name}: write lookahead:DEPTH with a positive number of decisions")
     # What a back-end takes is its own; this one's parameter is known.
-    chosen = cast("Any", load_solver(key))
+    chosen = cast("Any", mdpdice.load_solver(key))
     return chosen(depth=int(depth)) if depth else chosen()  # type: ignore[no-any-return]
 
 
@@ -135,7 +85,9 @@ class Looking:
         What `search_of` gives.
     """
 
-    def __init__(self, game: Game[Any, Any], solver: Solver) -> None:
+    def __init__(self, game: mdpdice.Game[Any, Any], solver: mdpdice.Solver) -> None:
+        from mdpdice.policies.playthrough import plain
+
         self.game = plain(game)
         self.solver = cast("Any", solver)
         self._waiting: list[Any] = []
@@ -169,7 +121,7 @@ class Looking:
             best = max(turn * value for value in values.values())
             room = _EQUAL * max(1.0, abs(best))
             equal = [action for action, value in values.items() if turn * value >= best - room]
-            self._known[state] = equal[0] if len(equal) == 1 else Dist(dict.fromkeys(equal, 1))
+            self._known[state] = equal[0] if len(equal) == 1 else mdpdice.Dist(dict.fromkeys(equal, 1))
         return self._known[state]
 
 
@@ -184,7 +136,9 @@ def _acting(case: Case, name: str) -> Callable[[Any], Any] | None:
     return rule_of(case, name) if chosen is None else Looking(case.game, chosen).rule
 
 
-def policy_on(case: Case, name: str, network: Network, optimum: Callable[[], Solution]) -> Policy:
+def policy_on(
+    case: Case, name: str, network: mdpdice.Network, optimum: Callable[[], mdpdice.Solution]
+) -> mdpdice.Policy:
     """The policy of a name.
 
     Parameters
@@ -204,21 +158,24 @@ def policy_on(case: Case, name: str, network: Network, optimum: Callable[[], Sol
         There is no such policy.
     """
     if name == "optimal":
-        return Policy.from_solution(optimum()).on(network)
+        return mdpdice.Policy.from_solution(optimum()).on(network)
     if name == "random":
-        return Policy.uniform(network)
+        return mdpdice.Policy.uniform(network)
     rule = _acting(case, name)
     if rule is not None:
-        return Policy.of(network, rule)
+        return mdpdice.Policy.of(network, rule)
     path = Path(name)
     if not path.is_file():
         raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
-    return _listed(case, path, network) if path.suffix == ".csv" else Policy.load(path, network)
+    return file_policy(case, path, network)
 
 
-def lattice_policy(
-    case: Case, name: str, lattice: Lattice, optimum: Callable[[], LatticeSolution]
-) -> LatticePolicy:
+def file_policy(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
+    """The policy of a file."""
+    return _listed(case, path, network) if path.suffix == ".csv" else mdpdice.Policy.load(path, network)
+
+
+def lattice_policy(case: Case, name: str, lattice: mdpdice.Lattice, solver: str) -> LatticePolicy:
     """The policy of a name, for a game that is too large to be written out.
 
     Raises
@@ -226,19 +183,72 @@ def lattice_policy(
     click.UsageError
         There is no such policy.
     """
+    from mdpdice.policies.lattice_simulation import LatticePolicy
+
     if name == "optimal":
-        return LatticePolicy.from_solution(optimum())
+        found = mdpdice.solve(lattice, solver=solver, epsilon=case.epsilon, progress=case.progress)
+        assert isinstance(found, mdpdice.LatticeSolution)
+        return LatticePolicy.from_solution(found)
     if name == "random":
         return LatticePolicy.uniform(lattice)
     rule = _acting(case, name)
     if rule is not None:
         return LatticePolicy.of(lattice, rule)
     if Path(name).is_file():
-        return LatticePolicy.from_solution(LatticeSolution.load(name, lattice, epsilon=case.epsilon))
+        return LatticePolicy.from_solution(mdpdice.LatticeSolution.load(name, lattice, epsilon=case.epsilon))
     raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
 
 
-def _listed(case: Case, path: Path, network: Network) -> Policy:
+def network_policies(
+    case: Case, names: Sequence[str], solver: str, max_states: int = 10_000_000
+) -> tuple[mdpdice.Network, list[mdpdice.Policy]]:
+    """The network of a game, and the policies of its players by their names."""
+    # Rewards that differ stay apart, so that the distribution of totals is right.
+    network = mdpdice.explore(case.game, progress=case.progress, max_states=max_states)
+    if network.averaged:
+        network = mdpdice.explore(case.game, merge=False, progress=case.progress, max_states=max_states)
+    if case.horizon is not None:
+        network = mdpdice.Horizon(case.horizon).apply(network)
+    if not evaluable(case.objective):
+        msg = (
+            f"policies have no value of their own under {case.objective_text}; write total, discounted, reach, or a "
+            "payoff-at-least above 0"
+        )
+        raise click.UsageError(msg)
+    whole = network
+    if case.objective is not None:
+        network = case.objective.apply(network)
+    if len(names) == 2 and not network.two_player:
+        raise click.UsageError(alone(case))
+
+    def optimum() -> mdpdice.Solution:
+        return mdpdice.solve(
+            whole, case.objective, solver=solver, epsilon=case.epsilon, progress=case.progress
+        )
+
+    made = {name: policy_on(case, name, network, optimum) for name in dict.fromkeys(names)}
+    return network, [made[name] for name in names]
+
+
+def two_players(lattice: mdpdice.Lattice) -> bool:
+    """Whether two players decide on a lattice."""
+    return bool((lattice.sign < 0).any() or (lattice.kind == mdpdice.Kind.MIN).any())
+
+
+def alone(case: Case) -> str:
+    """What is said of ``--against`` in a game of one player."""
+    return f"--against is for two players, and {case.name} has one"
+
+
+def player_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """The policies of the players, as rows for people."""
+    rows = [("policy", data["policy"])]
+    if data["against"] is not None:
+        rows.append(("against", data["against"]))
+    return rows
+
+
+def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
     """A policy from the table ``decisions`` of ``mdpdice policy``."""
     chosen: dict[Hashable, str] = {}
     try:
@@ -272,4 +282,4 @@ def _listed(case: Case, path: Path, network: Network) -> Policy:
             raise GameError(msg, state=state)
         return network.action_of(actions[chosen[state]])
 
-    return Policy.of(network, rule)
+    return mdpdice.Policy.of(network, rule)

@@ -1,4 +1,4 @@
-"""What ``mdpdice play`` tells: every state, choice, roll and reward of one play, for people, as JSON or as a record.
+"""``mdpdice play``: every state, choice, roll and reward of one play, for people, as JSON or as a record.
 
 A *record* is a text file with the question at its head and one line per event below it:
 the same call writes the same file, on every machine.
@@ -6,72 +6,94 @@ the same call writes the same file, on every machine.
 
 from __future__ import annotations
 
-import json
-import random
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mdpdice.cli.answers import Case
-from mdpdice.cli.parameters import show
-from mdpdice.cli.seats import Left, Table, going_round, one_player
+from mdpdice.cli.case import Case
+from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.options import NewFile, question_options, seed_option, solver_option
+from mdpdice.cli.seats import Left, Table, split_seats
 from mdpdice.cli.text import action_data, figure, phrase
-from mdpdice.policies.playthrough import Event, Happening, play
 
-__all__ = ["played"]
+if TYPE_CHECKING:
+    from mdpdice.policies.playthrough import Event
+
+__all__ = ["play"]
 
 _LONG = 100
 
 
-def played(
-    case: Case, seats: list[str], seed: int, solver: str, record: Path | None, *, as_json: bool
-) -> None:
-    """Play once and tell it; a person who leaves ends the play."""
-    alone = f"--seats: {case.name} has one player, so name one seat"
-    single = one_player(case.game) if len(seats) == 2 else False
-    if single:
-        raise click.UsageError(alone)
-    generator = random.Random(seed)  # noqa: S311 - no secrets
-    # What people read while a program reads the JSON goes to the other stream.
-    table = Table(case, seats, solver, generator, lambda line: click.echo(line, err=as_json))
+@game_command()
+@question_options
+@click.option(
+    "--seats",
+    default="human",
+    metavar="A[,B]",
+    show_default=True,
+    help="Who decides, one seat for all or one per player: human, optimal, random, lookahead:DEPTH, "
+    "a policy that the game knows by name (threshold:250,200), or a file.",
+)
+@seed_option
+@click.option(
+    "--record",
+    type=NewFile(path_type=Path),
+    metavar="FILE",
+    help="Write all that happens to a file, too.",
+)
+@solver_option
+def play(case: Case, seats: str, seed: int, record: Path | None, solver: str) -> Answer:
+    """Play a game once; moves of a human are read from the standard input, line by line.
+
+    At a choice ? tells what each action is worth, and q leaves.
+
+    Exit status: 0 played or left, 2 wrong usage.
+    """
+    from mdpdice.policies import playthrough
+
+    names = split_seats(seats)
+
+    def say(line: str) -> None:
+        # What people read while a program reads the JSON goes to the other stream.
+        click.echo(line, err=case.as_json)
+
+    table = Table(case, names, solver, seed, f"--seats: {case.name} has one player, so name one seat", say)
     told: list[str] = []
     events: list[dict[str, Any]] = []
-    left, two = False, len(seats) == 2
+    left, two = False, len(names) == 2
     try:
-        with going_round(seats):
-            for event in play(
-                case.game, table.seats, generator, horizon=case.horizon, symmetric=table.symmetric
+        with table.playing():
+            for event in playthrough.play(
+                case.game, table.seats, table.generator, horizon=case.horizon, symmetric=table.symmetric
             ):
                 # With one seat for all it shows only in the course of the play that there are two players.
                 two = two or event.player == 1
                 for line in _lines(case, event, two=two):
                     told.append(line)
-                    click.echo(line, err=as_json)
+                    say(line)
                 events.append(_data(case, event))
     except Left:
         left = True
-        click.echo("You left the table; the play is not over.", err=as_json)
-    if single is None and not left and not table.second_moved:
-        raise click.UsageError(alone)
+        say("You left the table; the play is not over.")
     if record is not None and not left:
-        record.write_text("\n".join([*_head(case, seats, seed), "", *told]) + "\n", encoding="utf-8")
-    if as_json:
-        total = None if left else events[-1]["total"]
-        data = {
-            **case.data(),
-            "seats": seats,
-            "seed": seed,
-            "total": total,
-            "over": not left,
-            "events": events,
-        }
-        click.echo(json.dumps(data))
+        record.write_text("\n".join([*_head(case, names, seed), "", *told]) + "\n", encoding="utf-8")
+    data = {
+        **case.data(),
+        "seats": names,
+        "seed": seed,
+        "total": None if left else events[-1]["total"],
+        "over": not left,
+        "events": events,
+    }
+    return Answer(data, ())  # people were told on the way
 
 
 def _head(case: Case, seats: list[str], seed: int) -> Iterator[str]:
+    from mdpdice.cli.game_parameters import show
+
     yield "# Written by mdpdice play --record; the same call writes the same file again."
     yield f"game: {case.name}"
     for key, value in case.given.items():
@@ -83,6 +105,8 @@ def _head(case: Case, seats: list[str], seed: int) -> Iterator[str]:
 
 
 def _lines(case: Case, event: Event, *, two: bool) -> Iterator[str]:
+    from mdpdice.policies.playthrough import Happening
+
     who = f"player {event.player}: " if two else ""
     match event.kind:
         case Happening.STATE:
@@ -114,6 +138,8 @@ def _number(number: Any) -> str:
 
 
 def _data(case: Case, event: Event) -> dict[str, Any]:
+    from mdpdice.policies.playthrough import Happening
+
     data: dict[str, Any] = {"event": event.kind.value, "player": event.player}
     match event.kind:
         case Happening.STATE:
