@@ -26,7 +26,7 @@ from mdpdice.networks.network import Network
 from mdpdice.objectives.objective import Objective
 from mdpdice.policies.lattice_simulation import LatticePolicy
 from mdpdice.policies.playthrough import plain
-from mdpdice.solving.lattice_route import MOST_EDGES, fits_lattices, large_layers
+from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES, fits_lattices, large_layers
 from mdpdice.solving.lattice_solution import LatticeSolution
 
 __all__ = [
@@ -62,7 +62,7 @@ def compiled(
     if case.horizon is not None or not fits_lattices(case.game, objective, solver):
         return lattice, None
     lattice = compile_lattice(case.game, progress=progress) if lattice is None else lattice
-    return lattice, large_layers(lattice, objective, Run(progress=progress), edges=MOST_EDGES)
+    return lattice, large_layers(lattice, objective, Run(progress=progress), edges=FALL_BACK_UP_TO_EDGES)
 
 
 def large(case: Case, progress: ProgressBars, lattice: Lattice | None = None) -> Layers | None:

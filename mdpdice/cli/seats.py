@@ -34,8 +34,8 @@ from mdpdice.solving.pipeline import solve
 
 __all__ = ["Advisor", "Left", "Table", "going_round", "one_player", "split_seats"]
 
-QUICK = 100_000
-"""Most states of a game that is solved to tell the value of a choice, if it can be looked ahead in instead."""
+SOLVE_UP_TO = 100_000
+"""States up to which a game made for looking ahead is solved for advice; in larger ones the advice looks ahead."""
 
 
 GLANCE = 20_000
@@ -319,7 +319,7 @@ class Table:
         if self._advice is None:
             looks = type(self.case.game).estimate is not Game.estimate
             try:
-                self._advice = self.optimum(max_states=QUICK) if looks else self.optimum()
+                self._advice = self.optimum(max_states=SOLVE_UP_TO) if looks else self.optimum()
             except StateLimitError:
                 self.say("  (the game is too large to be solved, so this is looked ahead)")
                 self._advice = _Looking(self.game, load_solver("lookahead")())

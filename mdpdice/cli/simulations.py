@@ -25,7 +25,7 @@ from mdpdice.cli.experiments import (
     short,
 )
 from mdpdice.cli.progress import ProgressBars
-from mdpdice.cli.seats import QUICK, Table, going_round, one_player
+from mdpdice.cli.seats import SOLVE_UP_TO, Table, going_round, one_player
 from mdpdice.cli.text import aligned
 from mdpdice.errors import StateLimitError
 from mdpdice.lattices.reachable_layers import Layers
@@ -96,7 +96,7 @@ def _on_the_network(
     looks = type(case.game).estimate is not Game.estimate
     try:
         setting = set_up(
-            case, names, solver, progress, max_states=QUICK if looks and not needed else MOST_STATES
+            case, names, solver, progress, max_states=SOLVE_UP_TO if looks and not needed else MOST_STATES
         )
     except StateLimitError as error:
         if needed:

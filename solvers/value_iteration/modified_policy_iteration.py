@@ -33,14 +33,14 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 ULP = 2.0**-52
-BACKUPS = 100
-"""Backups after which a chain mixes too slowly for this, and is left to others."""
+PLAIN_AFTER_BACKUPS = 100
+"""Backups after which a chain that mixes slowly is left to plain value iteration."""
 SWEEPS = 60
 """Most sweeps of one policy between two backups."""
 CLOSER = ((0.01, 0.2), (0.0, 0.01))
 """While a share of the decisions changes its edge in a backup, sweeps bring the spread of the moves down to a share."""
-SHARED = 2_000_000
-"""Edges from which a sweep is shared among threads: below it, to start them takes longer."""
+TWO_THREADS_FROM_EDGES = 2_000_000
+"""Edges from which two threads share a sweep: below, to start them takes longer."""
 AT_ONCE = 4_000_000
 """Edges between two looks at the clock: some hundredths of a second."""
 
@@ -53,7 +53,7 @@ def propose(problem: Network, run: Run, max_sweeps: int) -> tuple[Candidate, boo
     kind = recognise(problem)
     if kind is None:
         return None
-    workers = min(2, threads()) if problem.n_edges > SHARED else 1
+    workers = min(2, threads()) if problem.n_edges > TWO_THREADS_FROM_EDGES else 1
     if workers == 1:
         return Sweeps(problem, kind, run, None, 1).solve(max_sweeps)
     with ThreadPoolExecutor(workers) as pool:
@@ -236,7 +236,7 @@ class Sweeps:
     def iterate(self, max_sweeps: int) -> tuple[_Moves, bool]:
         """The moves of the last backup, and whether they are close enough together."""
         ahead = self.discount / (1.0 - self.discount)
-        before, stuck, left = np.inf, 0, BACKUPS
+        before, stuck, left = np.inf, 0, PLAIN_AFTER_BACKUPS
         while True:
             left -= 1
             moves = self.improve()
