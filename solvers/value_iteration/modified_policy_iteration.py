@@ -27,7 +27,7 @@ from mdpdice.networks.network import Network
 from mdpdice.numerics.operator import locked, unsigned
 from mdpdice.numerics.threads import threads
 
-__all__ = ["Kind", "Sweeps", "propose", "recognise"]
+__all__ = ["Kind", "Moves", "Sweeps", "propose", "recognise"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -95,7 +95,7 @@ class Kind(NamedTuple):
     degree: int
 
 
-class _Moves(NamedTuple):
+class Moves(NamedTuple):
     """What one backup says.
 
     Attributes
@@ -165,7 +165,7 @@ class Sweeps:
             for job in jobs:
                 job.cancel()
 
-    def improve(self) -> _Moves:
+    def improve(self) -> Moves:
         """One backup."""
         found = self.each(lambda first, last: self.backup(self.new, first, last))
         self.value, self.new = self.new, self.value
@@ -180,12 +180,12 @@ class Sweeps:
             *self.rows, discount, self.decisions, self.value, new, self.policy, *self.taken, first, last
         )
 
-    def moves(self, found: list[Any]) -> _Moves:
+    def moves(self, found: list[Any]) -> Moves:
         """What the parts of a backup say together."""
         low, high, changed, nearest, farthest = zip(*found, strict=True)
         size = max(self.scale, *farthest)
         rounding = (4 * self.degree + 40) * ULP * size / (1.0 - self.discount)
-        return _Moves(min(low), max(high), sum(changed), min(nearest), size, rounding)
+        return Moves(min(low), max(high), sum(changed), min(nearest), size, rounding)
 
     def sweep(self, below: float, above: float, closer: float, limit: int) -> tuple[float, float]:
         """Sweep the policy until the smallest and the largest move are close together; what they are then."""
@@ -233,7 +233,7 @@ class Sweeps:
             raise
         return self.bounded(self.value, self.policy, moves), done
 
-    def iterate(self, max_sweeps: int) -> tuple[_Moves, bool]:
+    def iterate(self, max_sweeps: int) -> tuple[Moves, bool]:
         """The moves of the last backup, and whether they are close enough together."""
         ahead = self.discount / (1.0 - self.discount)
         before, stuck, left = np.inf, 0, PLAIN_AFTER_BACKUPS
@@ -262,7 +262,7 @@ class Sweeps:
         found = self.backup(value, 0, len(self.decisions))
         return self.bounded(value, self.policy.copy(), self.moves([found]))
 
-    def bounded(self, value: Floats, policy: Ints, moves: _Moves) -> Candidate:
+    def bounded(self, value: Floats, policy: Ints, moves: Moves) -> Candidate:
         """The middle between MacQueen's bounds, and the bounds."""
         ahead = self.discount / (1.0 - self.discount)
         middle = value + 0.5 * ahead * (moves.low + moves.high)
