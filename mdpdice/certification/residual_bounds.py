@@ -34,23 +34,23 @@ from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, locked, unsigned
 from mdpdice.numerics.regions import components, ending_ranks
 
-__all__ = ["LARGE", "claimed_bounds", "find_bounds", "find_stages", "is_large"]
+__all__ = ["claimed_bounds", "find_bounds", "find_stages", "is_large"]
 
-LARGE = 20_000
-"""Edges from which a problem is large enough: a tenth of a second for the bounds that are narrower."""
+RESIDUALS_FROM_EDGES = 20_000
+"""Edges, of all stages together, from which bounds are sought by residuals first, which is faster, and summed after."""
 ROUNDS = 12
 """Policies for which the length of plays is solved."""
 SLACK = 1.01
 """Widens the bounds, for the rounding of their own computation."""
 AT_ONCE = 1 << 14
 """Nodes that are looked at together: what was just read is at hand."""
-DEPTH = 64
-"""Most nodes in a row without a step, with a discount."""
+RESIDUALS_UP_TO_DEPTH = 64
+"""Nodes in a row without a step up to which residuals give bounds of a discounted problem; then bounds are summed."""
 
 
 def is_large(problem: Network) -> bool:
-    """Whether bounds are looked for here first: `LARGE` edges or more, those of all stages together."""
-    return problem.n_edges * (1 if problem.horizon is None else problem.horizon + 1) >= LARGE
+    """Whether bounds are looked for here first, from `RESIDUALS_FROM_EDGES` edges on."""
+    return problem.n_edges * (1 if problem.horizon is None else problem.horizon + 1) >= RESIDUALS_FROM_EDGES
 
 
 def find_stages(
@@ -215,7 +215,7 @@ def _discounted(
     from mdpdice.numerics.kernels import discounted as discounted_kernels
 
     length = np.zeros(problem.n_nodes, dtype=np.int64)
-    for _ in range(DEPTH):
+    for _ in range(RESIDUALS_UP_TO_DEPTH):
         check()
         if discounted_kernels.path_lengths(*rows, problem.step, length):
             break

@@ -26,8 +26,8 @@ EDGES_LIMIT = 2_000_000_000
 """Edges that may be read in search of bounds, a few seconds; slow chains need more and stay uncertified."""
 EDGES_UNWATCHED = 4_000_000
 """Edges that may be read between two looks at the clock."""
-SWEEPS = 300
-"""Sweeps over a cyclic component before policies are iterated instead."""
+ITERATE_POLICIES_AFTER_SWEEPS = 300
+"""Sweeps over a cyclic component after which its bounds are sought by policy iteration instead."""
 POLICIES = 30
 """Policies that are tried."""
 SWEEP_COST = 2_000
@@ -331,7 +331,7 @@ def _add_up(
         block = order[ptr[c] : ptr[c + 1]]
         start = int(ptr[c + 1])
         size = int(degree[block].sum()) + SWEEP_COST
-        left, rises = SWEEPS, True
+        left, rises = ITERATE_POLICIES_AFTER_SWEEPS, True
         while left and rises:
             check()
             sweeps = min(left, budget // size + 1, EDGES_UNWATCHED // size + 1)

@@ -27,12 +27,14 @@ def compiled(
 
     `lattice` is that of the game, if it was compiled already.
     """
-    from mdpdice.solving.lattice_route import MOST_EDGES, fits_lattices, large_layers
+    from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES, fits_lattices, large_layers
 
     if case.horizon is not None or not fits_lattices(case.game, objective, solver):
         return lattice, None
     lattice = mdpdice.compile_lattice(case.game, progress=case.progress) if lattice is None else lattice
-    return lattice, large_layers(lattice, objective, mdpdice.Run(progress=case.progress), edges=MOST_EDGES)
+    return lattice, large_layers(
+        lattice, objective, mdpdice.Run(progress=case.progress), edges=FALL_BACK_UP_TO_EDGES
+    )
 
 
 def large(case: Case, lattice: mdpdice.Lattice | None = None) -> Layers | None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Left", "Table", "split_seats"]
 
-QUICK = 100_000
-"""Most states of a game that is solved to tell the value of a choice, if it can be looked ahead in instead."""
+SOLVE_UP_TO = 100_000
+"""States up to which a game made for looking ahead is solved for advice; in larger ones the advice looks ahead."""
 
 
 GLANCE = 20_000
@@ -287,7 +287,7 @@ class Table:
         if self._advice is None:
             looks = type(self.case.game).estimate is not mdpdice.Game.estimate
             try:
-                self._advice = (self.optimum(max_states=QUICK) if looks else self.optimum()).values
+                self._advice = (self.optimum(max_states=SOLVE_UP_TO) if looks else self.optimum()).values
             except StateLimitError:
                 self.say("  (the game is too large to be solved, so this is looked ahead)")
                 looking = Looking(self.game, mdpdice.load_solver("lookahead")())

@@ -34,7 +34,7 @@ from mdpdice.cli.options import (
     solver_option,
 )
 from mdpdice.cli.routes import large, spread_out
-from mdpdice.cli.seats import QUICK, Table
+from mdpdice.cli.seats import SOLVE_UP_TO, Table
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, enclosed_data, value_data, value_rows
 from mdpdice.errors import StateLimitError
@@ -119,7 +119,7 @@ def _on_the_network(
     # Of a game that is made to be looked ahead in, exploring most of it would be a waste.
     looks = type(case.game).estimate is not mdpdice.Game.estimate
     try:
-        most = QUICK if looks and not needed else MOST_STATES
+        most = SOLVE_UP_TO if looks and not needed else MOST_STATES
         network, policies = network_policies(case, names, solver, max_states=most)
     except StateLimitError as error:
         if needed:

@@ -44,8 +44,8 @@ SLAB_BYTES = 8 << 20
 """Size of the tables for one piece of a layer."""
 KEPT_SHARE = 4
 """One part in so many of the memory there is may hold tables that are needed again."""
-LARGE = 400
-"""Edges in a layer from which on it takes less time as a layer than written out."""
+LAYERS_FROM_EDGES = 400
+"""Edges per layer from which play is followed a layer at a time; with fewer, the game is solved as a network."""
 
 
 @attrs.frozen(eq=False)
@@ -139,7 +139,7 @@ def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = Non
         Largest memory, in bytes; by default four fifths of what there is.
     """
     limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
-    return _find(lattice, run, limit, least=LARGE)
+    return _find(lattice, run, limit, least=LAYERS_FROM_EDGES)
 
 
 def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | None:

@@ -40,15 +40,15 @@ class Kind(enum.IntEnum):
     CHANCE = 3
 
 
-COMPILED = 20_000
-"""Edges from which a compiled loop is faster than whole-array arithmetic by more than it takes to call it."""
-IMPORTED = 1_000_000
-"""Edges from which it is worth the import of numba, which takes about a second, too."""
+COMPILE_FROM_EDGES = 20_000
+"""Edges from which a network is made and checked in compiled loops instead of whole arrays, once numba is loaded."""
+IMPORT_NUMBA_FROM_EDGES = 1_000_000
+"""Edges from which numba is imported for these loops, which takes about a second."""
 
 
 def compiled(edges: int) -> bool:
     """Whether to go through so many edges in a compiled loop (`mdpdice.networks.kernels`)."""
-    return edges >= (COMPILED if "numba" in sys.modules else IMPORTED)
+    return edges >= (COMPILE_FROM_EDGES if "numba" in sys.modules else IMPORT_NUMBA_FROM_EDGES)
 
 
 def read_only(values: Any, dtype: Any = None) -> Any:

@@ -29,8 +29,8 @@ __all__ = [
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 
-LARGE = 10_000
-"""Nodes from which a component is swept in the order of its numbers, as `ordered_components` says."""
+SEARCH_ORDER_UP_TO_NODES = 10_000
+"""Nodes of a component up to which it is swept in the order of a search, and larger ones in the order of memory."""
 
 
 def strong_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> Ints:
@@ -76,9 +76,9 @@ def component_order(label: Ints) -> tuple[Ints, Ints]:
 def ordered_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> tuple[Ints, Ints, Ints]:
     """Label of every node as in `strong_components`, order and ptr as in `component_order`.
 
-    Within a component of at most `LARGE` nodes, those stand first that a search in depth left first, so that a
-    sweep meets as few nodes as possible before their successors.  In larger ones it is more important to
-    read memory in one direction.
+    Within a component of at most `SEARCH_ORDER_UP_TO_NODES` nodes, those stand first that a search in depth left
+    first, so that a sweep meets as few nodes as possible before their successors.  In larger ones it is more
+    important to read memory in one direction.
     """
     nothing = np.zeros(0, dtype=np.int64)
     return ranked_components(*_graph(indptr, dst, keep), nothing.astype(np.bool_), nothing)[:3]
@@ -109,9 +109,9 @@ def ranked_components(
     from mdpdice.numerics.kernels import graph as kernels
 
     label, order, ptr, whole = kernels.components(*_graph(indptr, dst, keep), _read(chance, np.bool_), rank)
-    if np.diff(ptr).max(initial=0) > LARGE:
+    if np.diff(ptr).max(initial=0) > SEARCH_ORDER_UP_TO_NODES:
         order, ptr = kernels.bucket_in_order(
-            _read(label, np.int64), len(ptr) - 1, _read(order, np.int64), LARGE
+            _read(label, np.int64), len(ptr) - 1, _read(order, np.int64), SEARCH_ORDER_UP_TO_NODES
         )
     return label, order, ptr, whole
 

@@ -8,7 +8,7 @@ linear system, each with the unknowns of its own component.
 In most games a cycle comes back to few nodes (the start of a player's turn, say).  When
 the values of these *knots* are known, the rest of the component is acyclic.  So one sweep
 per knot writes the component as a system in its knots alone.  Such a system, and that of
-a component of at most `DENSE` nodes, is solved by elimination; if the coefficients are
+a component of at most `ELIMINATE_UP_TO_NODES` nodes, is solved by elimination; if the coefficients are
 probabilities, in the form that never subtracts, so that even chances of 1e-300 to leave
 come out with full relative accuracy.  Larger ones are solved by BiCGSTAB with iterative
 refinement, and by a sparse factorisation where that fails.
@@ -33,21 +33,21 @@ from numpy.typing import NDArray
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, locked, unsigned
 
-__all__ = ["DENSE", "compiled_bicgstab", "matrix_rows", "solve_chain"]
+__all__ = ["ELIMINATE_UP_TO_NODES", "compiled_bicgstab", "matrix_rows", "solve_chain"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
-DENSE = 400
-"""Largest component that is solved by dense elimination when it is not reduced to knots."""
-KNOTS = 200
-"""Most knots that a component is reduced to."""
-COMPILED = 24
-"""Most knots of a component that is solved in compiled code, with many others in one call."""
-KNOT_SAVES = 4
-"""A component is reduced to its knots if it has so many times more nodes."""
-FACTORISED = 20_000
-"""Largest component that is factorised when the iteration fails: fill-in can need its square in memory."""
+ELIMINATE_UP_TO_NODES = 400
+"""Nodes of a component up to which it is solved by dense elimination instead of BiCGSTAB, if not reduced to knots."""
+REDUCE_UP_TO_KNOTS = 200
+"""Knots up to which a component is reduced to a system in them instead of being solved as a whole."""
+COMPILE_UP_TO_KNOTS = 24
+"""Knots up to which a component is solved in compiled code, with many others in one call."""
+REDUCE_FROM_NODES_PER_KNOT = 4
+"""Nodes per knot from which a component is reduced to its knots instead of being solved as a whole."""
+FACTORISE_UP_TO_NODES = 20_000
+"""Nodes of a component up to which it is factorised when BiCGSTAB fails: fill-in can need their square in memory."""
 ROUNDS = 6
 """Rounds of iterative refinement."""
 STEPS, STEPS_AT_ONCE = 2000, 64
@@ -120,7 +120,7 @@ class _Chain:
             ptr,
             cyclic,
             at,
-            min(COMPILED, KNOTS),
+            min(COMPILE_UP_TO_KNOTS, REDUCE_UP_TO_KNOTS),
             self.stochastic,
             self.value,
             self.place,
@@ -143,7 +143,7 @@ class _Chain:
         self.place[block] = -1
         # A sweep in this order has not come by these nodes when it reads them.
         knots = np.unique(column[column >= row])
-        if len(knots) <= KNOTS and len(knots) * KNOT_SAVES <= size:
+        if len(knots) <= REDUCE_UP_TO_KNOTS and len(knots) * REDUCE_FROM_NODES_PER_KNOT <= size:
             self._solve_knots(block, knots)
         else:
             self._solve_all(block, row, column, edges)
@@ -176,7 +176,7 @@ class _Chain:
         inside, outside = column >= 0, column < 0
         ahead = coef[outside] * self.value[self.dst[edges[outside]]]
         right = self.operator.base[block] + np.bincount(row[outside], weights=ahead, minlength=size)
-        if size > DENSE:
+        if size > ELIMINATE_UP_TO_NODES:
             self.value[block] = _solve_large(row[inside], column[inside], coef[inside], right, self.loose)
             return
         leave = np.bincount(row[outside], weights=coef[outside], minlength=size).astype(np.float64)
@@ -236,7 +236,9 @@ def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats, loose: fl
         found, left = found + move, rest
         if np.abs(left).max() <= max(loose, enough * (np.abs(found).max() + np.abs(right).max())):
             return found
-    if size > FACTORISED or np.abs(left).max() <= 1e3 * enough * (np.abs(found).max() + np.abs(right).max()):
+    if size > FACTORISE_UP_TO_NODES or np.abs(left).max() <= 1e3 * enough * (
+        np.abs(found).max() + np.abs(right).max()
+    ):
         return found
     factors = splu((eye_array(size) - chances).tocsc())
     found = factors.solve(right)

@@ -10,6 +10,7 @@ from mdpdice.networks.network import Bools, Ints, Kind, Network
 from mdpdice.numerics.graph import end_components, ranked_components, reachable
 
 __all__ = [
+    "FAST_PATH_FROM_EDGES",
     "can_reach",
     "components",
     "ending_ranks",
@@ -17,6 +18,9 @@ __all__ = [
     "reached_by_all",
     "reached_by_some",
 ]
+
+FAST_PATH_FROM_EDGES = 20_000
+"""Edges from which an undiscounted network is tried by the methods for special shapes before the general ones."""
 
 _RANKS: WeakKeyDictionary[Network, Ints | None] = WeakKeyDictionary()
 _COMPONENTS: WeakKeyDictionary[Network, tuple[Ints, Ints, Ints]] = WeakKeyDictionary()

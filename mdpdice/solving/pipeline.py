@@ -36,13 +36,13 @@ from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.modelling.game import Game
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
-from mdpdice.numerics.regions import largest_component
+from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, largest_component
 from mdpdice.objectives.objective import Objective
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.solving.estimate import game_solver, search_game
 from mdpdice.solving.interruption import Interrupts
-from mdpdice.solving.lattice_route import MOST_EDGES, fits_lattices, large_layers, solve_on_lattice
+from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES, fits_lattices, large_layers, solve_on_lattice
 from mdpdice.solving.lattice_solution import LatticeSolution
 from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
@@ -54,10 +54,10 @@ A = TypeVar("A", bound=Hashable)
 
 PARTIAL_SECONDS = 0.4
 """Time that is taken to find bounds for what a stopped solver leaves behind."""
-PARTIAL_EDGES = 3_000_000
-"""Edges of the largest problem for which bounds can be found in about that time."""
-LARGE, LARGE_COMPONENT = 20_000, 5_000
-"""Edges of a network, and nodes of a component, from which policies are iterated where plays may be long."""
+PARTIAL_UP_TO_EDGES = 3_000_000
+"""Edges up to which bounds are sought for what a stopped solver leaves behind; larger problems get none."""
+POLICIES_FROM_NODES = 5_000
+"""Nodes of a component from which `auto` iterates policies instead of values where plays may be long."""
 
 
 @overload
@@ -164,7 +164,7 @@ def solve(
     -------
     Solution or LatticeSolution
         Its `status` says what was proved.  A game whose flat network has at most
-        `mdpdice.solving.lattice_route.FLAT_EDGES` edges, and any game without counters, gives a `Solution`.
+        `mdpdice.solving.lattice_route.FLAT_UP_TO_EDGES` edges, and any game without counters, gives a `Solution`.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def solve(
             checkpoint=file,
         )
         if lattice is not None:
-            writable = isinstance(lattice, Layers) and lattice.edges <= MOST_EDGES
+            writable = isinstance(lattice, Layers) and lattice.edges <= FALL_BACK_UP_TO_EDGES
             try:
                 with interrupts.patience():
                     answer = solve_on_lattice(
@@ -309,7 +309,7 @@ def _iterations(network: Network, need: frozenset[Feature]) -> tuple[str, ...]:
     Sweeps are faster, unless one large component takes them without a discount, where plays may be long.
     """
     hard = Feature.CYCLIC in need and need.isdisjoint({Feature.DISCOUNT, Feature.HORIZON, Feature.TWO_PLAYER})
-    if hard and network.n_edges >= LARGE and largest_component(network) >= LARGE_COMPONENT:
+    if hard and network.n_edges >= FAST_PATH_FROM_EDGES and largest_component(network) >= POLICIES_FROM_NODES:
         return "policy-iteration", "value-iteration"
     return ("value-iteration",)
 
@@ -433,7 +433,7 @@ def _quick_verdict(
         if time.monotonic() > limit:
             raise TimeoutError
 
-    if canonical.n_edges * (1 if canonical.horizon is None else canonical.horizon + 1) <= PARTIAL_EDGES:
+    if canonical.n_edges * (1 if canonical.horizon is None else canonical.horizon + 1) <= PARTIAL_UP_TO_EDGES:
         try:
             return certify(canonical, value, policy, 0.0, check)
         except TimeoutError:

@@ -100,7 +100,7 @@ from mdpdice.solvers.linear_programming.pulp_adapter import Answer, Outcome, Pro
 
 __all__ = ["LinearProgramming"]
 
-INTERIOR = 500
+INTERIOR_POINT_FROM_VARIABLES = 500
 """Variables of a cyclic component from which its program goes to an interior point method first.
 
 Random processes of 1,000 states took HiGHS' simplex 10 to 35 s and its interior point method 1 to 2 s.
@@ -335,7 +335,7 @@ class _Solve:
         # A power of two changes no digit; at this size the solver's tolerance of 1e-9 is 12 digits.
         scale = 2.0 ** (10 - math.frexp(largest)[1]) if largest > 0 else 1.0
         program = blocks.program(block, self.method.form, gain * scale)
-        answer = self.run_program(program, interior=tangle >= INTERIOR)
+        answer = self.run_program(program, interior=tangle >= INTERIOR_POINT_FROM_VARIABLES)
         if answer.outcome is not Outcome.OPTIMAL:
             return None
         flow = self.flow(block, answer, gain * scale)

@@ -37,14 +37,14 @@ BETTER = 1e-13
 EQUAL = 1e-10
 """Relative difference up to which options count as equally good, where endless plays choose among them."""
 
-MERGED = 1000
-"""Small components are solved together, directly, up to so many nodes: each system costs a millisecond."""
+MERGE_UP_TO_NODES = 1000
+"""Nodes up to which small components are solved in one system, directly: each system costs a millisecond."""
 
 ROUNDS = 20
 """Most classes of endless plays that are left one after the other in one evaluation."""
 
-RESTLESS = 0.01
-"""Share of decisions that switch, from which plain sweeps are enough for a discounted evaluation."""
+RESTLESS_FROM = 0.01
+"""Share of decisions that switch from which a discounted policy is evaluated by plain sweeps instead of BiCGSTAB."""
 
 
 @attrs.frozen
@@ -217,7 +217,7 @@ def _runs(cyclic: Bools, ptr: Ints) -> Iterator[tuple[int, int, bool]]:
         if start > first:
             yield first, start, False
         at += 1
-        while at < len(rounds) and ptr[rounds[at] + 1] - ptr[start] <= MERGED:
+        while at < len(rounds) and ptr[rounds[at] + 1] - ptr[start] <= MERGE_UP_TO_NODES:
             at += 1
         first = rounds[at - 1] + 1
         yield start, first, True
@@ -321,7 +321,7 @@ class _Search:
         if self.directly:
             self.exact = True
             return evaluation.solve_directly(P, gain, leave) if len(gain) else gain
-        if self.discounted and not self.two_player and self.switched > RESTLESS and self.settings.sweeps:
+        if self.discounted and not self.two_player and self.switched > RESTLESS_FROM and self.settings.sweeps:
             # While much of the policy changes, its exact value is not worth its price.
             self.exact = False
             for _ in range(self.settings.sweeps):

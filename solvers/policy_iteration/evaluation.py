@@ -38,11 +38,11 @@ Floats: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = "csr_array[Any, tuple[int, int]]"
 Apply: TypeAlias = Callable[[Floats], Floats]
 
-LONG = 1e5
-"""Expected length of plays from which a factorisation is not trusted."""
+ELIMINATE_FROM_LENGTH = 1e5
+"""Expected length of plays from which a policy is evaluated without subtractions: no factorisation is trusted there."""
 
-DENSE = 800
-"""Largest system that is worth half a second of dense arithmetic."""
+DENSE_UP_TO_NODES = 800
+"""Nodes up to which long plays are evaluated without subtractions: dense arithmetic takes half a second."""
 
 PATIENCE = 300
 """Products after which plain BiCGSTAB gives way to a preconditioner, and that to sweeps."""
@@ -63,7 +63,7 @@ def solve_directly(P: Matrix, gain: Floats, leave: Floats) -> Floats:
     except RuntimeError:  # singular in floats
         return without_subtraction(P.toarray(), gain, leave)
     length = factor.solve(np.ones(len(gain)))
-    if len(gain) <= DENSE and not (length.min() > 0.5 and length.max() < LONG):
+    if len(gain) <= DENSE_UP_TO_NODES and not (length.min() > 0.5 and length.max() < ELIMINATE_FROM_LENGTH):
         return without_subtraction(P.toarray(), gain, leave)
     value: Floats = factor.solve(gain)
     value += factor.solve(gain + P @ value - value)

@@ -27,20 +27,20 @@ from mdpdice.networks.network import Network
 from mdpdice.numerics.operator import locked, unsigned
 from mdpdice.numerics.threads import threads
 
-__all__ = ["Kind", "Sweeps", "propose", "recognise"]
+__all__ = ["Kind", "Moves", "Sweeps", "propose", "recognise"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 ULP = 2.0**-52
-BACKUPS = 100
-"""Backups after which a chain mixes too slowly for this, and is left to others."""
+PLAIN_AFTER_BACKUPS = 100
+"""Backups after which a chain that mixes slowly is left to plain value iteration."""
 SWEEPS = 60
 """Most sweeps of one policy between two backups."""
 CLOSER = ((0.01, 0.2), (0.0, 0.01))
 """While a share of the decisions changes its edge in a backup, sweeps bring the spread of the moves down to a share."""
-SHARED = 2_000_000
-"""Edges from which a sweep is shared among threads: below it, to start them takes longer."""
+TWO_THREADS_FROM_EDGES = 2_000_000
+"""Edges from which two threads share a sweep: below, to start them takes longer."""
 AT_ONCE = 4_000_000
 """Edges between two looks at the clock: some hundredths of a second."""
 
@@ -53,7 +53,7 @@ def propose(problem: Network, run: Run, max_sweeps: int) -> tuple[Candidate, boo
     kind = recognise(problem)
     if kind is None:
         return None
-    workers = min(2, threads()) if problem.n_edges > SHARED else 1
+    workers = min(2, threads()) if problem.n_edges > TWO_THREADS_FROM_EDGES else 1
     if workers == 1:
         return Sweeps(problem, kind, run, None, 1).solve(max_sweeps)
     with ThreadPoolExecutor(workers) as pool:
@@ -95,7 +95,7 @@ class Kind(NamedTuple):
     degree: int
 
 
-class _Moves(NamedTuple):
+class Moves(NamedTuple):
     """What one backup says.
 
     Attributes
@@ -165,7 +165,7 @@ class Sweeps:
             for job in jobs:
                 job.cancel()
 
-    def improve(self) -> _Moves:
+    def improve(self) -> Moves:
         """One backup."""
         found = self.each(lambda first, last: self.backup(self.new, first, last))
         self.value, self.new = self.new, self.value
@@ -180,12 +180,12 @@ class Sweeps:
             *self.rows, discount, self.decisions, self.value, new, self.policy, *self.taken, first, last
         )
 
-    def moves(self, found: list[Any]) -> _Moves:
+    def moves(self, found: list[Any]) -> Moves:
         """What the parts of a backup say together."""
         low, high, changed, nearest, farthest = zip(*found, strict=True)
         size = max(self.scale, *farthest)
         rounding = (4 * self.degree + 40) * ULP * size / (1.0 - self.discount)
-        return _Moves(min(low), max(high), sum(changed), min(nearest), size, rounding)
+        return Moves(min(low), max(high), sum(changed), min(nearest), size, rounding)
 
     def sweep(self, below: float, above: float, closer: float, limit: int) -> tuple[float, float]:
         """Sweep the policy until the smallest and the largest move are close together; what they are then."""
@@ -233,10 +233,10 @@ class Sweeps:
             raise
         return self.bounded(self.value, self.policy, moves), done
 
-    def iterate(self, max_sweeps: int) -> tuple[_Moves, bool]:
+    def iterate(self, max_sweeps: int) -> tuple[Moves, bool]:
         """The moves of the last backup, and whether they are close enough together."""
         ahead = self.discount / (1.0 - self.discount)
-        before, stuck, left = np.inf, 0, BACKUPS
+        before, stuck, left = np.inf, 0, PLAIN_AFTER_BACKUPS
         while True:
             left -= 1
             moves = self.improve()
@@ -262,7 +262,7 @@ class Sweeps:
         found = self.backup(value, 0, len(self.decisions))
         return self.bounded(value, self.policy.copy(), self.moves([found]))
 
-    def bounded(self, value: Floats, policy: Ints, moves: _Moves) -> Candidate:
+    def bounded(self, value: Floats, policy: Ints, moves: Moves) -> Candidate:
         """The middle between MacQueen's bounds, and the bounds."""
         ahead = self.discount / (1.0 - self.discount)
         middle = value + 0.5 * ahead * (moves.low + moves.high)

@@ -188,7 +188,7 @@ def test_bounds_of_acyclic_networks_are_as_narrow_as_those_of_small_ones(
     net = explore(KcdFarkle(cap=1000))
     solution = solve(net)
     narrow = certify(net, solution.values, solution.policy, 1e-6).width
-    monkeypatch.setattr(residual_bounds, "LARGE", 0)
+    monkeypatch.setattr(residual_bounds, "RESIDUALS_FROM_EDGES", 0)
     verdict = certify(net, solution.values, solution.policy, 1e-6)
     assert verdict.certified
     assert verdict.width <= 2 * narrow < 4e-12
@@ -261,7 +261,7 @@ def test_lengths_of_plays_that_a_solver_claims_prove_nothing_by_themselves(what:
 def test_lengths_of_plays_come_from_the_solver(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(residual_bounds, "LARGE", 0)
+    monkeypatch.setattr(residual_bounds, "RESIDUALS_FROM_EDGES", 0)
     monkeypatch.setattr(residual_bounds, "claimed_bounds", lambda *args: None)
     monkeypatch.setattr(residual_bounds, "_lengths", lambda problem, follow: pytest.fail("not needed"))
     net = Network(
@@ -286,7 +286,7 @@ def test_bounds_that_a_solver_claims_prove_nothing_by_themselves(
         kind=[1, 3, 0, 0], indptr=[0, 2, 4, 4, 4], dst=[1, 2, 0, 3], weight=[1, 1, 0.5, 0.5],
         reward=[-1, 0, 0, 0], sign=[1] * 4, step=[0, 0, 1, 1], payoff=[0, 0, 2, 5], start=0, discount=discount,
     )  # fmt: skip
-    monkeypatch.setattr(residual_bounds, "LARGE", 0)
+    monkeypatch.setattr(residual_bounds, "RESIDUALS_FROM_EDGES", 0)
     exact = solve(net, solver="exact")
     value, policy = exact.values + (1e-8 if what == "narrow" else 0.0) * net.decides, exact.policy
     # Wider at the decision by more than the chance node hands on.
@@ -316,7 +316,7 @@ def test_bounds_that_a_solver_claims_prove_nothing_by_themselves(
 
 @pytest.mark.parametrize("discount", ["1", "99/100"])
 def test_bounds_of_value_iteration_are_a_certificate(discount: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(residual_bounds, "LARGE", 0)
+    monkeypatch.setattr(residual_bounds, "RESIDUALS_FROM_EDGES", 0)
     monkeypatch.setattr(residual_bounds, "find_bounds", lambda *args: pytest.fail("not needed"))
     rng = np.random.default_rng(5)
     n, ends = 200, {} if discount != "1" else {0: 1.0, 1: 0.0}

@@ -116,7 +116,7 @@ def test_bounds_hold_at_every_stage_and_are_as_narrow_as_the_others(
         for row, exact in zip(bounds, solution.exact_values, strict=True):
             assert all(-row[i] <= number <= row[n + i] for i, number in enumerate(exact))
         narrow = certify(problem, value, policy, 1e-9)
-        monkeypatch.setattr(residual_bounds, "LARGE", 0)
+        monkeypatch.setattr(residual_bounds, "RESIDUALS_FROM_EDGES", 0)
         verdict = certify(problem, value, policy, 1e-9)
         monkeypatch.undo()
         assert verdict.certified
@@ -139,7 +139,7 @@ GAME = Network(
 )
 @pytest.mark.parametrize("large", [0, 10**9])
 def test_lies_are_found(lie: str, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(residual_bounds, "LARGE", large)
+    monkeypatch.setattr(residual_bounds, "RESIDUALS_FROM_EDGES", large)
     solution = solve(GAME)
     value, policy = solution.values.copy(), solution.policy.copy()
     assert (np.abs(np.diff(value[:, 0])) > 1e-3).all()
@@ -208,7 +208,7 @@ def test_chance_that_goes_round_is_left_to_the_others(monkeypatch: pytest.Monkey
         kind=[1, 3, 3, 0], indptr=[0, 2, 4, 6, 6], dst=[1, 3, 2, 0, 1, 3], weight=[1, 1, 0.5, 0.5, 0.5, 0.5],
         reward=[0, 0, 0, 1, 0, 0], sign=[1] * 6, step=[0, 0, 0, 1, 0, 0], payoff=[0, 0, 0, 1], start=0, horizon=3,
     )  # fmt: skip
-    monkeypatch.setattr(residual_bounds, "LARGE", 0)
+    monkeypatch.setattr(residual_bounds, "RESIDUALS_FROM_EDGES", 0)
     solution = solve(net, solver="value-iteration")
     assert residual_bounds.find_stages(net, solution.values, solution.policy, lambda: None) is None
     assert solution.proved
@@ -217,7 +217,7 @@ def test_chance_that_goes_round_is_left_to_the_others(monkeypatch: pytest.Monkey
 def test_a_payoff_that_is_no_float_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
     from fractions import Fraction
 
-    monkeypatch.setattr(residual_bounds, "LARGE", 0)
+    monkeypatch.setattr(residual_bounds, "RESIDUALS_FROM_EDGES", 0)
     third = Fraction(1, 3)
     net = attrs.evolve(GAME, payoff=[0, 0, 0, 0, 1 / 3, 0], exact_payoffs={4: third})
     solution = solve(net)

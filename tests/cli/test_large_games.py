@@ -27,8 +27,8 @@ def near(data, value):
 
 @pytest.fixture
 def always_on_lattices(monkeypatch):
-    monkeypatch.setattr(solving_lattice, "FLAT_EDGES", 0)
-    monkeypatch.setattr(solving_lattice, "MOST_EDGES", 0)
+    monkeypatch.setattr(solving_lattice, "FLAT_UP_TO_EDGES", 0)
+    monkeypatch.setattr(solving_lattice, "FALL_BACK_UP_TO_EDGES", 0)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_players_who_look_ahead_are_simulated(run):
 
 
 def test_games_that_cannot_be_explored_are_simulated(run, monkeypatch):
-    monkeypatch.setattr(simulate, "QUICK", 50)
+    monkeypatch.setattr(simulate, "SOLVE_UP_TO", 50)
     monkeypatch.setattr(simulate, "FEW_PLAYS", 400)
     wild = answer(run("simulate", *SMALL_BOARD, "--policy", "random", "--json"))
     assert wild["plays"] == 400

@@ -399,7 +399,7 @@ def test_slow_mixing_is_not_certified_but_exact():
     ).value() == pytest.approx(0.7, abs=1e-10)
 
 
-@pytest.mark.parametrize("size", [linear.DENSE - 50, linear.DENSE + 1, 3000])
+@pytest.mark.parametrize("size", [linear.ELIMINATE_UP_TO_NODES - 50, linear.ELIMINATE_UP_TO_NODES + 1, 3000])
 def test_large_components(size):
     # A biased walk on a line, absorbed at both ends: the gambler's ruin, with a closed form.
     p = Fraction(9, 20)

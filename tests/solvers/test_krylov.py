@@ -19,8 +19,8 @@ from mdpdice.solvers.policy_iteration import krylov
 
 @pytest.fixture(autouse=True)
 def small_networks_too(monkeypatch):
-    monkeypatch.setattr(krylov, "LARGE", 0)
-    monkeypatch.setattr(krylov, "SHARE", 0.0)
+    monkeypatch.setattr(krylov, "FAST_PATH_FROM_EDGES", 0)
+    monkeypatch.setattr(krylov, "KRYLOV_FROM_SHARE", 0.0)
 
 
 def random_choices(rng, states=8, *, leave=0.1, reward=True):

@@ -14,7 +14,7 @@ from mdpdice.backend import Run
 from mdpdice.errors import SolveInterrupted
 from mdpdice.networks.network import Network
 from mdpdice.solvers.linear_programming import LinearProgramming, blocks
-from mdpdice.solvers.linear_programming.solver import INTERIOR
+from mdpdice.solvers.linear_programming.solver import INTERIOR_POINT_FROM_VARIABLES
 
 FORMS = ["primal", "dual"]
 
@@ -227,16 +227,16 @@ def walk(n):
 
 @pytest.mark.parametrize("form", FORMS)
 class TestLargeComponents:
-    """From `INTERIOR` variables on, HiGHS gets to try its interior point method."""
+    """From `INTERIOR_POINT_FROM_VARIABLES` variables on, HiGHS gets to try its interior point method."""
 
     def test_a_random_process(self, form):
-        problem = random_discounted(INTERIOR + 100)
+        problem = random_discounted(INTERIOR_POINT_FROM_VARIABLES + 100)
         answer = solve(problem, form=form)
         assert answer.iterations < 100, "the simplex method takes more"
         check(problem, answer, rtol=1e-13)
 
     def test_a_walk_that_mixes_slowly(self, form):
-        problem = walk(INTERIOR + 100)
+        problem = walk(INTERIOR_POINT_FROM_VARIABLES + 100)
         answer = solve(problem, form=form)
         check(problem, answer, rtol=1e-10)
         assert answer.value.max() > 90_000
@@ -251,6 +251,6 @@ class TestLargeComponents:
 
         run = Run(cancel=Later())
         with pytest.raises(SolveInterrupted, match="cancelled"):
-            LinearProgramming(form=form).solve(walk(INTERIOR + 100), run)
+            LinearProgramming(form=form).solve(walk(INTERIOR_POINT_FROM_VARIABLES + 100), run)
         # Asked once before the block, then by HiGHS, then once more for the error.
         assert run.cancel.asked == 7

@@ -85,7 +85,7 @@ def test_a_sweep_looks_at_the_clock_between_its_parts(monkeypatch):
 
 def test_threads_find_the_same_numbers(monkeypatch, truth):
     alone, _ = modified_policy_iteration.propose(NETWORK, Run(), 1000)
-    monkeypatch.setattr(modified_policy_iteration, "SHARED", 0)
+    monkeypatch.setattr(modified_policy_iteration, "TWO_THREADS_FROM_EDGES", 0)
     monkeypatch.setattr(modified_policy_iteration, "threads", lambda: 2)
     monkeypatch.setattr(modified_policy_iteration, "AT_ONCE", 40)
     together, done = modified_policy_iteration.propose(NETWORK, Run(), 1000)

@@ -18,7 +18,7 @@ from mdpdice.solvers.value_iteration import ValueIteration, newton
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Small networks are solved in this way too."""
-    monkeypatch.setattr(newton, "LARGE", 0)
+    monkeypatch.setattr(newton, "FAST_PATH_FROM_EDGES", 0)
 
 
 def race(seed, *, players=1, components=6, size=7, back=1):
@@ -59,7 +59,7 @@ def race(seed, *, players=1, components=6, size=7, back=1):
 
 def by_sweeps(network, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(newton, "LARGE", 1 << 60)
+        patch.setattr(newton, "FAST_PATH_FROM_EDGES", 1 << 60)
         return ValueIteration().solve(network, Run(tolerance=1e-12))
 
 
@@ -125,7 +125,7 @@ def test_other_networks_are_left_to_sweeps(monkeypatch):
     assert solve(network, solver="value-iteration").proved
     assert newton.propose(attrs.evolve(race(0), discount=Fraction(9, 10)), Run()) is None
     assert newton.propose(attrs.evolve(race(0), horizon=3), Run()) is None
-    monkeypatch.setattr(newton, "COMPONENT", 3)
+    monkeypatch.setattr(newton, "SEARCH_ORDER_UP_TO_NODES", 3)
     assert newton.propose(race(0), Run()) is None
 
 

@@ -267,7 +267,7 @@ def test_bounds_take_little_time(monkeypatch):
     with pytest.raises(SolveInterrupted) as caught:
         solve(WALK, solver=Liar(value=0.0))
     assert caught.value.partial.lower() <= 0.5 <= caught.value.partial.upper() < 1000
-    monkeypatch.setattr(solving, "PARTIAL_EDGES", 1)
+    monkeypatch.setattr(solving, "PARTIAL_UP_TO_EDGES", 1)
     with pytest.raises(SolveInterrupted) as caught:
         solve(WALK, solver=Liar(value=0.0))
     assert caught.value.partial.upper() == float("inf")
