@@ -122,7 +122,7 @@ def assert_equal(game, **options):
     return fast, plain
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(counter_games())
 def test_random_games_are_the_same_on_both_routes(game):
     assert_equal(game)

@@ -218,13 +218,14 @@ def test_value(game):
     # The optimum is 132.339610477114: Bob loses 4.605990195.
     assert solution.value() == pytest.approx(127.733620281895, abs=1e-11)
     assert solution.lower() <= 127.733620281895 <= solution.upper()
-    assert explore(game).n_states == 2 * 19_441 + 1
+    assert solution.network.n_states == 2 * 19_441 + 1
 
 
 def test_value_of_positive_grades():
-    # Scores shift by 5 + 10 + ... + 30, and nothing else.
-    shifted = solve(BobGame(grades="positive"))
-    assert shifted.value() == pytest.approx(127.733620281895 + 105, abs=1e-10)
+    # The score of a grade shifts by five times its number, and nothing else.
+    names = ("grade-2", "grade-6", "pair", "care", "trash")
+    negative, positive = (solve(BobGame(grades=grades, open=names)) for grades in ("negative", "positive"))
+    assert positive.value() == pytest.approx(negative.value() + 10 + 30, abs=1e-10)
 
 
 @pytest.mark.slow

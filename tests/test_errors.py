@@ -65,9 +65,7 @@ from mdpdice.solvers.value_iteration import ValueIteration
 
 HAZARDS = {
     case["id"]: case
-    for case in json.loads((Path(__file__).parent.parent / "data" / "hazards.json").read_text("utf-8"))[
-        "cases"
-    ]
+    for case in json.loads((Path(__file__).parent / "data" / "hazards.json").read_text("utf-8"))["cases"]
 }
 
 ANY = object()
@@ -431,7 +429,7 @@ def test_a_wrong_value_is_never_handed_out():
 
 
 def test_the_count_of_hazards(request):
-    """All 23 give their value or their error, in tests/model/test_hazards_model.py and test_hazards_reach.py here."""
+    """All 23 give their value or their error, in exploration/test_hazards.py and objectives/test_hazards_reach.py."""
     values = {name for name, case in HAZARDS.items() if "value" in case["expect"]}
     errors = {name for name, case in HAZARDS.items() if "error" in case["expect"]}
     print(f"{len(HAZARDS)} hazards: {len(values)} values, {len(errors)} errors")

@@ -382,7 +382,7 @@ def test_a_system_that_is_singular_modulo_the_prime_only():
 
 
 @given(st.integers(-(10**30), 10**30), st.integers(1, 10**30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_rationals_come_back_from_their_residues(numerator, denominator):
     from mdpdice.numerics.modular import PRIME
 
@@ -393,7 +393,7 @@ def test_rationals_come_back_from_their_residues(numerator, denominator):
 
 
 @given(st.integers(0, 2**50 - 28), st.integers(0, 2**50 - 28))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_products_and_inverses_modulo_the_prime(a, b):
     from mdpdice.numerics import modular
 

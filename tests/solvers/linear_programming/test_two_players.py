@@ -73,7 +73,7 @@ def stopping_games(draw) -> Network:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(stopping_games())
 def test_random_stopping_games(network: Network) -> None:
     exact = solve(network, solver="exact")

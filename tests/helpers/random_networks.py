@@ -6,11 +6,8 @@ import random
 from fractions import Fraction
 
 import numpy as np
-import pytest
-from helpers.small_games import PlainRace
 
 from mdpdice import Kind, Network
-from mdpdice.games.pig import PigTurn
 
 
 def random_network(
@@ -99,17 +96,3 @@ def value_of(network, chances, among):
                 right[node] += p * g * network.total
             matrix[node][network.dst[edge]] -= p * g * int(network.sign[edge])
     return solve_dense(matrix, right)
-
-
-@pytest.fixture(scope="session")
-def lab():
-    """The functions of this module, which test modules cannot import, and two games."""
-
-    class Lab:
-        pig = PigTurn
-        race = PlainRace
-        network = staticmethod(random_network)
-        value_of = staticmethod(value_of)
-        solve_dense = staticmethod(solve_dense)
-
-    return Lab

@@ -378,7 +378,7 @@ def problems(draw):
     return network([*nodes, *ends], start=draw(st.integers(0, n - 1)), discount=discount)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=75, deadline=None, derandomize=True)
 @given(problem=problems(), form=st.sampled_from(FORMS), block=st.sampled_from([1, 3, 1000]))
 def test_agrees_with_policy_enumeration(problem, form, block):
     check(problem, solve(problem, form=form, block=block), enumerate_value(problem))

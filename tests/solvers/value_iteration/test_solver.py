@@ -126,7 +126,7 @@ def stopping_networks(draw, signs=(1, 1, -1)):
 
 
 @given(stopping_networks())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_values_bounds_and_policy_of_stopping_networks(net):
     answer = ValueIteration().solve(net, Run())
     want = enumerated(net)
@@ -142,7 +142,7 @@ def test_values_bounds_and_policy_of_stopping_networks(net):
 
 
 @given(stopping_networks(), st.integers(0, 4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_coarse_tolerance_gives_coarse_bounds_that_hold(net, digits):
     answer = ValueIteration().solve(net, Run(tolerance=10.0**-digits))
     want = enumerated(net)
@@ -173,7 +173,7 @@ def staged_networks(draw):
 
 
 @given(staged_networks())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_stages_of_a_horizon_are_those_of_backward_induction(net):
     # Two implementations of one sweep; backward induction is tested against fractions.
     want = BackwardInduction().solve(net, Run())
@@ -274,7 +274,7 @@ def best_expected_payoff(net):
 
 
 @given(endless_networks())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_smallest_fixed_point_and_a_policy_that_is_worth_it(net):
     best = best_expected_payoff(net)
     answer = ValueIteration().solve(net, Run())

@@ -29,7 +29,7 @@ from mdpdice.solving.pipeline import choose, solve_problem
 from mdpdice.solving.problem import prepare
 
 REFUSALS = tomllib.loads(
-    (Path(__file__).parent.parent / "expected_refusals.toml").read_text(encoding="utf-8")
+    (Path(__file__).parent.parent / "data" / "expected_refusals.toml").read_text(encoding="utf-8")
 )
 FLOAT_SOLVERS = ["backward-induction", "linear-programming", "policy-iteration", "value-iteration"]
 EPSILON = 1e-6

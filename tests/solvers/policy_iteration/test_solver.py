@@ -242,7 +242,7 @@ def test_protocol():
 
 
 @given(networks(kinds=(MAX, MIN), signs=True, rewards=(0, 1, -2), discount=Fraction(1, 2)), st.randoms())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_block_holds_the_values_of_all_options(net, rng):
     value = np.array([rng.uniform(-5, 5) for _ in range(net.n_nodes)])
     value[net.kind == END] = net.payoff[net.kind == END]

@@ -1,6 +1,6 @@
 """The compiled checker is mutated: each mutation must make a named case come out wrong.
 
-A case is a claim about a small network with what `verify_large` must say of it, as in `test_checking_mutated`.  The
+A case is a claim about a small network with what `verify_large` must say of it, as in `test_inequalities_mutated`.  The
 mutants run in plain Python.
 """
 
