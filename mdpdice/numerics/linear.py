@@ -24,19 +24,16 @@ H. A. van der Vorst, "Bi-CGSTAB", SIAM J. Sci. Stat. Comput. 13 (1992) 631-644.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
+from mdpdice.networks.arrays import ULP, Floats, Ints, read_only
 from mdpdice.numerics import graph
-from mdpdice.numerics.operator import Operator, locked, unsigned
+from mdpdice.numerics.operator import Operator, unsigned
 
-__all__ = ["DENSE", "compiled_bicgstab", "matrix_rows", "solve_chain"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
+__all__ = ["DENSE", "compiled_bicgstab", "eliminate", "matrix_rows", "solve_chain"]
 
 DENSE = 400
 """Largest component that is solved by dense elimination when it is not reduced to knots."""
@@ -114,8 +111,8 @@ class _Chain:
         found = solve_components(
             self.indptr,
             self.dst,
-            locked(self.operator.coef),
-            locked(self.operator.base),
+            read_only(self.operator.coef),
+            read_only(self.operator.base),
             order,
             ptr,
             cyclic,
@@ -188,7 +185,7 @@ class _Chain:
 def _solve_dense(matrix: Floats, leave: Floats, right: Floats, *, stochastic: bool) -> Floats:
     """Solve ``x = right + matrix @ x``; with `stochastic`, rows of `matrix` and `leave` sum to 1."""
     if stochastic:
-        return _eliminate(matrix, leave, right)
+        return eliminate(matrix, leave, right)
     system = np.eye(len(right)) - matrix
     try:
         solved = np.asarray(np.linalg.solve(system, right), dtype=np.float64)
@@ -198,20 +195,25 @@ def _solve_dense(matrix: Floats, leave: Floats, right: Floats, *, stochastic: bo
     return solved
 
 
-def _eliminate(matrix: Floats, leave: Floats, right: Floats) -> Floats:
-    """Solve ``x = right + matrix @ x``, where a row of `matrix` and its entry of `leave` sum to 1.
+def eliminate(matrix: Floats, leave: Floats, right: Floats) -> Floats:
+    """Solve ``x = right + matrix @ x`` in place, where a row of `matrix` and its entry of `leave` sum to 1.
 
-    ``1 - matrix[k, k]`` is taken as the sum of the other ways on, so nothing is subtracted.
+    ``1 - matrix[k, k]`` is taken as the sum of the other ways on, so nothing is subtracted.  `right` may have
+    several columns; nodes from which no way leads on are worth 0.
     """
     for k in range(len(right) - 1, -1, -1):
         away = leave[k] + matrix[k, :k].sum()
+        if not away > 0:
+            # A class that is never left; what it pays cannot be told here.
+            matrix[k, :k], right[k], leave[k] = 0.0, 0.0, 1.0
+            continue
         matrix[k, :k] /= away
         leave[k] /= away
         right[k] /= away
         into = matrix[:k, k]
-        matrix[:k, :k] += into[:, None] * matrix[k, :k]
+        matrix[:k, :k] += np.outer(into, matrix[k, :k])
         leave[:k] += into * leave[k]
-        right[:k] += into * right[k]
+        right[:k] += np.multiply.outer(into, right[k])
     for k in range(1, len(right)):
         right[k] += matrix[k, :k] @ right[:k]
     return right
@@ -223,7 +225,6 @@ def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats, loose: fl
 
     size = len(right)
     chances: Any = csr_array((coef, (row, column)), shape=(size, size))
-    enough = 4 * 2.0**-52
     found = np.zeros(size)
     left = right
     for _ in range(ROUNDS):
@@ -234,9 +235,9 @@ def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats, loose: fl
         if not np.abs(rest).max() < before:
             break
         found, left = found + move, rest
-        if np.abs(left).max() <= max(loose, enough * (np.abs(found).max() + np.abs(right).max())):
+        if np.abs(left).max() <= max(loose, 4 * ULP * (np.abs(found).max() + np.abs(right).max())):
             return found
-    if size > FACTORISED or np.abs(left).max() <= 1e3 * enough * (np.abs(found).max() + np.abs(right).max()):
+    if size > FACTORISED or np.abs(left).max() <= 1e3 * 4 * ULP * (np.abs(found).max() + np.abs(right).max()):
         return found
     factors = splu((eye_array(size) - chances).tocsc())
     found = factors.solve(right)

@@ -6,6 +6,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mdpdice.networks.arrays import read_only
 from mdpdice.networks.network import Bools, Ints, Kind, Network
 from mdpdice.numerics.graph import end_components, ranked_components, reachable
 
@@ -13,6 +14,7 @@ __all__ = [
     "can_reach",
     "components",
     "ending_ranks",
+    "idle_components",
     "largest_component",
     "reached_by_all",
     "reached_by_some",
@@ -51,8 +53,7 @@ def _unranked(network: Network) -> Ints:
 
 
 def _keep_ranks(network: Network, rank: Ints) -> None:
-    rank.flags.writeable = False
-    _RANKS[network] = rank if (rank >= 0).all() else None
+    _RANKS[network] = read_only(rank) if (rank >= 0).all() else None
 
 
 def components(network: Network) -> tuple[Ints, Ints, Ints]:
@@ -68,9 +69,7 @@ def components(network: Network) -> tuple[Ints, Ints, Ints]:
         *found, whole = ranked_components(network.indptr, network.dst, keep, chance, rank)
         if wanted and whole:
             _keep_ranks(network, rank)
-        label, order, ptr = found
-        for array in found:
-            array.flags.writeable = False
+        label, order, ptr = map(read_only, found)
         _COMPONENTS[network] = label, order, ptr
     return _COMPONENTS[network]
 
@@ -78,6 +77,34 @@ def components(network: Network) -> tuple[Ints, Ints, Ints]:
 def largest_component(network: Network) -> int:
     """Nodes of the largest strongly connected component."""
     return int(np.diff(components(network)[2]).max(initial=0))
+
+
+def idle_components(
+    indptr: Ints, dst: Ints, chance: Bools, pays: Bools, keep: Bools | None = None
+) -> tuple[Ints, Bools]:
+    """Find the end components in which nothing is paid.
+
+    Parameters
+    ----------
+    indptr, dst, chance, keep
+        As `mdpdice.numerics.graph.end_components` takes them.
+    pays : ndarray of bool, shape (E,)
+        Edges that no such component may hold.
+
+    Returns
+    -------
+    component : ndarray of int64, shape (N,)
+        Number of the component, -1 outside.
+    free : ndarray of bool, shape (E,)
+        The edges that components may be made of.
+    """
+    source = np.repeat(np.arange(len(chance)), np.diff(indptr))
+    free = ~pays if keep is None else keep & ~pays
+    # A chance node that pays on one of its edges belongs to none: without that edge nothing may return from it.
+    paying = np.zeros(len(chance), dtype=np.bool_)
+    paying[source[pays if keep is None else pays & keep]] = True
+    free &= ~(chance & paying)[source]
+    return end_components(indptr, dst, chance, free), free
 
 
 def can_reach(network: Network, goal: Bools, keep: Bools | None = None) -> Bools:

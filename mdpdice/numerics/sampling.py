@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import attrs
 import numpy as np
-from numpy.typing import NDArray
+
+from mdpdice.networks.arrays import Floats, Ints
 
 __all__ = ["Sampler", "options_of"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 @attrs.frozen(eq=False)

@@ -40,6 +40,7 @@ from mdpdice.errors import (
 from mdpdice.exploration.to_network import explore
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
+from mdpdice.networks.arrays import ULP
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import bellman
@@ -355,9 +356,7 @@ def _errors(chain: Network, value: Floats) -> Floats:
         for part in (worth, size, np.ones(chain.n_edges))
     )
     off = np.abs(mean - value)
-    slack = ((2 * np.diff(chain.indptr) + 10) * inequalities.ULP + np.abs(1.0 - total)) * (
-        spread + np.abs(value)
-    )
+    slack = ((2 * np.diff(chain.indptr) + 10) * ULP + np.abs(1.0 - total)) * (spread + np.abs(value))
     moves = chain.kind == Kind.CHANCE
     # The excess itself rounds, even where the value is 0; this is invisible next to the largest value.
     room = 2.0**-54 * float(np.abs(value).max(initial=0.0)) + 0.02 * float(off[moves].max(initial=0.0))

@@ -8,15 +8,15 @@ row for every kept chance node says the same with equality.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, vstack
 
-from mdpdice.networks.network import Kind, Network
-from mdpdice.numerics import graph
+from mdpdice.networks.arrays import ULP, Matrix
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics.regions import idle_components
 from mdpdice.solvers.linear_programming.pulp_adapter import Program
 
 __all__ = [
@@ -32,11 +32,6 @@ __all__ = [
     "reduce_block",
     "stopping_rows",
 ]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
-Matrix: TypeAlias = "csr_array[Any, tuple[int, int]]"
 
 NESTING = 64
 """Chance nodes nested deeper than this are kept."""
@@ -83,7 +78,8 @@ class View:
         value = np.where(problem.kind == Kind.END, sense * problem.payoff, np.nan)
         component = np.full(problem.n_nodes, -1, dtype=np.int64)
         if problem.discount == 1:
-            component = _zero_components(problem)
+            chance, possible = problem.kind == Kind.CHANCE, problem.weight > 0
+            component, _ = idle_components(problem.indptr, problem.dst, chance, problem.reward != 0, possible)
             # Nobody can leave an end component without decisions: it is worth 0.
             decided = np.zeros(problem.n_nodes + 1, dtype=np.bool_)
             decided[component[problem.decides]] = True
@@ -100,18 +96,6 @@ class View:
             if problem.reward[edge] == 0 and self.component[problem.dst[edge]] == self.component[node]
         ]
         return inside[0]
-
-
-def _zero_components(problem: Network) -> Ints:
-    """End components in which the player can stay for ever without any reward."""
-    chance = problem.kind == Kind.CHANCE
-    pays = (problem.reward != 0) & (problem.weight > 0)
-    paying = np.zeros(problem.n_nodes, dtype=np.bool_)
-    paying[problem.source[pays]] = True
-    # A chance node that pays belongs to no such component: without its edges, nothing returns from it.
-    keep = (problem.weight > 0) & ~pays & ~(chance & paying)[problem.source]
-    number: Ints = graph.end_components(problem.indptr, problem.dst, chance, keep)
-    return number
 
 
 @attrs.frozen(eq=False)
@@ -388,4 +372,4 @@ def excess(block: Block, value: Floats) -> tuple[Floats, Floats]:
     """By how much the rows are violated, and how much of that rounding explains; both of shape (m + k,)."""
     size = np.abs(block.gain) + abs(block.matrix) @ np.abs(value)
     terms = np.diff(block.matrix.indptr) + 8
-    return block.gain - block.matrix @ value, terms * 2.0**-52 * size
+    return block.gain - block.matrix @ value, terms * ULP * size

@@ -92,10 +92,10 @@ from scipy.sparse import csr_array, vstack
 
 from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedError, UnsupportedError
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.solvers.linear_programming import blocks, pulp_adapter, two_players
-from mdpdice.solvers.linear_programming.blocks import STAY, Block, Floats, Ints, View
+from mdpdice.solvers.linear_programming.blocks import STAY, Block, View
 from mdpdice.solvers.linear_programming.pulp_adapter import Answer, Outcome, Program
 
 __all__ = ["LinearProgramming"]

@@ -20,20 +20,16 @@ A. J. Hoffman and R. M. Karp, "On nonterminating stochastic games", Management S
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run
 from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedError, UnsupportedError
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.reductions import both_sides
 
 __all__ = ["iterate"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 ROUNDS = 1000
 """Policies of the minimiser that are tried."""

@@ -7,22 +7,16 @@ variables, ``gain + matrix @ v`` are the values of all options; a policy is one 
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.arrays import Matrix
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics.operator import Operator
 
 __all__ = ["Block", "write_block"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
-Matrix: TypeAlias = "csr_array[Any, tuple[int, int]]"
 
 NESTING = 16
 """Chance nodes nested deeper than this stay variables."""

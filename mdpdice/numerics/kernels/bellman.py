@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.compilation import inlined, njit
+from mdpdice.networks.arrays import ULP
 
-__all__ = ["backup", "choose", "inlined", "measure", "njit", "settle", "write_in_order"]
+__all__ = ["ULP", "backup", "choose", "inlined", "measure", "njit", "settle", "write_in_order"]
 
 # The names tell the type of the elements, for readers: numba infers them, and its scalars follow rules
 # that numpy's types do not describe.
@@ -39,7 +40,6 @@ Number: TypeAlias = Any  # a scalar that a kernel took out of an array
 END, MAX, MIN, CHANCE = 0, 1, 2, 3
 """Values of `mdpdice.networks.network.Kind`, as plain numbers that numba can take as constants."""
 
-ULP = 2.0**-52
 
 PARALLEL = 0.98
 """Square of the cosine from which two moves count as parallel."""
