@@ -224,18 +224,12 @@ class _Groups:
         return inequalities.Witness(self.member, rank, np.zeros(len(live), dtype=np.int64), gains)
 
     def _rank(self, source: Ints, dst: Ints, chance: Bools, lives: Bools, counts: Bools) -> Ints:
-        from mdpdice.numerics.kernels import graph as kernels
-
         wait = np.bincount(source[counts], minlength=self.count)
         rank = np.where(lives, -1, 0)
         rank[~chance & (wait == 0)] = 0
         # A chance node with an edge that does not count leaves the edges that do, again and again.
         rank[source[~counts & chance[source]]] = 0
-        edges = np.flatnonzero(counts)
-        entering_ptr, entering = kernels.reverse(
-            np.concatenate(([0], np.cumsum(np.bincount(source[edges], minlength=self.count)))), dst[edges]
-        )
-        kernels.escape(source[edges], entering_ptr, entering, chance, wait, rank)
+        graph.attract(source, dst, chance, rank, counts)
         return rank
 
     def add_up(

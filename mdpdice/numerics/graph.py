@@ -15,8 +15,10 @@ from numpy.typing import ArrayLike
 from mdpdice.networks.arrays import Bools, Ints, read_only
 
 __all__ = [
+    "attract",
     "component_order",
     "cyclic_components",
+    "edges_of",
     "end_components",
     "find_cycle",
     "is_acyclic",
@@ -224,6 +226,44 @@ def end_components(indptr: Ints, dst: Ints, chance: Bools, keep: Bools | None = 
     _, first, back = np.unique(label[stay], return_index=True, return_inverse=True)
     number[stay] = np.argsort(np.argsort(first))[back]
     return number
+
+
+def attract(source: Ints, dst: Ints, some: Bools, rank: Ints, keep: Bools | None = None) -> None:
+    """Rank the nodes from which play cannot be kept from those that have a rank, which the others wait for.
+
+    Parameters
+    ----------
+    source, dst : ndarray of int64, shape (E,)
+        The edges, node by node.
+    some : ndarray of bool, shape (N,)
+        Nodes for which one edge is enough; the others need all of theirs.
+    rank : ndarray of int64, shape (N,)
+        In and out, -1 for none.  A new rank is by 1 larger than the largest that it waited for.
+    keep : ndarray of bool, shape (E,), optional
+        Edges that count.
+    """
+    from mdpdice.numerics.kernels import graph as kernels
+
+    if keep is not None:
+        source, dst = source[keep], dst[keep]
+    wait = np.bincount(source, minlength=len(rank))
+    entering = kernels.reverse(read_only(np.concatenate(([0], np.cumsum(wait)))), read_only(dst))
+    kernels.escape(read_only(source), *entering, read_only(some), wait, rank)
+
+
+def edges_of(indptr: Ints, node: Ints) -> tuple[Ints, Ints]:
+    """Find all edges of some nodes, one node after the other.
+
+    Returns
+    -------
+    edges : ndarray of int64
+    owner : ndarray of int64
+        Position in `node` of the node that every edge belongs to.
+    """
+    degree = indptr[node + 1] - indptr[node]
+    owner = np.repeat(np.arange(len(node)), degree)
+    before = np.cumsum(degree) - degree
+    return indptr[node][owner] + np.arange(len(owner)) - before[owner], owner
 
 
 def _graph(indptr: Ints, dst: Ints, keep: Bools | None) -> tuple[Ints, Ints, Bools]:

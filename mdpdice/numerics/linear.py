@@ -33,7 +33,7 @@ from mdpdice.networks.arrays import ULP, Floats, Ints, read_only
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, unsigned
 
-__all__ = ["DENSE", "compiled_bicgstab", "eliminate", "matrix_rows", "solve_chain"]
+__all__ = ["DENSE", "compiled_bicgstab", "eliminate", "factorise", "matrix_rows", "solve_chain"]
 
 DENSE = 400
 """Largest component that is solved by dense elimination when it is not reduced to knots."""
@@ -95,14 +95,14 @@ class _Chain:
         self.loose = loose
         self.stochastic = stochastic
         self.indptr, self.dst = operator.indptr.astype(np.int64), operator.dst.astype(np.int64)
-        self.degree = np.diff(self.indptr)
-        self.value = np.zeros(len(self.degree))
-        self.place = np.full(len(self.degree), -1)
-        self.policy = np.full(len(self.degree), -1)
+        n = len(operator.kind)
+        self.value = np.zeros(n)
+        self.place = np.full(n, -1)
+        self.policy = np.full(n, -1)
         # For the systems of knots: the chain without constants, and what its nodes are then worth.
-        self.bare: Operator = attrs.evolve(operator, base=np.zeros(len(self.degree)))
-        self.zero, self.one = np.zeros(len(self.degree)), np.ones(len(self.degree))
-        self.out = np.zeros(len(self.degree))
+        self.bare: Operator = attrs.evolve(operator, base=np.zeros(n))
+        self.zero, self.one = np.zeros(n), np.ones(n)
+        self.out = np.zeros(n)
 
     def solve_small(self, order: Ints, ptr: Ints, cyclic: Ints, at: int) -> int:
         """Solve what lies before the cyclic component `at`, and on from there until one has too many knots."""
@@ -132,10 +132,9 @@ class _Chain:
 
     def solve(self, block: Ints) -> None:
         """Solve one cyclic component, all others that it leads to being solved."""
-        size, degree = len(block), self.degree[block]
+        size = len(block)
         self.place[block] = np.arange(size)
-        row = np.repeat(np.arange(size), degree)
-        edges = np.arange(len(row)) + np.repeat(self.indptr[block] - np.cumsum(degree) + degree, degree)
+        edges, row = graph.edges_of(self.indptr, block)
         column = self.place[self.dst[edges]]
         self.place[block] = -1
         # A sweep in this order has not come by these nodes when it reads them.
@@ -217,6 +216,15 @@ def eliminate(matrix: Floats, leave: Floats, right: Floats) -> Floats:
     for k in range(1, len(right)):
         right[k] += matrix[k, :k] @ right[:k]
     return right
+
+
+def factorise(balance: Any) -> Any:
+    """Factorise ``I - P`` with ``P >= 0`` of row or column sums up to 1; see `scipy.sparse.linalg.splu`."""
+    from scipy.sparse.linalg import splu
+
+    # An M-matrix: elimination down the diagonal is stable, and a symmetric ordering keeps it sparse.
+    options = {"SymmetricMode": True}
+    return splu(balance.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
 
 
 def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats, loose: float) -> Floats:

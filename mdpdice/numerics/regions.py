@@ -8,7 +8,7 @@ import numpy as np
 
 from mdpdice.networks.arrays import read_only
 from mdpdice.networks.network import Bools, Ints, Kind, Network
-from mdpdice.numerics.graph import end_components, ranked_components, reachable
+from mdpdice.numerics.graph import attract, end_components, ranked_components, reachable
 
 __all__ = [
     "can_reach",
@@ -35,15 +35,12 @@ def ending_ranks(network: Network) -> Ints | None:
     ndarray of int64, shape (N,), or None
         0 at ends.  None also where some edge has probability 0.
     """
-    from mdpdice.numerics.kernels import graph as kernels
-
     if network not in _RANKS:
         components(network)
     if network not in _RANKS:
         rank, chance = _unranked(network), network.kind == Kind.CHANCE
         if not len(network.weight) or network.weight.min() > 0:
-            entering = kernels.reverse(network.indptr, network.dst)
-            kernels.escape(network.source, *entering, chance, np.diff(network.indptr), rank)
+            attract(network.source, network.dst, chance, rank)
         _keep_ranks(network, rank)
     return _RANKS[network]
 
@@ -145,11 +142,6 @@ def reached_by_some(network: Network, goal: Bools) -> Bools:
 
 def _forced(network: Network, bad: Bools) -> Bools:
     """The marked nodes, and those that cannot keep a play from coming there with positive probability."""
-    from mdpdice.numerics.kernels import graph as kernels
-
     rank = np.where(bad, 0, -1)
-    wait: Ints = np.diff(network.indptr).astype(np.int64)
-    kernels.escape(
-        network.source, *kernels.reverse(network.indptr, network.dst), network.kind == Kind.CHANCE, wait, rank
-    )
+    attract(network.source, network.dst, network.kind == Kind.CHANCE, rank)
     return np.asarray(rank >= 0)

@@ -24,7 +24,7 @@ import numpy as np
 
 from mdpdice.errors import UnsupportedError
 from mdpdice.networks.network import Bools, Ints, Kind, Network
-from mdpdice.numerics.graph import end_components, is_acyclic
+from mdpdice.numerics.graph import attract, end_components, is_acyclic
 from mdpdice.objectives.reductions import Lowering, both_sides, negate, without
 
 __all__ = ["drop_won", "turn_if_alone"]
@@ -144,13 +144,7 @@ class _Sides:
 
     def _attract(self, rank: Ints, some: Bools, keep: Bools) -> None:
         """Rank nodes that come to ranked ones: those in `some` by one of their edges, the others by all."""
-        from mdpdice.numerics.kernels import graph as kernels
-
-        edges = np.flatnonzero(keep)
-        source = self.game.source[edges]
-        wait = np.bincount(source, minlength=len(rank))
-        ptr = np.concatenate(([0], np.cumsum(wait)))
-        kernels.escape(source, *kernels.reverse(ptr, self.game.dst[edges]), some, wait, rank)
+        attract(self.game.source, self.game.dst, some, rank, keep)
 
     def _choose(self, chosen: Ints, nodes: Bools, good: Bools) -> None:
         """Write down the first good edge of the maximiser's decisions among some nodes."""

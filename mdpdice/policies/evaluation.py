@@ -42,6 +42,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
 from mdpdice.networks.arrays import ULP
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics.graph import attract
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import bellman
 from mdpdice.objectives.reductions import shift_total
@@ -365,20 +366,6 @@ def _errors(chain: Network, value: Floats) -> Floats:
 
 def _distance_to_end(chain: Network) -> Ints:
     """Fewest moves to an end from every node."""
-    entering = np.concatenate(([0], np.cumsum(np.bincount(chain.dst, minlength=chain.n_nodes))))
-    back = chain.source[np.argsort(chain.dst, kind="stable")]
     rank = np.where(chain.kind == Kind.END, 0, -1)
-    front, far = np.flatnonzero(rank == 0), 0
-    token = np.zeros(chain.n_nodes, dtype=np.int64)
-    while len(front):
-        far += 1
-        degree = entering[front + 1] - entering[front]
-        first = np.repeat(entering[front] - np.cumsum(degree) + degree, degree)
-        before = back[first + np.arange(len(first))]
-        before = before[rank[before] < 0]
-        rank[before] = far
-        # Of equal nodes the one whose token was written last stays; sorting them would take longer.
-        number = np.arange(len(before))
-        token[before] = number
-        front = before[token[before] == number]
+    attract(chain.source, chain.dst, np.ones(chain.n_nodes, dtype=bool), rank)
     return np.maximum(rank, 0)

@@ -8,14 +8,14 @@ row for every kept chance node says the same with equality.
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 import numpy as np
 from scipy.sparse import csr_array, eye_array, vstack
 
 from mdpdice.networks.arrays import ULP, Matrix
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics import graph
+from mdpdice.numerics.linear import factorise
 from mdpdice.numerics.regions import idle_components
 from mdpdice.solvers.linear_programming.pulp_adapter import Program
 
@@ -23,10 +23,8 @@ __all__ = [
     "Block",
     "View",
     "choose",
-    "edges_of",
     "evaluate",
     "excess",
-    "factorise",
     "leaving",
     "program",
     "reduce_block",
@@ -146,8 +144,7 @@ def reduce_block(view: View, nodes: Ints) -> Block:
     problem = view.problem
     n = len(nodes)
     view.local[nodes] = np.arange(n)
-    edge = edges_of(problem, nodes)
-    source = view.local[problem.source[edge]]
+    edge, source = graph.edges_of(problem.indptr, nodes)
     possible = problem.weight[edge] > 0
     source, edge = source[possible], edge[possible]
     target = view.local[problem.dst[edge]]
@@ -200,15 +197,6 @@ def reduce_block(view: View, nodes: Ints) -> Block:
         expand=expand[count:],
         base=base[count:],
     )
-
-
-def edges_of(problem: Network, nodes: Ints) -> Ints:
-    """Edges of some nodes, node by node."""
-    first = problem.indptr[nodes]
-    degree = problem.indptr[nodes + 1] - first
-    skipped = first - (np.cumsum(degree) - degree)
-    edges: Ints = np.arange(int(degree.sum())) + np.repeat(skipped, degree)
-    return edges
 
 
 def _eliminate(decides: Bools, source: Ints, target: Ints, entered: Ints) -> tuple[Bools, list[Ints]]:
@@ -357,15 +345,6 @@ def evaluate(block: Block, row: Ints) -> Floats | None:
     value = factor.solve(gain)
     value += factor.solve(gain - basis @ value)
     return value if np.isfinite(value).all() else None
-
-
-def factorise(balance: Matrix) -> Any:
-    """A factorisation of ``I - P`` with ``P >= 0`` of row or column sums up to 1; see `scipy.sparse.linalg.splu`."""
-    from scipy.sparse.linalg import splu
-
-    # An M-matrix: elimination down the diagonal is stable, and a symmetric ordering keeps it sparse.
-    options = {"SymmetricMode": True}
-    return splu(balance.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
 
 
 def excess(block: Block, value: Floats) -> tuple[Floats, Floats]:

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.sparse import eye_array
 
 from mdpdice.networks.arrays import ULP, Floats, Matrix, read_only
-from mdpdice.numerics.linear import compiled_bicgstab, eliminate, matrix_rows
+from mdpdice.numerics.linear import compiled_bicgstab, eliminate, factorise, matrix_rows
 
 __all__ = ["iterate", "solve_directly", "without_subtraction"]
 
@@ -46,14 +46,8 @@ PATIENCE = 300
 
 def solve_directly(P: Matrix, gain: Floats, leave: Floats) -> Floats:
     """The solution by sparse factorisation, or without subtractions where plays are long."""
-    from scipy.sparse.linalg import splu
-
-    balance = (eye_array(P.shape[0], format="csr") - P).tocsc()
     try:
-        # An M-matrix: elimination down the diagonal is stable, and a symmetric ordering keeps it sparse.
-        factor = splu(
-            balance, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        )
+        factor = factorise(eye_array(P.shape[0], format="csr") - P)
     except RuntimeError:  # singular in floats
         return without_subtraction(P.toarray(), gain, leave)
     length = factor.solve(np.ones(len(gain)))

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from mdpdice.networks.arrays import Matrix
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator
 
 __all__ = ["Block", "write_block"]
@@ -117,10 +118,7 @@ def write_block(problem: Network, operator: Operator, value: Floats, local: Ints
 
 
 def _edges(problem: Network, operator: Operator, value: Floats, local: Ints, nodes: Ints) -> _Edges:
-    first = problem.indptr[nodes]
-    degree = problem.indptr[nodes + 1] - first
-    source = np.repeat(np.arange(len(nodes)), degree)
-    number = np.arange(int(degree.sum())) + (first - (np.cumsum(degree) - degree))[source]
+    number, source = graph.edges_of(problem.indptr, nodes)
     weight = problem.weight[number]
     if not (weight > 0).all():
         number, source = number[weight > 0], source[weight > 0]
