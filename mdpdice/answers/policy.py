@@ -20,25 +20,12 @@ from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, HorizonRangeError, MdpDiceError, UnknownStateError
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import same_kind
+from mdpdice.networks.arrays import read_only, read_only_ints
 from mdpdice.networks.network import Ints, Network
 
 __all__ = ["Policy", "Weights"]
 
 Weights: TypeAlias = NDArray[Any]
-
-
-def _locked(array: Any) -> Any:
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
-def _edges(array: Any) -> Ints:
-    return cast("Ints", _locked(np.asarray(array, dtype=np.int64)))
-
-
-def _weights(array: Any) -> Weights | None:
-    return None if array is None else cast("Weights", _locked(array))
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -73,8 +60,8 @@ class Policy:
     """
 
     network: Network
-    choice: Ints = attrs.field(converter=_edges)
-    weight: Weights | None = attrs.field(default=None, converter=_weights)
+    choice: Ints = attrs.field(converter=read_only_ints)
+    weight: Weights | None = attrs.field(default=None, converter=attrs.converters.optional(read_only))
 
     def __attrs_post_init__(self) -> None:
         _check(self)

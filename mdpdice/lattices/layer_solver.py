@@ -35,7 +35,7 @@ from mdpdice.errors import NotConvergedError, UnsupportedError
 from mdpdice.lattices.grid_tables import Tables
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.program import Program
-from mdpdice.lattices.reachable_layers import Layer, Layers, slabs
+from mdpdice.lattices.reachable_layers import Layer, Layers, or_last, slabs
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 
@@ -152,7 +152,7 @@ def _rows(program: Program) -> Any:
         weight=program.weight,
         source=program.source,
         entry=program.entry,
-        update=np.where(program.update < 0, len(lattice.updates), program.update),
+        update=or_last(program.update, len(lattice.updates)),
         reward=program.reward,
         flip=program.flip,
         guard=program.guard,

@@ -36,6 +36,7 @@ __all__ = [
     "Layers",
     "find_large_layers",
     "find_layers",
+    "or_last",
     "slabs",
 ]
 
@@ -220,13 +221,13 @@ class _Spread:
             order=order[~plain[order] | (group[order] == order)],
             dst=lattice.dst,
             possible=lattice.weight > 0,
-            guard=_or_last(lattice.guard, len(lattice.guards)),
-            update=_or_last(lattice.update, len(lattice.updates)),
-            reward=_or_last(lattice.reward, len(lattice.rewards)),
-            payoff=_or_last(lattice.payoff, len(lattice.rewards)),
+            guard=or_last(lattice.guard, len(lattice.guards)),
+            update=or_last(lattice.update, len(lattice.updates)),
+            reward=or_last(lattice.reward, len(lattice.rewards)),
+            payoff=or_last(lattice.payoff, len(lattice.rewards)),
             port=port,
             port_entry=port_entry,
-            port_update=_or_last(port_update, len(lattice.updates)),
+            port_update=or_last(port_update, len(lattice.updates)),
             entries=program.entries,
         )
 
@@ -394,8 +395,8 @@ def _grouped(lattice: Lattice, order: Ints, plain: Bools, inner: Bools, entries:
     return group
 
 
-def _or_last(numbers: NDArray[Any], last: int) -> Ints:
-    """Numbers with that of a last row in place of -1."""
+def or_last(numbers: NDArray[Any], last: int) -> Ints:
+    """Put the number of a last row in place of -1."""
     return np.where(numbers < 0, last, numbers).astype(np.int64)
 
 

@@ -6,16 +6,21 @@ import enum
 import sys
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 __all__ = [
+    "ULP",
     "Bools",
     "Floats",
     "Ints",
     "Kind",
+    "Matrix",
     "compiled",
     "moved_numbers",
     "read_only",
@@ -29,6 +34,10 @@ __all__ = [
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
+Matrix: TypeAlias = "csr_array[Any, tuple[int, int]]"
+
+ULP = 2.0**-52
+"""Distance from 1 to the next float."""
 
 
 class Kind(enum.IntEnum):
@@ -52,7 +61,7 @@ def compiled(edges: int) -> bool:
 
 
 def read_only(values: Any, dtype: Any = None) -> Any:
-    """A contiguous array that nobody can write to."""
+    """Make an array contiguous and read-only, as compiled loops want it; a copy only where there must be one."""
     array = np.array(values, dtype=dtype, order="C", copy=None)
     if array.flags.writeable:
         # A caller may still hold a writeable view of what it passed; a private view is enough

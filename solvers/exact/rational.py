@@ -36,8 +36,9 @@ from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from mdpdice.networks.arrays import Ints
 
 __all__ = ["EndlessGainError", "Pair", "Row", "common_multiple", "reduced", "solve"]
 
@@ -47,7 +48,6 @@ Pair: TypeAlias = tuple[int, int]
 Row: TypeAlias = tuple[int, dict[int, int], Pair]
 """Denominator, numerators by column, and constant of one equation."""
 
-Ints: TypeAlias = NDArray[np.int64]
 
 Factors: TypeAlias = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
 """A matrix as `mdpdice.numerics.modular` wants it: rows below the diagonal, the diagonal, rows above."""

@@ -8,24 +8,20 @@ certificates need.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run
 from mdpdice.errors import NotConvergedError, SolveInterrupted
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.arrays import ULP, read_only
+from mdpdice.networks.network import Floats, Kind, Network
 from mdpdice.numerics.linear import compiled_bicgstab
-from mdpdice.numerics.operator import locked, unsigned
+from mdpdice.numerics.operator import unsigned
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, components, ending_ranks, largest_component
 
 __all__ = ["propose"]
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-
-ULP = 2.0**-52
 KRYLOV_FROM_SHARE = 0.5
 """Share of the nodes in the largest component from which BiCGSTAB takes all of it, not component by component."""
 BETTER = 1e-13
@@ -85,7 +81,7 @@ class _Search:
         count = len(decisions)
         local = np.zeros(n, dtype=np.uint32)
         local[decisions] = np.arange(count, dtype=np.uint32)
-        self.local = locked(local)
+        self.local = read_only(local)
         self.gain, self.scale, self.rest = np.empty(count), np.empty(count), np.empty(count)
         self.ptr = np.empty(count + 1, dtype=np.int64)
         self.to, self.share = np.empty(0, dtype=np.uint32), np.empty(0)

@@ -16,23 +16,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run
 from mdpdice.errors import SolveInterrupted
-from mdpdice.networks.network import Network
-from mdpdice.numerics.operator import locked, unsigned
+from mdpdice.networks.arrays import ULP, read_only
+from mdpdice.networks.network import Floats, Ints, Network
+from mdpdice.numerics.operator import unsigned
 from mdpdice.numerics.threads import threads
 
 __all__ = ["Kind", "Moves", "Sweeps", "propose", "recognise"]
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-
-ULP = 2.0**-52
 PLAIN_AFTER_BACKUPS = 100
 """Backups after which a chain that mixes slowly is left to plain value iteration."""
 SWEEPS = 60
@@ -71,7 +68,7 @@ def recognise(problem: Network) -> Kind | None:
         problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.weight, problem.reward,
         problem.sign, problem.step, base, ptr,
     )  # fmt: skip
-    return Kind(locked(base), locked(ptr[: count + 1].copy()), size, degree) if count else None
+    return Kind(read_only(base), read_only(ptr[: count + 1].copy()), size, degree) if count else None
 
 
 class Kind(NamedTuple):
@@ -136,7 +133,7 @@ class Sweeps:
         self.scale = max(1.0, kind.size)
         self.degree = kind.degree
         # Half the width of an index is a third less to read.
-        dst = locked(problem.dst.astype(np.uint32)) if n < 1 << 32 else unsigned(problem.dst)
+        dst = read_only(problem.dst.astype(np.uint32)) if n < 1 << 32 else unsigned(problem.dst)
         self.rows = (problem.kind, unsigned(problem.indptr), dst, problem.weight, problem.reward, kind.base)
         self.decisions = unsigned(np.flatnonzero(problem.decides))
         # A slice, as most networks have it, is read faster than a list of positions.
