@@ -113,7 +113,7 @@ COMPLETED = ("reference/games", "reference/modules")
 
 
 def modules() -> list[str]:
-    """Return every module of the library whose name has no underscore in front."""
+    """Return every module of the library that users may want to read of."""
     # The folders of the last two lie beside the library in a checkout.
     packages = (mdpdice, importlib.import_module("mdpdice.games"), importlib.import_module("mdpdice.solvers"))
     found = {
@@ -121,8 +121,8 @@ def modules() -> list[str]:
         for package in packages
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     }
-    # The command line is described by what it does (page "The command line").
-    skipped = re.compile(r"\._|^mdpdice\.cli\b")
+    # The command line is described by what it does (page "The command line"), a back-end by the class that it offers.
+    skipped = re.compile(r"\._|^mdpdice\.cli\b|^mdpdice\.solvers\.\w+\.(?!solver$)")
     return sorted(name for name in found if not skipped.search(name))
 
 

@@ -1,21 +1,48 @@
-"""Parameters that are a number: in a range that can be played."""
+"""Parameters of games: attrs validators and converters that say what may be written."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
 from mdpdice.errors import GameError
 
-__all__ = ["in_range"]
+__all__ = ["in_range", "none_or_int", "one_of"]
 
 
-def in_range(name: str, number: int, most: int, *, least: int = 1, unit: str = "points") -> int:
-    """Return a parameter that lies in its range.
+def in_range(
+    most: int, *, least: int = 1, unit: str = "points"
+) -> Callable[[Any, attrs.Attribute[Any], int | str | None], None]:
+    """Validate a number of points, or of something else; None is left to the converter."""
 
-    Raises
-    ------
-    GameError
-        It does not.
-    """
-    if not least <= number <= most:
-        msg = f"{name}={number}: write a number of {unit} from {least:,} to {most:,}"
-        raise GameError(msg, value=number, limit=least if number < least else most)
-    return number
+    def check(_: Any, attribute: attrs.Attribute[Any], number: int | str | None) -> None:
+        name = attribute.name
+        if isinstance(number, str):  # `none_or_int` could not read it
+            msg = f"{name}={number}: write a whole number of {unit}, or none"
+            raise GameError(msg, value=number)
+        if number is not None and not least <= number <= most:
+            msg = f"{name}={number}: write a number of {unit} from {least:,} to {most:,}"
+            raise GameError(msg, value=number, limit=least if number < least else most)
+
+    return check
+
+
+def none_or_int(number: int | str | None) -> Any:
+    """Convert ``"none"`` and digits; `in_range` refuses any other text."""
+    if not isinstance(number, str):
+        return number
+    text = number.strip()
+    return None if text.casefold() == "none" else int(text) if text.isdecimal() else number
+
+
+def one_of(*choices: str) -> Callable[[Any, attrs.Attribute[Any], Any], None]:
+    """Validate one of a few words."""
+
+    def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if value not in choices:
+            msg = f"{attribute.name}={value!r}: choose one of {', '.join(choices)}"
+            raise GameError(msg, value=value)
+
+    return check

@@ -6,17 +6,14 @@ import re
 from collections.abc import Mapping
 
 from mdpdice.errors import UnknownStateError
-from mdpdice.games.parameters import in_range
 
-__all__ = ["check_undecided", "goal_points", "read_scores", "show_scores"]
+__all__ = ["LARGEST_GOAL", "check_undecided", "read_scores", "show_scores"]
 
 _NAMES = ("mine", "theirs")
 _SCORE = re.compile(r"\b(mine|theirs)\s*=\s*(\d+)(?!\S)")
 
-
-def goal_points(goal: int | str) -> int:
-    """Return the points that win, a parameter named ``goal``: three counters up to 1,300 are too many for a lattice."""
-    return in_range("goal", int(goal), 1_000)
+LARGEST_GOAL = 1_000
+"""Most points that win: three counters up to 1,300 are too many for a lattice."""
 
 
 def show_scores(counters: Mapping[str, int]) -> str:

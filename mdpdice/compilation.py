@@ -15,11 +15,20 @@ import hashlib
 import re
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
+from numpy.typing import NDArray
 
-__all__ = ["inlined", "njit", "stamp"]
+__all__ = ["Bools", "Floats", "Ints", "Kinds", "Number", "inlined", "njit", "stamp"]
+
+# What compiled loops are given.  The names tell the type of the elements, for readers: numba infers them, and its
+# scalars follow rules that numpy's types do not describe.
+Floats: TypeAlias = NDArray[Any]  # float64
+Ints: TypeAlias = NDArray[Any]  # int64, or uint64 in the loops over edges
+Bools: TypeAlias = NDArray[Any]  # bool
+Kinds: TypeAlias = NDArray[Any]  # uint8
+Number: TypeAlias = Any  # a scalar that a kernel took out of an array
 
 F = TypeVar("F", bound=Callable[..., Any])
 

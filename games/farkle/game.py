@@ -67,7 +67,7 @@ from mdpdice.games.farkle.menus import DiceLeft, Keep, MenuBook, menu_book
 from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, RULES, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.farkle.text import read_state, show_state
-from mdpdice.games.parameters import in_range
+from mdpdice.games.parameters import in_range, none_or_int, one_of
 
 __all__ = ["DICE_HELP", "KcdFarkle", "read_dice", "read_rules"]
 
@@ -121,16 +121,6 @@ def read_dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
                 f"two different dice are called {die.name!r}; give every kind its name", value=die
             )
     return chosen
-
-
-def _cap(cap: int | str | None) -> int | None:
-    if isinstance(cap, str):
-        if cap.strip().casefold() == "none":
-            return None
-        if not cap.strip().isdecimal():
-            raise GameError(f"cap={cap}: write a whole number of points, or none", value=cap)
-        cap = int(cap)
-    return None if cap is None else in_range("cap", cap, 1_000_000)
 
 
 def _flag(flag: bool | str) -> bool:
@@ -188,11 +178,13 @@ class KcdFarkle(Game[State, Action]):
     )
     cap: int | None = attrs.field(
         default=6000,
-        converter=_cap,
+        converter=none_or_int,
+        validator=in_range(1_000_000),
         metadata={"help": "points at which the turn ends, or none to play on as long as that can be optimal"},
     )
     at_cap: Literal["stop", "clip"] = attrs.field(
         default="stop",
+        validator=one_of("stop", "clip"),
         metadata={"help": "what a turn over the cap pays: stop = its points, clip = the cap"},
     )
     hot_dice: bool = attrs.field(
@@ -202,14 +194,11 @@ class KcdFarkle(Game[State, Action]):
     )
     defects: Literal["none", "public-solver"] = attrs.field(
         default="none",
+        validator=one_of("none", "public-solver"),
         metadata={"help": "public-solver: the defective rules that the first public solver computes"},
     )
 
     def __attrs_post_init__(self) -> None:
-        for name, allowed in (("at_cap", ("stop", "clip")), ("defects", ("none", "public-solver"))):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise GameError(f"{name}={value!r}: choose one of {', '.join(allowed)}", value=value)
         if self.defective and (self.cap is None or self.at_cap != "stop" or self.cap <= _GRID):
             raise GameError(
                 "defects='public-solver' is about a table of points below a cap: it needs cap=N and at_cap='stop'",

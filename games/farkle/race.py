@@ -57,11 +57,6 @@ from mdpdice.games.races import check_undecided, read_scores, show_scores
 __all__ = ["FarkleRace"]
 
 
-def _target(target: int | str) -> int:
-    # Three counters in steps of 50 points, up to 64,500 of them, are too many for a lattice.
-    return in_range("target", int(target), 50_000)
-
-
 @attrs.frozen
 class FarkleRace(Game[State, Action]):
     """Two-player Farkle, each playing for the chance to win; the value is that of the starter.
@@ -94,7 +89,10 @@ class FarkleRace(Game[State, Action]):
     payoff_range = (0, 1)
 
     target: int = attrs.field(
-        default=4000, converter=_target, metadata={"help": "points that win when banked"}
+        default=4000,
+        converter=int,
+        validator=in_range(50_000),  # three counters in steps of 50, up to 64,500, are too many for a lattice
+        metadata={"help": "points that win when banked"},
     )
     dice: tuple[Die, ...] = attrs.field(
         default=cast("Any", MAX_DICE), converter=read_dice, metadata={"help": DICE_HELP}

@@ -26,11 +26,11 @@ from mdpdice.games.farkle.dice_table import Die, same_name
 from mdpdice.games.farkle.menus import MenuBook
 from mdpdice.games.farkle.rules import JOKER
 from mdpdice.games.farkle.states import Choose, Ready, State
+from mdpdice.games.text_fields import read_fields
 
 __all__ = ["read_state", "show_state"]
 
 _FORM = "roll=1,1,5 points=300 (with several kinds of dice: roll=1@Odd die,5@Lucky die), or dice=3 points=300"
-_FIELD = re.compile(r"(roll|dice|points)\s*=\s*(.*?)\s*(?=(?:roll|dice|points)\s*=|$)")
 
 
 def show_state(book: MenuBook, state: State, points: int) -> str:
@@ -60,20 +60,18 @@ def read_state(book: MenuBook, text: str) -> tuple[State, int]:
         The text has another form, names a die or a face that the game does not
         have, or the roll scores nothing, which ends the turn.
     """
-    fields = _FIELD.findall(text)
-    values = dict(fields)
-    if _FIELD.sub("", text).strip() or len(values) < len(fields) or ("roll" in values) == ("dice" in values):
-        raise _error(f"{text!r} is not a state; write {_FORM}", text)
+    values = read_fields(text, ("roll", "dice", "points"), _FORM, once=[{"roll", "dice"}])
     points = values.get("points", "0")
     if not points.isdecimal():
-        raise _error(f"points={points}: write a whole number of points", text)
+        raise UnknownStateError(f"points={points}: write a whole number of points", value=text)
     if "dice" in values:
         return Ready(book.left(_read_dice(book, values["dice"], text))), int(points)
     roll = _read_roll(book, values["roll"], text)
     menu = book.menu(roll)
     if not menu.best and book.misread is None:
-        raise _error(
-            f"the roll {values['roll']} scores nothing, so the turn is over and there is no choice", text
+        raise UnknownStateError(
+            f"the roll {values['roll']} scores nothing, so the turn is over and there is no choice",
+            value=text,
         )
     return Choose(menu), int(points)
 
@@ -96,14 +94,17 @@ def _read_roll(book: MenuBook, listed: str, text: str) -> tuple[tuple[int, ...],
             kind = _kind(book, name, text) if at else book.kinds[0]
         else:
             names = ", ".join(_name(book, kind) for kind in book.kinds)
-            raise _error(
-                f"{token!r}: say which die shows it, as in {face}@{_name(book, book.kinds[0])}: {names}", text
+            raise UnknownStateError(
+                f"{token!r}: say which die shows it, as in {face}@{_name(book, book.kinds[0])}: {names}",
+                value=text,
             )
         symbol = (
             JOKER if face.upper() == "J" else kind.symbol(int(face)) if re.fullmatch("[1-6]", face) else 0
         )
         if symbol not in kind.symbols():
-            raise _error(f"{_name(book, kind)} does not show {face!r}; it shows {_shown(kind)}", text)
+            raise UnknownStateError(
+                f"{_name(book, kind)} does not show {face!r}; it shows {_shown(kind)}", value=text
+            )
         shown[kind].append(symbol)
     _check_counts(book, tuple(map(len, shown.values())), text)
     return tuple(tuple(sorted(symbols)) for symbols in shown.values())
@@ -111,18 +112,20 @@ def _read_roll(book: MenuBook, listed: str, text: str) -> tuple[tuple[int, ...],
 
 def _check_counts(book: MenuBook, counts: tuple[int, ...], text: str) -> None:
     if not any(counts):
-        raise _error(f"{text!r} has no dice; write {_FORM}", text)
+        raise UnknownStateError(f"{text!r} has no dice; write {_FORM}", value=text)
     for kind, count, most in zip(book.kinds, counts, book.full, strict=True):
         if count > most:
-            raise _error(f"there are {count} of {_name(book, kind)}; the game has {most}", text)
+            raise UnknownStateError(
+                f"there are {count} of {_name(book, kind)}; the game has {most}", value=text
+            )
 
 
 def _kind(book: MenuBook, name: str, text: str) -> Die:
     found = [kind for kind in book.kinds if same_name(name, kind.name) or same_name(name, kind.short_name)]
     if len(found) != 1:
         names = ", ".join(_name(book, kind) for kind in book.kinds)
-        raise _error(
-            f"{name!r} is {'not a' if not found else 'more than one'} die of this game: {names}", text
+        raise UnknownStateError(
+            f"{name!r} is {'not a' if not found else 'more than one'} die of this game: {names}", value=text
         )
     return found[0]
 
@@ -136,7 +139,3 @@ def _name(book: MenuBook, kind: Die) -> str:
 def _shown(kind: Die) -> str:
     faces = [face for face, weight in enumerate(kind.weights, start=1) if weight]
     return ", ".join(f"{face} (a joker)" if kind.symbol(face) == JOKER else str(face) for face in faces)
-
-
-def _error(message: str, text: str) -> UnknownStateError:
-    return UnknownStateError(message, value=text)

@@ -38,7 +38,6 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 import attrs
 
 from mdpdice import Edge, Game, Node, d6, decide, end, go, pass_to, roll
-from mdpdice.errors import GameError
 from mdpdice.games.knucklebones.rules import (
     Board,
     Scoring,
@@ -48,7 +47,7 @@ from mdpdice.games.knucklebones.rules import (
     score,
     sort_columns,
 )
-from mdpdice.games.parameters import in_range
+from mdpdice.games.parameters import in_range, one_of
 
 __all__ = ["Facing", "Knucklebones", "Rolled", "State"]
 
@@ -124,26 +123,33 @@ class Knucklebones(Game[State, int]):
 
     total: ClassVar[int] = 0
 
-    columns: int = attrs.field(default=3, converter=int, metadata={"help": "columns of a board"})
-    rows: int = attrs.field(default=3, converter=int, metadata={"help": "dice that a column has room for"})
+    columns: int = attrs.field(
+        default=3,
+        converter=int,
+        validator=in_range(8, unit="columns"),
+        metadata={"help": "columns of a board"},
+    )
+    rows: int = attrs.field(
+        default=3,
+        converter=int,
+        validator=in_range(8, unit="rows"),
+        metadata={"help": "dice that a column has room for"},
+    )
     scoring: Scoring = attrs.field(
         default="matching",
+        validator=one_of("matching", "whole-column", "plain"),
         metadata={"help": "what equal dice in a column multiply: each other, the column, nothing"},
     )
     payoff: Literal["win", "points"] = attrs.field(
-        default="win", metadata={"help": "P(win) - P(loss), or the difference of the scores"}
+        default="win",
+        validator=one_of("win", "points"),
+        metadata={"help": "P(win) - P(loss), or the difference of the scores"},
     )
     heuristic: Literal["moves-left", "public-solver"] = attrs.field(
         default="moves-left",
+        validator=one_of("moves-left", "public-solver"),
         metadata={"help": "which empty squares count in an estimate: those still filled, or all"},
     )
-
-    def __attrs_post_init__(self) -> None:
-        for name in ("columns", "rows"):
-            in_range(name, getattr(self, name), 8, unit=name)
-        _choose("scoring", self.scoring, ("matching", "whole-column", "plain"))
-        _choose("payoff", self.payoff, ("win", "points"))
-        _choose("heuristic", self.heuristic, ("moves-left", "public-solver"))
 
     @property
     def payoff_range(self) -> tuple[int, int]:  # type: ignore[override]  # here it depends on the parameters
@@ -254,11 +260,6 @@ class Knucklebones(Game[State, int]):
         from mdpdice.games.knucklebones.text import read_state
 
         return read_state(self, text)
-
-
-def _choose(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise GameError(f"{name}={value!r}: choose one of {', '.join(choices)}", value=value)
 
 
 def _facing_pairs(mine: int, theirs: int) -> int:

@@ -36,12 +36,11 @@ from typing import Literal, NamedTuple, TypeAlias
 import attrs
 
 from mdpdice import Edge, Game, Node, Solution, Table, decide, end, go, roll
-from mdpdice.errors import GameError
 from mdpdice.games.konijnenhokken.rules import DICE, Offer, Take, offers, run_points, takes
 from mdpdice.games.konijnenhokken.stopping import StoppingBound, stopping_bound
-from mdpdice.games.parameters import in_range
+from mdpdice.games.parameters import in_range, none_or_int, one_of
 
-__all__ = ["Action", "Field", "Konijnenhokken", "Rolled", "State"]
+__all__ = ["DICE_HELP", "Action", "Field", "Konijnenhokken", "Rolled", "State"]
 
 # Named tuples of different lengths are never equal, and they are explored several times faster than
 # attrs classes.
@@ -90,19 +89,7 @@ State: TypeAlias = Field | Rolled
 Action: TypeAlias = Literal["stop", "roll"] | Take
 
 
-def _t_max(t_max: int | str | None) -> int | None:
-    if isinstance(t_max, str):
-        if t_max.strip().casefold() == "none":
-            return None
-        if not t_max.strip().isdecimal():
-            raise GameError(f"t_max={t_max}: write a whole number of points, or none", value=t_max)
-        t_max = int(t_max)
-    return None if t_max is None else in_range("t_max", t_max, 1_000)
-
-
-def run_dice(dice: int | str) -> int:
-    """Return the dice of a run, a parameter named ``dice``."""
-    return in_range("dice", int(dice), DICE, unit="dice")
+DICE_HELP = "dice of a run, 1 to 7; the game has seven"
 
 
 @attrs.frozen
@@ -134,25 +121,21 @@ class Konijnenhokken(Game[State, Action]):
     """
 
     dice: int = attrs.field(
-        default=DICE, converter=run_dice, metadata={"help": "dice of a run, 1 to 7; the game has seven"}
+        default=DICE, converter=int, validator=in_range(DICE, unit="dice"), metadata={"help": DICE_HELP}
     )
     t_max: int | None = attrs.field(
         default=None,
-        converter=_t_max,
+        converter=none_or_int,
+        validator=in_range(1_000),
         metadata={
             "help": "banked points at which the turn ends, or none for the number proved to be optimal"
         },
     )
     defects: Literal["none", "public-solver"] = attrs.field(
         default="none",
+        validator=one_of("none", "public-solver"),
         metadata={"help": "public-solver: the moves that the public program knows, which lack some cages"},
     )
-
-    def __attrs_post_init__(self) -> None:
-        if self.defects not in ("none", "public-solver"):
-            raise GameError(
-                f"defects={self.defects!r}: choose one of none, public-solver", value=self.defects
-            )
 
     # --- what follows from the parameters -------------------------------------
 

@@ -27,11 +27,11 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import attrs
 
 from mdpdice import At, Counter, Edge, Game, Node, decide, end, go, pass_to, roll, when
-from mdpdice.games.konijnenhokken.game import Action, Field, Konijnenhokken, Rolled, run_dice
+from mdpdice.games.konijnenhokken.game import DICE_HELP, Action, Field, Konijnenhokken, Rolled
 from mdpdice.games.konijnenhokken.rules import DICE, Offer, offers, run_points, takes
 from mdpdice.games.konijnenhokken.text import read_state, show_state
 from mdpdice.games.parameters import in_range
-from mdpdice.games.races import check_undecided, read_scores, show_scores
+from mdpdice.games.races import LARGEST_GOAL, check_undecided, read_scores, show_scores
 
 __all__ = ["Hutch", "KonijnenhokkenRace", "Seen"]
 
@@ -75,11 +75,6 @@ Core: TypeAlias = Hutch | Seen
 _START = Hutch(0, 0, 0, begun=False)
 
 
-def _target(target: int | str) -> int:
-    # Three counters up to 1,300 are too many for a lattice.
-    return in_range("target", int(target), 1_000)
-
-
 @attrs.frozen
 class KonijnenhokkenRace(Game[Core, Action]):
     """Two-player Konijnenhokken, each playing for the chance to win; the value is that of the starter.
@@ -107,9 +102,11 @@ class KonijnenhokkenRace(Game[Core, Action]):
     total: ClassVar[int] = 1  # one player wins, so values are chances to win
     payoff_range = (0, 1)
 
-    target: int = attrs.field(default=100, converter=_target, metadata={"help": "points that win"})
+    target: int = attrs.field(
+        default=100, converter=int, validator=in_range(LARGEST_GOAL), metadata={"help": "points that win"}
+    )
     dice: int = attrs.field(
-        default=DICE, converter=run_dice, metadata={"help": "dice of a run, 1 to 7; the game has seven"}
+        default=DICE, converter=int, validator=in_range(DICE, unit="dice"), metadata={"help": DICE_HELP}
     )
 
     mine = Counter(lambda game: range(game.target))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from mdpdice.errors import UnknownStateError
 from mdpdice.games.konijnenhokken.game import Field, Rolled, State
 from mdpdice.games.konijnenhokken.rules import LAST_CAGE, Offer, example_roll, offer, run_points
+from mdpdice.games.text_fields import read_fields
 
 if TYPE_CHECKING:
     from mdpdice.games.konijnenhokken.game import Konijnenhokken
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["read_state", "show_state"]
 
 _FORM = "r1=1 r2=2 c=1 t=20 (what is not named is 0), with roll=1,3,6 after a roll"
-_FIELD = re.compile(r"(r1|r2|c|t|roll)\s*=\s*([\d\s,]*?)\s*(?=(?:r1|r2|c|t|roll)\s*=|$)")
 
 
 def show_state(game: Konijnenhokken, state: State) -> str:
@@ -47,26 +47,24 @@ def read_state(game: Konijnenhokken, text: str) -> State:
         The text has another form, the field is none that a run can have, or the
         roll shows no rabbit, which ends the turn.
     """
-    fields = _FIELD.findall(text)
-    values = dict(fields)
-    if not fields or _FIELD.sub("", text).strip() or len(values) < len(fields):
-        raise _error(f"{text!r} is not a state; write {_FORM}", text)
+    values = read_fields(text, (*Field._fields, "roll"), _FORM, value=r"[\d\s,]*?")
     for name in Field._fields:
         if not values.setdefault(name, "0").isdecimal():
-            raise _error(f"{name}={values[name]}: write a whole number", text)
+            raise UnknownStateError(f"{name}={values[name]}: write a whole number", value=text)
     field = Field(*(int(values[name]) for name in Field._fields))
     left = _dice_left(game, field, text)
     if "roll" not in values:
         return field
     faces = [int(face) for face in re.findall(r"\d+", values["roll"])]
     if not all(1 <= face <= 6 for face in faces):
-        raise _error(f"roll={values['roll']}: dice show 1 to 6", text)
+        raise UnknownStateError(f"roll={values['roll']}: dice show 1 to 6", value=text)
     if len(faces) != left:
-        raise _error(f"the roll has {len(faces)} dice; there are {left} left to roll", text)
+        raise UnknownStateError(f"the roll has {len(faces)} dice; there are {left} left to roll", value=text)
     offered = offer(faces, field.c, defective=game.defective)
     if offered is None:
-        raise _error(
-            f"the roll {values['roll']} shows no rabbit, so the turn is lost and there is no choice", text
+        raise UnknownStateError(
+            f"the roll {values['roll']} shows no rabbit, so the turn is lost and there is no choice",
+            value=text,
         )
     return Rolled(*field, *offered)
 
@@ -74,16 +72,12 @@ def read_state(game: Konijnenhokken, text: str) -> State:
 def _dice_left(game: Konijnenhokken, field: Field, text: str) -> int:
     r1, r2, c, t = field
     if c > LAST_CAGE - 1:
-        raise _error(f"c={c}: there are {LAST_CAGE - 1} cages", text)
+        raise UnknownStateError(f"c={c}: there are {LAST_CAGE - 1} cages", value=text)
     if c and not r1 + r2:
-        raise _error(f"c={c}: no cage is taken without a rabbit", text)
+        raise UnknownStateError(f"c={c}: no cage is taken without a rabbit", value=text)
     left = game.dice - r1 - r2 - c
     if left < 0:
-        raise _error(f"{r1 + r2 + c} dice are taken; a run has {game.dice}", text)
+        raise UnknownStateError(f"{r1 + r2 + c} dice are taken; a run has {game.dice}", value=text)
     if not left:
-        raise _error(f"that run is complete; write t={t + run_points(r1, r2, c)}", text)
+        raise UnknownStateError(f"that run is complete; write t={t + run_points(r1, r2, c)}", value=text)
     return left
-
-
-def _error(message: str, text: str) -> UnknownStateError:
-    return UnknownStateError(message, value=text)

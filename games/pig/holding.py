@@ -27,7 +27,7 @@ from mdpdice.errors import GameError
 from mdpdice.games.parameters import in_range
 from mdpdice.games.pig.race import DIE, Position
 from mdpdice.games.pig.turn import Action
-from mdpdice.games.races import goal_points
+from mdpdice.games.races import LARGEST_GOAL
 
 __all__ = ["HoldRace", "Scores", "hold_at", "turn_outcomes"]
 
@@ -98,14 +98,6 @@ class Scores(NamedTuple):
     player: Literal["first", "second"]
 
 
-def _first(first: int | str) -> int:
-    return in_range("first", int(first), 1_000)
-
-
-def _second(second: int | str) -> int:
-    return in_range("second", int(second), 1_000)
-
-
 @attrs.frozen
 class HoldRace(Game[Scores, Never]):
     """The race of Pig between two players who hold at fixed points; the value is P(win) of the first.
@@ -133,12 +125,20 @@ class HoldRace(Game[Scores, Never]):
     total: ClassVar[int] = 1
 
     first: int = attrs.field(
-        default=20, converter=_first, metadata={"help": "points of a turn at which the starter holds"}
+        default=20,
+        converter=int,
+        validator=in_range(1_000),
+        metadata={"help": "points of a turn at which the starter holds"},
     )
     second: int = attrs.field(
-        default=20, converter=_second, metadata={"help": "points of a turn at which the other holds"}
+        default=20,
+        converter=int,
+        validator=in_range(1_000),
+        metadata={"help": "points of a turn at which the other holds"},
     )
-    goal: int = attrs.field(default=100, converter=goal_points, metadata={"help": "points that win"})
+    goal: int = attrs.field(
+        default=100, converter=int, validator=in_range(LARGEST_GOAL), metadata={"help": "points that win"}
+    )
 
     def start(self) -> Scores:
         return Scores(0, 0, "first")

@@ -25,7 +25,6 @@ References
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
@@ -49,12 +48,12 @@ from mdpdice import (
     when,
 )
 from mdpdice.errors import UnknownStateError
+from mdpdice.games.parameters import in_range
 from mdpdice.games.pig.turn import HOLD_AT, Action
-from mdpdice.games.races import goal_points
+from mdpdice.games.races import LARGEST_GOAL
+from mdpdice.games.text_fields import read_fields
 
 __all__ = ["COIN", "DIE", "HoldRow", "PigRace", "Piglet", "Position", "hold_table", "position"]
-
-_FIELD = re.compile(r"\b(mine|theirs|turn)\s*=\s*(\d+)(?!\S)")
 
 # What a roll adds to the points of a turn; 0 loses them.
 DIE: Dist[int] = d6.map(lambda face: 0 if face == 1 else face)
@@ -214,13 +213,9 @@ class _Race(Game[str, Action]):
 
     def read_state(self, text: str) -> Any:
         """Position of a text; what is not named is 0."""
-        fields = _FIELD.findall(text)
-        if not fields or _FIELD.sub("", text).strip() or len(dict(fields)) < len(fields):
-            raise UnknownStateError(
-                f"{text!r} is not a position; write mine=40 theirs=52 turn=12 (what is not named is 0)",
-                value=text,
-            )
-        mine, theirs, turn = (int(dict(fields).get(name, 0)) for name in _COUNTERS)
+        form = "mine=40 theirs=52 turn=12 (what is not named is 0)"
+        values = read_fields(text, _COUNTERS, form, value=r"\d+(?!\S)", what="position")
+        mine, theirs, turn = (int(values.get(name, 0)) for name in _COUNTERS)
         if max(mine + turn, theirs) >= self.goal:
             raise UnknownStateError(f"{text}: a player has reached the goal of {self.goal}", value=text)
         return position(mine, theirs, turn)
@@ -253,7 +248,8 @@ class PigRace(_Race):
 
     goal: int = attrs.field(
         default=100,
-        converter=goal_points,
+        converter=int,
+        validator=in_range(LARGEST_GOAL),
         metadata={"help": "points that win; 100 has half a million positions"},
     )
 
@@ -283,4 +279,6 @@ class Piglet(_Race):
 
     step: ClassVar[Dist[int]] = COIN
 
-    goal: int = attrs.field(default=2, converter=goal_points, metadata={"help": "points that win"})
+    goal: int = attrs.field(
+        default=2, converter=int, validator=in_range(LARGEST_GOAL), metadata={"help": "points that win"}
+    )

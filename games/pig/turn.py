@@ -35,10 +35,6 @@ HOLD_AT: Final = {"hold-at:N": "hold as soon as the turn has N points"}
 _HOLD = 20  # one roll more gains (20 - p) / 6
 
 
-def _cap(cap: int | str) -> int:
-    return in_range("cap", int(cap), 100_000)
-
-
 @attrs.frozen
 class PigTurn(Game[int, Action]):
     """One turn of Pig, to win as many points as possible; the state is the points at risk.
@@ -64,7 +60,8 @@ class PigTurn(Game[int, Action]):
 
     cap: int = attrs.field(
         default=100,
-        converter=_cap,
+        converter=int,
+        validator=in_range(100_000),
         metadata={"help": "points at which the turn ends; from 20 on any cap will do"},
     )
 

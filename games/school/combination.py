@@ -16,7 +16,8 @@ from typing import TypeAlias
 import attrs
 
 from mdpdice import Edge, Game, Node, decide, end, go, roll
-from mdpdice.games.school.rules import GRADES_HELP, Grades, Rules, combination_named, grades_validator
+from mdpdice.games.parameters import one_of
+from mdpdice.games.school.rules import GRADES_HELP, Grades, Rules, combination_named
 from mdpdice.games.school.turn import (
     REROLLS,
     Action,
@@ -62,7 +63,7 @@ class SchoolCombination(Rules, Game[State, Action]):
     """
 
     grades: Grades = attrs.field(
-        default="positive", validator=grades_validator, metadata={"help": GRADES_HELP}
+        default="positive", validator=one_of("negative", "positive"), metadata={"help": GRADES_HELP}
     )
     combination: str = attrs.field(
         default="pair",

@@ -29,13 +29,13 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, TypeAlias
 
 import attrs
 
 from mdpdice.errors import GameError
-from mdpdice.games.parameters import in_range
+from mdpdice.games.parameters import in_range, one_of
 
 __all__ = [
     "COMBINATIONS",
@@ -127,15 +127,6 @@ OPEN_HELP: Final = "combinations that are open at the start, with commas, or all
 # --- the parameters -------------------------------------------------------------------------------
 
 
-def _one_of(*choices: str) -> Callable[[Any, attrs.Attribute[Any], Any], None]:
-    def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if value not in choices:
-            msg = f"{attribute.name}={value!r}: choose one of {', '.join(choices)}"
-            raise GameError(msg, value=value)
-
-    return check
-
-
 def _points(value: int | str) -> int:
     if isinstance(value, str) and re.fullmatch(r"\s*-?[0-9]+\s*", value):
         value = int(value)
@@ -145,14 +136,9 @@ def _points(value: int | str) -> int:
     return value
 
 
-def _straight(_: Any, attribute: attrs.Attribute[int], value: int) -> None:
-    in_range(attribute.name, value, 1_000, least=0)
-
-
 TwoPairs: TypeAlias = Literal["exactly-four", "four-or-five", "strict"]
 Full: TypeAlias = Literal["with-five", "strict"]
 Grades: TypeAlias = Literal["negative", "positive"]
-grades_validator: Final = _one_of("negative", "positive")
 GRADES_HELP: Final = (
     "negative: grade n takes n for every die that does not show n; positive: it gives n for every die that"
     " does, always 5n more"
@@ -193,29 +179,29 @@ class Rules:
     little: int = attrs.field(
         default=15,
         converter=_points,
-        validator=_straight,
+        validator=in_range(1_000, least=0),
         metadata={"help": "points of the little straight"},
     )
     big: int = attrs.field(
         default=20,
         converter=_points,
-        validator=_straight,
+        validator=in_range(1_000, least=0),
         metadata={"help": "points of the big straight"},
     )
     two_pairs: TwoPairs = attrs.field(
         default="exactly-four",
-        validator=_one_of("exactly-four", "four-or-five", "strict"),
+        validator=one_of("exactly-four", "four-or-five", "strict"),
         metadata={
             "help": "equal dice that are two pairs too: four of them but not five, four or five, or none (strict)"
         },
     )
     full: Full = attrs.field(
         default="with-five",
-        validator=_one_of("with-five", "strict"),
+        validator=one_of("with-five", "strict"),
         metadata={"help": "whether five equal dice are a full, or only three and two (strict)"},
     )
     grades: Grades = attrs.field(
-        default="negative", validator=grades_validator, metadata={"help": GRADES_HELP}
+        default="negative", validator=one_of("negative", "positive"), metadata={"help": GRADES_HELP}
     )
 
     def score(self, combination: str, dice: Sequence[int]) -> int | None:

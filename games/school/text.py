@@ -18,11 +18,11 @@ import re
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.school.rules import COMBINATIONS, DICE, FACES, combinations_named
 from mdpdice.games.school.turn import REROLLS, Held, Rolled
+from mdpdice.games.text_fields import read_fields
 
 __all__ = ["read_open", "read_turn", "show_open", "show_turn", "split_open"]
 
 _FORM = "dice=1,2,3,6,6 rerolls=2, or hold=6,6 rerolls=1 while dice are rolled"
-_FIELD = re.compile(r"(dice|hold|rerolls)\s*=\s*(.*?)\s*(?=(?:dice|hold|rerolls)\s*=|$)")
 _OPEN = re.compile(r"open\s*=\s*(.*?)\s*(?=(?:open|dice|hold|rerolls)\s*=|$)")
 
 
@@ -40,33 +40,25 @@ def read_turn(text: str) -> Held | Rolled:
     UnknownStateError
         The text has another form, or there is no such roll.
     """
-    fields = _FIELD.findall(text)
-    values = dict(fields)
-    if (
-        _FIELD.sub("", text).strip()
-        or len(values) < len(fields)
-        or "rerolls" not in values
-        or ("dice" in values) == ("hold" in values)
-    ):
-        raise _error(f"{text!r} is not a state; write {_FORM}", text)
+    values = read_fields(text, ("dice", "hold", "rerolls"), _FORM, once=[{"dice", "hold"}, {"rerolls"}])
     rerolls = values["rerolls"]
     if rerolls not in map(str, range(REROLLS + 1)):
-        raise _error(f"rerolls={rerolls}: 0 to {REROLLS} rerolls are left", text)
+        raise UnknownStateError(f"rerolls={rerolls}: 0 to {REROLLS} rerolls are left", value=text)
     name, listed = ("dice", values["dice"]) if "dice" in values else ("hold", values["hold"])
     if not re.fullmatch(r"-?|\d+(\s*,?\s*\d+)*", listed):
-        raise _error(f"{name}={listed}: write faces with commas, or - for no dice", text)
+        raise UnknownStateError(f"{name}={listed}: write faces with commas, or - for no dice", value=text)
     dice = tuple(sorted(map(int, re.findall(r"\d", listed))))
     if not all(face in FACES for face in dice):
-        raise _error(f"{name}={listed}: dice show 1 to {FACES[-1]}", text)
+        raise UnknownStateError(f"{name}={listed}: dice show 1 to {FACES[-1]}", value=text)
     if name == "hold":
         if len(dice) >= DICE or (dice and int(rerolls) == REROLLS):
             few = (
                 "none is held before the first roll" if len(dice) < DICE else "one of them is rolled at least"
             )
-            raise _error(f"{text!r}: {len(dice)} dice are held, but {few}", text)
+            raise UnknownStateError(f"{text!r}: {len(dice)} dice are held, but {few}", value=text)
         return Held(dice, int(rerolls))
     if len(dice) != DICE:
-        raise _error(f"dice={listed}: {len(dice)} dice; there are {DICE}", text)
+        raise UnknownStateError(f"dice={listed}: {len(dice)} dice; there are {DICE}", value=text)
     return Rolled(dice, int(rerolls))
 
 
@@ -83,8 +75,8 @@ def split_open(text: str) -> tuple[str, str]:
     """
     found = _OPEN.findall(text)
     if len(found) != 1:
-        raise _error(
-            f"{text!r} is not a state; write open=grade-6,pair,trash (or open=all), then {_FORM}", text
+        raise UnknownStateError(
+            f"{text!r} is not a state; write open=grade-6,pair,trash (or open=all), then {_FORM}", value=text
         )
     return found[0], _OPEN.sub("", text).strip()
 
@@ -109,8 +101,4 @@ def read_open(listed: str) -> tuple[str, ...]:
     try:
         return combinations_named(re.split(r"\s*,\s*", listed))
     except GameError as error:
-        raise _error(error.message, listed) from error
-
-
-def _error(message: str, text: str) -> UnknownStateError:
-    return UnknownStateError(message, value=text)
+        raise UnknownStateError(error.message, value=listed) from error

@@ -29,25 +29,12 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Game
+from mdpdice.networks.arrays import read_only, read_only_ints
 from mdpdice.networks.network import Ints, Network
 
 __all__ = ["Policy", "Weights"]
 
 Weights: TypeAlias = NDArray[Any]
-
-
-def _locked(array: Any) -> Any:
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
-def _edges(array: Any) -> Ints | None:
-    return None if array is None else cast("Ints", _locked(np.asarray(array, dtype=np.int64)))
-
-
-def _weights(array: Any) -> Weights | None:
-    return None if array is None else cast("Weights", _locked(array))
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -85,8 +72,8 @@ class Policy:
     """
 
     _network: Network | None = None
-    _choice: Ints | None = attrs.field(default=None, converter=_edges)
-    weight: Weights | None = attrs.field(default=None, converter=_weights)
+    _choice: Ints | None = attrs.field(default=None, converter=attrs.converters.optional(read_only_ints))
+    weight: Weights | None = attrs.field(default=None, converter=attrs.converters.optional(read_only))
     rule: Callable[[Any], Any] | Solution | None = None
 
     def __attrs_post_init__(self) -> None:

@@ -28,29 +28,30 @@ from typing import Any
 import numpy as np
 
 from mdpdice.certification.checking import inequalities
+from mdpdice.networks.arrays import read_only
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics.graph import is_acyclic, ordered_components
 from mdpdice.numerics.linear import solve_chain
-from mdpdice.numerics.operator import Operator, locked, unsigned
+from mdpdice.numerics.operator import Operator, unsigned
 from mdpdice.numerics.regions import components, ending_ranks
 
-__all__ = ["LARGE", "claimed_bounds", "find_bounds", "find_stages", "is_large"]
+__all__ = ["claimed_bounds", "find_bounds", "find_stages", "is_large"]
 
-LARGE = 20_000
-"""Edges from which a problem is large enough: a tenth of a second for the bounds that are narrower."""
+RESIDUALS_FROM_EDGES = 20_000
+"""Edges, of all stages together, from which bounds are sought by residuals first, which is faster, and summed after."""
 ROUNDS = 12
 """Policies for which the length of plays is solved."""
 SLACK = 1.01
 """Widens the bounds, for the rounding of their own computation."""
 AT_ONCE = 1 << 14
 """Nodes that are looked at together: what was just read is at hand."""
-DEPTH = 64
-"""Most nodes in a row without a step, with a discount."""
+RESIDUALS_UP_TO_DEPTH = 64
+"""Nodes in a row without a step up to which residuals give bounds of a discounted problem; then bounds are summed."""
 
 
 def is_large(problem: Network) -> bool:
-    """Whether bounds are looked for here first: `LARGE` edges or more, those of all stages together."""
-    return problem.n_edges * (1 if problem.horizon is None else problem.horizon + 1) >= LARGE
+    """Whether bounds are looked for here first, from `RESIDUALS_FROM_EDGES` edges on."""
+    return problem.n_edges * (1 if problem.horizon is None else problem.horizon + 1) >= RESIDUALS_FROM_EDGES
 
 
 def find_stages(
@@ -89,11 +90,11 @@ def find_stages(
             problem.step,
             float(problem.discount),
             problem.payoff,
-            locked(problem.payoff_room),
+            read_only(problem.payoff_room),
             unsigned(order),
-            locked(value[k]),
-            locked(policy[k]),
-            locked(bounds[max(k - 1, 0)]),
+            read_only(value[k]),
+            read_only(policy[k]),
+            read_only(bounds[max(k - 1, 0)]),
             bounds[k],
             k == 0,
         )
@@ -164,7 +165,7 @@ def find_bounds(
     n = problem.n_nodes
     rows = (problem.kind, unsigned(problem.indptr), unsigned(problem.dst))
     discount = float(problem.discount)
-    v, s = locked(value), locked(policy)
+    v, s = read_only(value), read_only(policy)
     low, high = np.empty(n), np.empty(n)
     worst = kernels.excess(
         *rows, problem.weight, problem.reward, problem.sign, problem.step, discount, v, s, low, high
@@ -215,7 +216,7 @@ def _discounted(
     from mdpdice.numerics.kernels import discounted as discounted_kernels
 
     length = np.zeros(problem.n_nodes, dtype=np.int64)
-    for _ in range(DEPTH):
+    for _ in range(RESIDUALS_UP_TO_DEPTH):
         check()
         if discounted_kernels.path_lengths(*rows, problem.step, length):
             break
@@ -269,15 +270,17 @@ def _undiscounted(
             return None
         lengths = None
         if below is None:
-            d = kernels.scale(*rows, problem.weight, problem.step, 1.0, locked(w), policy, low)
+            d = kernels.scale(*rows, problem.weight, problem.step, 1.0, read_only(w), policy, low)
             if not np.isfinite(d):
                 return None
             below = SLACK * d * w
             assert below is not None  # an array, which type checkers do not see
-        d = SLACK * kernels.scale(*rows, problem.weight, problem.step, 1.0, locked(w), locked(follow), high)
+        d = SLACK * kernels.scale(
+            *rows, problem.weight, problem.step, 1.0, read_only(w), read_only(follow), high
+        )
         if not np.isfinite(d):
             return None
-        if not kernels.lengthen(*rows, problem.reward, problem.step, 1.0, value, locked(w), d, follow):
+        if not kernels.lengthen(*rows, problem.reward, problem.step, 1.0, value, read_only(w), d, follow):
             return below, d * w
     return None
 
@@ -315,9 +318,9 @@ def _lengths(problem: Network, follow: Ints) -> Floats | None:
         kind,
         unsigned(np.concatenate(([0], np.cumsum(degree)))),
         unsigned(np.where(skips, through[dst], dst)),
-        locked(np.zeros(len(dst))),
-        locked(weight),
-        locked(base),
+        read_only(np.zeros(len(dst))),
+        read_only(weight),
+        read_only(base),
     )
     w = solve_chain(chain, loose=0.2)
     return w if bool(np.isfinite(w).all() and (w >= 0).all()) else None

@@ -15,10 +15,12 @@ import attrs
 import numpy as np
 
 from mdpdice.certification.checking import inequalities
+from mdpdice.networks.arrays import ULP, read_only
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.linear import solve_chain
-from mdpdice.numerics.operator import Operator, locked, unsigned
+from mdpdice.numerics.operator import Operator, unsigned
+from mdpdice.numerics.regions import idle_components
 
 __all__ = ["find_bounds", "find_witness"]
 
@@ -26,8 +28,8 @@ EDGES_LIMIT = 2_000_000_000
 """Edges that may be read in search of bounds, a few seconds; slow chains need more and stay uncertified."""
 EDGES_UNWATCHED = 4_000_000
 """Edges that may be read between two looks at the clock."""
-SWEEPS = 300
-"""Sweeps over a cyclic component before policies are iterated instead."""
+ITERATE_POLICIES_AFTER_SWEEPS = 300
+"""Sweeps over a cyclic component after which its bounds are sought by policy iteration instead."""
 POLICIES = 30
 """Policies that are tried."""
 SWEEP_COST = 2_000
@@ -130,7 +132,7 @@ class _Costs:
             mean = np.add.reduceat(np.append(replies.weight * worth, 0.0), starts)
             spread = np.add.reduceat(np.append(replies.weight * size, 0.0), starts)
             total = np.add.reduceat(np.append(replies.weight, 0.0), starts)
-            slack = ((2 * np.diff(replies.indptr) + 10) * inequalities.ULP + np.abs(1.0 - total)) * spread
+            slack = ((2 * np.diff(replies.indptr) + 10) * ULP + np.abs(1.0 - total)) * spread
             best = np.maximum.reduceat(np.append(cost, -np.inf), starts)
             decides = ~replies.chance & ~replies.end
             off = np.where(replies.chance, np.abs(mean - here), np.where(decides, np.abs(best), 0.0))
@@ -140,7 +142,7 @@ class _Costs:
             scale = np.where(replies.chance, spread, np.where(decides, top, scale))
         chance = np.where(replies.chance, off + 1.5 * slack, 0.0)
         end = np.where(replies.end, np.maximum(replies.payoff - here, 0.0), 0.0)
-        return _Costs(cost + 7 * inequalities.ULP * size, chance, end, scale, off)
+        return _Costs(cost + 7 * ULP * size, chance, end, scale, off)
 
 
 @attrs.frozen(eq=False)
@@ -163,11 +165,8 @@ class _Groups:
     @staticmethod
     def find(replies: inequalities.Replies) -> _Groups:
         """Groups are the end components of edges that pay nothing."""
-        source = replies.source
-        pays = np.zeros(len(replies.end), dtype=bool)
-        pays[source[(replies.reward != 0) | (replies.factor != 1)]] = True
-        keep = (replies.reward == 0) & (replies.factor == 1) & ~(replies.chance & pays)[source]
-        member = graph.end_components(replies.indptr, replies.dst, replies.chance, keep)
+        pays = (replies.reward != 0) | (replies.factor != 1)
+        member, _ = idle_components(replies.indptr, replies.dst, replies.chance, pays)
         if not (member >= 0).any():
             return _Groups.none(replies)
         alone = member < 0
@@ -225,18 +224,12 @@ class _Groups:
         return inequalities.Witness(self.member, rank, np.zeros(len(live), dtype=np.int64), gains)
 
     def _rank(self, source: Ints, dst: Ints, chance: Bools, lives: Bools, counts: Bools) -> Ints:
-        from mdpdice.numerics.kernels import graph as kernels
-
         wait = np.bincount(source[counts], minlength=self.count)
         rank = np.where(lives, -1, 0)
         rank[~chance & (wait == 0)] = 0
         # A chance node with an edge that does not count leaves the edges that do, again and again.
         rank[source[~counts & chance[source]]] = 0
-        edges = np.flatnonzero(counts)
-        entering_ptr, entering = kernels.reverse(
-            np.concatenate(([0], np.cumsum(np.bincount(source[edges], minlength=self.count)))), dst[edges]
-        )
-        kernels.escape(source[edges], entering_ptr, entering, chance, wait, rank)
+        graph.attract(source, dst, chance, rank, counts)
         return rank
 
     def add_up(
@@ -267,7 +260,7 @@ class _Groups:
         base = np.zeros(self.count)
         base[self.number] = np.where(replies.chance, costs.chance, costs.end)
         kind = np.where(is_chance, Kind.CHANCE, np.where(degree > 0, Kind.MAX, Kind.END))
-        growth = 1.0 + np.where(is_chance, 2 * degree + 12, 8) * inequalities.ULP
+        growth = 1.0 + np.where(is_chance, 2 * degree + 12, 8) * ULP
         gain = costs.option[old] + room[source]
         coef = replies.weight[old] * replies.factor[old] * growth[source]
         # Play may also stay in a group, at no cost: an edge that counts nothing, to anywhere.
@@ -323,7 +316,7 @@ def _add_up(
     start = 0
     settled = True
     # One scratch array for all sweeps: small components are many.
-    scratch, least = np.full(len(excess), -1), locked(0.4 * room)
+    scratch, least = np.full(len(excess), -1), read_only(0.4 * room)
     for c in np.flatnonzero(cyclic).tolist():
         # Everything between two cyclic components is acyclic: one sweep.
         between = order[start : ptr[c]]
@@ -331,7 +324,7 @@ def _add_up(
         block = order[ptr[c] : ptr[c + 1]]
         start = int(ptr[c + 1])
         size = int(degree[block].sum()) + SWEEP_COST
-        left, rises = SWEEPS, True
+        left, rises = ITERATE_POLICIES_AFTER_SWEEPS, True
         while left and rises:
             check()
             sweeps = min(left, budget // size + 1, EDGES_UNWATCHED // size + 1)

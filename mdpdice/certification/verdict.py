@@ -22,6 +22,7 @@ from mdpdice.certification.checking import inequalities
 from mdpdice.certification.checking import infinite as checking_infinite
 from mdpdice.certification.checking import large as checking_large
 from mdpdice.networks.network import Bools, Floats, Ints, Network
+from mdpdice.numerics.graph import attract
 from mdpdice.numerics.regions import can_reach
 from mdpdice.objectives.reductions import Lowering
 
@@ -210,8 +211,6 @@ def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
 
 def _collecting(network: Network, infinite: Bools, policy: Ints) -> tuple[Bools, Ints]:
     """Where the policy stays for ever and never pays, and the distance of every node from where it collects there."""
-    from mdpdice.numerics.kernels import graph as kernels
-
     source, dst = network.source, network.dst
     taken = ~network.decides[source]
     taken[policy[network.decides & (policy >= 0)]] = True
@@ -221,11 +220,6 @@ def _collecting(network: Network, infinite: Bools, policy: Ints) -> tuple[Bools,
     trap = infinite & ~can_reach(network, ~infinite | pays, taken)
     rank = np.full(network.n_nodes, -1)
     rank[source[taken & trap[source] & (network.reward > 0)]] = 0
-    edges = np.flatnonzero(taken)
-    ptr = np.concatenate(([0], np.cumsum(np.bincount(source[edges], minlength=network.n_nodes))))
     # One successor is enough for a rank, whatever the kind of the node.
-    any_edge = np.ones(network.n_nodes, dtype=bool)
-    kernels.escape(
-        source[edges], *kernels.reverse(ptr, dst[edges]), any_edge, np.ones(network.n_nodes, np.int64), rank
-    )
+    attract(source, dst, np.ones(network.n_nodes, dtype=bool), rank, taken)
     return trap, rank

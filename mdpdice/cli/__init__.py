@@ -1,14 +1,10 @@
-"""The command line `mdpdice`: list, solve, crosscheck, advise, policy, evaluate, simulate, thresholds, play, tree,
-plot, info, new, export and import.
+"""The command line `mdpdice`: one module per command, and what they share.
 
-Only click is imported before a command runs, so that ``--help`` answers at once.
+The command line is a user of the library: it imports `mdpdice`, whose parts are imported when they are first used, and
+other modules of the library where they are needed.  Only click is imported before a command runs, so that ``--help``
+answers at once.
 """
 
-from mdpdice.cli import models as models
-from mdpdice.cli import pictures as pictures
-from mdpdice.cli import strategies as strategies
-from mdpdice.cli import transfer as transfer
-from mdpdice.cli import trees as trees
-from mdpdice.cli.commands import main
+from mdpdice.cli.main import main
 
 __all__ = ["main"]

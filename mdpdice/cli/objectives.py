@@ -7,24 +7,17 @@ a utility or targets by a predicate, calls `mdpdice.solve`.
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
 
+import mdpdice
 from mdpdice.errors import MdpDiceError, UnknownStateError
-from mdpdice.objectives.objective import (
-    Discounted,
-    Horizon,
-    Objective,
-    PayoffAtLeast,
-    Reach,
-    Sense,
-    Total,
-    UntilReward,
-)
+
+if TYPE_CHECKING:
+    from mdpdice.objectives.objective import Sense
 
 __all__ = ["FORMS", "Asked", "evaluable", "known_targets", "read_objective"]
 
@@ -52,7 +45,7 @@ class Asked(NamedTuple):
         Largest number of decisions.
     """
 
-    objective: Objective | None
+    objective: mdpdice.Objective | None
     text: str
     horizon: int | None
 
@@ -81,7 +74,9 @@ def read_objective(
     name, colon, value = (part.strip() for part in (text or "total").partition(":"))
     kind = name.lower().replace("_", "-")
     if kind not in FORMS:
-        near = difflib.get_close_matches(kind, FORMS, n=1)
+        from difflib import get_close_matches
+
+        near = get_close_matches(kind, FORMS, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise click.UsageError(f"--objective {text}: {hint}write {', '.join(FORMS.values())}")
     if bool(colon and value) == (kind == "total"):
@@ -91,7 +86,7 @@ def read_objective(
             raise click.UsageError("the horizon is given twice: as --horizon and in --objective")
         horizon = _decisions(value)
     if kind in ("total", "horizon"):
-        return Asked(None if sense == "max" else Total(sense), "total", horizon)
+        return Asked(None if sense == "max" else mdpdice.Total(sense), "total", horizon)
     try:
         objective = _made(kind, value, sense, read_state)
     except ValueError as error:
@@ -101,17 +96,17 @@ def read_objective(
     except MdpDiceError as error:
         raise click.UsageError(f"--objective {text}: {error.message}") from error
     # States are told as they were written; numbers, as they were understood.
-    told = f"{kind}:{value}" if isinstance(objective, Reach | UntilReward) else str(objective)
+    told = f"{kind}:{value}" if isinstance(objective, mdpdice.Reach | mdpdice.UntilReward) else str(objective)
     return Asked(objective, told, horizon)
 
 
-def _made(kind: str, value: str, sense: Sense, read_state: Callable[[str], Hashable]) -> Objective:
+def _made(kind: str, value: str, sense: Sense, read_state: Callable[[str], Hashable]) -> mdpdice.Objective:
     if kind == "discounted":
-        return Discounted(_number(value), sense)
+        return mdpdice.Discounted(_number(value), sense)
     if kind == "payoff-at-least":
-        return PayoffAtLeast(_number(value), sense)
+        return mdpdice.PayoffAtLeast(_number(value), sense)
     targets = [read_state(part.strip()) for part in value.split(";")]
-    return Reach(targets, sense=sense) if kind == "reach" else UntilReward(targets, sense)
+    return mdpdice.Reach(targets, sense=sense) if kind == "reach" else mdpdice.UntilReward(targets, sense)
 
 
 def _number(text: str) -> Fraction:
@@ -123,13 +118,13 @@ def _number(text: str) -> Fraction:
 
 def _decisions(text: str) -> int:
     try:
-        return Horizon(int(text) if text.isdecimal() else text).decisions  # type: ignore[arg-type]  # checked there
+        return mdpdice.Horizon(int(text) if text.isdecimal() else text).decisions  # type: ignore[arg-type]  # checked there
     except MdpDiceError as error:
         raise click.UsageError(f"--objective horizon:{text}: {error.message}") from error
 
 
 @contextlib.contextmanager
-def known_targets(objective: Objective | None, text: str) -> Iterator[None]:
+def known_targets(objective: mdpdice.Objective | None, text: str) -> Iterator[None]:
     """A target that the game does not have is wrong usage, since somebody has written it.
 
     Raises
@@ -139,13 +134,15 @@ def known_targets(objective: Objective | None, text: str) -> Iterator[None]:
     try:
         yield
     except UnknownStateError as error:
-        if isinstance(objective, Reach | UntilReward) and error.value in cast("Any", objective.targets):
+        if isinstance(objective, mdpdice.Reach | mdpdice.UntilReward) and error.value in cast(
+            "Any", objective.targets
+        ):
             raise click.UsageError(f"--objective {text}: {error.message}") from error
         raise
 
 
-def evaluable(objective: Objective | None) -> bool:
+def evaluable(objective: mdpdice.Objective | None) -> bool:
     """Whether a policy has a value of its own under an objective, as the total of the network of `Objective.apply`."""
-    if isinstance(objective, PayoffAtLeast):
+    if isinstance(objective, mdpdice.PayoffAtLeast):
         return bool(objective.threshold > 0)
-    return objective is None or isinstance(objective, Total | Discounted | Reach)
+    return objective is None or isinstance(objective, mdpdice.Total | mdpdice.Discounted | mdpdice.Reach)

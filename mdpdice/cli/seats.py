@@ -1,4 +1,4 @@
-"""Who sits at the table when ``mdpdice play`` plays: a person, or a policy."""
+"""Who sits at the table when a game is played by its rules: a person, or a policy."""
 
 from __future__ import annotations
 
@@ -7,77 +7,48 @@ import math
 import random
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mdpdice.answers.policy import Policy
-from mdpdice.answers.solution import Solution
-from mdpdice.backend import Solver, load_solver
-from mdpdice.cli.answers import Case, check_solver
-from mdpdice.cli.chosen import Looking, known_names, large, policy_on, rule_of, search_of
-from mdpdice.cli.progress import ProgressBars
+import mdpdice
+from mdpdice.cli.case import Case, check_solver
+from mdpdice.cli.named_policies import Looking, file_policy, known_names, rule_of, search_of, two_players
+from mdpdice.cli.progress_bars import ProgressBars
+from mdpdice.cli.routes import large
 from mdpdice.cli.text import action_data, figure, phrase
+from mdpdice.cli.values import kind_of
 from mdpdice.errors import MdpDiceError, NotConvergedError, StateLimitError
-from mdpdice.exploration.to_lattice import compile_lattice
-from mdpdice.exploration.to_network import explore
-from mdpdice.modelling.counters import axes
-from mdpdice.modelling.distribution import Dist
-from mdpdice.modelling.game import Chance, End, Game, Go, PassTo
-from mdpdice.networks.network import Kind
-from mdpdice.objectives.objective import Horizon
-from mdpdice.policies.playthrough import Seat, Turn, plain
-from mdpdice.solving.lattice_solution import LatticeSolution
-from mdpdice.solving.pipeline import solve
 
-__all__ = ["Advisor", "Left", "Table", "going_round", "one_player", "split_seats"]
+if TYPE_CHECKING:
+    from mdpdice.policies.playthrough import Seat, Turn
 
-QUICK = 100_000
-"""Most states of a game that is solved to tell the value of a choice, if it can be looked ahead in instead."""
+__all__ = ["Left", "Table", "split_seats"]
+
+SOLVE_UP_TO = 100_000
+"""States up to which a game made for looking ahead is solved for advice; in larger ones the advice looks ahead."""
 
 
 GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
 
 
-def one_player(game: Game[Any, Any]) -> bool | None:
+def _one_player(game: mdpdice.Game[Any, Any]) -> bool | None:
     """Whether a game has one player; None where it is too large to see that at a glance."""
+    from mdpdice.modelling.counters import axes
+
     try:
         if axes(game):
-            lattice = compile_lattice(game, max_states=GLANCE)
-            return not ((lattice.sign < 0).any() or (lattice.kind == Kind.MIN).any())
-        return not explore(game, max_states=GLANCE).two_player
+            return not two_players(mdpdice.compile_lattice(game, max_states=GLANCE))
+        return not mdpdice.explore(game, max_states=GLANCE).two_player
     except StateLimitError:
         return None
 
 
-@contextlib.contextmanager
-def going_round(names: Sequence[str]) -> Iterator[None]:
-    """Say what helps players who look ahead and do not come to an end."""
-    try:
-        yield
-    except NotConvergedError as error:
-        if any(name.partition(":")[0] == "lookahead" for name in names):
-            msg = (
-                f"{error.message}. A player who looks ahead sees no reason to go on: look deeper, or let the "
-                "game's estimate() prefer what brings the end nearer"
-            )
-            raise click.ClickException(msg) from error
-        raise
-
-
 class Left(Exception):  # noqa: N818 - nothing is wrong: a person left the table
     """Nobody is there to decide any more."""
-
-
-class Advisor(Protocol):
-    """Something that knows what the actions of a turn are worth."""
-
-    def values(self, turn: Turn) -> dict[Any, float]:
-        """Value of every action, to player 0 where the players have different aims, else to the mover."""
-        ...
 
 
 def split_seats(text: str) -> list[str]:
@@ -88,7 +59,9 @@ def split_seats(text: str) -> list[str]:
 class _Solved:
     """The optimal play."""
 
-    def __init__(self, game: Game[Any, Any], solution: Solution | LatticeSolution) -> None:
+    def __init__(
+        self, game: mdpdice.Game[Any, Any], solution: mdpdice.Solution | mdpdice.LatticeSolution
+    ) -> None:
         self.game = game
         self.solution = solution
 
@@ -104,15 +77,13 @@ class _Solved:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.action(turn.state, steps_left=turn.steps_left)
         values = self.values(turn)
-        representative, solution = self.game.canonical(turn.state), self.solution
-        if isinstance(solution, LatticeSolution):
-            minimises = solution.kind(representative) == Kind.MIN
-        else:
-            minimises = solution.network.kind[solution.network.node_of(representative)] == Kind.MIN
+        minimises = kind_of(self.solution, self.game.canonical(turn.state)) == mdpdice.Kind.MIN
         return min(values, key=lambda action: values[action] if minimises else -values[action])
 
     def _worth(self, edge: Any, turn: Turn) -> float:
         """Value of an edge; chance may stand in chance, as deep as the game has written it."""
+        from mdpdice.modelling.game import Chance, End, Go, PassTo
+
         if isinstance(edge, End):
             return float(edge.payoff)
         reward = float(edge.reward)
@@ -127,21 +98,11 @@ class _Solved:
         ahead = self.solution.estimate(to, steps_left=left)
         if isinstance(edge, PassTo):
             ahead = float(self.game.total) - ahead
-        if isinstance(self.solution, LatticeSolution):  # which is not discounted
+        if isinstance(self.solution, mdpdice.LatticeSolution):  # which is not discounted
             return reward + ahead
         network = self.solution.network
         step = bool(network.decides[network.node_of(to)])
         return reward + (float(network.discount) if step else 1.0) * ahead
-
-
-class _Looking:
-    """Some decisions looked ahead from every turn."""
-
-    def __init__(self, game: Game[Any, Any], solver: Solver) -> None:
-        self.looking = Looking(game, solver)
-
-    def values(self, turn: Turn) -> dict[Any, float]:
-        return self.looking.values(turn.state)
 
 
 class Table:
@@ -155,8 +116,10 @@ class Table:
         One seat for all decisions, or one per player.
     solver : str
         Back-end for the optimal play.
-    generator : random.Random
+    seed : int
         For seats that choose at random.
+    alone : str
+        What is said of a second seat in a game of one player.
     say : callable
         Shows a line to people.
 
@@ -164,8 +127,8 @@ class Table:
     ----------
     seats : list of Seat
         Who decides.
-    second_moved : bool
-        Whether the second seat was asked.
+    generator : random.Random
+        For all that is drawn in a play.
     """
 
     def __init__(
@@ -173,35 +136,57 @@ class Table:
         case: Case,
         names: list[str],
         solver: str,
-        generator: random.Random,
+        seed: int,
+        alone: str,
         say: Callable[[str], None],
     ) -> None:
+        from mdpdice.policies.playthrough import plain
+
         if not 1 <= len(names) <= 2:
             raise click.UsageError(f"--seats: a game has one or two players, not {len(names)}")
+        self._single = _one_player(case.game) if len(names) == 2 else False
+        if self._single:
+            raise click.UsageError(alone)
         check_solver(solver)
         self.case = case
         # States of games with counters hold the counters, as those of the solution do.
         self.game = plain(case.game)
         self.solver = solver
-        self.generator = generator
-        self.say = say
+        self.generator = random.Random(seed)  # noqa: S311 - no secrets
+        self.names, self.alone, self.say = names, alone, say
         self.lines = sys.stdin
         # A policy from a file answers for the states of a network, which are representatives.
         self.symmetric = False
         self._solved: _Solved | None = None
-        self._advice: Advisor | None = None
+        self._advice: Callable[[Turn], dict[Any, float]] | None = None
         made = {name: self._seat(name) for name in names}
         self.seats: list[Seat] = [made[name] for name in names]
-        self.second_moved = False
+        self._second_moved = False
         if len(names) == 2:
             self.seats[1] = self._noted(self.seats[1])
 
     def _noted(self, seat: Seat) -> Seat:
         def act(turn: Turn) -> Any:
-            self.second_moved = True
+            self._second_moved = True
             return seat(turn)
 
         return act
+
+    @contextlib.contextmanager
+    def playing(self) -> Iterator[None]:
+        """Play: say what helps players who look ahead and do not come to an end; refuse a seat that nobody needs."""
+        try:
+            yield
+        except NotConvergedError as error:
+            if any(name.partition(":")[0] == "lookahead" for name in self.names):
+                msg = (
+                    f"{error.message}. A player who looks ahead sees no reason to go on: look deeper, or let the "
+                    "game's estimate() prefer what brings the end nearer"
+                )
+                raise click.ClickException(msg) from error
+            raise
+        if self._single is None and not self._second_moved:
+            raise click.UsageError(self.alone)
 
     # --- the seats ------------------------------------------------------------
 
@@ -226,24 +211,24 @@ class Table:
 
     def _of_file(self, name: str) -> Seat:
         with ProgressBars() as progress:
-            layers = large(self.case, progress)
+            layers = large(self.case._replace(progress=progress))
         if layers is not None:
-            saved = LatticeSolution.load(name, layers.lattice, epsilon=self.case.epsilon)
+            saved = mdpdice.LatticeSolution.load(name, layers.lattice, epsilon=self.case.epsilon)
             return _Solved(self.game, saved).best
         self.symmetric = True
-        network = explore(self.case.game)
+        network = mdpdice.explore(self.case.game)
         if self.case.horizon is not None:
-            network = Horizon(self.case.horizon).apply(network)
-        policy: Policy = policy_on(self.case, name, network, self.optimum_solution)
+            network = mdpdice.Horizon(self.case.horizon).apply(network)
+        policy = file_policy(self.case, Path(name), network)
 
         def act(turn: Turn) -> Any:
             chances = policy.probabilities(turn.state, steps_left=turn.steps_left)
-            return self._drawn(Dist(chances) if len(chances) > 1 else next(iter(chances)))
+            return self._drawn(mdpdice.Dist(chances) if len(chances) > 1 else next(iter(chances)))
 
         return act
 
     def _drawn(self, action: Any) -> Any:
-        if not isinstance(action, Dist):
+        if not isinstance(action, mdpdice.Dist):
             return action
         at = self.generator.randrange(action.total)
         for one, weight in zip(action.outcomes, action.weights, strict=True):
@@ -254,29 +239,12 @@ class Table:
 
     # --- advice ---------------------------------------------------------------
 
-    def optimum_solution(self) -> Solution:
-        """The solution of the game, found when it is first asked for."""
-        solution = self.optimum().solution
-        if isinstance(solution, LatticeSolution):
-            msg = f"this game has {solution.layers.states:,} states, too many for a policy in a file"
-            raise click.UsageError(msg)
-        return solution
-
     def optimum(self, max_states: int = 10_000_000) -> _Solved:
         """The optimal play, found when it is first asked for."""
         if self._solved is None:
-            if reason := self.case.infinite():
-                raise click.ClickException(f"{reason}: every way to get there is as good as any other")
-            case = self.case
+            self.case.refuse_infinite("every way to get there is as good as any other")
             with ProgressBars() as progress:
-                solution = solve(
-                    case.game,
-                    solver=self.solver,
-                    horizon=case.horizon,
-                    epsilon=case.epsilon,
-                    progress=progress,
-                    max_states=max_states,
-                )
+                solution = self.case.solve(self.solver, max_states=max_states, progress=progress)
             self._solved = _Solved(self.game, solution)
         return self._solved
 
@@ -306,7 +274,7 @@ class Table:
 
     def _advise(self, turn: Turn, words: list[str]) -> None:
         try:
-            values = self._advisor().values(turn)
+            values = self._advisor()(turn)
         except (MdpDiceError, click.ClickException) as error:
             self.say(f"  this is not known: {error}")
             return
@@ -314,15 +282,16 @@ class Table:
         for action, word in zip(turn.actions, words, strict=True):
             self.say(f"  {word.ljust(width)}  {figure(float(f'{values[action]:.10g}'))}")
 
-    def _advisor(self) -> Advisor:
-        """The optimal play; in a game made to be looked ahead in, and too large to be solved at once, that."""
+    def _advisor(self) -> Callable[[Turn], dict[Any, float]]:
+        """Values by the optimal play; by looking ahead in a game made for that, and too large to be solved at once."""
         if self._advice is None:
-            looks = type(self.case.game).estimate is not Game.estimate
+            looks = type(self.case.game).estimate is not mdpdice.Game.estimate
             try:
-                self._advice = self.optimum(max_states=QUICK) if looks else self.optimum()
+                self._advice = (self.optimum(max_states=SOLVE_UP_TO) if looks else self.optimum()).values
             except StateLimitError:
                 self.say("  (the game is too large to be solved, so this is looked ahead)")
-                self._advice = _Looking(self.game, load_solver("lookahead")())
+                looking = Looking(self.game, mdpdice.load_solver("lookahead")())
+                self._advice = lambda turn: looking.values(turn.state)
         return self._advice
 
 

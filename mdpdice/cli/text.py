@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mdpdice.errors import MdpDiceError
-from mdpdice.modelling.text import encode
 
-__all__ = ["action_data", "aligned", "figure", "json_number", "phrase"]
+__all__ = ["action_data", "aligned", "figure", "json_number", "phrase", "short"]
 
 
 def json_number(number: float) -> float | str:
@@ -23,6 +22,11 @@ def figure(number: float | str) -> str:
     return number if isinstance(number, str) else f"{number:.15g}"
 
 
+def short(number: float | str) -> str:
+    """A number for people, to ten digits."""
+    return number if isinstance(number, str) else f"{number:.10g}"
+
+
 def aligned(rows: Sequence[tuple[str, str]]) -> str:
     """Rows of a label and a text, one below the other."""
     width = max(len(label) for label, _ in rows)
@@ -31,6 +35,8 @@ def aligned(rows: Sequence[tuple[str, str]]) -> str:
 
 def action_data(action: Any) -> Any:
     """An action as JSON data."""
+    from mdpdice.modelling.text import encode
+
     try:
         return encode(action)
     except MdpDiceError:  # of a type that has no text form

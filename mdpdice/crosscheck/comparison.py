@@ -15,8 +15,8 @@ from mdpdice.solving.problem import Problem
 
 __all__ = ["compare_actions", "compare_policies", "compare_values", "edge_intervals", "may", "must"]
 
-EXACT_NODES = 5_000
-"""Nodes of the largest network on which policies are evaluated in rational numbers where floats do not suffice."""
+EXACT_UP_TO_NODES = 5_000
+"""Nodes, of all stages together, up to which a policy is evaluated in rationals where floats prove nothing."""
 
 
 def compare_values(first: Solution, second: Solution) -> list[str]:
@@ -167,7 +167,7 @@ def _evaluated(network: Network, first: Policy, second: Policy) -> Solution:
     found = evaluate(network, policy)
     if (
         found.proved
-        or network.n_nodes * (1 if network.horizon is None else network.horizon + 1) > EXACT_NODES
+        or network.n_nodes * (1 if network.horizon is None else network.horizon + 1) > EXACT_UP_TO_NODES
     ):
         return found
     return evaluate(network, policy, exact=True)

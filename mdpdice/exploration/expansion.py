@@ -38,7 +38,8 @@ from mdpdice.networks.network import Ints, Kind, Network
 __all__ = ["replicate"]
 
 _BUDGET = 1 << 22  # edges between two looks at the limits
-_SHARED = 1 << 18  # edges from which on two threads write
+TWO_THREADS_FROM_EDGES = 1 << 18
+"""Edges from which two threads write a lattice out as a network."""
 _MOST = 1 << 30  # rows and points that fit the 32-bit tables
 _EVALUATION_BYTES = 64  # per point, while an expression is evaluated
 
@@ -477,7 +478,7 @@ class _Replication:
 
 def _share(work: Callable[[tuple[int, int]], None], edge_start: Ints, n_edges: int) -> None:
     """Have the pairs worked on by two threads, in parts with about as many edges each."""
-    threads = min(2, os.cpu_count() or 1) if n_edges > _SHARED else 1
+    threads = min(2, os.cpu_count() or 1) if n_edges > TWO_THREADS_FROM_EDGES else 1
     cuts = np.searchsorted(edge_start, np.linspace(0, n_edges, threads + 1)[1:-1]).tolist()
     parts = list(zip([0, *cuts], [*cuts, len(edge_start)], strict=True))
     if threads == 1:

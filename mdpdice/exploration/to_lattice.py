@@ -2,6 +2,9 @@
 
 Conditions are taken apart into guards of edges, updates and rewards into numbered
 expressions, each kept once.  See `mdpdice.lattices.lattice` for what the rows mean.
+
+Rewards along chance inside chance become one expression.  Floats in it are added as floats, where the
+same game without counters adds the rationals that these floats are.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ With a horizon of n decisions the table is the same, and n stages of it are play
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 import numpy as np
@@ -23,12 +23,11 @@ from scipy.sparse import csr_array, diags_array, vstack
 
 from mdpdice.errors import StateLimitError, UnsupportedError
 from mdpdice.formats.line_reader import require_network
+from mdpdice.networks.arrays import Matrix
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 
 __all__ = ["Table", "tabulate"]
-
-Matrix: TypeAlias = "csr_array[Any, tuple[int, int]]"
 
 MAX_ENTRIES = 200_000_000
 """Most probabilities of a table: 2.4 GB."""

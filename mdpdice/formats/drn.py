@@ -43,7 +43,7 @@ import attrs
 import numpy as np
 
 from mdpdice.errors import UnsupportedError
-from mdpdice.formats.exported_model import Explicit, Model, choice_names, explicit
+from mdpdice.formats.exported_model import Explicit, Model, choice_names, explicit, labels_of_states
 from mdpdice.formats.line_reader import Number, Reader, number_text, write_lines
 from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
@@ -108,10 +108,7 @@ def _lines(found: Explicit, *, exact: bool) -> Iterator[str]:
     yield "@nr_choices"
     yield str(model.n_choices)
     yield "@model"
-    labels: dict[int, list[str]] = {}
-    for label, states in model.labels.items():
-        for state in states:
-            labels.setdefault(state, []).append(label)
+    labels = labels_of_states(model)
     actions = choice_names(model)
     choice_ptr, branch_ptr = model.choice_ptr.tolist(), model.branch_ptr.tolist()
     target = model.target.tolist()

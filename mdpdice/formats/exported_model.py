@@ -41,6 +41,7 @@ __all__ = [
     "choice_names",
     "explicit",
     "label_names",
+    "labels_of_states",
     "question",
 ]
 
@@ -211,6 +212,15 @@ class Explicit:
     def property(self) -> str:
         """The question whose answer is the value of the network, in the language of PRISM and Storm."""
         return question(self.model.kind, minimise=self.minimise)
+
+
+def labels_of_states(model: Model) -> dict[int, list[str]]:
+    """Return the labels of every state that has any."""
+    found: dict[int, list[str]] = {}
+    for label, states in model.labels.items():
+        for state in states:
+            found.setdefault(state, []).append(label)
+    return found
 
 
 def question(kind: str, *, minimise: bool) -> str:

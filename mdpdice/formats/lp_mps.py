@@ -94,25 +94,7 @@ def write_lp(network: Network, path: str | os.PathLike[str]) -> ProgramFile:
 
 
 def write_mps(network: Network, path: str | os.PathLike[str]) -> ProgramFile:
-    """Write the linear program of a network in the MPS format.
-
-    Parameters
-    ----------
-    network : Network
-        A network of one player; a horizon is unrolled.
-    path : path
-        By custom it ends in ``.mps``.
-
-    Returns
-    -------
-    ProgramFile
-        `ProgramFile.values` turns a solution back into values of the nodes.
-
-    Raises
-    ------
-    UnsupportedError
-        There are two players: their problem is not one linear program.
-    """
+    """Write the linear program of a network in the MPS format, as `write_lp` in the LP format."""
     return _write(network, path, "mps")
 
 

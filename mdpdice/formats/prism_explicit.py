@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 
 from mdpdice.errors import GameError
-from mdpdice.formats.exported_model import REWARD, Explicit, Model, choice_names, explicit
+from mdpdice.formats.exported_model import REWARD, Explicit, Model, choice_names, explicit, labels_of_states
 from mdpdice.formats.line_reader import Number, Reader, number_text, write_lines
 from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
@@ -130,19 +130,11 @@ def _transitions(model: Model, *, exact: bool, dialect: str) -> Iterator[str]:
         yield f"{state}{number} {to} {number_text(p, exact=exact)}{action}"
 
 
-def _of_states(model: Model) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    for label, states in model.labels.items():
-        for state in states:
-            found.setdefault(state, []).append(label)
-    return found
-
-
 def _labels(model: Model) -> Iterator[str]:
     # PRISM expects these two first.
     names = list(dict.fromkeys(("init", "deadlock", *model.labels)))
     yield " ".join(f'{k}="{name}"' for k, name in enumerate(names))
-    for state, labels in sorted(_of_states(model).items()):
+    for state, labels in sorted(labels_of_states(model).items()):
         yield f"{state}: {' '.join(str(names.index(label)) for label in labels)}"
 
 
@@ -150,7 +142,7 @@ def _storm_labels(model: Model) -> Iterator[str]:
     yield "#DECLARATION"
     yield " ".join(dict.fromkeys(("init", "deadlock", *model.labels)))
     yield "#END"
-    for state, labels in sorted(_of_states(model).items()):
+    for state, labels in sorted(labels_of_states(model).items()):
         yield f"{state} {' '.join(labels)}"
 
 

@@ -23,8 +23,8 @@ __all__ = ["GridTables", "Tables"]
 Part: TypeAlias = tuple[tuple[int, ...], NDArray[np.int32], bool]
 """The counters that a change depends on, what it adds for all their values, and whether it ever fails."""
 
-LARGEST = 1 << 16
-"""Most combinations of values for which an expression is evaluated beforehand."""
+TABULATE_UP_TO_ENTRIES = 1 << 16
+"""Combinations of counters up to which an expression is tabulated beforehand instead of evaluated point by point."""
 
 
 @attrs.frozen(eq=False)
@@ -179,7 +179,7 @@ class GridTables:
     def _all(self, names: tuple[int, ...]) -> NDArray[np.int64] | None:
         """Points with every combination of the values of some counters; None if there are too many."""
         lattice = self.lattice
-        if math.prod(lattice.shape[at] for at in names) > LARGEST:
+        if math.prod(lattice.shape[at] for at in names) > TABULATE_UP_TO_ENTRIES:
             return None
         points = np.zeros(1, dtype=np.int64)
         for at in names:

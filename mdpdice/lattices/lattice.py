@@ -27,7 +27,7 @@ import math
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -35,13 +35,9 @@ from numpy.typing import NDArray
 
 from mdpdice.modelling.counters import Axis, Update
 from mdpdice.modelling.expressions import Expr
-from mdpdice.networks.network import Kind
+from mdpdice.networks.network import Bools, Floats, Ints, Kind
 
 __all__ = ["FORBIDDEN", "OUTSIDE", "Lattice"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
 
 FORBIDDEN = -1
 """Instead of a point: the update leaves the grid, so the option is not there."""

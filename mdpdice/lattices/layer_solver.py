@@ -35,7 +35,7 @@ from mdpdice.errors import NotConvergedError, UnsupportedError
 from mdpdice.lattices.grid_tables import Tables
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.program import Program
-from mdpdice.lattices.reachable_layers import Layer, Layers, slabs
+from mdpdice.lattices.reachable_layers import Layer, Layers, or_last, slabs
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 
@@ -50,10 +50,10 @@ __all__ = [
 
 SWEEPS = 64
 """Sweeps between two looks at the clock."""
-QUICK = 64
-"""Sweeps after which layers that feedback has not settled are swept until nothing changes."""
-SHARE = 32
-"""Points of a run, on average, that are worth a processor of their own."""
+PLAIN_AFTER_SWEEPS = 64
+"""Sweeps after which a layer whose feedback has not settled is swept anew, without Broyden's method."""
+SPLIT_FROM_POINTS_PER_RUN = 32
+"""Points per run, on average, from which a layer is split among threads."""
 CHUNK_BYTES = 32 << 20
 """Size of the tables for one group of parts."""
 
@@ -152,7 +152,7 @@ def _rows(program: Program) -> Any:
         weight=program.weight,
         source=program.source,
         entry=program.entry,
-        update=np.where(program.update < 0, len(lattice.updates), program.update),
+        update=or_last(program.update, len(lattice.updates)),
         reward=program.reward,
         flip=program.flip,
         guard=program.guard,
@@ -211,7 +211,9 @@ def _groups(work: _Work, layer: Layer) -> list[_Group]:
     # The points of a layer are in the order in which they are played.
     inner, length = layers.ranks.inner[layer.points], len(layer.points)
     runs = int(np.count_nonzero(np.diff(inner))) + 1
-    pieces = max(-(-tables.nbytes // CHUNK_BYTES), min(threads(), length // (SHARE * runs)))
+    pieces = max(
+        -(-tables.nbytes // CHUNK_BYTES), min(threads(), length // (SPLIT_FROM_POINTS_PER_RUN * runs))
+    )
     if pieces < 2:
         return [_ready(work, tables, layer.part, inner)]
     _, part, size = np.unique(layer.part, return_inverse=True, return_counts=True)
@@ -265,7 +267,7 @@ def _iterate(work: _Work, group: _Group) -> int:
     done, change = 0, np.inf
     if group.feedback is not None:
         work.run.check()
-        settled, done, change = _quick(arguments, group.feedback, min(QUICK, work.max_sweeps))
+        settled, done, change = _quick(arguments, group.feedback, min(PLAIN_AFTER_SWEEPS, work.max_sweeps))
         if settled:
             return done
         _begin(work, group)
@@ -298,7 +300,7 @@ def _quick(arguments: tuple[Any, ...], feedback: Any, sweeps: int) -> tuple[bool
         x=np.zeros(count),
         before=np.zeros(count),
         result=np.zeros(count),
-        slope=np.zeros((count, kernels.MOST)),
+        slope=np.zeros((count, kernels.BROYDEN_UP_TO_FEEDBACK)),
         worst=np.full(parts, np.inf),
         strikes=np.zeros(parts, dtype=np.int64),
     )

@@ -36,6 +36,7 @@ __all__ = [
     "Layers",
     "find_large_layers",
     "find_layers",
+    "or_last",
     "slabs",
 ]
 
@@ -44,8 +45,8 @@ SLAB_BYTES = 8 << 20
 """Size of the tables for one piece of a layer."""
 KEPT_SHARE = 4
 """One part in so many of the memory there is may hold tables that are needed again."""
-LARGE = 400
-"""Edges in a layer from which on it takes less time as a layer than written out."""
+LAYERS_FROM_EDGES = 400
+"""Edges per layer from which play is followed a layer at a time; with fewer, the game is solved as a network."""
 
 
 @attrs.frozen(eq=False)
@@ -139,7 +140,7 @@ def find_large_layers(lattice: Lattice, run: Run, *, max_bytes: int | None = Non
         Largest memory, in bytes; by default four fifths of what there is.
     """
     limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
-    return _find(lattice, run, limit, least=LARGE)
+    return _find(lattice, run, limit, least=LAYERS_FROM_EDGES)
 
 
 def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | None:
@@ -220,13 +221,13 @@ class _Spread:
             order=order[~plain[order] | (group[order] == order)],
             dst=lattice.dst,
             possible=lattice.weight > 0,
-            guard=_or_last(lattice.guard, len(lattice.guards)),
-            update=_or_last(lattice.update, len(lattice.updates)),
-            reward=_or_last(lattice.reward, len(lattice.rewards)),
-            payoff=_or_last(lattice.payoff, len(lattice.rewards)),
+            guard=or_last(lattice.guard, len(lattice.guards)),
+            update=or_last(lattice.update, len(lattice.updates)),
+            reward=or_last(lattice.reward, len(lattice.rewards)),
+            payoff=or_last(lattice.payoff, len(lattice.rewards)),
             port=port,
             port_entry=port_entry,
-            port_update=_or_last(port_update, len(lattice.updates)),
+            port_update=or_last(port_update, len(lattice.updates)),
             entries=program.entries,
         )
 
@@ -394,8 +395,8 @@ def _grouped(lattice: Lattice, order: Ints, plain: Bools, inner: Bools, entries:
     return group
 
 
-def _or_last(numbers: NDArray[Any], last: int) -> Ints:
-    """Numbers with that of a last row in place of -1."""
+def or_last(numbers: NDArray[Any], last: int) -> Ints:
+    """Put the number of a last row in place of -1."""
     return np.where(numbers < 0, last, numbers).astype(np.int64)
 
 

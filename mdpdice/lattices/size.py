@@ -11,8 +11,8 @@ from mdpdice.lattices.reachable_layers import find_large_layers
 
 __all__ = ["count_first", "network_bytes", "size_bound"]
 
-COUNTED = 1 << 20
-"""States that are written out in about the time that counting them takes."""
+COUNT_FROM_STATES = 1 << 20
+"""States from which they are counted before a network is made: making fewer takes as long as counting."""
 
 
 def network_bytes(states: int, nodes: int, edges: int) -> int:
@@ -49,7 +49,7 @@ def count_first(lattice: Lattice, max_states: int, max_bytes: int, progress: Pro
     """
     states = len(lattice.states) * lattice.size
     too_large = states > max_states or size_bound(lattice)[2] > max_bytes
-    if not too_large or min(states, max_states) <= COUNTED:
+    if not too_large or min(states, max_states) <= COUNT_FROM_STATES:
         return
     refusal = None
 

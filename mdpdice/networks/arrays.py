@@ -6,16 +6,21 @@ import enum
 import sys
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 __all__ = [
+    "ULP",
     "Bools",
     "Floats",
     "Ints",
     "Kind",
+    "Matrix",
     "compiled",
     "moved_numbers",
     "read_only",
@@ -29,6 +34,10 @@ __all__ = [
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
+Matrix: TypeAlias = "csr_array[Any, tuple[int, int]]"
+
+ULP = 2.0**-52
+"""Distance from 1 to the next float."""
 
 
 class Kind(enum.IntEnum):
@@ -40,19 +49,19 @@ class Kind(enum.IntEnum):
     CHANCE = 3
 
 
-COMPILED = 20_000
-"""Edges from which a compiled loop is faster than whole-array arithmetic by more than it takes to call it."""
-IMPORTED = 1_000_000
-"""Edges from which it is worth the import of numba, which takes about a second, too."""
+COMPILE_FROM_EDGES = 20_000
+"""Edges from which a network is made and checked in compiled loops instead of whole arrays, once numba is loaded."""
+IMPORT_NUMBA_FROM_EDGES = 1_000_000
+"""Edges from which numba is imported for these loops, which takes about a second."""
 
 
 def compiled(edges: int) -> bool:
     """Whether to go through so many edges in a compiled loop (`mdpdice.networks.kernels`)."""
-    return edges >= (COMPILED if "numba" in sys.modules else IMPORTED)
+    return edges >= (COMPILE_FROM_EDGES if "numba" in sys.modules else IMPORT_NUMBA_FROM_EDGES)
 
 
 def read_only(values: Any, dtype: Any = None) -> Any:
-    """A contiguous array that nobody can write to."""
+    """Make an array contiguous and read-only, as compiled loops want it; a copy only where there must be one."""
     array = np.array(values, dtype=dtype, order="C", copy=None)
     if array.flags.writeable:
         # A caller may still hold a writeable view of what it passed; a private view is enough

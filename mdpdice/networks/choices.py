@@ -35,8 +35,8 @@ ROUNDING = 8 * 2.0**-53
 TINY = 5e-324
 SUM_TOLERANCE = 1e-9
 """Largest distance that is normalised away, and recorded."""
-UNSURE = 1000
-"""Rows that are added up one by one, where that is quicker than to look at all of them anew."""
+RECHECK_UP_TO_ROWS = 1000
+"""Doubtful rows of probabilities up to which each is added up alone; for more, all rows are added up anew."""
 AT_ONCE = 1 << 20
 """Branches that are looked at together, where that takes arrays of the same size."""
 
@@ -199,11 +199,11 @@ def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
     from mdpdice.networks import kernels
 
     rows = read_only_ints(arrays.branch_ptr), read_only_ints(arrays.target), read_only_floats(probability)
-    unsure = np.empty(UNSURE, dtype=np.int64)
+    unsure = np.empty(RECHECK_UP_TO_ROWS, dtype=np.int64)
     plain, count, worst, off, more = kernels.rows_are_plain(*rows, len(arrays.states), unsure)
     if not plain:
         return None
-    if more > UNSURE:
+    if more > RECHECK_UP_TO_ROWS:
         return _defects(arrays, rows[2])
     # The first one counts among those that are off by as much.
     others = [(choice, _defect(arrays, rows[2], choice)) for choice in unsure[:more].tolist()]

@@ -9,22 +9,12 @@ Importing this module imports numba; see `mdpdice.networks.arrays.compiled` for 
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-from mdpdice.compilation import njit
+from mdpdice.compilation import Bools, Floats, Ints, Kinds, Number, njit
 from mdpdice.networks.arrays import Kind
 
 __all__ = ["count_choices", "decided_edges", "rows_are_plain", "waits_twice", "write_choices"]
-
-# The names tell the type of the elements, for readers: numba infers them.
-Floats: TypeAlias = NDArray[Any]
-Ints: TypeAlias = NDArray[Any]
-Bools: TypeAlias = NDArray[Any]
-Kinds: TypeAlias = NDArray[Any]
-Number: TypeAlias = Any
 
 END, MAX, MIN, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.MIN), int(Kind.CHANCE)
 

@@ -9,14 +9,16 @@ edges, except `end_components`.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from mdpdice.networks.arrays import Bools, Ints, read_only
 
 __all__ = [
+    "attract",
     "component_order",
     "cyclic_components",
+    "edges_of",
     "end_components",
     "find_cycle",
     "is_acyclic",
@@ -26,11 +28,8 @@ __all__ = [
     "strong_components",
 ]
 
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
-
-LARGE = 10_000
-"""Nodes from which a component is swept in the order of its numbers, as `ordered_components` says."""
+SEARCH_ORDER_UP_TO_NODES = 10_000
+"""Nodes of a component up to which it is swept in the order of a search, and larger ones in the order of memory."""
 
 
 def strong_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> Ints:
@@ -51,7 +50,7 @@ def strong_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> Int
     from mdpdice.numerics.kernels import graph as kernels
 
     nothing = np.zeros(0, dtype=np.int64)
-    label: Ints = kernels.components(*_graph(indptr, dst, keep), _read(nothing, np.bool_), nothing)[0]
+    label: Ints = kernels.components(*_graph(indptr, dst, keep), read_only(nothing, np.bool_), nothing)[0]
     return label
 
 
@@ -70,15 +69,15 @@ def component_order(label: Ints) -> tuple[Ints, Ints]:
     from mdpdice.numerics.kernels import graph as kernels
 
     count = int(label.max()) + 1 if len(label) else 0
-    return kernels.bucket(_read(label, np.int64), count)
+    return kernels.bucket(read_only(label, np.int64), count)
 
 
 def ordered_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> tuple[Ints, Ints, Ints]:
     """Label of every node as in `strong_components`, order and ptr as in `component_order`.
 
-    Within a component of at most `LARGE` nodes, those stand first that a search in depth left first, so that a
-    sweep meets as few nodes as possible before their successors.  In larger ones it is more important to
-    read memory in one direction.
+    Within a component of at most `SEARCH_ORDER_UP_TO_NODES` nodes, those stand first that a search in depth left
+    first, so that a sweep meets as few nodes as possible before their successors.  In larger ones it is more
+    important to read memory in one direction.
     """
     nothing = np.zeros(0, dtype=np.int64)
     return ranked_components(*_graph(indptr, dst, keep), nothing.astype(np.bool_), nothing)[:3]
@@ -108,10 +107,12 @@ def ranked_components(
     """
     from mdpdice.numerics.kernels import graph as kernels
 
-    label, order, ptr, whole = kernels.components(*_graph(indptr, dst, keep), _read(chance, np.bool_), rank)
-    if np.diff(ptr).max(initial=0) > LARGE:
+    label, order, ptr, whole = kernels.components(
+        *_graph(indptr, dst, keep), read_only(chance, np.bool_), rank
+    )
+    if np.diff(ptr).max(initial=0) > SEARCH_ORDER_UP_TO_NODES:
         order, ptr = kernels.bucket_in_order(
-            _read(label, np.int64), len(ptr) - 1, _read(order, np.int64), LARGE
+            read_only(label, np.int64), len(ptr) - 1, read_only(order, np.int64), SEARCH_ORDER_UP_TO_NODES
         )
     return label, order, ptr, whole
 
@@ -126,7 +127,9 @@ def cyclic_components(indptr: Ints, dst: Ints, label: Ints, keep: Bools | None =
     from mdpdice.numerics.kernels import graph as kernels
 
     ptr = np.concatenate(([0], np.cumsum(np.bincount(label)))) if len(label) else np.zeros(1, dtype=np.int64)
-    cyclic: Bools = kernels.looped(*_graph(indptr, dst, keep), _read(label, np.int64), _read(ptr, np.int64))
+    cyclic: Bools = kernels.looped(
+        *_graph(indptr, dst, keep), read_only(label, np.int64), read_only(ptr, np.int64)
+    )
     return cyclic
 
 
@@ -158,7 +161,7 @@ def find_cycle(indptr: Ints, dst: Ints, keep: Bools | None = None) -> list[int]:
         return []
     size = np.where(cyclic, np.bincount(label), len(label) + 1)
     start = int(np.flatnonzero(label == int(np.argmin(size)))[0])
-    nodes: list[int] = kernels.cycle(*_graph(indptr, dst, keep), _read(label, np.int64), start).tolist()
+    nodes: list[int] = kernels.cycle(*_graph(indptr, dst, keep), read_only(label, np.int64), start).tolist()
     return nodes
 
 
@@ -208,14 +211,14 @@ def end_components(indptr: Ints, dst: Ints, chance: Bools, keep: Bools | None = 
     from mdpdice.numerics.kernels import graph as kernels
 
     indptr, dst, mask = _graph(indptr, dst, keep)
-    chance = _read(chance, np.bool_)
-    source = _read(np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), np.int64)
+    chance = read_only(chance, np.bool_)
+    source = read_only(np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), np.int64)
     entering = kernels.reverse(indptr, dst)
     gone = np.zeros(len(indptr) - 1, dtype=np.bool_)
     inside = mask.copy()
     while True:
         label = strong_components(indptr, dst, inside)
-        args = (chance, _read(label, np.int64), gone, inside)
+        args = (chance, read_only(label, np.int64), gone, inside)
         if not kernels.end_components(indptr, dst, source, *entering, *args):
             break
     number = np.full(len(indptr) - 1, -1, dtype=np.int64)
@@ -225,13 +228,44 @@ def end_components(indptr: Ints, dst: Ints, chance: Bools, keep: Bools | None = 
     return number
 
 
+def attract(source: Ints, dst: Ints, some: Bools, rank: Ints, keep: Bools | None = None) -> None:
+    """Rank the nodes from which play cannot be kept from those that have a rank, which the others wait for.
+
+    Parameters
+    ----------
+    source, dst : ndarray of int64, shape (E,)
+        The edges, node by node.
+    some : ndarray of bool, shape (N,)
+        Nodes for which one edge is enough; the others need all of theirs.
+    rank : ndarray of int64, shape (N,)
+        In and out, -1 for none.  A new rank is by 1 larger than the largest that it waited for.
+    keep : ndarray of bool, shape (E,), optional
+        Edges that count.
+    """
+    from mdpdice.numerics.kernels import graph as kernels
+
+    if keep is not None:
+        source, dst = source[keep], dst[keep]
+    wait = np.bincount(source, minlength=len(rank))
+    entering = kernels.reverse(read_only(np.concatenate(([0], np.cumsum(wait)))), read_only(dst))
+    kernels.escape(read_only(source), *entering, read_only(some), wait, rank)
+
+
+def edges_of(indptr: Ints, node: Ints) -> tuple[Ints, Ints]:
+    """Find all edges of some nodes, one node after the other.
+
+    Returns
+    -------
+    edges : ndarray of int64
+    owner : ndarray of int64
+        Position in `node` of the node that every edge belongs to.
+    """
+    degree = indptr[node + 1] - indptr[node]
+    owner = np.repeat(np.arange(len(node)), degree)
+    before = np.cumsum(degree) - degree
+    return indptr[node][owner] + np.arange(len(owner)) - before[owner], owner
+
+
 def _graph(indptr: Ints, dst: Ints, keep: Bools | None) -> tuple[Ints, Ints, Bools]:
     mask = np.ones(len(dst), dtype=np.bool_) if keep is None else keep
-    return _read(indptr, np.int64), _read(dst, np.int64), _read(mask, np.bool_)
-
-
-def _read(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    """The array as the kernels want it: contiguous, and read-only, since numba compiles for each kind anew."""
-    view = np.ascontiguousarray(array, dtype=dtype).view()
-    view.flags.writeable = False
-    return view
+    return read_only(indptr, np.int64), read_only(dst, np.int64), read_only(mask, np.bool_)

@@ -8,7 +8,7 @@ linear system, each with the unknowns of its own component.
 In most games a cycle comes back to few nodes (the start of a player's turn, say).  When
 the values of these *knots* are known, the rest of the component is acyclic.  So one sweep
 per knot writes the component as a system in its knots alone.  Such a system, and that of
-a component of at most `DENSE` nodes, is solved by elimination; if the coefficients are
+a component of at most `ELIMINATE_UP_TO_NODES` nodes, is solved by elimination; if the coefficients are
 probabilities, in the form that never subtracts, so that even chances of 1e-300 to leave
 come out with full relative accuracy.  Larger ones are solved by BiCGSTAB with iterative
 refinement, and by a sparse factorisation where that fails.
@@ -24,30 +24,34 @@ H. A. van der Vorst, "Bi-CGSTAB", SIAM J. Sci. Stat. Comput. 13 (1992) 631-644.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
+from mdpdice.networks.arrays import ULP, Floats, Ints, read_only
 from mdpdice.numerics import graph
-from mdpdice.numerics.operator import Operator, locked, unsigned
+from mdpdice.numerics.operator import Operator, unsigned
 
-__all__ = ["DENSE", "compiled_bicgstab", "matrix_rows", "solve_chain"]
+__all__ = [
+    "ELIMINATE_UP_TO_NODES",
+    "compiled_bicgstab",
+    "eliminate",
+    "factorise",
+    "matrix_rows",
+    "solve_chain",
+]
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-
-DENSE = 400
-"""Largest component that is solved by dense elimination when it is not reduced to knots."""
-KNOTS = 200
-"""Most knots that a component is reduced to."""
-COMPILED = 24
-"""Most knots of a component that is solved in compiled code, with many others in one call."""
-KNOT_SAVES = 4
-"""A component is reduced to its knots if it has so many times more nodes."""
-FACTORISED = 20_000
-"""Largest component that is factorised when the iteration fails: fill-in can need its square in memory."""
+ELIMINATE_UP_TO_NODES = 400
+"""Nodes of a component up to which it is solved by dense elimination instead of BiCGSTAB, if not reduced to knots."""
+REDUCE_UP_TO_KNOTS = 200
+"""Knots up to which a component is reduced to a system in them instead of being solved as a whole."""
+COMPILE_UP_TO_KNOTS = 24
+"""Knots up to which a component is solved in compiled code, with many others in one call."""
+REDUCE_FROM_NODES_PER_KNOT = 4
+"""Nodes per knot from which a component is reduced to its knots instead of being solved as a whole."""
+FACTORISE_UP_TO_NODES = 20_000
+"""Nodes of a component up to which it is factorised when BiCGSTAB fails: fill-in can need their square in memory."""
 ROUNDS = 6
 """Rounds of iterative refinement."""
 STEPS, STEPS_AT_ONCE = 2000, 64
@@ -98,14 +102,14 @@ class _Chain:
         self.loose = loose
         self.stochastic = stochastic
         self.indptr, self.dst = operator.indptr.astype(np.int64), operator.dst.astype(np.int64)
-        self.degree = np.diff(self.indptr)
-        self.value = np.zeros(len(self.degree))
-        self.place = np.full(len(self.degree), -1)
-        self.policy = np.full(len(self.degree), -1)
+        n = len(operator.kind)
+        self.value = np.zeros(n)
+        self.place = np.full(n, -1)
+        self.policy = np.full(n, -1)
         # For the systems of knots: the chain without constants, and what its nodes are then worth.
-        self.bare: Operator = attrs.evolve(operator, base=np.zeros(len(self.degree)))
-        self.zero, self.one = np.zeros(len(self.degree)), np.ones(len(self.degree))
-        self.out = np.zeros(len(self.degree))
+        self.bare: Operator = attrs.evolve(operator, base=np.zeros(n))
+        self.zero, self.one = np.zeros(n), np.ones(n)
+        self.out = np.zeros(n)
 
     def solve_small(self, order: Ints, ptr: Ints, cyclic: Ints, at: int) -> int:
         """Solve what lies before the cyclic component `at`, and on from there until one has too many knots."""
@@ -114,13 +118,13 @@ class _Chain:
         found = solve_components(
             self.indptr,
             self.dst,
-            locked(self.operator.coef),
-            locked(self.operator.base),
+            read_only(self.operator.coef),
+            read_only(self.operator.base),
             order,
             ptr,
             cyclic,
             at,
-            min(COMPILED, KNOTS),
+            min(COMPILE_UP_TO_KNOTS, REDUCE_UP_TO_KNOTS),
             self.stochastic,
             self.value,
             self.place,
@@ -135,15 +139,14 @@ class _Chain:
 
     def solve(self, block: Ints) -> None:
         """Solve one cyclic component, all others that it leads to being solved."""
-        size, degree = len(block), self.degree[block]
+        size = len(block)
         self.place[block] = np.arange(size)
-        row = np.repeat(np.arange(size), degree)
-        edges = np.arange(len(row)) + np.repeat(self.indptr[block] - np.cumsum(degree) + degree, degree)
+        edges, row = graph.edges_of(self.indptr, block)
         column = self.place[self.dst[edges]]
         self.place[block] = -1
         # A sweep in this order has not come by these nodes when it reads them.
         knots = np.unique(column[column >= row])
-        if len(knots) <= KNOTS and len(knots) * KNOT_SAVES <= size:
+        if len(knots) <= REDUCE_UP_TO_KNOTS and len(knots) * REDUCE_FROM_NODES_PER_KNOT <= size:
             self._solve_knots(block, knots)
         else:
             self._solve_all(block, row, column, edges)
@@ -176,7 +179,7 @@ class _Chain:
         inside, outside = column >= 0, column < 0
         ahead = coef[outside] * self.value[self.dst[edges[outside]]]
         right = self.operator.base[block] + np.bincount(row[outside], weights=ahead, minlength=size)
-        if size > DENSE:
+        if size > ELIMINATE_UP_TO_NODES:
             self.value[block] = _solve_large(row[inside], column[inside], coef[inside], right, self.loose)
             return
         leave = np.bincount(row[outside], weights=coef[outside], minlength=size).astype(np.float64)
@@ -188,7 +191,7 @@ class _Chain:
 def _solve_dense(matrix: Floats, leave: Floats, right: Floats, *, stochastic: bool) -> Floats:
     """Solve ``x = right + matrix @ x``; with `stochastic`, rows of `matrix` and `leave` sum to 1."""
     if stochastic:
-        return _eliminate(matrix, leave, right)
+        return eliminate(matrix, leave, right)
     system = np.eye(len(right)) - matrix
     try:
         solved = np.asarray(np.linalg.solve(system, right), dtype=np.float64)
@@ -198,23 +201,37 @@ def _solve_dense(matrix: Floats, leave: Floats, right: Floats, *, stochastic: bo
     return solved
 
 
-def _eliminate(matrix: Floats, leave: Floats, right: Floats) -> Floats:
-    """Solve ``x = right + matrix @ x``, where a row of `matrix` and its entry of `leave` sum to 1.
+def eliminate(matrix: Floats, leave: Floats, right: Floats) -> Floats:
+    """Solve ``x = right + matrix @ x`` in place, where a row of `matrix` and its entry of `leave` sum to 1.
 
-    ``1 - matrix[k, k]`` is taken as the sum of the other ways on, so nothing is subtracted.
+    ``1 - matrix[k, k]`` is taken as the sum of the other ways on, so nothing is subtracted.  `right` may have
+    several columns; nodes from which no way leads on are worth 0.
     """
     for k in range(len(right) - 1, -1, -1):
         away = leave[k] + matrix[k, :k].sum()
+        if not away > 0:
+            # A class that is never left; what it pays cannot be told here.
+            matrix[k, :k], right[k], leave[k] = 0.0, 0.0, 1.0
+            continue
         matrix[k, :k] /= away
         leave[k] /= away
         right[k] /= away
         into = matrix[:k, k]
-        matrix[:k, :k] += into[:, None] * matrix[k, :k]
+        matrix[:k, :k] += np.outer(into, matrix[k, :k])
         leave[:k] += into * leave[k]
-        right[:k] += into * right[k]
+        right[:k] += np.multiply.outer(into, right[k])
     for k in range(1, len(right)):
         right[k] += matrix[k, :k] @ right[:k]
     return right
+
+
+def factorise(balance: Any) -> Any:
+    """Factorise ``I - P`` with ``P >= 0`` of row or column sums up to 1; see `scipy.sparse.linalg.splu`."""
+    from scipy.sparse.linalg import splu
+
+    # An M-matrix: elimination down the diagonal is stable, and a symmetric ordering keeps it sparse.
+    options = {"SymmetricMode": True}
+    return splu(balance.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
 
 
 def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats, loose: float) -> Floats:
@@ -223,7 +240,6 @@ def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats, loose: fl
 
     size = len(right)
     chances: Any = csr_array((coef, (row, column)), shape=(size, size))
-    enough = 4 * 2.0**-52
     found = np.zeros(size)
     left = right
     for _ in range(ROUNDS):
@@ -234,9 +250,11 @@ def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats, loose: fl
         if not np.abs(rest).max() < before:
             break
         found, left = found + move, rest
-        if np.abs(left).max() <= max(loose, enough * (np.abs(found).max() + np.abs(right).max())):
+        if np.abs(left).max() <= max(loose, 4 * ULP * (np.abs(found).max() + np.abs(right).max())):
             return found
-    if size > FACTORISED or np.abs(left).max() <= 1e3 * enough * (np.abs(found).max() + np.abs(right).max()):
+    if size > FACTORISE_UP_TO_NODES or np.abs(left).max() <= 1e3 * 4 * ULP * (
+        np.abs(found).max() + np.abs(right).max()
+    ):
         return found
     factors = splu((eye_array(size) - chances).tocsc())
     found = factors.solve(right)

@@ -6,16 +6,11 @@ bits are computed, and the quotient by `PRIME` in floats tells which multiple to
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-from mdpdice.numerics.kernels.bellman import Number, njit
+from mdpdice.numerics.kernels.bellman import Ints, Number, njit
 
 __all__ = ["PRIME", "factorise", "substitute"]
-
-Ints: TypeAlias = NDArray[Any]  # int64
 
 PRIME = 2**50 - 27
 """The largest prime below 2**50: a quotient of two such numbers is exact to within 1 in float64."""

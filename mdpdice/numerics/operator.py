@@ -7,18 +7,16 @@ its edges, and the value of a chance node is their sum.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.arrays import read_only, read_only_ints
+from mdpdice.networks.network import Floats, Ints, Kind, Network
 
-__all__ = ["Operator", "bellman", "bellman_in_order", "locked", "unsigned"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
+__all__ = ["Operator", "bellman", "bellman_in_order", "unsigned"]
 
 
 @attrs.frozen(eq=False)
@@ -92,7 +90,7 @@ def bellman_in_order(problem: Network, order: Ints) -> Operator:
     gain, coef = np.empty(m), np.empty(m)
     kernels.write_in_order(
         problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.weight, problem.reward,
-        problem.sign, problem.step, problem.payoff, float(problem.discount), unsigned(order), locked(place),
+        problem.sign, problem.step, problem.payoff, float(problem.discount), unsigned(order), read_only(place),
         indptr, dst, gain, coef, base,
     )  # fmt: skip
     return _operator(problem.kind[order], indptr, dst, gain, coef, base)
@@ -100,15 +98,8 @@ def bellman_in_order(problem: Network, order: Ints) -> Operator:
 
 def unsigned(nodes: Ints) -> NDArray[np.uint64]:
     """Node numbers as the kernels want them."""
-    return locked(np.ascontiguousarray(nodes, dtype=np.int64).view(np.uint64))
+    return read_only_ints(nodes).view(np.uint64)
 
 
 def _operator(*arrays: NDArray[Any]) -> Operator:
-    return Operator(*(locked(array) for array in arrays))
-
-
-def locked(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only view: numba compiles for writeable arrays anew."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    return Operator(*(read_only(array) for array in arrays))

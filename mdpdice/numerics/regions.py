@@ -6,17 +6,23 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mdpdice.networks.arrays import read_only
 from mdpdice.networks.network import Bools, Ints, Kind, Network
-from mdpdice.numerics.graph import end_components, ranked_components, reachable
+from mdpdice.numerics.graph import attract, end_components, ranked_components, reachable
 
 __all__ = [
+    "FAST_PATH_FROM_EDGES",
     "can_reach",
     "components",
     "ending_ranks",
+    "idle_components",
     "largest_component",
     "reached_by_all",
     "reached_by_some",
 ]
+
+FAST_PATH_FROM_EDGES = 20_000
+"""Edges from which an undiscounted network is tried by the methods for special shapes before the general ones."""
 
 _RANKS: WeakKeyDictionary[Network, Ints | None] = WeakKeyDictionary()
 _COMPONENTS: WeakKeyDictionary[Network, tuple[Ints, Ints, Ints]] = WeakKeyDictionary()
@@ -33,15 +39,12 @@ def ending_ranks(network: Network) -> Ints | None:
     ndarray of int64, shape (N,), or None
         0 at ends.  None also where some edge has probability 0.
     """
-    from mdpdice.numerics.kernels import graph as kernels
-
     if network not in _RANKS:
         components(network)
     if network not in _RANKS:
         rank, chance = _unranked(network), network.kind == Kind.CHANCE
         if not len(network.weight) or network.weight.min() > 0:
-            entering = kernels.reverse(network.indptr, network.dst)
-            kernels.escape(network.source, *entering, chance, np.diff(network.indptr), rank)
+            attract(network.source, network.dst, chance, rank)
         _keep_ranks(network, rank)
     return _RANKS[network]
 
@@ -51,8 +54,7 @@ def _unranked(network: Network) -> Ints:
 
 
 def _keep_ranks(network: Network, rank: Ints) -> None:
-    rank.flags.writeable = False
-    _RANKS[network] = rank if (rank >= 0).all() else None
+    _RANKS[network] = read_only(rank) if (rank >= 0).all() else None
 
 
 def components(network: Network) -> tuple[Ints, Ints, Ints]:
@@ -68,9 +70,7 @@ def components(network: Network) -> tuple[Ints, Ints, Ints]:
         *found, whole = ranked_components(network.indptr, network.dst, keep, chance, rank)
         if wanted and whole:
             _keep_ranks(network, rank)
-        label, order, ptr = found
-        for array in found:
-            array.flags.writeable = False
+        label, order, ptr = map(read_only, found)
         _COMPONENTS[network] = label, order, ptr
     return _COMPONENTS[network]
 
@@ -78,6 +78,34 @@ def components(network: Network) -> tuple[Ints, Ints, Ints]:
 def largest_component(network: Network) -> int:
     """Nodes of the largest strongly connected component."""
     return int(np.diff(components(network)[2]).max(initial=0))
+
+
+def idle_components(
+    indptr: Ints, dst: Ints, chance: Bools, pays: Bools, keep: Bools | None = None
+) -> tuple[Ints, Bools]:
+    """Find the end components in which nothing is paid.
+
+    Parameters
+    ----------
+    indptr, dst, chance, keep
+        As `mdpdice.numerics.graph.end_components` takes them.
+    pays : ndarray of bool, shape (E,)
+        Edges that no such component may hold.
+
+    Returns
+    -------
+    component : ndarray of int64, shape (N,)
+        Number of the component, -1 outside.
+    free : ndarray of bool, shape (E,)
+        The edges that components may be made of.
+    """
+    source = np.repeat(np.arange(len(chance)), np.diff(indptr))
+    free = ~pays if keep is None else keep & ~pays
+    # A chance node that pays on one of its edges belongs to none: without that edge nothing may return from it.
+    paying = np.zeros(len(chance), dtype=np.bool_)
+    paying[source[pays if keep is None else pays & keep]] = True
+    free &= ~(chance & paying)[source]
+    return end_components(indptr, dst, chance, free), free
 
 
 def can_reach(network: Network, goal: Bools, keep: Bools | None = None) -> Bools:
@@ -118,11 +146,6 @@ def reached_by_some(network: Network, goal: Bools) -> Bools:
 
 def _forced(network: Network, bad: Bools) -> Bools:
     """The marked nodes, and those that cannot keep a play from coming there with positive probability."""
-    from mdpdice.numerics.kernels import graph as kernels
-
     rank = np.where(bad, 0, -1)
-    wait: Ints = np.diff(network.indptr).astype(np.int64)
-    kernels.escape(
-        network.source, *kernels.reverse(network.indptr, network.dst), network.kind == Kind.CHANCE, wait, rank
-    )
+    attract(network.source, network.dst, network.kind == Kind.CHANCE, rank)
     return np.asarray(rank >= 0)

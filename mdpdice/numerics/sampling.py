@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Sampler", "options_of"]
+from mdpdice.networks.arrays import Floats, Ints
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
+__all__ = ["Sampler"]
 
 
 @attrs.frozen(eq=False)
@@ -70,18 +66,3 @@ class Sampler:
             edge[beyond] += 1
             beyond = beyond[number[beyond] >= self.below[edge[beyond]]]
         return edge
-
-
-def options_of(indptr: Ints, node: Ints) -> tuple[Ints, Ints]:
-    """All edges of some nodes, one node after the other.
-
-    Returns
-    -------
-    edges : ndarray of int64
-    owner : ndarray of int64
-        Position in `node` of the node that every edge belongs to.
-    """
-    degree = indptr[node + 1] - indptr[node]
-    owner = np.repeat(np.arange(len(node)), degree)
-    before = np.cumsum(degree) - degree
-    return indptr[node][owner] + np.arange(len(owner)) - before[owner], owner

@@ -11,7 +11,7 @@ from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
 from mdpdice.networks.arrays import moved_numbers
 from mdpdice.networks.network import Bools, Ints, Kind, Network
 from mdpdice.numerics.graph import end_components, is_acyclic
-from mdpdice.numerics.regions import can_reach, ending_ranks, reached_by_some
+from mdpdice.numerics.regions import can_reach, ending_ranks, idle_components, reached_by_some
 from mdpdice.objectives.reductions import Lowering, Merged, towards, without
 
 __all__ = ["collapse_idle", "drop_infinite", "drop_lost", "end_idle_chance", "missing_policy"]
@@ -79,7 +79,7 @@ def drop_lost(network: Network) -> Lowering | None:
     endless = _Endless.of(network)
     if not endless.pays.any():
         return None
-    rich, idle = endless.rich, _idle_components(network)[0] >= 0
+    rich, idle = endless.rich, _idle(network)[0] >= 0
     lost = ~reached_by_some(network, (network.kind == Kind.END) | rich | idle)
     if not lost.any():
         return None
@@ -150,15 +150,10 @@ def missing_policy(network: Network, goal: Bools) -> Ints:
     return policy
 
 
-def _idle_components(network: Network) -> tuple[Ints, Bools]:
-    """End components without rewards, and the edges that they may be made of."""
-    chance = network.kind == Kind.CHANCE
-    idle = network.reward == 0
-    # A chance node that pays on one of its edges cannot be part of a component without rewards.
-    paying = np.zeros(network.n_nodes, dtype=bool)
-    paying[network.source[~idle]] = True
-    keep = idle & ~(chance & paying)[network.source]
-    return end_components(network.indptr, network.dst, chance, keep), keep
+def _idle(network: Network, keep: Bools | None = None) -> tuple[Ints, Bools]:
+    return idle_components(
+        network.indptr, network.dst, network.kind == Kind.CHANCE, network.reward != 0, keep
+    )
 
 
 def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
@@ -170,7 +165,7 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
     """
     if not _plays_may_not_end(network):
         return None
-    component, keep = _idle_components(network)
+    component, keep = _idle(network)
     count = int(component.max()) + 1
     if count == 0:
         return None
@@ -232,11 +227,8 @@ def end_idle_chance(network: Network) -> Lowering | None:
     """End plays with a horizon where chance alone goes round for ever and pays nothing: no decision ever comes."""
     if network.horizon is None:
         return None
-    chance = network.kind == Kind.CHANCE
-    paying = np.zeros(network.n_nodes, dtype=bool)
-    paying[network.source[network.reward != 0]] = True
-    keep = (chance & ~paying)[network.source] & (network.weight > 0)
-    idle = end_components(network.indptr, network.dst, chance, keep) >= 0
+    by_chance = (network.kind == Kind.CHANCE)[network.source] & (network.weight > 0)
+    idle = _idle(network, by_chance)[0] >= 0
     if not idle.any():
         return None
     kept = np.flatnonzero(~idle[network.source])

@@ -161,8 +161,8 @@ class Merged:
 def towards(network: Network, edges: Ints, targets: Sequence[int], policy: Ints) -> Ints:
     """Make the decisions among `edges` lead to the nearest of some nodes, in the order of their distance."""
     entering: dict[int, list[int]] = {}
-    for edge in edges.tolist():
-        entering.setdefault(int(network.dst[edge]), []).append(edge)
+    for edge, to in zip(edges.tolist(), network.dst[edges].tolist(), strict=True):
+        entering.setdefault(to, []).append(edge)
     seen, queue = set(targets), list(targets)
     for node in queue:
         for edge in entering.get(node, ()):

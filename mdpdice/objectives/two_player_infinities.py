@@ -24,8 +24,8 @@ import numpy as np
 
 from mdpdice.errors import UnsupportedError
 from mdpdice.networks.network import Bools, Ints, Kind, Network
-from mdpdice.numerics.graph import end_components, is_acyclic
-from mdpdice.objectives.reductions import Lowering, negate, without
+from mdpdice.numerics.graph import attract, end_components, is_acyclic
+from mdpdice.objectives.reductions import Lowering, both_sides, negate, without
 
 __all__ = ["drop_won", "turn_if_alone"]
 
@@ -79,36 +79,23 @@ def turn_if_alone(network: Network) -> Lowering | None:
 class _Sides:
     """The game with a node for either side: node ``N + i`` is node ``i`` as the opponent of the mover sees it."""
 
+    game: Network
     chance: Bools
     maximises: Bools
-    indptr: Ints
-    source: Ints
-    dst: Ints
-    reward: Ints
     possible: Bools
 
     @staticmethod
     def of(network: Network) -> _Sides:
-        n = network.n_nodes
-        crosses = network.sign < 0
-        sign = np.sign(network.reward).astype(np.int64)
-        return _Sides(
-            chance=np.tile(network.kind == Kind.CHANCE, 2),
-            maximises=np.concatenate((network.kind == Kind.MAX, network.kind == Kind.MIN)),
-            indptr=np.concatenate((network.indptr, network.n_edges + network.indptr[1:])),
-            source=np.concatenate((network.source, n + network.source)),
-            dst=np.concatenate((network.dst + n * crosses, network.dst + n * ~crosses)),
-            reward=np.concatenate((sign, -sign)),
-            possible=np.tile(network.weight > 0, 2),
-        )
+        game = both_sides(network)
+        return _Sides(game, game.kind == Kind.CHANCE, game.kind == Kind.MAX, game.weight > 0)
 
     def _signs(self) -> tuple[Bools, Bools]:
         """Edges that collect in a component, and those that pay in one where others collect."""
-        component = end_components(self.indptr, self.dst, self.chance, self.possible)
-        inside = self.possible & (component[self.source] >= 0)
-        inside &= component[self.source] == component[self.dst]
-        gains, pays = inside & (self.reward > 0), inside & (self.reward < 0)
-        return gains, pays & np.isin(component[self.source], component[self.source[gains]])
+        component = end_components(self.game.indptr, self.game.dst, self.chance, self.possible)
+        inside = self.possible & (component[self.game.source] >= 0)
+        inside &= component[self.game.source] == component[self.game.dst]
+        gains, pays = inside & (self.game.reward > 0), inside & (self.game.reward < 0)
+        return gains, pays & np.isin(component[self.game.source], component[self.game.source[gains]])
 
     def won_by_maximiser(self) -> tuple[Bools, Ints]:
         """Where he collects without end with positive probability, and the edges that he takes there."""
@@ -119,11 +106,13 @@ class _Sides:
             sure, rank = self._almost_surely(~won, collects, spoils)
             if not sure.any():
                 break
-            among = self.possible & sure[self.source] & sure[self.dst] & ~spoils
-            self._choose(chosen, sure, among & (collects | (rank[self.dst] < rank[self.source])))
+            among = self.possible & sure[self.game.source] & sure[self.game.dst] & ~spoils
+            self._choose(chosen, sure, among & (collects | (rank[self.game.dst] < rank[self.game.source])))
             rank = np.where(won | sure, 0, -1)
             self._attract(rank, self.chance | self.maximises, self.possible)
-            nearer = self.possible & (rank[self.dst] >= 0) & (rank[self.dst] < rank[self.source])
+            nearer = (
+                self.possible & (rank[self.game.dst] >= 0) & (rank[self.game.dst] < rank[self.game.source])
+            )
             self._choose(chosen, (rank > 0) & ~won & ~sure, nearer)
             won = rank >= 0
         return won, chosen
@@ -134,18 +123,18 @@ class _Sides:
         He does without options that spoil it, and keeps away from where somebody else may take one.
         """
         n = len(alive)
-        usable = self.possible & ~(spoils & self.maximises[self.source])
+        usable = self.possible & ~(spoils & self.maximises[self.game.source])
         never = np.zeros(n, dtype=np.bool_)
-        never[self.source[spoils & usable]] = True
+        never[self.game.source[spoils & usable]] = True
         inside = alive
         while True:
-            among = usable & inside[self.source] & inside[self.dst]
+            among = usable & inside[self.game.source] & inside[self.game.dst]
             lost = np.where(inside & never, 0, -1)
             self._attract(lost, ~self.maximises, among)
             inside = inside & (lost < 0)
-            among = usable & inside[self.source] & inside[self.dst]
-            degree = np.bincount(self.source[among], minlength=n)
-            paid = np.bincount(self.source[among & collects], minlength=n)
+            among = usable & inside[self.game.source] & inside[self.game.dst]
+            degree = np.bincount(self.game.source[among], minlength=n)
+            paid = np.bincount(self.game.source[among & collects], minlength=n)
             rank = np.full(n, -1)
             rank[inside & (paid > 0) & (self.chance | self.maximises | (paid == degree))] = 0
             self._attract(rank, self.chance | self.maximises, among & ~collects)
@@ -155,15 +144,9 @@ class _Sides:
 
     def _attract(self, rank: Ints, some: Bools, keep: Bools) -> None:
         """Rank nodes that come to ranked ones: those in `some` by one of their edges, the others by all."""
-        from mdpdice.numerics.kernels import graph as kernels
-
-        edges = np.flatnonzero(keep)
-        source = self.source[edges]
-        wait = np.bincount(source, minlength=len(rank))
-        ptr = np.concatenate(([0], np.cumsum(wait)))
-        kernels.escape(source, *kernels.reverse(ptr, self.dst[edges]), some, wait, rank)
+        attract(self.game.source, self.game.dst, some, rank, keep)
 
     def _choose(self, chosen: Ints, nodes: Bools, good: Bools) -> None:
         """Write down the first good edge of the maximiser's decisions among some nodes."""
-        edges = np.flatnonzero(good & (nodes & self.maximises)[self.source])[::-1]
-        chosen[self.source[edges]] = edges
+        edges = np.flatnonzero(good & (nodes & self.maximises)[self.game.source])[::-1]
+        chosen[self.game.source[edges]] = edges

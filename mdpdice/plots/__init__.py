@@ -25,7 +25,7 @@ except ModuleNotFoundError as error:
         "pictures need matplotlib: pip install mdpdice[plot]", package="matplotlib"
     ) from error
 
-from mdpdice.plots.canvas import SUFFIXES, save_picture
+from mdpdice.plots.canvas import SUFFIXES, Frame, save_picture
 from mdpdice.plots.convergence import bound_chart, capped_solutions
 from mdpdice.plots.curves import stage_curve, value_curve
 from mdpdice.plots.drawings import draw_network
@@ -34,6 +34,7 @@ from mdpdice.plots.totals import outcome_chart, threshold_bars
 
 __all__ = [
     "SUFFIXES",
+    "Frame",
     "bound_chart",
     "capped_solutions",
     "draw_network",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -24,12 +24,15 @@ __all__ = [
     "LINES",
     "PALETTE",
     "SUFFIXES",
+    "Frame",
     "drawn",
+    "finish",
     "new_axes",
     "save_picture",
     "unit_of",
     "whole_ticks",
     "words",
+    "write_texts",
 ]
 
 # Okabe and Ito, in an order in which neighbours also differ in lightness.
@@ -46,19 +49,53 @@ SUFFIXES = (".png", ".svg", ".pdf")
 """Endings of the files that pictures are written to."""
 
 
-def new_axes(ax: Axes | None, width: float = 6.4, height: float = 4.4) -> Axes:
-    """The axes that are given, or those of a new figure.
+class Frame(TypedDict, total=False):
+    """Keyword arguments that charts and maps share.
 
     Parameters
     ----------
+    xlabel, ylabel, title : str or None
+        Texts; by default there is no title, and the axes say what is drawn.
     ax : Axes or None
-        What was given.
-    width, height : float
-        Size of a new figure, in inches.
+        Where to draw; by default in a figure of its own.
     """
-    if ax is not None:
-        return ax
-    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+    xlabel: str | None
+    ylabel: str | None
+    title: str | None
+    ax: Axes | None
+
+
+def new_axes(frame: Frame, width: float = 6.4, height: float = 4.4) -> Axes:
+    """Return the axes that are given, or those of a new figure of this size, in inches.
+
+    Raises
+    ------
+    TypeError
+        There is a keyword that a `Frame` does not have.
+    """
+    if unknown := frame.keys() - Frame.__annotations__.keys():
+        msg = f"unexpected keyword argument {min(unknown)!r}"
+        raise TypeError(msg)
+    ax = frame.get("ax")
+    return Figure(figsize=(width, height), layout="constrained").add_subplot() if ax is None else ax
+
+
+def write_texts(ax: Axes, frame: Frame, xlabel: str, ylabel: str) -> None:
+    """Label the axes and write the title, as they are given or by default."""
+    given_x, given_y = frame.get("xlabel"), frame.get("ylabel")
+    ax.set_xlabel(xlabel if given_x is None else given_x)
+    ax.set_ylabel(ylabel if given_y is None else given_y)
+    if (title := frame.get("title")) is not None:
+        ax.set_title(title)
+
+
+def finish(ax: Axes, frame: Frame, xlabel: str, ylabel: str, grid: Literal["both", "y"] = "both") -> Axes:
+    """Give a chart its texts, a grid and no more than two spines."""
+    write_texts(ax, frame, xlabel, ylabel)
+    ax.grid(axis=grid, alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def save_picture(picture: Axes | Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from mdpdice.plots.canvas import whole_ticks
+from mdpdice.plots.canvas import Frame, whole_ticks, write_texts
 from mdpdice.plots.coordinates import Coordinate, axis_label
 
 __all__ = ["Grid", "grid_of", "hatched", "label_axes", "runs"]
@@ -55,20 +55,14 @@ def _cells(values: Sequence[Any]) -> tuple[Any, Any]:
     return np.concatenate(([2 * known[0] - middle[0]], middle, [2 * known[-1] - middle[-1]])), place
 
 
-def label_axes(
-    ax: Axes, x: Coordinate, y: Coordinate | None, labels: tuple[str | None, str | None], title: str | None
-) -> None:
+def label_axes(ax: Axes, x: Coordinate, y: Coordinate | None, frame: Frame) -> None:
     """Write what the axes are, by default what the coordinates say, and the title."""
     whole_ticks(ax.xaxis)
-    ax.set_xlabel(axis_label(x) if labels[0] is None else labels[0])
     if y is None:
         ax.set_yticks([])
-        ax.set_ylabel("" if labels[1] is None else labels[1])
     else:
         whole_ticks(ax.yaxis)
-        ax.set_ylabel(axis_label(y) if labels[1] is None else labels[1])
-    if title is not None:
-        ax.set_title(title)
+    write_texts(ax, frame, axis_label(x), "" if y is None else axis_label(y))
 
 
 def runs(cells: Any) -> Iterator[tuple[int, int, int]]:

@@ -81,13 +81,12 @@ def choice_of(policy: Policy | Solution, steps_left: int | None) -> Ints:
 
 def taken(
     policy: Policy | Solution,
-    choice: Ints,
     nodes: Ints,
     group: Callable[[Any], Hashable] | None,
     steps_left: int | None,
 ) -> list[Hashable]:
     """Actions, or what `group` makes of them, in decision nodes."""
-    network = policy.network
+    network, choice = policy.network, choice_of(policy, steps_left)
     known: dict[Hashable, Hashable] = {}
     found: list[Hashable] = []
     first = network._action_start  # noqa: SLF001 - at once for all nodes: action_of looks for each of them

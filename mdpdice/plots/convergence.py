@@ -8,7 +8,7 @@ like any other.  The limits double, so all runs together cost about twice the lo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ from mdpdice.exploration.to_network import explore
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Network
 from mdpdice.objectives.objective import Objective
-from mdpdice.plots.canvas import INK, PALETTE, new_axes, unit_of
+from mdpdice.plots.canvas import INK, PALETTE, Frame, finish, new_axes, unit_of
 from mdpdice.solving.pipeline import solve
 
 __all__ = ["bound_chart", "capped_solutions"]
@@ -88,8 +88,7 @@ def bound_chart(
     *,
     width: bool = False,
     unit: str | None = None,
-    title: str | None = None,
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Draw the bounds of the value at the start over the iterations, or how far they are apart.
 
@@ -101,10 +100,8 @@ def bound_chart(
         Draw the distance of the bounds on a logarithmic scale instead of the bounds.
     unit : str, optional
         What values are measured in.
-    title : str, optional
-        A title.
-    ax : Axes, optional
-        Where to draw.
+    **frame : Frame
+        ``xlabel``, ``ylabel``, ``title`` and ``ax``, see `mdpdice.plots.Frame`.
 
     Returns
     -------
@@ -119,26 +116,20 @@ def bound_chart(
     if len({one.digest for one in solutions}) != 1:
         msg = f"{len(solutions)} solutions of {len({one.digest for one in solutions})} problems; one problem is drawn"
         raise GameError(msg)
-    ax = new_axes(ax)
+    ax = new_axes(frame)
     rows = np.array([(one.iterations, one.lower(), one.estimate(), one.upper()) for one in solutions])
     rows = rows[np.isfinite(rows).all(axis=1) & (rows[:, 0] > 0)]
-    measured = unit or unit_of(solutions[0].network)
+    ylabel = "upper bound - lower bound" if width else "value at the start"
+    ylabel += f" ({unit or unit_of(solutions[0].network)})"
     if width:
         apart = np.maximum(rows[:, 3] - rows[:, 1], np.finfo(float).tiny)
         ax.semilogy(rows[:, 0], apart, "o-", color=PALETTE[0], markersize=4)
-        ax.set_ylabel(f"upper bound - lower bound ({measured})")
     else:
         ax.fill_between(rows[:, 0], rows[:, 1], rows[:, 3], color=PALETTE[0], alpha=0.15, lw=0)
         ax.plot(rows[:, 0], rows[:, 3], "v-", color=PALETTE[5], markersize=5, label="upper bound")
         ax.plot(rows[:, 0], rows[:, 1], "^-", color=PALETTE[0], markersize=5, label="lower bound")
         ax.plot(rows[:, 0], rows[:, 2], ":", color=INK, label="value of the solver")
         ax.legend(frameon=False)
-        ax.set_ylabel(f"value at the start ({measured})")
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    ax.set_xlabel(f"iterations of {solutions[0].solver} (logarithmic)")
-    ax.grid(alpha=0.3, which="major")
-    ax.spines[["top", "right"]].set_visible(False)
-    if title is not None:
-        ax.set_title(title)
-    return ax
+    return finish(ax, frame, f"iterations of {solutions[0].solver} (logarithmic)", ylabel)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, HorizonRangeError
-from mdpdice.plots.canvas import LINES, PALETTE, drawn, new_axes, unit_of, whole_ticks, words
+from mdpdice.plots.canvas import LINES, PALETTE, Frame, drawn, finish, new_axes, unit_of, whole_ticks, words
 from mdpdice.plots.choices import network_of, shown, stage_of
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 
@@ -26,9 +26,7 @@ def value_curve(
     where: Where = None,
     steps_left: int | None = None,
     unit: str | None = None,
-    xlabel: str | None = None,
-    title: str | None = None,
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Draw values over one dimension of the state, with the intervals that hold them.
 
@@ -43,16 +41,10 @@ def value_curve(
     actions : bool
         Draw the value of every action instead, best play afterwards: where the curves cross, the best
         action changes.  Of the states that are drawn the decisions are.
-    where : callable or mapping, optional
-        Which states are drawn.
-    steps_left : int, optional
-        Decisions left, for a solution with a horizon; by default the whole horizon.
+    where, steps_left, **frame
+        As for `value_map`.
     unit : str, optional
         What values are measured in.
-    xlabel, title : str, optional
-        Texts.
-    ax : Axes, optional
-        Where to draw.
 
     Returns
     -------
@@ -99,33 +91,18 @@ def value_curve(
             if curves.setdefault(key, {}).setdefault(at, point) is not point:
                 msg = f"several states are at {at}; narrow them by where=, or tell them apart by by="
                 raise GameError(msg, state=network.states[which])
-    ax = new_axes(ax)
+    ax = new_axes(frame)
     name = "" if by is None else axis_label(by)
     for number, key in enumerate(curves if actions else sorted(curves)):
         along = sorted(curves[key])
-        rows = np.array([curves[key][at] for at in along])
-        colour = PALETTE[number % len(PALETTE)]
+        bounds = np.array([curves[key][at] for at in along]).T
         label = drawn(words(key)) if actions else f"{name} {key:g}".strip()
-        style = LINES[number // len(PALETTE) % len(LINES)] if not actions else LINES[number % len(LINES)]
-        few = "o" if len(along) <= 40 else None
-        ax.plot(
-            [float(at) for at in along],
-            rows[:, 0],
-            style,
-            color=colour,
-            marker=few,
-            markersize=3.5,
-            label=label,
-        )
-        if not actions:
-            ax.fill_between(
-                [float(at) for at in along], rows[:, 1], rows[:, 2], color=colour, alpha=0.25, lw=0
-            )
+        style = number if actions else number // len(PALETTE)
+        _draw(ax, [float(at) for at in along], bounds if not actions else bounds[:1], number, style, label)
     if len(curves) > 1:
         ax.legend(frameon=False)
     whole_ticks(ax.xaxis)
-    _finish(ax, axis_label(x) if xlabel is None else xlabel, unit or unit_of(network), title)
-    return ax
+    return finish(ax, frame, axis_label(x), f"value ({unit or unit_of(network)})")
 
 
 def stage_curve(
@@ -133,8 +110,7 @@ def stage_curve(
     *,
     states: Mapping[str, Hashable] | None = None,
     unit: str | None = None,
-    title: str | None = None,
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Draw values over the number of decisions left, for a solution with a horizon.
 
@@ -144,7 +120,7 @@ def stage_curve(
         With a horizon: it holds the values of all stages.
     states : mapping of str to hashable, optional
         States by what the legend calls them; by default the start.
-    unit, title, ax
+    unit, **frame
         As for `value_curve`.
 
     Raises
@@ -158,35 +134,24 @@ def stage_curve(
     if network.horizon is None:
         msg = "values change with the decisions left only where there is a horizon: solve(game, horizon=n)"
         raise HorizonRangeError(msg)
-    ax = new_axes(ax)
+    ax = new_axes(frame)
     nodes = {"start": network.start} if states is None else {k: network.node_of(s) for k, s in states.items()}
     steps = np.arange(network.horizon + 1)
     for number, (label, node) in enumerate(nodes.items()):
-        colour = PALETTE[number % len(PALETTE)]
-        few = "o" if len(steps) <= 40 else None
-        ax.plot(
-            steps, solution.nodes.values[:, node], LINES[number % len(LINES)],
-            color=colour, marker=few, markersize=3.5, label=label,
-        )  # fmt: skip
-        ax.fill_between(
-            steps,
-            solution.nodes.lowers[:, node],
-            solution.nodes.uppers[:, node],
-            color=colour,
-            alpha=0.25,
-            lw=0,
-        )
+        table = solution.nodes
+        bounds = [array[:, node] for array in (table.values, table.lowers, table.uppers)]
+        _draw(ax, steps, bounds, number, number, label)
     if states is not None:
         ax.legend(frameon=False)
     whole_ticks(ax.xaxis)
-    _finish(ax, "decisions left", unit or unit_of(network), title)
-    return ax
+    return finish(ax, frame, "decisions left", f"value ({unit or unit_of(network)})")
 
 
-def _finish(ax: Axes, xlabel: str, unit: str, title: str | None) -> None:
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(f"value ({unit})")
-    ax.grid(alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
-    if title is not None:
-        ax.set_title(title)
+def _draw(ax: Axes, along: Any, bounds: Any, colour: int, style: int, label: str) -> None:
+    """Draw values, and between the two rows after them, if there are any, a band."""
+    shade = PALETTE[colour % len(PALETTE)]
+    few = "o" if len(along) <= 40 else None
+    line = LINES[style % len(LINES)]
+    ax.plot(along, bounds[0], line, color=shade, marker=few, markersize=3.5, label=label)
+    if len(bounds) > 1:
+        ax.fill_between(along, bounds[1], bounds[2], color=shade, alpha=0.25, lw=0)

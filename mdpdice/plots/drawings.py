@@ -113,7 +113,7 @@ def draw_network(
     row = 0.9 + 0.18 * max(text.count("\n") + 1 for lines in texts for text in ["\n".join(lines)])
     place = _places(layers, row)
     tallest = row * max(map(len, layers))
-    ax = new_axes(ax, max(5.0, 1.15 * (COLUMN * len(layers) + 0.5)), max(3.2, 1.15 * (tallest + 0.7)))
+    ax = new_axes({"ax": ax}, max(5.0, 1.15 * (COLUMN * len(layers) + 0.5)), max(3.2, 1.15 * (tallest + 0.7)))
     _draw_edges(ax, network, place, chosen)
     _draw_nodes(ax, network, place, texts)
     first = place[network.start]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from textwrap import fill
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 from matplotlib import colormaps
@@ -17,9 +17,9 @@ from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.networks.network import Network
-from mdpdice.plots.canvas import BLANK, INK, PALETTE, drawn, new_axes, unit_of, words
+from mdpdice.plots.canvas import BLANK, INK, PALETTE, Frame, drawn, new_axes, unit_of, words
 from mdpdice.plots.cells import grid_of, hatched, label_axes, runs
-from mdpdice.plots.choices import Drawable, choice_of, network_of, shown, stage_of, taken
+from mdpdice.plots.choices import Drawable, network_of, shown, stage_of, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 
 __all__ = ["policy_difference", "policy_map", "region_map", "threshold_map", "value_map"]
@@ -51,10 +51,7 @@ def region_map(
     *,
     where: Where = None,
     order: Sequence[Hashable] = (),
-    xlabel: str | None = None,
-    ylabel: str | None = None,
-    title: str | None = None,
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Draw which of a few categories the states belong to, over one or two dimensions of the state.
 
@@ -70,10 +67,8 @@ def region_map(
         Which states are drawn.
     order : sequence, optional
         Categories in the order of the colours; others come after them.
-    xlabel, ylabel, title : str, optional
-        Texts; axes are labelled with their coordinates by default.
-    ax : Axes, optional
-        Where to draw.
+    **frame : Frame
+        ``xlabel``, ``ylabel``, ``title`` and ``ax``, see `mdpdice.plots.Frame`.
 
     Returns
     -------
@@ -93,7 +88,7 @@ def region_map(
         for at, left, up in zip(index.tolist(), xs, ys, strict=True)
         if (category := of(network.states[at])) is not None
     ]
-    return _regions(points, x, y, (xlabel, ylabel), title, ax, order)
+    return _regions(points, x, y, frame, order)
 
 
 def policy_map(
@@ -104,10 +99,7 @@ def policy_map(
     where: Where = None,
     group: Group | None = None,
     steps_left: int | None = None,
-    xlabel: str | None = None,
-    ylabel: str | None = None,
-    title: str | None = None,
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Draw what a policy does, over one or two dimensions of the state.
 
@@ -124,7 +116,7 @@ def policy_map(
         every action has a colour, and the rare ones share one where there are more than seven.
     steps_left : int, optional
         Decisions left, for a policy that depends on them; by default the whole horizon.
-    xlabel, ylabel, title, ax
+    **frame
         As for `region_map`.
 
     Returns
@@ -142,12 +134,12 @@ def policy_map(
     ['hold', 'roll', 'no such state']
     """
     policy = shown(policy, where)
-    choice, network = choice_of(policy, steps_left), policy.network
+    network = network_of(policy)
     index, (xs, ys) = points_of(network, (x, y), where, deciding=True)
-    done = taken(policy, choice, network.state_node[index], group, steps_left)
+    done = taken(policy, network.state_node[index], group, steps_left)
     points = list(zip(xs, ys, done, strict=True))
     order = list(dict.fromkeys(map(_grouped(group), network.actions))) if len(network.actions) < 1e6 else []
-    return _regions(points, x, y, (xlabel, ylabel), title, ax, order)
+    return _regions(points, x, y, frame, order)
 
 
 def policy_difference(
@@ -160,10 +152,7 @@ def policy_difference(
     where: Where = None,
     group: Group | None = None,
     steps_left: int | None = None,
-    xlabel: str | None = None,
-    ylabel: str | None = None,
-    title: str | None = None,
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Draw where two policies of one game do the same, and where they differ.
 
@@ -174,7 +163,7 @@ def policy_difference(
         actions.
     names : tuple of two str
         What the legend calls them.
-    x, y, where, group, steps_left, xlabel, ylabel, title, ax
+    x, y, where, group, steps_left, **frame
         As for `policy_map`.
 
     Returns
@@ -185,10 +174,9 @@ def policy_difference(
     first, second = shown(first, where), shown(second, where)
     network = network_of(first)
     other = (Policy.from_solution(second) if isinstance(second, Solution) else second).on(network)
-    mine, theirs = choice_of(first, steps_left), choice_of(other, steps_left)
     index, (xs, ys) = points_of(network, (x, y), where, deciding=True)
     nodes = network.state_node[index]
-    done = (taken(first, mine, nodes, group, steps_left), taken(other, theirs, nodes, group, steps_left))
+    done = (taken(first, nodes, group, steps_left), taken(other, nodes, group, steps_left))
     points = []
     for left, up, one, two in zip(xs, ys, *done, strict=True):
         same = one == two
@@ -198,7 +186,7 @@ def policy_difference(
     pale = {text: _pale(PALETTE[at % len(PALETTE)]) for at, (_, text) in enumerate(order)}
     return _regions(
         [(left, up, text) for left, up, (_, text) in points],
-        x, y, (xlabel, ylabel), title, ax,
+        x, y, frame,
         [text for _, text in order],
         {text: pale[text] for differs, text in order if not differs},
     )  # fmt: skip
@@ -217,16 +205,14 @@ def _regions(
     points: Sequence[tuple[Any, Any, Hashable]],
     x: Coordinate,
     y: Coordinate | None,
-    labels: tuple[str | None, str | None],
-    title: str | None,
-    ax: Axes | None,
+    frame: Frame,
     order: Iterable[Hashable] = (),
     colours: Mapping[Hashable, str] | None = None,
 ) -> Axes:
     if not points:
         msg = "nobody decides in the states that are to be drawn; region_map draws any states"
         raise GameError(msg)
-    ax = new_axes(ax, height=4.4 if y is not None else 1.6)
+    ax = new_axes(frame, height=4.4 if y is not None else 1.6)
     grid = grid_of([point[0] for point in points], [point[1] for point in points])
     names = _merge_rare([category for _, _, category in points])
     present = set(names)
@@ -262,7 +248,7 @@ def _regions(
     if (cells == -1).any():
         handles.append(Patch(facecolor=BLANK, edgecolor="#BBBBBB", label=NOWHERE))
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0)
-    label_axes(ax, x, y, labels, title)
+    label_axes(ax, x, y, frame)
     return ax
 
 
@@ -293,11 +279,8 @@ def threshold_map(
     steps_left: int | None = None,
     never: str = "never",
     limits: tuple[float, float] | None = None,
-    xlabel: str | None = None,
-    ylabel: str | None = None,
     label: str | None = None,
-    title: str | None = None,
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Draw from where on (or up to where) a policy takes an action: one number for every point of two dimensions.
 
@@ -313,7 +296,7 @@ def threshold_map(
         The action, or what `group` makes of it.
     largest : bool
         Draw the largest number with which the action is taken instead of the smallest.
-    where, group, steps_left, xlabel, ylabel, title, ax
+    where, group, steps_left, **frame
         As for `policy_map`.
     never : str
         What the legend says of points where the action is never taken.
@@ -334,9 +317,9 @@ def threshold_map(
         As for `policy_map`; or the action is taken nowhere.
     """
     policy = shown(policy, where)
-    choice, network = choice_of(policy, steps_left), policy.network
+    network = network_of(policy)
     index, (xs, ys, numbers) = points_of(network, (x, y, over), where, deciding=True)
-    done = taken(policy, choice, network.state_node[index], group, steps_left)
+    done = taken(policy, network.state_node[index], group, steps_left)
     found: dict[tuple[Any, Any], Any] = {}
     for left, up, number, one in zip(xs, ys, numbers, done, strict=True):
         before = found.setdefault((left, up), None)
@@ -348,11 +331,11 @@ def threshold_map(
     which = "largest" if largest else "smallest"
     text = label or drawn(f"{which} {axis_label(over) or 'number'} with which to {words(action)}")
     rows = [(*point, number) for point, number in found.items()]
-    ax = _numbers(rows, text, None, limits, new_axes(ax))
+    ax = _numbers(rows, text, None, limits, new_axes(frame))
     if any(number is None for number in found.values()):
         handle = Patch(facecolor="white", edgecolor="#999999", hatch="///", label=never)
         ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
-    label_axes(ax, x, y, (xlabel, ylabel), title)
+    label_axes(ax, x, y, frame)
     return ax
 
 
@@ -366,11 +349,8 @@ def value_map(
     limits: tuple[float, float] | None = None,
     where: Where = None,
     steps_left: int | None = None,
-    xlabel: str | None = None,
-    ylabel: str | None = None,
     label: str | None = None,
-    title: str | None = None,
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Draw values, or a number made of them, over two dimensions of the state.
 
@@ -389,7 +369,7 @@ def value_map(
         As for `threshold_map`.
     steps_left : int, optional
         Decisions left, for a solution with a horizon; by default the whole horizon.
-    where, xlabel, ylabel, title, ax
+    where, **frame
         As for `region_map`.
     label : str, optional
         What the numbers are; by default ``value`` with its unit.
@@ -421,8 +401,8 @@ def value_map(
         msg = "of() gives None in all states that are to be drawn"
         raise UnsupportedError(msg)
     text = label or (f"value ({unit_of(network)})" if of is None else axis_label(of))
-    ax = _numbers(rows, text, centre, limits, new_axes(ax))
-    label_axes(ax, x, y, (xlabel, ylabel), title)
+    ax = _numbers(rows, text, centre, limits, new_axes(frame))
+    label_axes(ax, x, y, frame)
     return ax
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from mdpdice.errors import GameError
 from mdpdice.modelling.tables import Thresholds
-from mdpdice.plots.canvas import LINES, PALETTE, new_axes
+from mdpdice.plots.canvas import LINES, PALETTE, Frame, finish, new_axes
 from mdpdice.policies.totals import Outcomes
 
 __all__ = ["outcome_chart", "threshold_bars"]
@@ -23,8 +24,7 @@ def outcome_chart(
     *,
     at_least: bool = False,
     unit: str = "payoff units",
-    title: str | None = None,
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Draw distributions of the total of a play, with their means.
 
@@ -36,10 +36,8 @@ def outcome_chart(
         Draw the chance of at least so much instead of exactly so much.
     unit : str
         What totals are measured in.
-    title : str, optional
-        A title.
-    ax : Axes, optional
-        Where to draw.
+    **frame : Frame
+        ``xlabel``, ``ylabel``, ``title`` and ``ax``, see `mdpdice.plots.Frame`.
 
     Returns
     -------
@@ -56,7 +54,7 @@ def outcome_chart(
     if not several or not all(mask.any() for mask in finite.values()):
         msg = "a distribution has no finite total, so there is nothing to draw"
         raise GameError(msg)
-    ax = new_axes(ax)
+    ax = new_axes(frame)
     known = np.unique(np.concatenate([one.totals[finite[name]] for name, one in several.items()]))
     gap = float(np.diff(known).min()) if len(known) > 1 else 1.0
     width = gap * (0.8 if len(known) <= 60 else 1.0) / len(several)
@@ -85,18 +83,13 @@ def outcome_chart(
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False)
     ax.set_ylim(bottom=0)
-    ax.set_xlabel(f"total of a play ({unit})")
-    ax.set_ylabel("chance of at least this total" if at_least else "chance of this total")
-    ax.grid(axis="y", alpha=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
     notes = [note for name, one in several.items() if (note := _left_out(one, name))]
     if notes:
         ax.text(
             0.99, 0.01, "\n".join(notes), transform=ax.transAxes, ha="right", va="bottom", fontsize="small"
         )
-    if title is not None:
-        ax.set_title(title)
-    return ax
+    chance = "chance of at least this total" if at_least else "chance of this total"
+    return finish(ax, frame, f"total of a play ({unit})", chance, grid="y")
 
 
 def _left_out(one: Outcomes, name: str) -> str:
@@ -111,10 +104,7 @@ def threshold_bars(
     thresholds: Thresholds | Sequence[Thresholds],
     *,
     labels: Sequence[str] | None = None,
-    xlabel: str = "number of the threshold",
-    ylabel: str = "stop from here on",
-    title: str | None = None,
-    ax: Axes | None = None,
+    **frame: Unpack[Frame],
 ) -> Axes:
     """Draw vectors of thresholds as bars side by side.
 
@@ -124,10 +114,8 @@ def threshold_bars(
         What `mdpdice.Game.thresholds` gives.
     labels : sequence of str, optional
         What the entries of a vector are for; by default they are numbered from 1.
-    xlabel, ylabel, title : str, optional
-        Texts.
-    ax : Axes, optional
-        Where to draw.
+    **frame : Frame
+        ``xlabel``, ``ylabel``, ``title`` and ``ax``, see `mdpdice.plots.Frame`.
 
     Raises
     ------
@@ -147,7 +135,7 @@ def threshold_bars(
     if not several or len(sizes) != 1:
         msg = f"thresholds side by side have the same number of entries, at least one; these have {sorted(sizes)}"
         raise GameError(msg, value=sorted(sizes))
-    ax = new_axes(ax)
+    ax = new_axes(frame)
     (size,) = sizes
     names = [str(at + 1) for at in range(size)] if labels is None else labels
     width = 0.8 / len(several)
@@ -161,11 +149,5 @@ def threshold_bars(
             ax.bar_label(bars, fmt="{:.0f}", fontsize="small", padding=1)
     ax.set_xticks(range(size), names)
     ax.legend(frameon=False)
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
-    ax.grid(axis="y", alpha=0.3)
     ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    if title is not None:
-        ax.set_title(title)
-    return ax
+    return finish(ax, frame, "number of the threshold", "stop from here on", grid="y")

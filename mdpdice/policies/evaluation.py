@@ -34,7 +34,9 @@ from mdpdice.certification.checking import inequalities
 from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
+from mdpdice.networks.arrays import ULP
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics.graph import attract
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import bellman
 from mdpdice.objectives.reductions import shift_total
@@ -243,9 +245,7 @@ def _errors(chain: Network, value: Floats) -> Floats:
         for part in (worth, size, np.ones(chain.n_edges))
     )
     off = np.abs(mean - value)
-    slack = ((2 * np.diff(chain.indptr) + 10) * inequalities.ULP + np.abs(1.0 - total)) * (
-        spread + np.abs(value)
-    )
+    slack = ((2 * np.diff(chain.indptr) + 10) * ULP + np.abs(1.0 - total)) * (spread + np.abs(value))
     moves = chain.kind == Kind.CHANCE
     # The excess itself rounds, even where the value is 0; this is invisible next to the largest value.
     room = 2.0**-54 * float(np.abs(value).max(initial=0.0)) + 0.02 * float(off[moves].max(initial=0.0))
@@ -254,20 +254,6 @@ def _errors(chain: Network, value: Floats) -> Floats:
 
 def _distance_to_end(chain: Network) -> Ints:
     """Fewest moves to an end from every node."""
-    entering = np.concatenate(([0], np.cumsum(np.bincount(chain.dst, minlength=chain.n_nodes))))
-    back = chain.source[np.argsort(chain.dst, kind="stable")]
     rank = np.where(chain.kind == Kind.END, 0, -1)
-    front, far = np.flatnonzero(rank == 0), 0
-    token = np.zeros(chain.n_nodes, dtype=np.int64)
-    while len(front):
-        far += 1
-        degree = entering[front + 1] - entering[front]
-        first = np.repeat(entering[front] - np.cumsum(degree) + degree, degree)
-        before = back[first + np.arange(len(first))]
-        before = before[rank[before] < 0]
-        rank[before] = far
-        # Of equal nodes the one whose token was written last stays; sorting them would take longer.
-        number = np.arange(len(before))
-        token[before] = number
-        front = before[token[before] == number]
+    attract(chain.source, chain.dst, np.ones(chain.n_nodes, dtype=bool), rank)
     return np.maximum(rank, 0)

@@ -36,7 +36,8 @@ from mdpdice.modelling.counters import At, full_state
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import same_kind
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
-from mdpdice.numerics.sampling import Sampler, options_of
+from mdpdice.numerics.graph import edges_of
+from mdpdice.numerics.sampling import Sampler
 from mdpdice.policies.players import answers_of
 
 __all__ = ["play_on_lattice"]
@@ -307,7 +308,7 @@ class _Table:
 
     def _choices(self, group: _Group, which: Ints) -> tuple[Ints, Ints]:
         """Open edges of the nodes of some plays, and which play each belongs to."""
-        edges, owner = options_of(self.lattice.indptr, group.node[which])
+        edges, owner = edges_of(self.lattice.indptr, group.node[which])
         there = self._open(edges, group.column[which][owner], group.tables)
         edges, owner = edges[there], owner[there]
         missing = np.flatnonzero(np.bincount(owner, minlength=len(which)) == 0)

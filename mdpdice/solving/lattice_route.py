@@ -35,9 +35,9 @@ from mdpdice.objectives.on_lattices import lower_lattice
 from mdpdice.solving.problem import library_version
 
 __all__ = [
-    "FLAT_EDGES",
+    "FALL_BACK_UP_TO_EDGES",
+    "FLAT_UP_TO_EDGES",
     "LAYER_SWEEPS",
-    "MOST_EDGES",
     "certified",
     "fits_lattices",
     "large_layers",
@@ -45,10 +45,10 @@ __all__ = [
     "solve_on_lattice",
 ]
 
-FLAT_EDGES = 3_000_000
-"""Edges of the largest network that a game with counters is written out as, where both ways lead to an answer."""
-MOST_EDGES = 16_000_000
-"""Edges of the largest network that is written out where one is needed, or where the lattice gave no proof."""
+FLAT_UP_TO_EDGES = 3_000_000
+"""Edges up to which a game with counters is solved as a network, although its lattice would do."""
+FALL_BACK_UP_TO_EDGES = 16_000_000
+"""Edges up to which a game with counters becomes a network where one is needed, or where the lattice gave no proof."""
 LAYER_SWEEPS = "layer-sweeps"
 """Name of the engine that solves lattices."""
 
@@ -63,14 +63,14 @@ def large_layers(
 ) -> Layers | None:
     """The layers of a lattice on which its objective is to be solved, None where it is to be written out.
 
-    It is written out if it has at most so many edges, by default `FLAT_EDGES`.
+    It is written out if it has at most so many edges, by default `FLAT_UP_TO_EDGES`.
 
     Raises
     ------
     UnsupportedError
         The lattice is large, and `PayoffAtLeast` is not defined on it.
     """
-    edges = FLAT_EDGES if edges is None else edges
+    edges = FLAT_UP_TO_EDGES if edges is None else edges
     if lattice.n_edges * lattice.size <= edges:
         return None
     # What a lattice cannot do of these, a network cannot either, and that is told before it is written out.

@@ -38,14 +38,14 @@ from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.modelling.game import Game
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
-from mdpdice.numerics.regions import largest_component
+from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, largest_component
 from mdpdice.objectives.objective import Objective, Total
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.solving.estimate import game_solver, search_game
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.lattice_route import (
-    MOST_EDGES,
+    FALL_BACK_UP_TO_EDGES,
     fits_lattices,
     large_layers,
     layers_of,
@@ -61,10 +61,10 @@ A = TypeVar("A", bound=Hashable)
 
 PARTIAL_SECONDS = 0.4
 """Time that is taken to find bounds for what a stopped solver leaves behind."""
-PARTIAL_EDGES = 3_000_000
-"""Edges of the largest problem for which bounds can be found in about that time."""
-LARGE, LARGE_COMPONENT = 20_000, 5_000
-"""Edges of a network, and nodes of a component, from which policies are iterated where plays may be long."""
+PARTIAL_UP_TO_EDGES = 3_000_000
+"""Edges up to which bounds are sought for what a stopped solver leaves behind; larger problems get none."""
+POLICIES_FROM_NODES = 5_000
+"""Nodes of a component from which `auto` iterates policies instead of values where plays may be long."""
 
 
 def solve(
@@ -215,7 +215,7 @@ def plan(
             written_out = functools.partial(
                 _flat_plan, game, objective, solver, None, max_states, run, lattice
             )
-            return LatticePlan(layers, chosen, written_out if layers.edges <= MOST_EDGES else None)
+            return LatticePlan(layers, chosen, written_out if layers.edges <= FALL_BACK_UP_TO_EDGES else None)
     return _flat_plan(game, objective, solver, horizon, max_states, run, lattice)
 
 
@@ -379,7 +379,7 @@ def _iterations(network: Network, need: frozenset[Feature]) -> tuple[str, ...]:
     Sweeps are faster, unless one large component takes them without a discount, where plays may be long.
     """
     hard = Feature.CYCLIC in need and need.isdisjoint({Feature.DISCOUNT, Feature.HORIZON, Feature.TWO_PLAYER})
-    if hard and network.n_edges >= LARGE and largest_component(network) >= LARGE_COMPONENT:
+    if hard and network.n_edges >= FAST_PATH_FROM_EDGES and largest_component(network) >= POLICIES_FROM_NODES:
         return "policy-iteration", "value-iteration"
     return ("value-iteration",)
 
@@ -503,7 +503,7 @@ def _quick_verdict(
         if time.monotonic() > limit:
             raise TimeoutError
 
-    if canonical.n_edges * (1 if canonical.horizon is None else canonical.horizon + 1) <= PARTIAL_EDGES:
+    if canonical.n_edges * (1 if canonical.horizon is None else canonical.horizon + 1) <= PARTIAL_UP_TO_EDGES:
         try:
             return certify(canonical, value, policy, 0.0, check)
         except TimeoutError:

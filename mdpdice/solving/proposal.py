@@ -15,8 +15,8 @@ from mdpdice.networks.network import Floats, Ints, Network
 
 __all__ = ["check_candidate", "propose"]
 
-LARGE = 20_000
-"""Edges from which a cryptographic digest of a network takes longer than it should."""
+CHECKSUM_FROM_EDGES = 20_000
+"""Edges from which a problem is compared by quick sums instead of its digest, before and after a back-end had it."""
 
 _BEFORE: WeakKeyDictionary[Network, object] = WeakKeyDictionary()
 """What networks looked like when they were first solved."""
@@ -71,7 +71,7 @@ def _refuse_change(network: Network, before: object, name: str, cause: Exception
 
 def _fingerprint(network: Network) -> object:
     """Something that changes when an array of the network does: its digest, or sums where that takes long."""
-    if network.n_edges < LARGE:
+    if network.n_edges < CHECKSUM_FROM_EDGES:
         network.__dict__.pop("digest", None)
         return network.digest
     from mdpdice.numerics.kernels.residuals import checksum

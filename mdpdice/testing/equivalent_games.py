@@ -124,8 +124,8 @@ def check_symmetry(
     states = network.states if plain is None else plain.states
     representative = []
     for state in states:
-        first = _canonical(ledger, canonical, state)
-        second = _canonical(ledger, canonical, first)
+        first = ledger.ask("canonical", "canonical()", canonical, state, state=state)
+        second = ledger.ask("canonical", "canonical()", canonical, first, state=first)
         if second != first or not same_kind(second, first):
             msg = f"canonical() makes {first!r} of it, and of that {second!r}; a representative must stand for itself"
             ledger.fail("canonical", msg, state=state, value=first)
@@ -147,12 +147,3 @@ def check_symmetry(
             msg = f"its value and that of its representative {first!r} are in {apart}; they must be equal"
             ledger.fail("symmetry", msg, state=state, value=first)
     ledger.passed("symmetry", len(states), f"states with {network.n_states:,} representatives")
-
-
-def _canonical(ledger: Ledger, canonical: Callable[[Any], Any], state: Any) -> Any:
-    try:
-        return canonical(state)
-    except Exception as error:  # noqa: BLE001 - a function of the user
-        ledger.fail(
-            "canonical", f"canonical() raised {type(error).__name__}: {error}", state=state, cause=error
-        )

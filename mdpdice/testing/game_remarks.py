@@ -20,7 +20,7 @@ __all__ = ["check_infinite_reason", "check_policies", "check_words"]
 
 def check_infinite_reason(ledger: Ledger, game: Game[Any, Any], solution: Solution) -> None:
     """Check that a game whose rules are said to give an infinite value has one: nobody would solve it."""
-    reason = _told(ledger, "termination", "infinite_reason", game.infinite_reason)
+    reason = ledger.ask("termination", "infinite_reason()", game.infinite_reason)
     if reason is not None and np.isfinite(solution.nodes.values).all():
         msg = (
             f"infinite_reason() says {reason!r}, and the value is {solution.value():.12g}; it gives None where the "
@@ -31,10 +31,10 @@ def check_infinite_reason(ledger: Ledger, game: Game[Any, Any], solution: Soluti
 
 def check_words(ledger: Ledger, game: Game[Any, Any], solution: Solution, *, whole: bool) -> None:
     """Check the lines and tables; `whole`: those about an answer too, which are written for the usual objective."""
-    lines = list(_texts(ledger, "notes", _told(ledger, "words", "notes", game.notes)))
+    lines = list(_texts(ledger, "notes", ledger.ask("words", "notes()", game.notes)))
     if whole:
-        lines += _texts(ledger, "summary", _told(ledger, "words", "summary", lambda: game.summary(solution)))
-        tables = _told(ledger, "words", "tables", lambda: game.tables(solution))
+        lines += _texts(ledger, "summary", ledger.ask("words", "summary()", game.summary, solution))
+        tables = ledger.ask("words", "tables()", game.tables, solution)
         if not isinstance(tables, list | tuple) or not all(isinstance(table, Table) for table in tables):
             ledger.fail("words", f"tables() gives {tables!r}, which is no list of tables", value=tables)
         lines += [table.name for table in tables]
@@ -43,7 +43,7 @@ def check_words(ledger: Ledger, game: Game[Any, Any], solution: Solution, *, who
 
 def check_policies(ledger: Ledger, game: Game[Any, Any], network: Network) -> None:
     """Check that the policies with names take options that there are; names with parameters cannot be tried."""
-    names = _told(ledger, "policies", "policy_names", game.policy_names)
+    names = ledger.ask("policies", "policy_names()", game.policy_names)
     if not isinstance(names, Mapping):
         msg = f"policy_names() gives {names!r}; it is a dictionary of names and what they do"
         ledger.fail("policies", msg, value=names)
@@ -71,13 +71,6 @@ def check_policies(ledger: Ledger, game: Game[Any, Any], network: Network) -> No
         ledger.passed("policies", tried, "policies with a name")
     else:
         ledger.skipped("policies", "the game has none whose name is complete")
-
-
-def _told(ledger: Ledger, check: str, name: str, ask: Any) -> Any:
-    try:
-        return ask()
-    except Exception as error:  # noqa: BLE001 - a function of the user
-        ledger.fail(check, f"{name}() raised {type(error).__name__}: {error}", cause=error)
 
 
 def _texts(ledger: Ledger, name: str, lines: Any) -> list[str]:

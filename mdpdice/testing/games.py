@@ -360,11 +360,7 @@ def _check_texts(ledger: Ledger, game: Game[Any, Any], network: Network, some: l
     seen: dict[str, Hashable] = {}
     for index in some:
         state = network.states[index]
-        try:
-            text = game.show_state(state)
-        except Exception as error:  # noqa: BLE001 - a function of the user
-            msg = f"show_state raised {type(error).__name__}: {error}; {remedy}"
-            ledger.fail("texts", msg, state=state, cause=error)
+        text = ledger.ask("texts", "show_state", game.show_state, state, hint=f"; {remedy}", state=state)
         if not isinstance(text, str):
             ledger.fail("texts", f"show_state gives {text!r}, which is no text", state=state, value=text)
         if text in seen:
@@ -422,12 +418,9 @@ def _check_estimate(ledger: Ledger, game: Game[Any, Any], network: Network, some
         if network.kind[network.state_node[index]] == Kind.END:
             continue
         state = network.states[index]
-        try:
-            guess = float(game.estimate(state))
-        except Exception as error:  # noqa: BLE001 - a function of the user
-            ledger.fail(
-                "estimate", f"estimate() raised {type(error).__name__}: {error}", state=state, cause=error
-            )
+        guess = ledger.ask(
+            "estimate", "estimate()", lambda one: float(game.estimate(one)), state, state=state
+        )
         # Written so that NaN fails.
         if not (low <= guess <= high and math.isfinite(guess)):
             msg = f"estimate() is {guess!r}, and not a finite number in payoff_range = {game.payoff_range!r}"

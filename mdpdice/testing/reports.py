@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import attrs
@@ -125,6 +125,15 @@ class Ledger:
         where = "" if model is None else f" on the model {model!r}"
         text = f"{self.subject} fails the check {check!r}{where}: {message}"
         raise ConformanceError(text, check=check, model=model, **place) from cause
+
+    def ask(
+        self, check: str, what: str, function: Callable[..., Any], *args: Any, hint: str = "", **place: Any
+    ) -> Any:
+        """Return what a function of the user gives; where it raises, the check fails."""
+        try:
+            return function(*args)
+        except Exception as error:  # noqa: BLE001 - a function of the user
+            self.fail(check, f"{what} raised {type(error).__name__}: {error}{hint}", cause=error, **place)
 
     def report(self) -> Conformance:
         """The report, when all is done."""

@@ -142,12 +142,7 @@ def _check_protocol(ledger: Ledger, solver: Any) -> Solver:
     if not isinstance(features, frozenset) or not all(isinstance(feature, Feature) for feature in features):
         msg = f"its features are {features!r}; declare a frozenset of mdpdice.Feature, empty if it has none"
         ledger.fail("protocol", msg)
-    try:
-        there = backend.available()
-    except Exception as error:  # noqa: BLE001 - the code of a plug-in
-        ledger.fail(
-            "protocol", f"available() raised {type(error).__name__}: {error}; let it give False", cause=error
-        )
+    there = ledger.ask("protocol", "available()", backend.available, hint="; let it give False")
     if there is not True:
         ledger.fail("protocol", f"available() gives {there!r}, so nothing can be checked here")
     ledger.passed("protocol", 1)

@@ -36,8 +36,9 @@ from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from mdpdice.networks.arrays import Ints
 
 __all__ = ["EndlessGainError", "Pair", "Row", "common_multiple", "reduced", "solve"]
 
@@ -47,13 +48,12 @@ Pair: TypeAlias = tuple[int, int]
 Row: TypeAlias = tuple[int, dict[int, int], Pair]
 """Denominator, numerators by column, and constant of one equation."""
 
-Ints: TypeAlias = NDArray[np.int64]
 
 Factors: TypeAlias = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]
 """A matrix as `mdpdice.numerics.modular` wants it: rows below the diagonal, the diagonal, rows above."""
 
-MODULAR = 2e7
-"""From so many bits in so many operations the modular way is faster."""
+MODULAR_FROM_WORK = 2e7
+"""Bits times operations from which a system is solved modulo primes instead of by elimination in rationals."""
 
 SPARE = 40
 """Bits that a reconstructed rational leaves over: a wrong one does so with probability 2**-40."""
@@ -115,7 +115,7 @@ def solve(
     """
     plan = _Plan.of(rows)
     bits = sum(row[0].bit_length() for row in rows)
-    if plan.work > 40 * len(rows) and plan.work * bits > MODULAR:
+    if plan.work > 40 * len(rows) and plan.work * bits > MODULAR_FROM_WORK:
         values = _modular(rows, plan, check)
         if values is not None:
             return values

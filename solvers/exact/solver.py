@@ -51,15 +51,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import MdpDiceError, SolveInterrupted, TotalRewardUndefinedError, UnsupportedError
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.network import Bools, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.solvers.exact import parts, strategy_improvement
 from mdpdice.solvers.exact.parts import Branch, Move, Part, quotient
@@ -67,9 +66,6 @@ from mdpdice.solvers.exact.rational import Pair, common_multiple, reduced
 from mdpdice.solvers.policy_iteration import blocks
 
 __all__ = ["Exact"]
-
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
 
 
 @attrs.frozen

@@ -8,35 +8,28 @@ row for every kept chance node says the same with equality.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, vstack
 
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.arrays import ULP, Matrix
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
+from mdpdice.numerics.linear import factorise
+from mdpdice.numerics.regions import idle_components
 from mdpdice.solvers.linear_programming.pulp_adapter import Program
 
 __all__ = [
     "Block",
     "View",
     "choose",
-    "edges_of",
     "evaluate",
     "excess",
-    "factorise",
     "leaving",
     "program",
     "reduce_block",
     "stopping_rows",
 ]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
-Matrix: TypeAlias = "csr_array[Any, tuple[int, int]]"
 
 NESTING = 64
 """Chance nodes nested deeper than this are kept."""
@@ -83,7 +76,8 @@ class View:
         value = np.where(problem.kind == Kind.END, sense * problem.payoff, np.nan)
         component = np.full(problem.n_nodes, -1, dtype=np.int64)
         if problem.discount == 1:
-            component = _zero_components(problem)
+            chance, possible = problem.kind == Kind.CHANCE, problem.weight > 0
+            component, _ = idle_components(problem.indptr, problem.dst, chance, problem.reward != 0, possible)
             # Nobody can leave an end component without decisions: it is worth 0.
             decided = np.zeros(problem.n_nodes + 1, dtype=np.bool_)
             decided[component[problem.decides]] = True
@@ -100,18 +94,6 @@ class View:
             if problem.reward[edge] == 0 and self.component[problem.dst[edge]] == self.component[node]
         ]
         return inside[0]
-
-
-def _zero_components(problem: Network) -> Ints:
-    """End components in which the player can stay for ever without any reward."""
-    chance = problem.kind == Kind.CHANCE
-    pays = (problem.reward != 0) & (problem.weight > 0)
-    paying = np.zeros(problem.n_nodes, dtype=np.bool_)
-    paying[problem.source[pays]] = True
-    # A chance node that pays belongs to no such component: without its edges, nothing returns from it.
-    keep = (problem.weight > 0) & ~pays & ~(chance & paying)[problem.source]
-    number: Ints = graph.end_components(problem.indptr, problem.dst, chance, keep)
-    return number
 
 
 @attrs.frozen(eq=False)
@@ -162,8 +144,7 @@ def reduce_block(view: View, nodes: Ints) -> Block:
     problem = view.problem
     n = len(nodes)
     view.local[nodes] = np.arange(n)
-    edge = edges_of(problem, nodes)
-    source = view.local[problem.source[edge]]
+    edge, source = graph.edges_of(problem.indptr, nodes)
     possible = problem.weight[edge] > 0
     source, edge = source[possible], edge[possible]
     target = view.local[problem.dst[edge]]
@@ -216,15 +197,6 @@ def reduce_block(view: View, nodes: Ints) -> Block:
         expand=expand[count:],
         base=base[count:],
     )
-
-
-def edges_of(problem: Network, nodes: Ints) -> Ints:
-    """Edges of some nodes, node by node."""
-    first = problem.indptr[nodes]
-    degree = problem.indptr[nodes + 1] - first
-    skipped = first - (np.cumsum(degree) - degree)
-    edges: Ints = np.arange(int(degree.sum())) + np.repeat(skipped, degree)
-    return edges
 
 
 def _eliminate(decides: Bools, source: Ints, target: Ints, entered: Ints) -> tuple[Bools, list[Ints]]:
@@ -375,17 +347,8 @@ def evaluate(block: Block, row: Ints) -> Floats | None:
     return value if np.isfinite(value).all() else None
 
 
-def factorise(balance: Matrix) -> Any:
-    """A factorisation of ``I - P`` with ``P >= 0`` of row or column sums up to 1; see `scipy.sparse.linalg.splu`."""
-    from scipy.sparse.linalg import splu
-
-    # An M-matrix: elimination down the diagonal is stable, and a symmetric ordering keeps it sparse.
-    options = {"SymmetricMode": True}
-    return splu(balance.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
-
-
 def excess(block: Block, value: Floats) -> tuple[Floats, Floats]:
     """By how much the rows are violated, and how much of that rounding explains; both of shape (m + k,)."""
     size = np.abs(block.gain) + abs(block.matrix) @ np.abs(value)
     terms = np.diff(block.matrix.indptr) + 8
-    return block.gain - block.matrix @ value, terms * 2.0**-52 * size
+    return block.gain - block.matrix @ value, terms * ULP * size

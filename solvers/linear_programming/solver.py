@@ -92,15 +92,16 @@ from scipy.sparse import csr_array, vstack
 
 from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedError, UnsupportedError
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
+from mdpdice.numerics.linear import factorise
 from mdpdice.solvers.linear_programming import blocks, pulp_adapter, two_players
-from mdpdice.solvers.linear_programming.blocks import STAY, Block, Floats, Ints, View
+from mdpdice.solvers.linear_programming.blocks import STAY, Block, View
 from mdpdice.solvers.linear_programming.pulp_adapter import Answer, Outcome, Program
 
 __all__ = ["LinearProgramming"]
 
-INTERIOR = 500
+INTERIOR_POINT_FROM_VARIABLES = 500
 """Variables of a cyclic component from which its program goes to an interior point method first.
 
 Random processes of 1,000 states took HiGHS' simplex 10 to 35 s and its interior point method 1 to 2 s.
@@ -335,7 +336,7 @@ class _Solve:
         # A power of two changes no digit; at this size the solver's tolerance of 1e-9 is 12 digits.
         scale = 2.0 ** (10 - math.frexp(largest)[1]) if largest > 0 else 1.0
         program = blocks.program(block, self.method.form, gain * scale)
-        answer = self.run_program(program, interior=tangle >= INTERIOR)
+        answer = self.run_program(program, interior=tangle >= INTERIOR_POINT_FROM_VARIABLES)
         if answer.outcome is not Outcome.OPTIMAL:
             return None
         flow = self.flow(block, answer, gain * scale)
@@ -459,10 +460,10 @@ def _occupation(view: View, solved: list[tuple[Block, Ints]]) -> Floats:
         if len(variables):
             # The basic solution of the dual for the weights `visits`: the transposed basis.
             entering = visits[variables] + block.expand.T @ visits[rest]
-            visits[variables] = blocks.factorise(block.matrix[row]).solve(entering, trans="T")
+            visits[variables] = factorise(block.matrix[row]).solve(entering, trans="T")
         chosen = block.edge[row[row < len(block.edge)]]
-        kept = blocks.edges_of(problem, variables[block.chance])
-        inline = blocks.edges_of(problem, rest)
+        kept, _ = graph.edges_of(problem.indptr, variables[block.chance])
+        inline, _ = graph.edges_of(problem.indptr, rest)
         edge = np.concatenate((chosen[chosen != STAY], kept, inline))
         from_rest = np.arange(len(edge)) >= len(edge) - len(inline)
         view.local[variables] = len(rest)

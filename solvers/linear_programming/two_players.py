@@ -20,20 +20,15 @@ A. J. Hoffman and R. M. Karp, "On nonterminating stochastic games", Management S
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run
 from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedError, UnsupportedError
-from mdpdice.networks.network import Kind, Network
-from mdpdice.objectives.reductions import both_sides
+from mdpdice.networks.network import Floats, Ints, Kind, Network
+from mdpdice.objectives.reductions import both_sides, towards
 
 __all__ = ["iterate"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 ROUNDS = 1000
 """Policies of the minimiser that are tried."""
@@ -107,22 +102,9 @@ def _reply(game: Network, chosen: Ints) -> tuple[Network, Ints]:
 
 def _towards_ends(game: Network) -> Ints:
     """For every decision an edge on a shortest way to an end, so that the first policy keeps no play from ending."""
-    entering: list[list[int]] = [[] for _ in range(game.n_nodes)]
-    source: list[int] = game.source.tolist()
-    for edge, target in enumerate(game.dst.tolist()):
-        entering[target].append(edge)
-    chosen = np.where(game.decides, game.indptr[:-1], -1)
-    queue: list[Any] = np.flatnonzero(game.kind == Kind.END).tolist()
-    seen = set(queue)
-    for node in queue:
-        for edge in entering[node]:
-            before = source[edge]
-            if before not in seen:
-                seen.add(before)
-                queue.append(before)
-                if game.decides[before]:
-                    chosen[before] = edge
-    return chosen
+    ends = np.flatnonzero(game.kind == Kind.END).tolist()
+    nearest = towards(game, np.arange(game.n_edges), ends, game.indptr[:-1].copy())
+    return np.where(game.decides, nearest, -1)
 
 
 def _keeps(game: Network, value: Floats, worth: Floats, gap: Floats) -> tuple[Ints, Ints]:

@@ -7,29 +7,22 @@ them takes one backup.  See `mdpdice.solvers.policy_iteration` for the method.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from mdpdice.backend import Candidate, Run
 from mdpdice.errors import NotConvergedError, SolveInterrupted, UnsupportedError
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.arrays import ULP, Matrix
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import bellman, unsigned
-from mdpdice.numerics.regions import components, ending_ranks
+from mdpdice.numerics.regions import components, ending_ranks, idle_components
 from mdpdice.solvers.policy_iteration import evaluation
 from mdpdice.solvers.policy_iteration.checkpoint import Kept
 from mdpdice.solvers.policy_iteration.reduction import Block, write_block
 
 __all__ = ["Settings", "propose"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
-Matrix: TypeAlias = "csr_array[Any, tuple[int, int]]"
 
 BETTER = 1e-13
 """Relative difference from which an option counts as strictly better."""
@@ -37,14 +30,14 @@ BETTER = 1e-13
 EQUAL = 1e-10
 """Relative difference up to which options count as equally good, where endless plays choose among them."""
 
-MERGED = 1000
-"""Small components are solved together, directly, up to so many nodes: each system costs a millisecond."""
+MERGE_UP_TO_NODES = 1000
+"""Nodes up to which small components are solved in one system, directly: each system costs a millisecond."""
 
 ROUNDS = 20
 """Most classes of endless plays that are left one after the other in one evaluation."""
 
-RESTLESS = 0.01
-"""Share of decisions that switch, from which plain sweeps are enough for a discounted evaluation."""
+RESTLESS_FROM = 0.01
+"""Share of decisions that switch from which a discounted policy is evaluated by plain sweeps instead of BiCGSTAB."""
 
 
 @attrs.frozen
@@ -97,11 +90,9 @@ class _Solve:
             chance = problem.kind == Kind.CHANCE
             self.endless = graph.end_components(problem.indptr, problem.dst, chance, possible) >= 0
             if self.endless.any():
-                pays = (problem.reward != 0) & possible
-                paying = np.zeros(problem.n_nodes, dtype=np.bool_)
-                paying[problem.source[pays]] = True
-                keep = possible & ~pays & ~(chance & paying)[problem.source]
-                self.idle = graph.end_components(problem.indptr, problem.dst, chance, keep) >= 0
+                pays = problem.reward != 0
+                idle, _ = idle_components(problem.indptr, problem.dst, chance, pays, possible)
+                self.idle = idle >= 0
         runs = list(_runs(cyclic, ptr))
         if self.kept is not None and begin and begin not in {first for first, _, _ in runs}:
             raise self.kept.corrupt("counts")
@@ -217,7 +208,7 @@ def _runs(cyclic: Bools, ptr: Ints) -> Iterator[tuple[int, int, bool]]:
         if start > first:
             yield first, start, False
         at += 1
-        while at < len(rounds) and ptr[rounds[at] + 1] - ptr[start] <= MERGED:
+        while at < len(rounds) and ptr[rounds[at] + 1] - ptr[start] <= MERGE_UP_TO_NODES:
             at += 1
         first = rounds[at - 1] + 1
         yield start, first, True
@@ -321,13 +312,13 @@ class _Search:
         if self.directly:
             self.exact = True
             return evaluation.solve_directly(P, gain, leave) if len(gain) else gain
-        if self.discounted and not self.two_player and self.switched > RESTLESS and self.settings.sweeps:
+        if self.discounted and not self.two_player and self.switched > RESTLESS_FROM and self.settings.sweeps:
             # While much of the policy changes, its exact value is not worth its price.
             self.exact = False
             for _ in range(self.settings.sweeps):
                 value = gain + P @ value
             return value
-        finest = 4 * evaluation.ULP * max(float(np.abs(value).max()), float(np.abs(gain).max()), 1e-300)
+        finest = 4 * ULP * max(float(np.abs(value).max()), float(np.abs(gain).max()), 1e-300)
         residual = float(np.abs(gain + P @ value - value).max())
         rough = not self.two_player and not self.endless and self.switched > 0
         target = max(finest, 0.05 * residual) if rough else finest

@@ -5,19 +5,16 @@ From there everything follows, so a solve that goes on comes to the same bits as
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.backend import Run
 from mdpdice.errors import CorruptFileError
-from mdpdice.networks.network import Network
+from mdpdice.networks.network import Floats, Ints, Network
 
 __all__ = ["Kept"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 
 class Kept:

@@ -24,46 +24,34 @@ linear systems", *SIAM Journal on Scientific and Statistical Computing* 13 (1992
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import eye_array
 
-from mdpdice.numerics.linear import compiled_bicgstab, matrix_rows
+from mdpdice.networks.arrays import ULP, Floats, Matrix, read_only
+from mdpdice.numerics.linear import compiled_bicgstab, eliminate, factorise, matrix_rows
 
 __all__ = ["iterate", "solve_directly", "without_subtraction"]
 
-Floats: TypeAlias = NDArray[np.float64]
-Matrix: TypeAlias = "csr_array[Any, tuple[int, int]]"
-Apply: TypeAlias = Callable[[Floats], Floats]
 
-LONG = 1e5
-"""Expected length of plays from which a factorisation is not trusted."""
+ELIMINATE_FROM_LENGTH = 1e5
+"""Expected length of plays from which a policy is evaluated without subtractions: no factorisation is trusted there."""
 
-DENSE = 800
-"""Largest system that is worth half a second of dense arithmetic."""
+DENSE_UP_TO_NODES = 800
+"""Nodes up to which long plays are evaluated without subtractions: dense arithmetic takes half a second."""
 
 PATIENCE = 300
 """Products after which plain BiCGSTAB gives way to a preconditioner, and that to sweeps."""
 
-ULP = 2.0**-52
-
 
 def solve_directly(P: Matrix, gain: Floats, leave: Floats) -> Floats:
     """The solution by sparse factorisation, or without subtractions where plays are long."""
-    from scipy.sparse.linalg import splu
-
-    balance = (eye_array(P.shape[0], format="csr") - P).tocsc()
     try:
-        # An M-matrix: elimination down the diagonal is stable, and a symmetric ordering keeps it sparse.
-        factor = splu(
-            balance, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        )
+        factor = factorise(eye_array(P.shape[0], format="csr") - P)
     except RuntimeError:  # singular in floats
         return without_subtraction(P.toarray(), gain, leave)
     length = factor.solve(np.ones(len(gain)))
-    if len(gain) <= DENSE and not (length.min() > 0.5 and length.max() < LONG):
+    if len(gain) <= DENSE_UP_TO_NODES and not (length.min() > 0.5 and length.max() < ELIMINATE_FROM_LENGTH):
         return without_subtraction(P.toarray(), gain, leave)
     value: Floats = factor.solve(gain)
     value += factor.solve(gain + P @ value - value)
@@ -76,24 +64,8 @@ def without_subtraction(P: Floats, gain: Floats, leave: Floats) -> Floats:
     State after state is taken out of the chain; plays through it then go straight on, and what they
     collected there is added to where they came from.
     """
-    n = len(gain)
-    P, leave = P.copy(), leave.copy()
     parts = np.stack((np.maximum(gain, 0.0), np.maximum(-gain, 0.0)), axis=1)
-    for k in range(n - 1, -1, -1):
-        out = leave[k] + P[k, :k].sum()
-        if not out > 0:
-            # A class that is never left; what it pays cannot be told here.
-            P[k, :k], parts[k], leave[k] = 0.0, 0.0, 1.0
-            continue
-        P[k, :k] /= out
-        leave[k] /= out
-        parts[k] /= out
-        share = P[:k, k]
-        P[:k, :k] += np.outer(share, P[k, :k])
-        leave[:k] += share * leave[k]
-        parts[:k] += np.outer(share, parts[k])
-    for k in range(1, n):
-        parts[k] += P[k, :k] @ parts[:k]
+    parts = eliminate(P.copy(), leave.copy(), parts)
     value: Floats = parts[:, 0] - parts[:, 1]
     return value
 
@@ -134,72 +106,29 @@ def iterate(
     return value, False
 
 
-def _bicgstab(
-    apply: Apply,
-    x: Floats,
-    r: Floats,
-    target: float,
-    check: Callable[[], None],
-    precondition: Apply | None = None,
-) -> Floats:
-    """One run of BiCGSTAB; `r` is the residual of `x`."""
-    x, r = x.copy(), r.copy()
-    best, best_size = x.copy(), float(np.abs(r).max())
-    shadow = r / max(float(np.linalg.norm(r)), 1e-300)
-    p, v, room = np.zeros_like(r), np.zeros_like(r), np.empty_like(r)
-    rho = alpha = omega = 1.0
-    for count in range(PATIENCE // 2):
-        rho_before, rho = rho, float(shadow @ r)
-        if rho == 0.0 or omega == 0.0:
-            break
-        # In place: the vectors are long, and new memory costs as much as the arithmetic.
-        p -= np.multiply(v, omega, out=room)
-        p *= (rho / rho_before) * (alpha / omega)
-        p += r
-        p_hat = p if precondition is None else precondition(p)
-        v = apply(p_hat)
-        along = float(shadow @ v)
-        if along == 0.0:
-            break
-        alpha = rho / along
-        r -= np.multiply(v, alpha, out=room)
-        s_hat = r if precondition is None else precondition(r)
-        t = apply(s_hat)
-        square = float(t @ t)
-        omega = float(t @ r) / square if square > 0 else 0.0
-        x += np.multiply(p_hat, alpha, out=room)
-        x += np.multiply(s_hat, omega, out=room)
-        r -= np.multiply(t, omega, out=room)
-        if count % 4 and count > 4:
-            continue
-        check()
-        size = float(np.abs(r, out=room).max())
-        if not np.isfinite(size):
-            break
-        # The residual goes up and down; a copy is worth its price only where it came down for good.
-        if size < 0.5 * best_size:
-            best[:] = x
-            best_size = size
-        if size <= 0.5 * target:
-            break
-    return best
-
-
 def _preconditioned(P: Matrix, gain: Floats, x: Floats, target: float, check: Callable[[], None]) -> Floats:
     """BiCGSTAB with an incomplete factorisation of limited size."""
-    from scipy.sparse.linalg import spilu
+    from scipy.sparse.linalg import LinearOperator, bicgstab, spilu
 
     balance = (eye_array(P.shape[0], format="csr") - P).tocsc()
     try:
         factor = spilu(balance, drop_tol=1e-5, fill_factor=10, permc_spec="MMD_AT_PLUS_A")
     except RuntimeError:
         return x
-
-    def apply(y: Floats) -> Floats:
-        product: Floats = y - P @ y
-        return product
-
-    return _bicgstab(apply, x, gain - apply(x), target, check, factor.solve)
+    rest = gain - balance @ x
+    # The move to the solution, in units of the residual: scipy breaks down where numbers are small.
+    size = max(float(np.abs(rest).max(initial=0.0)), 1e-300)
+    move, _ = bicgstab(
+        balance,
+        rest / size,
+        rtol=0.0,
+        atol=0.5 * target / size,
+        maxiter=PATIENCE // 2,
+        M=LinearOperator(P.shape, factor.solve),
+        callback=lambda _: check(),
+    )
+    found: Floats = x + size * move
+    return found
 
 
 def _sweeps(P: Matrix, gain: Floats, x: Floats, target: float, check: Callable[[], None]) -> Floats:
@@ -209,11 +138,9 @@ def _sweeps(P: Matrix, gain: Floats, x: Floats, target: float, check: Callable[[
     from mdpdice.numerics.operator import unsigned
 
     n = len(gain)
-    chance = np.full(n, Kind.CHANCE, dtype=np.uint8)
+    chance = read_only(np.full(n, Kind.CHANCE, dtype=np.uint8))
     indptr, indices = unsigned(P.indptr.astype(np.int64)), unsigned(P.indices.astype(np.int64))
-    rows = (chance, indptr, indices, np.zeros(P.nnz), P.data, gain)
-    for array in rows:
-        array.flags.writeable = False
+    rows = (chance, indptr, indices, read_only(np.zeros(P.nnz)), read_only(P.data), read_only(gain))
     nodes = unsigned(np.arange(n - 1, -1, -1))
     x = x.copy()
     policy = np.full(n, -1, dtype=np.int64)

@@ -8,28 +8,22 @@ certificates need.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run
 from mdpdice.errors import NotConvergedError, SolveInterrupted
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.arrays import ULP, read_only
+from mdpdice.networks.network import Floats, Kind, Network
 from mdpdice.numerics.linear import compiled_bicgstab
-from mdpdice.numerics.operator import locked, unsigned
-from mdpdice.numerics.regions import components, ending_ranks, largest_component
+from mdpdice.numerics.operator import unsigned
+from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, components, ending_ranks, largest_component
 
 __all__ = ["propose"]
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-
-ULP = 2.0**-52
-LARGE = 20_000
-"""Edges from which it pays."""
-SHARE = 0.5
-"""Share of the nodes that are in the largest component: what is nearly acyclic is better solved in its order."""
+KRYLOV_FROM_SHARE = 0.5
+"""Share of the nodes in the largest component from which BiCGSTAB takes all of it, not component by component."""
 BETTER = 1e-13
 """Relative difference from which an option counts as strictly better."""
 START = 3
@@ -50,7 +44,7 @@ def propose(problem: Network, run: Run, max_iterations: int) -> Candidate | None
     """
     from mdpdice.numerics.kernels import policy as kernels
 
-    if problem.discount != 1 or problem.horizon is not None or problem.n_edges < LARGE:
+    if problem.discount != 1 or problem.horizon is not None or problem.n_edges < FAST_PATH_FROM_EDGES:
         return None
     if problem.n_nodes >= 1 << 32 or problem.total != 0:
         return None
@@ -59,7 +53,7 @@ def propose(problem: Network, run: Run, max_iterations: int) -> Candidate | None
         or ending_ranks(problem) is None
     ):
         return None
-    if largest_component(problem) < SHARE * problem.n_nodes:
+    if largest_component(problem) < KRYLOV_FROM_SHARE * problem.n_nodes:
         return None
     return _Search(problem, run).solve(max_iterations)
 
@@ -87,7 +81,7 @@ class _Search:
         count = len(decisions)
         local = np.zeros(n, dtype=np.uint32)
         local[decisions] = np.arange(count, dtype=np.uint32)
-        self.local = locked(local)
+        self.local = read_only(local)
         self.gain, self.scale, self.rest = np.empty(count), np.empty(count), np.empty(count)
         self.ptr = np.empty(count + 1, dtype=np.int64)
         self.to, self.share = np.empty(0, dtype=np.uint32), np.empty(0)

@@ -7,22 +7,17 @@ variables, ``gain + matrix @ v`` are the values of all options; a policy is one 
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.arrays import Matrix
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator
 
 __all__ = ["Block", "write_block"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
-Matrix: TypeAlias = "csr_array[Any, tuple[int, int]]"
 
 NESTING = 16
 """Chance nodes nested deeper than this stay variables."""
@@ -123,10 +118,7 @@ def write_block(problem: Network, operator: Operator, value: Floats, local: Ints
 
 
 def _edges(problem: Network, operator: Operator, value: Floats, local: Ints, nodes: Ints) -> _Edges:
-    first = problem.indptr[nodes]
-    degree = problem.indptr[nodes + 1] - first
-    source = np.repeat(np.arange(len(nodes)), degree)
-    number = np.arange(int(degree.sum())) + (first - (np.cumsum(degree) - degree))[source]
+    number, source = graph.edges_of(problem.indptr, nodes)
     weight = problem.weight[number]
     if not (weight > 0).all():
         number, source = number[weight > 0], source[weight > 0]

@@ -16,31 +16,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run
 from mdpdice.errors import SolveInterrupted
-from mdpdice.networks.network import Network
-from mdpdice.numerics.operator import locked, unsigned
+from mdpdice.networks.arrays import ULP, read_only
+from mdpdice.networks.network import Floats, Ints, Network
+from mdpdice.numerics.operator import unsigned
 from mdpdice.numerics.threads import threads
 
-__all__ = ["Kind", "Sweeps", "propose", "recognise"]
+__all__ = ["Kind", "Moves", "Sweeps", "propose", "recognise"]
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-
-ULP = 2.0**-52
-BACKUPS = 100
-"""Backups after which a chain mixes too slowly for this, and is left to others."""
+PLAIN_AFTER_BACKUPS = 100
+"""Backups after which a chain that mixes slowly is left to plain value iteration."""
 SWEEPS = 60
 """Most sweeps of one policy between two backups."""
 CLOSER = ((0.01, 0.2), (0.0, 0.01))
 """While a share of the decisions changes its edge in a backup, sweeps bring the spread of the moves down to a share."""
-SHARED = 2_000_000
-"""Edges from which a sweep is shared among threads: below it, to start them takes longer."""
+TWO_THREADS_FROM_EDGES = 2_000_000
+"""Edges from which two threads share a sweep: below, to start them takes longer."""
 AT_ONCE = 4_000_000
 """Edges between two looks at the clock: some hundredths of a second."""
 
@@ -53,7 +50,7 @@ def propose(problem: Network, run: Run, max_sweeps: int) -> tuple[Candidate, boo
     kind = recognise(problem)
     if kind is None:
         return None
-    workers = min(2, threads()) if problem.n_edges > SHARED else 1
+    workers = min(2, threads()) if problem.n_edges > TWO_THREADS_FROM_EDGES else 1
     if workers == 1:
         return Sweeps(problem, kind, run, None, 1).solve(max_sweeps)
     with ThreadPoolExecutor(workers) as pool:
@@ -71,7 +68,7 @@ def recognise(problem: Network) -> Kind | None:
         problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.weight, problem.reward,
         problem.sign, problem.step, base, ptr,
     )  # fmt: skip
-    return Kind(locked(base), locked(ptr[: count + 1].copy()), size, degree) if count else None
+    return Kind(read_only(base), read_only(ptr[: count + 1].copy()), size, degree) if count else None
 
 
 class Kind(NamedTuple):
@@ -95,7 +92,7 @@ class Kind(NamedTuple):
     degree: int
 
 
-class _Moves(NamedTuple):
+class Moves(NamedTuple):
     """What one backup says.
 
     Attributes
@@ -136,7 +133,7 @@ class Sweeps:
         self.scale = max(1.0, kind.size)
         self.degree = kind.degree
         # Half the width of an index is a third less to read.
-        dst = locked(problem.dst.astype(np.uint32)) if n < 1 << 32 else unsigned(problem.dst)
+        dst = read_only(problem.dst.astype(np.uint32)) if n < 1 << 32 else unsigned(problem.dst)
         self.rows = (problem.kind, unsigned(problem.indptr), dst, problem.weight, problem.reward, kind.base)
         self.decisions = unsigned(np.flatnonzero(problem.decides))
         # A slice, as most networks have it, is read faster than a list of positions.
@@ -165,7 +162,7 @@ class Sweeps:
             for job in jobs:
                 job.cancel()
 
-    def improve(self) -> _Moves:
+    def improve(self) -> Moves:
         """One backup."""
         found = self.each(lambda first, last: self.backup(self.new, first, last))
         self.value, self.new = self.new, self.value
@@ -180,12 +177,12 @@ class Sweeps:
             *self.rows, discount, self.decisions, self.value, new, self.policy, *self.taken, first, last
         )
 
-    def moves(self, found: list[Any]) -> _Moves:
+    def moves(self, found: list[Any]) -> Moves:
         """What the parts of a backup say together."""
         low, high, changed, nearest, farthest = zip(*found, strict=True)
         size = max(self.scale, *farthest)
         rounding = (4 * self.degree + 40) * ULP * size / (1.0 - self.discount)
-        return _Moves(min(low), max(high), sum(changed), min(nearest), size, rounding)
+        return Moves(min(low), max(high), sum(changed), min(nearest), size, rounding)
 
     def sweep(self, below: float, above: float, closer: float, limit: int) -> tuple[float, float]:
         """Sweep the policy until the smallest and the largest move are close together; what they are then."""
@@ -233,10 +230,10 @@ class Sweeps:
             raise
         return self.bounded(self.value, self.policy, moves), done
 
-    def iterate(self, max_sweeps: int) -> tuple[_Moves, bool]:
+    def iterate(self, max_sweeps: int) -> tuple[Moves, bool]:
         """The moves of the last backup, and whether they are close enough together."""
         ahead = self.discount / (1.0 - self.discount)
-        before, stuck, left = np.inf, 0, BACKUPS
+        before, stuck, left = np.inf, 0, PLAIN_AFTER_BACKUPS
         while True:
             left -= 1
             moves = self.improve()
@@ -262,7 +259,7 @@ class Sweeps:
         found = self.backup(value, 0, len(self.decisions))
         return self.bounded(value, self.policy.copy(), self.moves([found]))
 
-    def bounded(self, value: Floats, policy: Ints, moves: _Moves) -> Candidate:
+    def bounded(self, value: Floats, policy: Ints, moves: Moves) -> Candidate:
         """The middle between MacQueen's bounds, and the bounds."""
         ahead = self.discount / (1.0 - self.discount)
         middle = value + 0.5 * ahead * (moves.low + moves.high)

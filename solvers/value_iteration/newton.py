@@ -14,15 +14,12 @@ import numpy as np
 from mdpdice.backend import Candidate, Run
 from mdpdice.errors import SolveInterrupted
 from mdpdice.networks.network import Network
+from mdpdice.numerics.graph import SEARCH_ORDER_UP_TO_NODES
 from mdpdice.numerics.operator import unsigned
-from mdpdice.numerics.regions import components, ending_ranks, largest_component
+from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, components, ending_ranks, largest_component
 
 __all__ = ["propose"]
 
-LARGE = 20_000
-"""Edges from which it pays."""
-COMPONENT = 10_000
-"""Nodes of the largest component: sweeps over more of them follow the order of memory."""
 BUDGET = 1 << 23
 """Work between two looks at the clock, in edges: less than a tenth of a second."""
 SLACK = 1.07
@@ -33,9 +30,9 @@ def propose(problem: Network, run: Run) -> tuple[Candidate, float] | None:
     """Value, policy and bounds, and how wide they are; None if the problem is not of this kind."""
     from mdpdice.numerics.kernels import newton as kernels
 
-    if problem.discount != 1 or problem.horizon is not None or problem.n_edges < LARGE:
+    if problem.discount != 1 or problem.horizon is not None or problem.n_edges < FAST_PATH_FROM_EDGES:
         return None
-    if ending_ranks(problem) is None or largest_component(problem) > COMPONENT:
+    if ending_ranks(problem) is None or largest_component(problem) > SEARCH_ORDER_UP_TO_NODES:
         return None
     n = problem.n_nodes
     _, order, ptr = components(problem)

@@ -73,7 +73,7 @@ problems", Management Science 24 (1978) 1127-1137.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -81,17 +81,14 @@ from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import NotConvergedError, SolveInterrupted
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.arrays import ULP
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, bellman_in_order, unsigned
 from mdpdice.numerics.regions import components, ending_ranks
 from mdpdice.solvers.value_iteration import modified_policy_iteration, newton
 
 __all__ = ["ValueIteration"]
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
 
 BUDGET = 1 << 23
 """Work between two looks at the clock, in edges: less than a tenth of a second."""
@@ -119,7 +116,8 @@ class ValueIteration:
     Pay 1 and toss a coin until it shows heads, for 5; or take 2 at once.
 
     >>> from mdpdice.backend import Run
-    >>> from mdpdice.networks.network import Network
+    >>> from mdpdice.networks.arrays import ULP
+    from mdpdice.networks.network import Network
     >>> game = Network(
     ...     kind=[1, 3, 0, 0], indptr=[0, 2, 4, 4, 4], dst=[1, 2, 0, 3], weight=[1, 1, 0.5, 0.5],
     ...     reward=[-1, 0, 0, 0], sign=[1] * 4, step=[1] * 4, payoff=[0, 0, 2, 5], start=0)
@@ -286,7 +284,7 @@ class _Blocks:
         # After k sweeps w counts the first k nodes of a play or so, and c is the smallest chance to be
         # through with it by then.  The quotient w / c makes the bounds, and it hardly depends on k.
         while True:
-            settled = self.measured or self.settle(plays, w, moves, (0.1, 8 * 2.0**-52), partial, self.limit)
+            settled = self.measured or self.settle(plays, w, moves, (0.1, 8 * ULP), partial, self.limit)
             most, _, _ = measure(plays, self.order, w, w, moves)
             found = bool(most <= 0.98 and w.min() >= 0)
             if found or settled or self.limit >= self.max_sweeps:

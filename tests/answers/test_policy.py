@@ -5,6 +5,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
+from helpers.small_games import PlainRace
 
 from mdpdice import (
     Dist,
@@ -22,6 +23,7 @@ from mdpdice import (
     solve,
 )
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
+from mdpdice.games.pig import PigTurn
 from mdpdice.policies.markov_chain import induce
 
 
@@ -29,8 +31,8 @@ def hold_at(n):
     return lambda points: "hold" if points >= n else "roll"
 
 
-def test_policy_of_a_function(lab):
-    policy = Policy.of(explore(lab.pig()), hold_at(20))
+def test_policy_of_a_function():
+    policy = Policy.of(explore(PigTurn()), hold_at(20))
     assert policy.action() == policy.action(0) == policy.action(19) == "roll"
     assert policy.action(20) == policy.action(99) == "hold"
     assert policy.probabilities(20) == {"hold": 1}
@@ -39,11 +41,11 @@ def test_policy_of_a_function(lab):
     assert repr(policy) == "<Policy: 99 decisions>"  # one point cannot be had
 
 
-def test_policy_of_a_solution(lab):
-    solution = solve(lab.pig())
+def test_policy_of_a_solution():
+    solution = solve(PigTurn())
     policy = Policy.from_solution(solution)
     assert all(policy.action(points) == solution.action(points) for points in (0, *range(2, 100)))
-    staged = solve(lab.pig(), horizon=3)
+    staged = solve(PigTurn(), horizon=3)
     policy = Policy.from_solution(staged)
     assert policy.staged
     for steps in (1, 2, 3):
@@ -51,8 +53,8 @@ def test_policy_of_a_solution(lab):
     assert policy.action(6) == staged.action(6)
 
 
-def test_random_policies(lab):
-    network = explore(lab.pig())
+def test_random_policies():
+    network = explore(PigTurn())
     uniform = Policy.uniform(network)
     assert uniform.probabilities(3) == {"hold": Fraction(1, 2), "roll": Fraction(1, 2)}
     assert uniform.randomised
@@ -65,8 +67,8 @@ def test_random_policies(lab):
     assert certain.action(6) == "hold"
 
 
-def test_huge_weights_stay_exact(lab):
-    network = explore(lab.pig())
+def test_huge_weights_stay_exact():
+    network = explore(PigTurn())
     big = 3**80
     policy = Policy.of(network, lambda p: Dist({"hold": big, "roll": 1}))
     assert policy.probabilities(5)["roll"] == Fraction(1, big + 1)
@@ -76,8 +78,8 @@ def test_huge_weights_stay_exact(lab):
     ]
 
 
-def test_staged_policy(lab):
-    network = attrs.evolve(explore(lab.pig()), horizon=2)
+def test_staged_policy():
+    network = attrs.evolve(explore(PigTurn()), horizon=2)
     policy = Policy.of(network, lambda p, left: "hold" if left == 1 else "roll", staged=True)
     assert policy.action(0) == policy.action(0, steps_left=2) == "roll"
     assert policy.action(3, steps_left=1) == "hold"
@@ -85,13 +87,13 @@ def test_staged_policy(lab):
         with pytest.raises(HorizonRangeError):
             policy.action(0, steps_left=steps)
     with pytest.raises(HorizonRangeError):
-        Policy.of(explore(lab.pig()), lambda p, left: "roll", staged=True)
+        Policy.of(explore(PigTurn()), lambda p, left: "roll", staged=True)
     with pytest.raises(HorizonRangeError):
-        Policy.uniform(explore(lab.pig())).probabilities(0, steps_left=1)
+        Policy.uniform(explore(PigTurn())).probabilities(0, steps_left=1)
 
 
-def test_errors_name_the_state_and_the_action(lab):
-    network = explore(lab.pig())
+def test_errors_name_the_state_and_the_action():
+    network = explore(PigTurn())
     with pytest.raises(UnknownStateError) as caught:
         Policy.of(network, lambda p: "roll" if p != 7 else "jump")
     assert (caught.value.state, caught.value.action) == (7, "jump")
@@ -125,8 +127,8 @@ def test_errors_name_the_state_and_the_action(lab):
         ("good", "infinite"),
     ],
 )
-def test_policies_are_checked(lab, choice, weight):
-    network = explore(lab.pig(10))
+def test_policies_are_checked(choice, weight):
+    network = explore(PigTurn(10))
     decision = int(np.flatnonzero(network.kind == Kind.MAX)[0])
     chance = int(np.flatnonzero(network.kind == Kind.CHANCE)[0])
     edges = np.where(network.decides, network.indptr[:-1], -1)
@@ -153,8 +155,8 @@ def test_policies_are_checked(lab, choice, weight):
     Policy(network, np.where(network.decides, network.indptr[:-1], -1), network.decides[network.source])
 
 
-def test_policy_on_other_rules(lab):
-    small, large = explore(lab.pig(50)), explore(lab.pig(100))
+def test_policy_on_other_rules():
+    small, large = explore(PigTurn(50)), explore(PigTurn(100))
     policy = Policy.of(large, hold_at(20))
     moved = policy.on(small)
     assert all(moved.action(p) == policy.action(p) for p in (0, 2, 19, 20, 49))
@@ -162,7 +164,7 @@ def test_policy_on_other_rules(lab):
         moved.on(large)
     assert policy.on(large) is policy
     # The same game explored again has equal states, which are other objects.
-    again = policy.on(explore(lab.pig(100), merge=False))
+    again = policy.on(explore(PigTurn(100), merge=False))
     assert again.action(20) == "hold"
     uniform = Policy.uniform(large).on(small)
     assert uniform.probabilities(3) == {"hold": Fraction(1, 2), "roll": Fraction(1, 2)}
@@ -185,23 +187,23 @@ def test_policy_takes_an_action_that_is_not_there():
     assert (caught.value.state, caught.value.action) == (0, "b")
 
 
-def test_policy_on_another_horizon(lab):
-    long, short = (Horizon(n).apply(explore(lab.pig())) for n in (3, 2))
+def test_policy_on_another_horizon():
+    long, short = (Horizon(n).apply(explore(PigTurn())) for n in (3, 2))
     policy = Policy.of(long, lambda p, left: "hold" if left == 1 else "roll", staged=True)
     moved = policy.on(short)
     assert [moved.action(4, steps_left=k) for k in (1, 2)] == ["hold", "roll"]
     assert len(moved.choice) == 3
-    again = policy.on(Horizon(2).apply(explore(lab.pig())))
+    again = policy.on(Horizon(2).apply(explore(PigTurn())))
     assert np.array_equal(again.choice, moved.choice)
-    for network in (Horizon(4).apply(long), explore(lab.pig())):
+    for network in (Horizon(4).apply(long), explore(PigTurn())):
         with pytest.raises(HorizonRangeError):
             policy.on(network)
     # One that depends on the state alone fits every horizon.
-    assert Policy.of(explore(lab.pig()), hold_at(3)).on(long).action(3, steps_left=1) == "hold"
+    assert Policy.of(explore(PigTurn()), hold_at(3)).on(long).action(3, steps_left=1) == "hold"
 
 
-def test_policies_cannot_be_changed(lab):
-    policy = Policy.uniform(explore(lab.pig(10)))
+def test_policies_cannot_be_changed():
+    policy = Policy.uniform(explore(PigTurn(10)))
     for array in (policy.choice, policy.weight):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
@@ -209,8 +211,8 @@ def test_policies_cannot_be_changed(lab):
         policy.choice = policy.choice
 
 
-def test_chain_of_a_horizon_has_a_copy_per_stage(lab):
-    network = attrs.evolve(explore(lab.pig(10)), horizon=2)
+def test_chain_of_a_horizon_has_a_copy_per_stage():
+    network = attrs.evolve(explore(PigTurn(10)), horizon=2)
     chain = induce(network, Policy.uniform(network))
     assert (chain.stages, chain.seats) == (3, 1)
     assert chain.network.n_nodes == 3 * network.n_nodes
@@ -219,8 +221,8 @@ def test_chain_of_a_horizon_has_a_copy_per_stage(lab):
     assert (chain.stage_of(start), chain.describe(start)) == (2, 0)
 
 
-def test_two_policies_are_taken_or_refused(lab):
-    network = explore(lab.race())
+def test_two_policies_are_taken_or_refused():
+    network = explore(PlainRace())
     one = Policy.uniform(network)
     for wrong in ([], [one, one, one], [one, "hold"], "hold"):
         with pytest.raises(GameError):
@@ -241,8 +243,8 @@ def test_two_policies_are_taken_or_refused(lab):
         (lambda game, answer: evaluate(game, "hold"), "write Policy.of(network, function)"),
     ],
 )
-def test_what_is_no_policy_is_told_at_once(lab, misuse, remedy):
-    game = lab.pig(8)
+def test_what_is_no_policy_is_told_at_once(misuse, remedy):
+    game = PigTurn(8)
     with pytest.raises(GameError) as caught:
         misuse(game, solve(game))
     assert remedy in caught.value.message

@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 import pytest
 from helpers.changed_solutions import changed
+from helpers.small_games import PlainRace
 
 from mdpdice import (
     Discounted,
@@ -34,12 +35,13 @@ from mdpdice import (
 from mdpdice.archives import write_archive
 from mdpdice.errors import CorruptFileError, ProblemMismatchError, UnknownStateError
 from mdpdice.games.farkle import KcdFarkle
+from mdpdice.games.pig import PigTurn
 
 # --- policies -----------------------------------------------------------------------------------------
 
 
-def policies(lab):
-    network = explore(lab.pig(30))
+def policies():
+    network = explore(PigTurn(30))
     staged = attrs.evolve(network, horizon=2)
     big = 3**80
     return [
@@ -56,10 +58,10 @@ def policies(lab):
 
 
 @pytest.mark.parametrize("number", range(7))
-def test_policies_come_back(lab, number, tmp_path):
-    policy = policies(lab)[number]
+def test_policies_come_back(number, tmp_path):
+    policy = policies()[number]
     policy.save(tmp_path / "policy.npz")
-    network = explore(lab.pig(30))
+    network = explore(PigTurn(30))
     back = Policy.load(tmp_path / "policy.npz", attrs.evolve(network, horizon=policy.network.horizon))
     assert np.array_equal(back.choice, policy.choice)
     assert (back.weight is None) == (policy.weight is None)
@@ -73,21 +75,21 @@ def test_policies_come_back(lab, number, tmp_path):
     assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "policy.npz").read_bytes()
 
 
-def test_policies_of_other_networks(lab, tmp_path):
+def test_policies_of_other_networks(tmp_path):
     path = tmp_path / "policy.npz"
-    Policy.uniform(explore(lab.pig(30))).save(path)
+    Policy.uniform(explore(PigTurn(30))).save(path)
     with pytest.raises(CorruptFileError, match="another network") as caught:
-        Policy.load(path, explore(lab.pig(31)))
+        Policy.load(path, explore(PigTurn(31)))
     assert (caught.value.field, caught.value.path) == ("digest", str(path))
     with pytest.raises(FileNotFoundError):
-        Policy.load(tmp_path / "nothing.npz", explore(lab.pig(30)))
-    solve(lab.pig(30)).save(path)
+        Policy.load(tmp_path / "nothing.npz", explore(PigTurn(30)))
+    solve(PigTurn(30)).save(path)
     with pytest.raises(CorruptFileError):
-        Policy.load(path, explore(lab.pig(30)))
+        Policy.load(path, explore(PigTurn(30)))
 
 
-def test_every_flipped_bit_and_every_cut_is_found(lab, tmp_path):
-    network = explore(lab.pig(8))
+def test_every_flipped_bit_and_every_cut_is_found(tmp_path):
+    network = explore(PigTurn(8))
     path = tmp_path / "policy.npz"
     Policy.uniform(network).save(path)
     whole = path.read_bytes()
@@ -151,8 +153,8 @@ def header(**changes):
         {"header": lambda a: np.frombuffer(b"[1]", dtype=np.uint8)},
     ],
 )
-def test_policies_that_are_none(lab, changes, tmp_path):
-    network = explore(lab.pig(8))
+def test_policies_that_are_none(changes, tmp_path):
+    network = explore(PigTurn(8))
     path = tmp_path / "policy.npz"
     Policy.uniform(network).save(path)
     rewritten(path, **changes)
@@ -161,8 +163,8 @@ def test_policies_that_are_none(lab, changes, tmp_path):
     assert caught.value.path == str(path)
 
 
-def test_a_zip_bomb_is_not_opened(lab, tmp_path):
-    network = explore(lab.pig(8))
+def test_a_zip_bomb_is_not_opened(tmp_path):
+    network = explore(PigTurn(8))
     path = tmp_path / "policy.npz"
     Policy.uniform(network).save(path)
     # The members again, compressed; the seal is made right by hand.
@@ -181,8 +183,8 @@ def test_a_zip_bomb_is_not_opened(lab, tmp_path):
         Policy.load(path, network)
 
 
-def test_a_file_is_replaced_as_a_whole(lab, tmp_path, monkeypatch):
-    network = explore(lab.pig(8))
+def test_a_file_is_replaced_as_a_whole(tmp_path, monkeypatch):
+    network = explore(PigTurn(8))
     path = tmp_path / "policy.npz"
     policy = Policy.uniform(network)
     policy.save(path)
@@ -247,10 +249,10 @@ def test_solutions_come_back_certified(name, tmp_path):
     assert (back.sense, back.version) == (solution.sense, solution.version)
 
 
-def test_a_race_comes_back(lab, tmp_path):
-    solution = solve(lab.race())
+def test_a_race_comes_back(tmp_path):
+    solution = solve(PlainRace())
     solution.save(tmp_path / "race.npz")
-    back = Solution.load(tmp_path / "race.npz", lab.race())
+    back = Solution.load(tmp_path / "race.npz", PlainRace())
     assert back.value() == pytest.approx(solution.value(), rel=1e-15)
     policy = Policy.from_solution(back)
     assert evaluate(back.network, policy).value() == pytest.approx(solution.value(), abs=1e-9)

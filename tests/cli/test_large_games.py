@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mdpdice import explore, solve
-from mdpdice.cli import chosen, simulations
+from mdpdice.cli import simulate
 from mdpdice.games.knucklebones import Knucklebones
 from mdpdice.games.school import School
 from mdpdice.solving import lattice_route as solving_lattice
@@ -27,8 +27,8 @@ def near(data, value):
 
 @pytest.fixture
 def always_on_lattices(monkeypatch):
-    monkeypatch.setattr(solving_lattice, "FLAT_EDGES", 0)
-    monkeypatch.setattr(chosen, "MOST_EDGES", 0)
+    monkeypatch.setattr(solving_lattice, "FLAT_UP_TO_EDGES", 0)
+    monkeypatch.setattr(solving_lattice, "FALL_BACK_UP_TO_EDGES", 0)
 
 
 @pytest.fixture(scope="module")
@@ -125,8 +125,8 @@ def test_players_who_look_ahead_are_simulated(run):
 
 
 def test_games_that_cannot_be_explored_are_simulated(run, monkeypatch):
-    monkeypatch.setattr(simulations, "QUICK", 50)
-    monkeypatch.setattr(simulations, "FEW_PLAYS", 400)
+    monkeypatch.setattr(simulate, "SOLVE_UP_TO", 50)
+    monkeypatch.setattr(simulate, "FEW_PLAYS", 400)
     wild = answer(run("simulate", *SMALL_BOARD, "--policy", "random", "--json"))
     assert wild["plays"] == 400
     assert wild["reason"].startswith("not computed, since the game has at least 217 states")
@@ -151,7 +151,7 @@ def test_games_that_cannot_be_explored_are_simulated(run, monkeypatch):
     ],
 )
 def test_what_plays_by_the_rules_refuse(run, monkeypatch, more, status, message):
-    monkeypatch.setattr(simulations, "MOST_STATES", 50)
+    monkeypatch.setattr(simulate, "MOST_STATES", 50)
     result = run("simulate", *SMALL_BOARD, *more)
     assert (result.exit_code, message in result.output) == (status, True), result.output
 

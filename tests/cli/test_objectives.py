@@ -20,9 +20,7 @@ from mdpdice import (
     explore,
     solve,
 )
-from mdpdice.cli import chosen, main
-from mdpdice.cli.objectives import FORMS
-from mdpdice.cli.shared import OBJECTIVES
+from mdpdice.cli import main
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.games.pig import PigTurn
 
@@ -171,8 +169,8 @@ def test_what_knows_no_objective(run, args, status, words):
 
 
 def test_policies_of_a_game_too_large_for_a_network(run, monkeypatch):
-    monkeypatch.setattr(chosen, "MOST_EDGES", 10)
-    monkeypatch.setattr("mdpdice.lattices.reachable_layers.LARGE", 0)
+    monkeypatch.setattr("mdpdice.solving.lattice_route.FALL_BACK_UP_TO_EDGES", 10)
+    monkeypatch.setattr("mdpdice.lattices.reachable_layers.LAYERS_FROM_EDGES", 0)
     result = run("evaluate", "pig-race", "-p", "goal=5", "--objective", "reach:mine=0 theirs=0 turn=2")
     assert (result.exit_code, "too many for a policy under an objective" in result.output) == (2, True)
 
@@ -194,7 +192,6 @@ def test_the_shell_completes():
         "total", "discounted:", "horizon:", "payoff-at-least:", "reach:", "until-reward:",
     ]  # fmt: skip
     assert completed("evaluate", "pig-turn", "--objective", "r") == ["reach:"]
-    assert tuple(FORMS) == OBJECTIVES
     assert completed("solve", "pig-turn", "--sense", "m") == ["max", "min"]
     for command in ("tree", "export", "info", "plot"):
         assert completed(command, "pigl") == ["piglet"]

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from mdpdice import Game, end
-from mdpdice.cli.parameters import build_game, parameters_of, show
+from mdpdice.cli.game_parameters import build_game, parameters_of, show
 from mdpdice.errors import GameError
 
 

@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from mdpdice import plots
-from mdpdice.cli import chosen
-from mdpdice.cli.pictures import KINDS
+from mdpdice.cli.plot import KINDS
 
 
 @pytest.fixture
@@ -81,7 +80,7 @@ def test_values_and_stages(drawn):
 
 
 def test_a_grid_too_large_for_a_network(drawn, run, tmp_path, monkeypatch):
-    monkeypatch.setattr(chosen, "MOST_EDGES", 100)
+    monkeypatch.setattr("mdpdice.solving.lattice_route.FALL_BACK_UP_TO_EDGES", 100)
     small = ("pig-race", "-p", "goal=12", "--where", "theirs=5")
     ax = drawn(small[0], "policy", *small[1:], "--policy", "hold-at:4")
     assert {ax.get_xlabel(), ax.get_ylabel()} == {"turn", "mine"}

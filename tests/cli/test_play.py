@@ -8,10 +8,12 @@ import json
 import pytest
 from click.testing import CliRunner
 
+import mdpdice
 from mdpdice import solve
-from mdpdice.cli import main, plays, seats, simulations
+from mdpdice.cli import main, seats
 from mdpdice.cli.seats import split_seats
 from mdpdice.games.pig import PigRace, PigTurn
+from mdpdice.policies import playthrough
 
 
 @pytest.fixture
@@ -216,7 +218,7 @@ def test_a_question_that_has_no_answer(sit, write):
 
 @pytest.mark.parametrize("quick", [100_000, 100])
 def test_looking_ahead(sit, monkeypatch, quick):
-    monkeypatch.setattr(seats, "QUICK", quick)
+    monkeypatch.setattr(seats, "SOLVE_UP_TO", quick)
     small = ("knucklebones", "-p", "columns=2", "-p", "rows=1", "--seed", 3)
     # Both boards have room for two dice, so four decisions see the end of nearly every play.
     looked = events(sit(*small, "--seats", "lookahead:6,optimal", "--json"))
@@ -257,8 +259,8 @@ class Lazy(Game[str, str]):
 
 @pytest.mark.parametrize("call", [("play", "--seats"), ("simulate", "--plays", 2, "--policy")])
 def test_an_estimate_that_wants_to_stay(run, write, monkeypatch, call):
-    monkeypatch.setattr(plays, "play", functools.partial(plays.play, max_moves=100))
-    monkeypatch.setattr(simulations, "simulate", functools.partial(simulations.simulate, max_moves=100))
+    monkeypatch.setattr(playthrough, "play", functools.partial(playthrough.play, max_moves=100))
+    monkeypatch.setattr(mdpdice, "simulate", functools.partial(mdpdice.simulate, max_moves=100))
     command, *options = call
     result = run(command, f"{write(LAZY)}:Lazy", *options, "lookahead:2")
     assert result.exit_code == 1

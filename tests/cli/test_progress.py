@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from mdpdice import Game, compile_lattice, d6, decide, end, go, roll, solve
-from mdpdice.cli.progress import ProgressBars
+from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.games.pig import Piglet
 
 
@@ -109,7 +109,7 @@ def test_what_is_told_of_lattices_is_understood():
 def test_nothing_is_imported_for_nothing():
     program = (
         "import sys\n"
-        "from mdpdice.cli.progress import ProgressBars\n"
+        "from mdpdice.cli.progress_bars import ProgressBars\n"
         "with ProgressBars(delay=0) as progress: progress('explore', {'states': 1, 'explored': 1})\n"
         "print('rich' in sys.modules)"
     )

@@ -151,7 +151,9 @@ def test_numbers_come_from_what_was_run(page: Path) -> None:
         number = found.replace(",", "")
         digits = len(number.partition(".")[2])
         if (elsewhere := ELSEWHERE.get((page.stem, found))) is not None:
-            there = re.findall(r"-?\d+\.\d+", (ROOT / "tests" / elsewhere).read_text(encoding="utf-8"))
+            there = re.findall(
+                r"-?\d+\.\d+", (ROOT / "tests" / "games" / elsewhere).read_text(encoding="utf-8")
+            )
             assert float(number) in {round(float(one), digits) for one in there}
             continue
         # The output may have more digits, or be cut off by "..." after at least five.

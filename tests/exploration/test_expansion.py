@@ -122,13 +122,13 @@ def assert_equal(game, **options):
     return fast, plain
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(counter_games())
 def test_random_games_are_the_same_on_both_routes(game):
     assert_equal(game)
 
 
-@pytest.mark.parametrize("name", ["_BUDGET", "_SHARED"])
+@pytest.mark.parametrize("name", ["_BUDGET", "TWO_THREADS_FROM_EDGES"])
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(game=counter_games())
 def test_pauses_and_threads_change_nothing(name, game):
@@ -364,8 +364,8 @@ def test_many_small_layers_are_explored_and_not_counted():
 
 def test_what_may_not_fit_is_explored_whatever_its_progress(monkeypatch):
     # Counting goes layer by layer, but to write a game out no progress is needed.
-    monkeypatch.setattr("mdpdice.lattices.size.COUNTED", 0)
-    monkeypatch.setattr("mdpdice.lattices.reachable_layers.LARGE", 0)
+    monkeypatch.setattr("mdpdice.lattices.size.COUNT_FROM_STATES", 0)
+    monkeypatch.setattr("mdpdice.lattices.reachable_layers.LAYERS_FROM_EDGES", 0)
     game = counting(range(9), unused=Counter(range(9)), progress=lambda game: -game.n)
     with pytest.raises(GameError, match="progress"):
         solve(compile_lattice(game))

@@ -26,7 +26,7 @@ CASES = {
     ]
 }
 
-#: Hazards of reachability objectives: tests/certificate/test_hazards_reach.py has them.
+#: Hazards of reachability objectives: tests/objectives/test_hazards_reach.py has them.
 REACHING = {
     "zero_reward_ec_min",
     "zero_reward_ec_maxprob",

@@ -2,7 +2,7 @@
 
 A file is written anew by the call that its head tells, as in
 
-    mdpdice play pig-turn --seats optimal --seed 5 --record tests/playthroughs/pig-turn.txt
+    mdpdice play pig-turn --seats optimal --seed 5 --record tests/data/playthroughs/pig-turn.txt
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def call_of(text: str) -> list[str]:
 def test_the_same_play_again(name: str, tmp_path: Path) -> None:
     recorded = RECORDS / f"{name}.txt"
     assert recorded.is_file(), (
-        f"{name} has no recorded play: run 'mdpdice play {name} --seats optimal --record tests/playthroughs/{name}.txt'"
+        f"{name} has no recorded play: run 'mdpdice play {name} --seats optimal --record {RECORDS}/{name}.txt'"
     )
     text = recorded.read_text(encoding="utf-8")
     assert f"\ngame: {name}\n" in text

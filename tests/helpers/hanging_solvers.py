@@ -10,7 +10,7 @@ import numpy as np
 
 from mdpdice.backend import Candidate, Feature
 from mdpdice.errors import NotConvergedError, UnsupportedError
-from mdpdice.solvers.value_iteration import ValueIteration
+from mdpdice.solvers.backward_induction import BackwardInduction
 
 
 @attrs.frozen
@@ -31,7 +31,7 @@ class Rogue:
         return getattr(self, self.deed)(problem, run)
 
     def well(self, problem, run):
-        found = ValueIteration().solve(problem, run)
+        found = BackwardInduction().solve(problem, run)
         details = {"note": "text", "number": 0.5, "array": np.zeros(3), "pid": os.getpid()}
         return attrs.evolve(found, details=details)
 
@@ -39,7 +39,7 @@ class Rogue:
         time.sleep(600)
 
     def listen(self, problem, run):
-        found = ValueIteration().solve(problem, run)
+        found = BackwardInduction().solve(problem, run)
         run.offer(lambda: found)
         while True:
             run.check()
@@ -54,7 +54,8 @@ class Rogue:
         ctypes.string_at(1)
 
     def eat(self, problem, run):
-        return [np.ones(1 << 27) for _ in range(1000)]
+        # Address space alone: nothing is written there, so no memory is taken where the limit fails.
+        return [np.zeros(1 << 27) for _ in range(1000)]
 
     def raises(self, problem, run):
         raise ValueError("no")
@@ -69,11 +70,11 @@ class Rogue:
         return Candidate(np.zeros(1), np.zeros(1, dtype=int))
 
     def wrong(self, problem, run):
-        found = ValueIteration().solve(problem, run)
+        found = BackwardInduction().solve(problem, run)
         return attrs.evolve(found, value=found.value + 1, details={"lower": found.value + 1})
 
     def limit(self, problem, run):
-        found = ValueIteration().solve(problem, run)
+        found = BackwardInduction().solve(problem, run)
         raise NotConvergedError("not yet", iterations=5, width=float("inf"), partial=found)
 
     def unable(self, problem, run):
@@ -102,5 +103,5 @@ class Plain:
         return True
 
     def solve(self, problem, run):
-        found = ValueIteration().solve(problem, run)
+        found = BackwardInduction().solve(problem, run)
         return attrs.evolve(found, value=found.value + self.shift)

@@ -12,7 +12,7 @@ from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.games.farkle import FarkleRace
 from mdpdice.games.konijnenhokken import KonijnenhokkenRace
 from mdpdice.games.pig import PigRace
-from mdpdice.numerics.kernels.feedback import MOST
+from mdpdice.numerics.kernels.feedback import BROYDEN_UP_TO_FEEDBACK
 from mdpdice.solvers.value_iteration import ValueIteration
 
 
@@ -45,7 +45,7 @@ def plain_and_quick(game, monkeypatch, objective=None):
     """Solutions by sweeps alone, and by what sweeps read too early."""
     quick = solve(compile_lattice(game), objective)
     with monkeypatch.context() as patch:
-        patch.setattr("mdpdice.lattices.layer_solver.QUICK", 0)
+        patch.setattr("mdpdice.lattices.layer_solver.PLAIN_AFTER_SWEEPS", 0)
         return solve(compile_lattice(game), objective), quick
 
 
@@ -59,7 +59,7 @@ def test_races_take_few_sweeps(game, monkeypatch):
     assert np.nanmax(np.abs(quick.stored - plain.stored)) < 1e-13
 
 
-@pytest.mark.parametrize("places", [3, 7, MOST - 1, 30])
+@pytest.mark.parametrize("places", [3, 7, BROYDEN_UP_TO_FEEDBACK - 1, 30])
 def test_values_that_depend_on_many_others(places, monkeypatch):
     # The last ring has more feedback than is looked at.
     plain, quick = plain_and_quick(Ring(places), monkeypatch)
@@ -68,7 +68,7 @@ def test_values_that_depend_on_many_others(places, monkeypatch):
         assert solution.status is Status.CERTIFIED
         for state in exact.network.states:
             assert solution.lower(state) <= exact.exact(state) <= solution.upper(state)
-    assert (quick.iterations < plain.iterations) == (places < MOST)
+    assert (quick.iterations < plain.iterations) == (places < BROYDEN_UP_TO_FEEDBACK)
 
 
 def test_endless_plays_stay_worth_half_of_the_total(monkeypatch):

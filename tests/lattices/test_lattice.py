@@ -100,7 +100,7 @@ def test_numbers_of_the_grid():
     assert values["a"][[0, 20, 40, 60]].tolist() == [10, 7, 4, 1]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(counter_games())
 def test_whole_arrays_say_what_single_points_say(game):
     lattice = compile_lattice(game)
@@ -137,7 +137,7 @@ def test_whole_arrays_say_what_single_points_say(game):
                 assert np.isnan(found[point])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(counter_games())
 def test_weights_of_chance_sum_to_one_at_every_point(game):
     lattice = compile_lattice(game)

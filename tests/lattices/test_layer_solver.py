@@ -170,7 +170,7 @@ def test_where_plays_may_not_end_nothing_is_claimed():
 
 
 def test_large_grids_are_solved_on_the_lattice(monkeypatch):
-    monkeypatch.setattr("mdpdice.solving.lattice_route.FLAT_EDGES", 1000)
+    monkeypatch.setattr("mdpdice.solving.lattice_route.FLAT_UP_TO_EDGES", 1000)
     large = solve(Race(10))
     assert isinstance(large, LatticeSolution)
     with pytest.raises(NotCertifiedError, match="use solver='exact'"):
@@ -190,13 +190,13 @@ def test_what_does_not_converge_on_the_lattice_is_written_out(monkeypatch):
     def node(game, core):
         return decide({"collect": go("s", game.n.add(1), reward=1), "stop": end()})
 
-    monkeypatch.setattr("mdpdice.solving.lattice_route.FLAT_EDGES", 0)
-    monkeypatch.setattr("mdpdice.lattices.reachable_layers.LARGE", 0)
+    monkeypatch.setattr("mdpdice.solving.lattice_route.FLAT_UP_TO_EDGES", 0)
+    monkeypatch.setattr("mdpdice.lattices.reachable_layers.LAYERS_FROM_EDGES", 0)
     game = make(node, n=Counter(range(3), outside="clip"))
     with pytest.raises(NotConvergedError):
         solve(compile_lattice(game))
     assert solve(game).value() == np.inf
-    monkeypatch.setattr("mdpdice.solving.pipeline.MOST_EDGES", 0)
+    monkeypatch.setattr("mdpdice.solving.pipeline.FALL_BACK_UP_TO_EDGES", 0)
     with pytest.raises(NotConvergedError):
         solve(game)
 

@@ -305,7 +305,7 @@ RANGES = st.builds(range, st.integers(-20, 20), st.integers(-20, 20), st.integer
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(RANGES, st.sampled_from(["error", "clip", "forbid"]))
 def test_new_values_by_a_list_of_the_values(values, outside):
     axis = Axis("n", values, values[0], outside)

@@ -172,35 +172,35 @@ def _means(term, kind):
     assert found.tolist() == [float(value) if kind is np.float64 else value for value in expected]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(INTEGERS)
 def test_whole_numbers(term):
     assert term[0].integral
     _means(term, np.int64)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(REALS)
 def test_numbers(term):
     expected = np.int64 if term[0].integral else np.float64
     _means(term, expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(CONDITIONS)
 def test_conditions(term):
     assert term[0].boolean
     _means(term, np.bool_)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.one_of(REALS, CONDITIONS))
 def test_the_text_is_what_one_would_write(term):
     again = eval(repr(term[0]), {}, NAMES)
     assert as_expr(again).key == term[0].key
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.one_of(REALS, CONDITIONS), st.one_of(REALS, CONDITIONS))
 def test_equal_keys_mean_equal_values(one, other):
     assert hash(one[0].key) == hash(one[0].key)

@@ -105,7 +105,7 @@ def kinds(value):
 
 
 @given(values)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_what_is_shown_is_read_back(value):
     again = read(show(value), Cards)
     assert again == value

@@ -20,8 +20,8 @@ def routes(monkeypatch):
     def both(work):
         found = []
         for least in (1 << 60, 0):
-            monkeypatch.setattr(network_arrays, "COMPILED", least)
-            monkeypatch.setattr(network_arrays, "IMPORTED", least)
+            monkeypatch.setattr(network_arrays, "COMPILE_FROM_EDGES", least)
+            monkeypatch.setattr(network_arrays, "IMPORT_NUMBA_FROM_EDGES", least)
             try:
                 found.append(fields(work()))
             except MdpDiceError as error:
@@ -113,7 +113,7 @@ def test_rows_are_judged_alike(routes, row):
 @pytest.mark.parametrize("kept", [0, 1, 100])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_row_that_is_off_most_is_named_alike(routes, monkeypatch, seed, kept):
-    monkeypatch.setattr(choices, "UNSURE", kept)
+    monkeypatch.setattr(choices, "RECHECK_UP_TO_ROWS", kept)
     rng = np.random.default_rng(seed)
     # Halves, whose smallest parts are below what whole multiples of 2^-94 can tell.
     small = rng.choice([0.25, 2.0**-60, 2.0**-95, 2.0**-97, 3 * 2.0**-96], size=(40, 1))

@@ -35,7 +35,7 @@ def as_networkx(n, edges):
 
 
 @given(graphs(), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_components_are_those_of_networkx_and_edges_never_lead_to_a_larger_label(sample, masked):
     indptr, dst, edges, keep = sample
     n = len(indptr) - 1
@@ -59,7 +59,7 @@ def test_the_order_groups_the_nodes_by_component_later_ones_first(sample):
 
 
 @given(graphs())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_cycles(sample):
     indptr, dst, edges, keep = sample
     n = len(indptr) - 1
@@ -105,7 +105,7 @@ def is_end_component(nodes, edges, chance):
 
 
 @given(graphs(max_nodes=6), st.lists(st.booleans(), min_size=6, max_size=6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_end_components_are_the_maximal_sets_in_which_a_play_can_stay(sample, chance):
     indptr, dst, edges, keep = sample
     n = len(indptr) - 1
@@ -164,7 +164,7 @@ def escaping(indptr, dst, chance):
 
 
 @given(graphs(max_nodes=12), st.lists(st.booleans(), min_size=12, max_size=12))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_ranks_are_there_where_play_always_ends_and_fall_on_the_way(sample, coins):
     indptr, dst, _, _ = sample
     ends = np.diff(indptr) == 0

@@ -48,11 +48,11 @@ def dense(chain, operator):
 
 
 WAYS = {
-    "compiled": {"COMPILED": 10**6, "KNOTS": 10**6},
-    "knots": {"COMPILED": -1, "KNOTS": 10**6, "KNOT_SAVES": 0},
-    "dense": {"KNOTS": -1, "DENSE": 10**6},
-    "large": {"KNOTS": -1, "DENSE": 0},
-    "factorised": {"KNOTS": -1, "DENSE": 0, "ROUNDS": 0},
+    "compiled": {"COMPILE_UP_TO_KNOTS": 10**6, "REDUCE_UP_TO_KNOTS": 10**6},
+    "knots": {"COMPILE_UP_TO_KNOTS": -1, "REDUCE_UP_TO_KNOTS": 10**6, "REDUCE_FROM_NODES_PER_KNOT": 0},
+    "dense": {"REDUCE_UP_TO_KNOTS": -1, "ELIMINATE_UP_TO_NODES": 10**6},
+    "large": {"REDUCE_UP_TO_KNOTS": -1, "ELIMINATE_UP_TO_NODES": 0},
+    "factorised": {"REDUCE_UP_TO_KNOTS": -1, "ELIMINATE_UP_TO_NODES": 0, "ROUNDS": 0},
 }
 
 
@@ -135,7 +135,7 @@ def test_components_are_reduced_to_few_knots(monkeypatch):
 
 def test_small_and_large_components_one_after_the_other(monkeypatch):
     # Circles of two to nine nodes in a row; those of more than two knots are left to the caller.
-    monkeypatch.setattr(linear, "COMPILED", 2)
+    monkeypatch.setattr(linear, "COMPILE_UP_TO_KNOTS", 2)
     targets, start = [[]], 1
     for size in (2, 7, 3, 9, 2, 8, 4):
         # Back to several nodes, so that larger circles have more knots.

@@ -1,4 +1,4 @@
-"""The hazards of tests/data/hazards.json that are about reaching states; the others are in tests/model."""
+"""The hazards of tests/data/hazards.json that are about reaching states; the others are in tests/exploration."""
 
 from __future__ import annotations
 

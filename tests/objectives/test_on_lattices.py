@@ -34,8 +34,8 @@ def test_chance_of_a_payoff(threshold, monkeypatch):
     assert solution.proved
     for state in flat.network.states:
         assert solution.value(state) == pytest.approx(flat.value(state), abs=1e-12)
-    monkeypatch.setattr("mdpdice.solving.lattice_route.FLAT_EDGES", 10)
-    monkeypatch.setattr("mdpdice.lattices.reachable_layers.LARGE", 0)
+    monkeypatch.setattr("mdpdice.solving.lattice_route.FLAT_UP_TO_EDGES", 10)
+    monkeypatch.setattr("mdpdice.lattices.reachable_layers.LAYERS_FROM_EDGES", 0)
     assert isinstance(solve(game, objective), LatticeSolution)
     low = PayoffAtLeast(threshold, sense="min")
     assert solve(compile_lattice(game), low).value() == pytest.approx(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUP = PYPROJECT["tool"]["setuptools"]
 ENTRY_POINTS = [
@@ -32,6 +33,21 @@ def packages_in_folders() -> list[str]:
 
 def test_listed_packages_are_the_folders() -> None:
     assert sorted(SETUP["packages"]) == packages_in_folders()
+
+
+def test_tests_mirror_the_packages() -> None:
+    """Compiled loops are tested through the modules that call them, so a package of kernels has no tests of its own."""
+    packages = {Path(*name.split(".")[1:]) for name in packages_in_folders() if not name.endswith(".kernels")}
+    packages.discard(Path())  # mdpdice itself: tests of the modules at its top stand at the top
+    rooms = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - {Path()}
+    assert rooms == packages | {Path("docs"), Path("packaging"), Path("formats", "peers")}
+
+
+def test_tests_have_no_other_folder() -> None:
+    files = (path for path in TESTS.glob("*/**/*") if path.is_file() and "__pycache__" not in path.parts)
+    packages = {name.split(".")[1] for name in packages_in_folders() if "." in name}
+    others = {path.relative_to(TESTS).parts[0] for path in files} - packages
+    assert others == {"data", "docs", "helpers", "packaging"}
 
 
 def test_no_module_hides_a_mapped_folder() -> None:

@@ -199,6 +199,17 @@ def test_answers_without_a_network():
             draw(Grid(), "turn", "mine")
 
 
+def test_texts_and_axes_are_given_by_keyword(cautious):
+    ax = policy_map(cautious, "turn", "mine", where={"theirs": 4})
+    again = policy_map(
+        cautious, "turn", "mine", where={"theirs": 4}, xlabel="points", ylabel="", title="Pig", ax=ax
+    )
+    assert again is ax
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("points", "", "Pig")
+    with pytest.raises(TypeError, match="'titel'"):
+        policy_map(cautious, "turn", "mine", where={"theirs": 4}, titel="Pig")
+
+
 def test_states_of_a_lattice(race):
     lattice = solve(compile_lattice(PigRace(goal=12)))
     assert isinstance(lattice, LatticeSolution)

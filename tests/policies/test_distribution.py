@@ -8,6 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.random_networks import random_network
+from helpers.small_games import PlainRace
 
 from mdpdice import (
     Dist,
@@ -28,6 +30,7 @@ from mdpdice import (
 )
 from mdpdice.errors import GameError, TotalRewardUndefinedError, UnsupportedError
 from mdpdice.games.farkle import KcdFarkle
+from mdpdice.games.pig import PigTurn
 from mdpdice.policies.distribution import Outcomes
 
 
@@ -50,8 +53,8 @@ def as_table(found):
     return dict(zip(found.totals.tolist(), found.chances.tolist(), strict=True))
 
 
-def test_hold_at_20(lab):
-    network = explore(lab.pig())
+def test_hold_at_20():
+    network = explore(PigTurn())
     expected = pig_outcomes(0, 20)
     exact = outcomes(network, hold_at(network, 20), exact=True)
     assert exact.exact == expected
@@ -77,8 +80,8 @@ def exact_mean(table):
     return sum(total * chance for total, chance in table.items())
 
 
-def test_a_start_elsewhere(lab):
-    network = explore(lab.pig())
+def test_a_start_elsewhere():
+    network = explore(PigTurn())
     found = outcomes(network, hold_at(network, 20), state=18, exact=True)
     assert found.exact == pig_outcomes(18, 20)
 
@@ -160,8 +163,8 @@ def race_outcome(goal, thresholds):
     return float(np.linalg.solve(matrix, right)[place[0, 0, 0, 0]])
 
 
-def test_races_have_cycles_and_two_sides(lab):
-    network = explore(lab.race(8))
+def test_races_have_cycles_and_two_sides():
+    network = explore(PlainRace(8))
     bold, meek = (Policy.of(network, lambda s, n=n: "hold" if s[2] >= n else "roll") for n in (6, 3))
     expected = race_outcome(8, (6, 3))
     found = outcomes(network, (bold, meek))
@@ -279,18 +282,18 @@ def test_both_infinities_have_no_mean():
         evaluate(network, Policy.uniform(network)).value()
 
 
-def test_discounted_networks_are_refused(lab):
+def test_discounted_networks_are_refused():
     game = Game.of(start=0, node=lambda s: decide({"a": end(1)}), discount=Fraction(1, 2))
     network = explore(game)
     with pytest.raises(UnsupportedError, match="discount"):
         outcomes(network, Policy.uniform(network))
     with pytest.raises(GameError, match="needs to be called"):
-        outcomes(lab.pig, Policy.uniform(network))
+        outcomes(PigTurn, Policy.uniform(network))
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_means_agree_with_the_evaluation(lab, seed):
-    network = lab.network(seed, flips=seed % 2 == 1)
+def test_means_agree_with_the_evaluation(seed):
+    network = random_network(seed, flips=seed % 2 == 1)
     policy = Policy.uniform(network)
     value = float(evaluate(network, policy).values[network.start])
     if math.isnan(value):
@@ -329,8 +332,8 @@ def test_farkle_outcomes():
     assert found.quantile(0.5) == 450
 
 
-def test_a_horizon(lab):
-    network = Horizon(2).apply(explore(lab.pig()))
+def test_a_horizon():
+    network = Horizon(2).apply(explore(PigTurn()))
     found = outcomes(network, hold_at(network, 20), exact=True)
     # Two decisions: roll and roll; what is not banked then is worth nothing.
     assert found.exact == {0: 1}

@@ -36,7 +36,8 @@ from mdpdice.errors import (
 from mdpdice.games.knucklebones import Knucklebones
 from mdpdice.games.pig import PigTurn, hold_at
 from mdpdice.games.school import School
-from mdpdice.numerics.sampling import Sampler, options_of
+from mdpdice.numerics.graph import edges_of
+from mdpdice.numerics.sampling import Sampler
 from mdpdice.objectives.objective import Total
 from mdpdice.policies.lattice_simulation import LatticePolicy
 
@@ -270,7 +271,7 @@ def test_every_edge_is_drawn_for_its_share_of_numbers():
 
 def test_edges_of_nodes():
     indptr = np.array([0, 2, 2, 5])
-    edges, owner = options_of(indptr, np.array([2, 0, 1, 2]))
+    edges, owner = edges_of(indptr, np.array([2, 0, 1, 2]))
     assert edges.tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
     assert owner.tolist() == [0, 0, 0, 1, 1, 3, 3, 3]
-    assert math.prod(options_of(indptr, np.array([], dtype=np.int64))[0].shape) == 0
+    assert math.prod(edges_of(indptr, np.array([], dtype=np.int64))[0].shape) == 0

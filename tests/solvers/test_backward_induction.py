@@ -80,7 +80,7 @@ def networks(draw, acyclic):
 
 
 @given(networks(acyclic=True))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_acyclic_networks_have_the_values_and_policies_of_the_recursion(net):
     values, policies = reference(net)
     answer = BackwardInduction().solve(net, Run())
@@ -90,7 +90,7 @@ def test_acyclic_networks_have_the_values_and_policies_of_the_recursion(net):
 
 
 @given(networks(acyclic=False))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_every_stage_of_a_horizon_has_the_values_and_policies_of_the_recursion(net):
     values, policies = reference(net)
     answer = BackwardInduction().solve(net, Run())

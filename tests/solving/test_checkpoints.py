@@ -177,7 +177,7 @@ def test_no_mutated_file_is_loaded(tmp_path, count):
 # --- kill -9 -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_kill_9_never_loses_the_checkpoint(tmp_path, count):
     """Half of the kills come at a random line of the library, half at a random moment."""
     rng = random.Random(count)

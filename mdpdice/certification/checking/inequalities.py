@@ -1,8 +1,8 @@
+# Passages of this text are replaced by tests/certification/checking/test_inequalities_mutated.py: change both together.
 """The certificate: how far a value and a policy can be off, by inequalities alone.
 
-This module trusts nobody.  It takes a canonical problem, a claimed policy ``s``, two
-claimed bounds and some *witnesses* that anybody may have found in any way, and
-verifies them with whole-array arithmetic of its own.
+This module trusts nobody.  It takes a canonical problem, a claimed policy ``s``, two claimed bounds and some
+*witnesses* that anybody may have found in any way, and verifies them with whole-array arithmetic of its own.
 
 Best replies.  From the problem and the policy it builds one network in which a
 single player maximises.  It has two sides, each with a copy of every node.  On

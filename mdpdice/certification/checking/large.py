@@ -1,3 +1,4 @@
+# Passages of this text are replaced by tests/certification/checking/test_large_mutated.py: change both together.
 """The certificate of large problems: the inequalities of `mdpdice.certification.checking.inequalities`,
 verified without a copy of the problem.
 """

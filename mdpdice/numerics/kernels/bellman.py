@@ -19,27 +19,19 @@ reports progress, looks for cancellation and calls again.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-from mdpdice.compilation import inlined, njit
+from mdpdice.compilation import Bools, Floats, Ints, Kinds, Number, inlined, njit
+from mdpdice.networks.arrays import ULP
 
-__all__ = ["backup", "choose", "inlined", "measure", "njit", "settle", "write_in_order"]
-
-# The names tell the type of the elements, for readers: numba infers them, and its scalars follow rules
-# that numpy's types do not describe.
-Floats: TypeAlias = NDArray[Any]  # float64
-Ints: TypeAlias = NDArray[Any]  # int64, or uint64 in the loops over edges
-Bools: TypeAlias = NDArray[Any]  # bool
-Kinds: TypeAlias = NDArray[Any]  # uint8
-Number: TypeAlias = Any  # a scalar that a kernel took out of an array
+__all__ = [
+    "ULP", "Bools", "Floats", "Ints", "Kinds", "Number", "backup", "choose", "inlined", "measure", "njit", "settle",
+    "write_in_order",
+]  # fmt: skip
 
 END, MAX, MIN, CHANCE = 0, 1, 2, 3
 """Values of `mdpdice.networks.network.Kind`, as plain numbers that numba can take as constants."""
 
-ULP = 2.0**-52
 
 PARALLEL = 0.98
 """Square of the cosine from which two moves count as parallel."""

@@ -20,10 +20,10 @@ import numpy as np
 from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Number, njit
 from mdpdice.numerics.kernels.lattice import SMALLEST, Columns, Rows, sweep
 
-__all__ = ["MOST", "Feedback", "State", "find", "settle"]
+__all__ = ["BROYDEN_UP_TO_FEEDBACK", "Feedback", "State", "find", "settle"]
 
-MOST = 12
-"""Most feedback of one part of a layer."""
+BROYDEN_UP_TO_FEEDBACK = 12
+"""Numbers of feedback in a part of a layer up to which Broyden's method finds them, instead of plain sweeps."""
 FARTHEST = 100.0
 """Steps that are as many times longer than those of a plain sweep are not taken: there may be no limit at all."""
 STRIKES = 3
@@ -70,7 +70,7 @@ def find(
     needs: Ints,
     ptr: Ints,
 ) -> bool:
-    """Find the feedback of the parts of a list of points; False if that of some part is more than `MOST`.
+    """Find the feedback of the parts of a list of points; False if that of some part is too much.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def find(
                 continue
             if bit[k, p] == 0:
                 count = ptr[part[p] + 1]
-                if count == MOST:
+                if count == BROYDEN_UP_TO_FEEDBACK:
                     return False
                 bit[k, p] = 1 << count
                 ptr[part[p] + 1] = count + 1
@@ -134,7 +134,7 @@ def settle(
     """
     ptr, entry, at, _ = feedback
     points, x = columns.points, state.x
-    room = np.empty((MOST, MOST + 1))
+    room = np.empty((BROYDEN_UP_TO_FEEDBACK, BROYDEN_UP_TO_FEEDBACK + 1))
     tolerance, change = 0.0, np.inf
     for k in range(sweeps):
         for i in range(len(x)):

@@ -3,6 +3,11 @@
 The conventions are those of `mdpdice.numerics.kernels.bellman`.  Points are taken in blocks of at most `WIDTH`; there
 is one float per row of a `mdpdice.lattices.program.Program` and point of a block, in a table that stays in
 the cache.  The store `values` and the marks `reached` have one row per entry and a column for every point of the grid.
+
+Within a sweep, points of equal order read each other as they were before it.  If some of them saw new values, depending
+on how points are shared out to blocks and threads, the moves of a sweep would not be geometric, and an
+extrapolation would miss.  Rows, columns and core come as named tuples of arrays in C order, whoever calls, so each
+loop is compiled once.
 """
 
 from __future__ import annotations

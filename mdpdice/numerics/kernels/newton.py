@@ -17,8 +17,8 @@ CLOSE = 2.0**-46
 """Relative move of a value that may be due to rounding."""
 ROUGH = 0.1
 """Move of a length that does not matter."""
-SWEEPS = 40
-"""Sweeps after which a component is left to others."""
+LEAVE_AFTER_SWEEPS = 40
+"""Sweeps after which a component is left to plain value iteration."""
 
 
 @njit
@@ -129,7 +129,7 @@ def returns(
             x += (v - x) / (1.0 - state[here + one])
             length += (w - length) / (1.0 - state[here + three])
             # Written so that NaN fails.
-            if not (abs(x) < np.inf and 0.0 <= length < np.inf) or sweeps >= SWEEPS:
+            if not (abs(x) < np.inf and 0.0 <= length < np.inf) or sweeps >= LEAVE_AFTER_SWEEPS:
                 return False
             state[here], state[here + one], state[here + two], state[here + three] = x, 1.0, length, 1.0
         at[1] = max(at[1], sweeps)

@@ -206,9 +206,9 @@ def test_what_is_said_of_a_lattice():
 
 
 def test_a_race_is_written_out_where_the_lattice_does_not_prove_enough(monkeypatch):
-    monkeypatch.setattr("mdpdice.solving.lattice_route.FLAT_EDGES", 100)
+    monkeypatch.setattr("mdpdice.solving.lattice_route.FLAT_UP_TO_EDGES", 100)
     game = PigRace(goal=12)
     assert isinstance(solve(game), LatticeSolution)
     assert isinstance(solve(game, epsilon=1e-12), Solution)
-    monkeypatch.setattr("mdpdice.solving.pipeline.MOST_EDGES", 100)
+    monkeypatch.setattr("mdpdice.solving.pipeline.FALL_BACK_UP_TO_EDGES", 100)
     assert not solve(game, epsilon=1e-12).proved

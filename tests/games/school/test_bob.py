@@ -3,7 +3,9 @@
 import functools
 import itertools
 import random
+import runpy
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -23,9 +25,10 @@ from mdpdice.games.school import (
 )
 from mdpdice.games.school.bob import TIE, available
 from mdpdice.games.school.bob_game import reachable
-from mdpdice.games.school.losses import bob_losses
 from mdpdice.games.school.rules import GRADES
 from mdpdice.games.school.turn import ROLLS, tables
+
+bob_losses = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "school_bob.py"))["bob_losses"]
 
 SMALL = tuple(name for name in COMBINATIONS if name not in GRADES[3:])
 LARGE = tuple(name for name in COMBINATIONS if name not in GRADES[:3])
@@ -215,13 +218,14 @@ def test_value(game):
     # The optimum is 132.339610477114: Bob loses 4.605990195.
     assert solution.value() == pytest.approx(127.733620281895, abs=1e-11)
     assert solution.lower() <= 127.733620281895 <= solution.upper()
-    assert explore(game).n_states == 2 * 19_441 + 1
+    assert solution.network.n_states == 2 * 19_441 + 1
 
 
 def test_value_of_positive_grades():
-    # Scores shift by 5 + 10 + ... + 30, and nothing else.
-    shifted = solve(BobGame(grades="positive"))
-    assert shifted.value() == pytest.approx(127.733620281895 + 105, abs=1e-10)
+    # The score of a grade shifts by five times its number, and nothing else.
+    names = ("grade-2", "grade-6", "pair", "care", "trash")
+    negative, positive = (solve(BobGame(grades=grades, open=names)) for grades in ("negative", "positive"))
+    assert positive.value() == pytest.approx(negative.value() + 10 + 30, abs=1e-10)
 
 
 @pytest.mark.slow

@@ -1,6 +1,8 @@
 """The whole game of 32,768 sets: by the lattice, by single turns through every back-end, and by plain arrays."""
 
 import random
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +12,10 @@ from mdpdice.games.school import COMBINATIONS, BobGame, CrossOut, Held, Rolled, 
 from mdpdice.games.school.averages import scores
 from mdpdice.games.school.bob import available
 from mdpdice.games.school.bob_game import reachable
-from mdpdice.games.school.losses import bob_losses
 from mdpdice.games.school.rules import GRADES
 from mdpdice.games.school.turn import multiplier, rerolls, rolled, tables
+
+bob_losses = runpy.run_path(str(Path(__file__).parents[3] / "examples" / "school_bob.py"))["bob_losses"]
 
 OPTIMUM = 132.339610477114
 FREE = (*GRADES[3:], *COMBINATIONS[6:])

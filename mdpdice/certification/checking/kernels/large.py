@@ -1,3 +1,4 @@
+# Passages of this text are replaced by tests/certification/checking/test_large_mutated.py: change both together.
 """The checks of `mdpdice.certification.checking.inequalities` for large problems, edge by edge in compiled code.
 
 They are the inequalities of `mdpdice.certification.checking.inequalities`, with the same terms for rounding,

@@ -1,3 +1,4 @@
+# Passages of this text are replaced by tests/certification/checking/test_lattice_mutated.py: change both together.
 """The compiled loops of `mdpdice.certification.checking.lattice`; the solvers' loops are others.
 
 Points are taken in blocks of `LANES`, and a block in one go: every core node is a row of numbers, one per

@@ -1,3 +1,4 @@
+# Passages of this text are replaced by tests/certification/checking/test_lattice_mutated.py: change both together.
 """The innermost loops of `mdpdice.certification.checking.kernels.lattice`: over the lanes of a block.
 
 Loops in functions of their own, with all numbers as arguments, are what the compiler makes the best of;

@@ -1,0 +1,36 @@
+"""Texts of states that name their parts: ``roll=1,1,5 points=300``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from mdpdice.errors import UnknownStateError
+
+__all__ = ["read_fields"]
+
+
+def read_fields(
+    text: str,
+    names: Sequence[str],
+    form: str,
+    *,
+    value: str = ".*?",
+    once: Iterable[set[str]] = (),
+    what: str = "state",
+) -> dict[str, str]:
+    """Return the values of a text ``name=value name=value``, no name twice; `value` is their regular expression.
+
+    Raises
+    ------
+    UnknownStateError
+        The text has another form than `form`, or it does not have exactly one name of each set in `once`.
+    """
+    name = f"(?:{'|'.join(names)})"
+    pattern = re.compile(rf"({name})\s*=\s*({value})\s*(?={name}\s*=|$)")
+    fields = pattern.findall(text)
+    values = dict(fields)
+    wrong = not fields or pattern.sub("", text).strip() or len(values) < len(fields)
+    if wrong or any(len(values.keys() & group) != 1 for group in once):
+        raise UnknownStateError(f"{text!r} is not a {what}; write {form}", value=text)
+    return values

@@ -1,0 +1,194 @@
+"""What a command is asked: a game with its parameters, what counts in it, and how precisely."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import click
+
+import mdpdice
+from mdpdice.cli.objectives import read_objective
+from mdpdice.errors import MdpDiceError, UnsupportedError
+
+if TYPE_CHECKING:
+    from mdpdice.cli.catalogue import Found
+    from mdpdice.cli.progress_bars import ProgressBars
+    from mdpdice.objectives.objective import Sense
+
+__all__ = ["Case", "check_solver", "open_case", "solver_of"]
+
+
+class Case(NamedTuple):
+    """What is asked: a game with its parameters, and how precisely.
+
+    Attributes
+    ----------
+    name : str
+        The game, as on the command line.
+    pairs : sequence of str
+        Its parameters, as on the command line.
+    found : Found
+        Its class.
+    game : Game
+        The game.
+    given : dict
+        Its parameters as JSON data.
+    horizon : int or None
+        Largest number of decisions.
+    epsilon : float
+        Width that a certified interval may have.
+    as_json : bool
+        Whether the answer is printed as JSON.
+    progress : ProgressBars
+        Shows how far it is.
+    objective : Objective or None
+        What counts; None: the total, of which the player wants much.
+    objective_text : str
+        How it was written.
+    """
+
+    name: str
+    pairs: Sequence[str]
+    found: Found
+    game: mdpdice.Game[Any, Any]
+    given: dict[str, Any]
+    horizon: int | None
+    epsilon: float
+    as_json: bool
+    progress: ProgressBars
+    objective: mdpdice.Objective | None = None
+    objective_text: str = "total"
+
+    @property
+    def sense(self) -> Sense:
+        """What the player to move wants."""
+        return "max" if self.objective is None else self.objective.sense
+
+    def data(self) -> dict[str, Any]:
+        """The question as JSON data."""
+        return {
+            "game": self.name,
+            "parameters": self.given,
+            "horizon": self.horizon,
+            "objective": self.objective_text,
+            "sense": self.sense,
+        }
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The question as rows for people."""
+        from mdpdice.cli.catalogue import summary
+        from mdpdice.cli.game_parameters import show
+
+        def quoted(value: Any) -> str:
+            text = show(value)
+            return f"'{text}'" if " " in text else text
+
+        rows = [("game", f"{self.name}: {summary(self.found)}".rstrip(": "))]
+        if self.given:
+            rows.append(
+                ("parameters", " ".join(f"{key}={quoted(value)}" for key, value in self.given.items()))
+            )
+        if self.objective is not None:
+            little = ", as little as possible" if self.sense == "min" else ""
+            rows.append(("objective", f"{self.objective_text}{little}"))
+        if self.horizon is not None:
+            rows.append(("horizon", f"at most {self.horizon} decision{'s' * (self.horizon != 1)}"))
+        return rows
+
+    def notes(
+        self, solution: mdpdice.Solution | mdpdice.LatticeSolution | None = None, *, but: str = ""
+    ) -> list[str]:
+        """Remarks of the game and of its network."""
+        warned: tuple[str, ...] = ()
+        if solution is not None:
+            warned = (
+                solution.lattice if isinstance(solution, mdpdice.LatticeSolution) else solution.network
+            ).warnings
+        return [note for note in [*self.game.notes(), *warned] if note != but]
+
+    def infinite(self) -> str | None:
+        """Why the value is infinite, where the rules alone show it."""
+        return None if self.horizon is not None else self.game.infinite_reason()
+
+    def refuse_infinite(self, therefore: str) -> None:
+        """Refuse a game of infinite value, and say what follows from that."""
+        if reason := self.infinite():
+            raise click.ClickException(f"{reason}: {therefore}")
+
+    def position(self, text: str) -> Hashable:
+        """The state of a text."""
+        try:
+            state: Hashable = self.game.read_state(text)
+            hash(state)
+        except MdpDiceError as error:
+            raise click.UsageError(error.message) from error
+        except Exception as error:
+            raise click.UsageError(
+                f"{text!r} could not be read as a state: {type(error).__name__}: {error}"
+            ) from error
+        return state
+
+    def solve(
+        self,
+        solver: str,
+        what: mdpdice.Game[Any, Any] | mdpdice.Network | None = None,
+        **more: Any,
+    ) -> mdpdice.Solution | mdpdice.LatticeSolution:
+        """Solve the game, or instead of it `what`; `more` is for `mdpdice.solve`."""
+        asked: dict[str, Any] = {
+            "solver": solver_of(solver),
+            "horizon": self.horizon,
+            "epsilon": self.epsilon,
+            "progress": self.progress,
+        }
+        return mdpdice.solve(self.game if what is None else what, self.objective, **(asked | more))
+
+
+def open_case(
+    name: str,
+    pairs: Sequence[str],
+    horizon: int | None,
+    epsilon: float,
+    objective: str | None,
+    sense: Sense,
+    as_json: bool,
+    progress: ProgressBars,
+) -> Case:
+    """Find a game, give it its parameters, and read what counts in it."""
+    from mdpdice.cli.catalogue import find_game
+    from mdpdice.cli.game_parameters import build_game
+
+    found = find_game(name)
+    game, given = build_game(name, found, pairs)
+    case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress)
+    asked = read_objective(objective, sense, horizon, case.position)
+    if asked.objective is not None and asked.horizon is None and (reason := game.infinite_reason()):
+        raise click.UsageError(
+            f"{reason}, so there is no network of it for another objective; give it --horizon"
+        )
+    return case._replace(horizon=asked.horizon, objective=asked.objective, objective_text=asked.text)
+
+
+def solver_of(text: str) -> str | mdpdice.Solver:
+    """The back-end of a name, or of ``lookahead:DEPTH``."""
+    name, colon, depth = text.partition(":")
+    check_solver(name)
+    if not colon:
+        return name
+    if name != "lookahead" or not depth.isdecimal() or not int(depth):
+        raise click.UsageError(
+            f"--solver {text}: write a name, or lookahead:DEPTH with a positive number of decisions"
+        )
+    # What a back-end takes is its own; this one's parameter is known.
+    return cast("Any", mdpdice.load_solver(name))(depth=int(depth))  # type: ignore[no-any-return]
+
+
+def check_solver(name: str) -> None:
+    """Refuse an unknown solver, with those that there are."""
+    if name == "auto" or name in mdpdice.solver_names():
+        return
+    try:
+        mdpdice.load_solver(name)
+    except UnsupportedError as error:  # its message lists the solvers that there are
+        raise click.UsageError(error.message) from error

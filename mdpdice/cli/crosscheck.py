@@ -1,0 +1,47 @@
+"""``mdpdice crosscheck``: several back-ends compared."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+import mdpdice
+from mdpdice.cli.case import Case, check_solver
+from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.options import objective_options, question_options
+from mdpdice.cli.text import aligned
+from mdpdice.cli.values import after
+
+__all__ = ["crosscheck"]
+
+
+@game_command()
+@question_options
+@objective_options
+@click.option(
+    "--solvers", metavar="A,B,C", help="The back-ends to compare, by default all; 'mdpdice list' names them."
+)
+def crosscheck(case: Case, solvers: str | None) -> Answer:
+    """Solve a game with several back-ends, certify each and compare all states.
+
+    Exit status: 0 all agree and are certified, 1 not, 2 wrong usage.
+    """
+    chosen = None if solvers is None else [solver.strip() for solver in solvers.split(",")]
+    for solver in chosen or ():
+        check_solver(solver)
+        if solver == "auto":
+            raise click.UsageError(
+                "auto is no back-end of its own; name those to compare, or leave out --solvers"
+            )
+    case.refuse_infinite("there is nothing that back-ends could compare")
+    report = mdpdice.cross_check(
+        case.game,
+        case.objective,
+        solvers=chosen,
+        horizon=case.horizon,
+        epsilon=case.epsilon,
+        progress=case.progress,
+    )
+    data = {**case.data(), **json.loads(report.to_json()), "notes": case.notes()}
+    return Answer(data, [aligned(case.rows()), "", report.table(), *after(data)], report.ok)

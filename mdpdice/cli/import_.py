@@ -1,0 +1,121 @@
+"""``mdpdice import``: a model from a file of another tool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import mdpdice
+from mdpdice.cli.game_command import Answer, command
+from mdpdice.cli.model_files import format_of, named, size_text, sizes
+from mdpdice.cli.options import NewFile, format_option, json_option
+from mdpdice.cli.text import aligned
+from mdpdice.cli.values import value_data, value_rows
+
+__all__ = ["import_"]
+
+
+@command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@format_option
+@click.option("--reward", metavar="NAME", help="The reward structure, where the file has several.")
+@click.option("--discount", metavar="X", help="Factor per step, as 0.99 or 99/100.")
+@click.option(
+    "--to",
+    "target",
+    metavar="FILE",
+    type=NewFile(),
+    help="Write the network to this file, by custom .npz.",
+)
+@click.option("--solve", "solves", is_flag=True, help="Solve it and prove the answer.")
+@click.option("--reach", metavar="LABEL", help="With --solve: the probability of reaching this label.")
+@click.option(
+    "--until", metavar="LABEL", help="With --solve: the expected reward until this label is reached."
+)
+@click.option(
+    "--sense", type=click.Choice(["max", "min"]), default="max", show_default=True, help="What is wanted."
+)
+@json_option
+def import_(
+    file: str,
+    form: str | None,
+    reward: str | None,
+    discount: str | None,
+    target: str | None,
+    solves: bool,
+    reach: str | None,
+    until: str | None,
+    sense: str,
+) -> Answer:
+    """Read a model from a file of another tool, and tell what it holds.
+
+    Formats: npz, drn, prism-explicit (.tra), petsc.
+
+    Exit status: 0 read (and, with --solve, proved), 1 not, 2 wrong usage.
+    """
+    if (reach or until) and not solves:
+        raise click.UsageError("--reach and --until go with --solve")
+    if reach and until:
+        raise click.UsageError("--reach and --until are two questions; ask one")
+    from mdpdice.formats import Model, read_file, write_file
+
+    found = format_of(file, form)
+    if discount is not None:
+        with named():
+            mdpdice.Discounted(discount)
+    into = None if target is None else format_of(target, writing=True)
+    read = read_file(file, found.name)
+    data: dict[str, Any] = {"file": file, "format": found.name}
+    if isinstance(read, Model):
+        if reward is not None and reward not in read.rewards:
+            there = ", ".join(map(repr, read.rewards)) or "none"
+            raise click.UsageError(f"{file} has no reward structure {reward!r}; it has: {there}")
+        data |= {"kind": read.kind, "rewards": list(read.rewards), "labels": list(read.labels)}
+        # What does not ask for rewards needs none.
+        unpaid = len(read.rewards) > 1 and reward is None and (reach is not None or not (solves or target))
+        network = read.network(
+            reward or (next(iter(read.rewards)) if unpaid else None), discount=discount or 1
+        )
+    else:
+        network = _with(read, reward, discount)
+    data |= sizes(network)
+    if into is not None and target is not None:
+        write_file(network, target, into.name)
+        data["written"] = target
+    if solves:
+        data |= value_data(mdpdice.solve(network, _objective(read, reach, until, sense)))
+    return Answer(data, _lines(data, network), not solves or data["value"] is not None)
+
+
+def _with(network: mdpdice.Network, reward: str | None, discount: str | None) -> mdpdice.Network:
+    if reward is not None:
+        raise click.UsageError("this format has no named rewards")
+    return network if discount is None else mdpdice.Discounted(discount).apply(network)
+
+
+def _objective(read: Any, reach: str | None, until: str | None, sense: Any) -> mdpdice.Objective:
+    label = reach or until
+    if label is None:
+        return mdpdice.Total(sense)
+    if not hasattr(read, "labelled"):
+        raise click.UsageError("this format has no labels")
+    with named():
+        targets = read.labelled(label)
+    return mdpdice.Reach(targets, sense=sense) if reach else mdpdice.UntilReward(targets, sense=sense)
+
+
+def _lines(data: dict[str, Any], network: mdpdice.Network) -> list[str]:
+    rows: list[tuple[str, str]] = [("file", f"{data['file']} ({data['format']})")]
+    if "kind" in data:
+        rows += [
+            ("kind", data["kind"]),
+            ("rewards", ", ".join(data["rewards"]) or "none"),
+            ("labels", ", ".join(data["labels"]) or "none"),
+        ]
+    rows.append(("size", size_text(network)))
+    if "written" in data:
+        rows.append(("written", data["written"]))
+    if "value" in data:
+        rows += [*value_rows(data), ("solver", data["solver"])]
+    return [aligned(rows), *(f"note: {warning}" for warning in network.warnings)]

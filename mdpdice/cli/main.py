@@ -1,0 +1,62 @@
+"""The program: all commands under one name."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import io
+import sys
+from typing import Any
+
+import click
+
+from mdpdice.cli.advise import advise
+from mdpdice.cli.crosscheck import crosscheck
+from mdpdice.cli.evaluate import evaluate
+from mdpdice.cli.export import export
+from mdpdice.cli.import_ import import_
+from mdpdice.cli.info import info
+from mdpdice.cli.list_ import list_
+from mdpdice.cli.new import new
+from mdpdice.cli.play import play
+from mdpdice.cli.plot import plot
+from mdpdice.cli.policy import policy
+from mdpdice.cli.simulate import simulate
+from mdpdice.cli.solve import solve
+from mdpdice.cli.thresholds import thresholds
+from mdpdice.cli.tree import tree
+
+__all__ = ["main"]
+
+
+class _Program(click.Group):
+    """The commands; called, and not by way of `main()`, they are all that the process does."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command, with a collector of garbage that a short life suits."""
+        # What numba, scipy and a game make stays until the end. To look through it for cycles again and again, and once
+        # more when everything goes, takes up to half a second.
+        gc.set_threshold(100_000, 50, 50)
+        atexit.register(gc.freeze)
+        return super().__call__(*args, **kwargs)
+
+
+@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="mdpdice")
+def main() -> None:
+    """Solve games declared as Markov decision processes, and prove the answers.
+
+    NAME is a shipped game ('mdpdice list') or a class in a file of yours,
+    path/to/file.py:ClassName.
+    """
+    # A terminal may not know the letters of a name, and half of a surrogate pair is known to none.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+for command in (
+    *(advise, crosscheck, evaluate, export, import_, info, list_, new),
+    *(play, plot, policy, simulate, solve, thresholds, tree),
+):
+    main.add_command(command)

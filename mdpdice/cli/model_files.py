@@ -1,0 +1,44 @@
+"""Files of other tools, as ``mdpdice export`` and ``import`` name and describe them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import mdpdice
+from mdpdice.errors import DiscountRangeError, GameError, UnknownStateError, UnsupportedError
+
+if TYPE_CHECKING:
+    from mdpdice.formats.by_suffix import FileFormat
+
+__all__ = ["format_of", "named", "size_text", "sizes"]
+
+
+@contextlib.contextmanager
+def named() -> Iterator[None]:
+    """What somebody named and there is not is wrong usage."""
+    try:
+        yield
+    except (DiscountRangeError, GameError, UnknownStateError, UnsupportedError) as error:
+        raise click.UsageError(error.message) from error
+
+
+def format_of(path: str, form: str | None = None, *, writing: bool = False) -> FileFormat:
+    """The format of a file, by its name if there is one, else by the ending."""
+    from mdpdice.formats import find_format
+
+    with named():
+        return find_format(path, form, writing=writing)
+
+
+def sizes(network: mdpdice.Network) -> dict[str, Any]:
+    """The size of a network as JSON data."""
+    return {"states": network.n_states, "nodes": network.n_nodes, "edges": network.n_edges}
+
+
+def size_text(network: mdpdice.Network) -> str:
+    """The size of a network for people."""
+    return f"{network.n_states:,} states, {network.n_nodes:,} nodes, {network.n_edges:,} edges"

@@ -1,0 +1,285 @@
+"""Policies as they are named on the command line: ``optimal``, ``random``, one of the game, or a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+import mdpdice
+from mdpdice.cli.case import Case
+from mdpdice.cli.objectives import evaluable
+from mdpdice.cli.text import action_data, phrase
+from mdpdice.errors import GameError, MdpDiceError
+
+if TYPE_CHECKING:
+    from mdpdice.policies.lattice_simulation import LatticePolicy
+
+__all__ = [
+    "Looking",
+    "alone",
+    "file_policy",
+    "known_names",
+    "lattice_policy",
+    "network_policies",
+    "player_rows",
+    "policy_on",
+    "rule_of",
+    "search_of",
+    "two_players",
+]
+
+
+def known_names(case: Case) -> str:
+    """What may be written for a policy of a game, for messages."""
+    file = f"a file of 'mdpdice policy {case.name} --save FILE'"
+    return ", ".join(["optimal", "random", "lookahead:DEPTH", *case.game.policy_names()]) + f", or {file}"
+
+
+def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:
+    """The rule of a name that the game knows.
+
+    Raises
+    ------
+    click.UsageError
+        What stands behind the name is wrong.
+    """
+    try:
+        return case.game.named_policy(name)
+    except GameError as error:
+        raise click.UsageError(error.message) from error
+
+
+def search_of(case: Case, name: str) -> mdpdice.Solver | None:
+    """The back-end of ``lookahead:DEPTH``, which searches from every state that it is asked about; else None.
+
+    Raises
+    ------
+    click.UsageError
+        The depth is wrong, or there is a horizon.
+    """
+    key, _, depth = name.partition(":")
+    if key != "lookahead":
+        return None
+    if case.horizon is not None:
+        raise click.UsageError("lookahead knows no --horizon; ask the optimal player")
+    if name != key and not (depth.isdecimal() and int(depth)):
+        raise click.UsageError(f"{name}: write lookahead:DEPTH with a positive number of decisions")
+    # What a back-end takes is its own; this one's parameter is known.
+    chosen = cast("Any", mdpdice.load_solver(key))
+    return chosen(depth=int(depth)) if depth else chosen()  # type: ignore[no-any-return]
+
+
+class Looking:
+    """Some decisions looked ahead from every state that is asked about, with one table for all.
+
+    Parameters
+    ----------
+    game : Game
+        The game.
+    solver : Solver
+        What `search_of` gives.
+    """
+
+    def __init__(self, game: mdpdice.Game[Any, Any], solver: mdpdice.Solver) -> None:
+        from mdpdice.policies.playthrough import plain
+
+        self.game = plain(game)
+        self.solver = cast("Any", solver)
+        self._waiting: list[Any] = []
+        self._rows: Iterator[dict[Any, float]] | None = None
+        self._known: dict[Any, Any] = {}
+
+    def values(self, state: Any) -> dict[Any, float]:
+        """Estimate of every action."""
+        rows: Iterator[dict[Any, float]] = (
+            self.solver.options(self.game, iter(self._waiting.pop, _NOTHING))
+            if self._rows is None
+            else self._rows
+        )
+        self._rows = None
+        self._waiting.append(state)
+        found = next(rows)
+        # Kept only if nothing was raised, which would have ended it.
+        self._rows = rows
+        return found
+
+    def rule(self, state: Any) -> Any:
+        """The best action, or a `Dist` of all that look equally good.
+
+        Where no difference is seen the first of them would do as well, but two players who always prefer it may
+        hand the turn to each other for ever.
+        """
+        if state not in self._known:
+            values = self.values(state)
+            node = cast("Any", self.game.node(state))
+            turn = -1.0 if node.player == 1 else 1.0
+            best = max(turn * value for value in values.values())
+            room = _EQUAL * max(1.0, abs(best))
+            equal = [action for action, value in values.items() if turn * value >= best - room]
+            self._known[state] = equal[0] if len(equal) == 1 else mdpdice.Dist(dict.fromkeys(equal, 1))
+        return self._known[state]
+
+
+_NOTHING = object()
+_EQUAL = 1e-9
+"""Estimates that differ by less than this, relative to ``max(1, |value|)``, differ by rounding."""
+
+
+def _acting(case: Case, name: str) -> Callable[[Any], Any] | None:
+    """The rule of a name, of the game or of looking ahead."""
+    chosen = search_of(case, name)
+    return rule_of(case, name) if chosen is None else Looking(case.game, chosen).rule
+
+
+def policy_on(
+    case: Case, name: str, network: mdpdice.Network, optimum: Callable[[], mdpdice.Solution]
+) -> mdpdice.Policy:
+    """The policy of a name.
+
+    Parameters
+    ----------
+    case : Case
+        The game.
+    name : str
+        As on the command line.
+    network : Network
+        Of the game, with its horizon.
+    optimum : callable
+        Solves the game; called for ``optimal`` only.
+
+    Raises
+    ------
+    click.UsageError
+        There is no such policy.
+    """
+    if name == "optimal":
+        return mdpdice.Policy.from_solution(optimum()).on(network)
+    if name == "random":
+        return mdpdice.Policy.uniform(network)
+    rule = _acting(case, name)
+    if rule is not None:
+        return mdpdice.Policy.of(network, rule)
+    path = Path(name)
+    if not path.is_file():
+        raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
+    return file_policy(case, path, network)
+
+
+def file_policy(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
+    """The policy of a file."""
+    return _listed(case, path, network) if path.suffix == ".csv" else mdpdice.Policy.load(path, network)
+
+
+def lattice_policy(case: Case, name: str, lattice: mdpdice.Lattice, solver: str) -> LatticePolicy:
+    """The policy of a name, for a game that is too large to be written out.
+
+    Raises
+    ------
+    click.UsageError
+        There is no such policy.
+    """
+    from mdpdice.policies.lattice_simulation import LatticePolicy
+
+    if name == "optimal":
+        found = mdpdice.solve(lattice, solver=solver, epsilon=case.epsilon, progress=case.progress)
+        assert isinstance(found, mdpdice.LatticeSolution)
+        return LatticePolicy.from_solution(found)
+    if name == "random":
+        return LatticePolicy.uniform(lattice)
+    rule = _acting(case, name)
+    if rule is not None:
+        return LatticePolicy.of(lattice, rule)
+    if Path(name).is_file():
+        return LatticePolicy.from_solution(mdpdice.LatticeSolution.load(name, lattice, epsilon=case.epsilon))
+    raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
+
+
+def network_policies(
+    case: Case, names: Sequence[str], solver: str, max_states: int = 10_000_000
+) -> tuple[mdpdice.Network, list[mdpdice.Policy]]:
+    """The network of a game, and the policies of its players by their names."""
+    # Rewards that differ stay apart, so that the distribution of totals is right.
+    network = mdpdice.explore(case.game, progress=case.progress, max_states=max_states)
+    if network.averaged:
+        network = mdpdice.explore(case.game, merge=False, progress=case.progress, max_states=max_states)
+    if case.horizon is not None:
+        network = mdpdice.Horizon(case.horizon).apply(network)
+    if not evaluable(case.objective):
+        msg = (
+            f"policies have no value of their own under {case.objective_text}; write total, discounted, reach, or a "
+            "payoff-at-least above 0"
+        )
+        raise click.UsageError(msg)
+    whole = network
+    if case.objective is not None:
+        network = case.objective.apply(network)
+    if len(names) == 2 and not network.two_player:
+        raise click.UsageError(alone(case))
+
+    def optimum() -> mdpdice.Solution:
+        return mdpdice.solve(
+            whole, case.objective, solver=solver, epsilon=case.epsilon, progress=case.progress
+        )
+
+    made = {name: policy_on(case, name, network, optimum) for name in dict.fromkeys(names)}
+    return network, [made[name] for name in names]
+
+
+def two_players(lattice: mdpdice.Lattice) -> bool:
+    """Whether two players decide on a lattice."""
+    return bool((lattice.sign < 0).any() or (lattice.kind == mdpdice.Kind.MIN).any())
+
+
+def alone(case: Case) -> str:
+    """What is said of ``--against`` in a game of one player."""
+    return f"--against is for two players, and {case.name} has one"
+
+
+def player_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """The policies of the players, as rows for people."""
+    rows = [("policy", data["policy"])]
+    if data["against"] is not None:
+        rows.append(("against", data["against"]))
+    return rows
+
+
+def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
+    """A policy from the table ``decisions`` of ``mdpdice policy``."""
+    chosen: dict[Hashable, str] = {}
+    try:
+        # Spreadsheets begin their files with a mark.
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{path} is not UTF-8: {error.reason}, byte {error.start}") from error
+    with io.StringIO(text, newline="") as file:
+        reader = csv.DictReader(file)
+        if not {"state", "action"} <= set(reader.fieldnames or ()):
+            msg = f"{path} has no columns 'state' and 'action'; write it with mdpdice policy --table decisions --csv"
+            raise click.UsageError(msg)
+        for number, row in enumerate(reader, start=2):
+            if row["state"] is None or row["action"] is None:
+                raise click.UsageError(f"{path}, line {number}: it has too few entries")
+            try:
+                state = case.game.read_state(row["state"])
+            except MdpDiceError as error:
+                raise click.UsageError(f"{path}, line {number}: {error.message}") from error
+            if chosen.setdefault(state, row["action"]) != row["action"]:
+                raise click.UsageError(
+                    f"{path}, line {number}: another action of {row['state']}, {row['action']}, after {chosen[state]}"
+                )
+
+    def rule(state: Hashable) -> Any:
+        node = network.node_of(state)
+        actions = {phrase(action_data(network.action_of(edge))): edge for edge in network.edges(node)}
+        if chosen.get(state) not in actions:
+            told = repr(chosen[state]) if state in chosen else "nothing"
+            msg = f"{path} says {told} here; the actions are {', '.join(actions)}"
+            raise GameError(msg, state=state)
+        return network.action_of(actions[chosen[state]])
+
+    return mdpdice.Policy.of(network, rule)

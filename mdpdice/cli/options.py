@@ -1,0 +1,153 @@
+"""Options and arguments that several commands have, and what a shell completes for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from mdpdice.cli.objectives import FORMS
+
+__all__ = [
+    "NewFile",
+    "against_option",
+    "format_option",
+    "game_argument",
+    "json_option",
+    "objective_options",
+    "parameters_option",
+    "policy_option",
+    "question_options",
+    "seed_option",
+    "solver_option",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _registered(group: str, beginning: str) -> list[str]:
+    # Not by way of the catalogue, which imports more than a shell should wait for.
+    from importlib.metadata import entry_points
+
+    return sorted({point.name for point in entry_points(group=group) if point.name.startswith(beginning)})
+
+
+def _complete_game(_ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
+    """Games whose names begin so, or files."""
+    names = _registered("mdpdice.games", beginning)
+    return [CompletionItem(name) for name in names] or [CompletionItem(beginning, type="file")]
+
+
+def _complete_solver(_ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[str]:
+    names = _registered("mdpdice.solvers", beginning)
+    return ["auto", *names] if "auto".startswith(beginning) else names
+
+
+def _complete_objective(_ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[str]:
+    names = [name if name == "total" else f"{name}:" for name in FORMS]
+    return [name for name in names if name.startswith(beginning)]
+
+
+class NewFile(click.Path):
+    """A file to write: what is wrong with its place is told before anything is solved for it."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(dir_okay=False, writable=True, **more)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Check the folder, and the file if it is there already."""
+        folder = Path(value).absolute().parent
+        if not folder.is_dir():
+            self.fail(f"there is no folder {str(folder)!r}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _positive(_ctx: click.Context, _option: click.Parameter, value: float) -> float:
+    if not (math.isfinite(value) and value > 0):
+        raise click.BadParameter("write a positive number, such as 1e-9")
+    return value
+
+
+def parameters_option(more: str = "") -> Callable[[F], F]:
+    """The option ``-p``; `more` is said behind its help."""
+    return click.option(
+        "-p",
+        "pairs",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help=f"A parameter of the game; may be repeated.{more}",
+    )
+
+
+game_argument = click.argument("name", shell_complete=_complete_game)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+format_option = click.option(
+    "--format", "form", metavar="FORMAT", help="The format, where the ending does not tell it."
+)
+solver_option = click.option(
+    "--solver",
+    default="auto",
+    metavar="NAME",
+    show_default=True,
+    shell_complete=_complete_solver,
+    help="The back-end that proposes the answer; 'mdpdice list' names them. lookahead:DEPTH looks that many "
+    "decisions ahead, for an estimate.",
+)
+policy_option = click.option(
+    "--policy",
+    "chosen",
+    default="optimal",
+    metavar="POLICY",
+    show_default=True,
+    help="optimal, random, lookahead:DEPTH, a policy that the game knows by name (hold-at:20), or a file.",
+)
+against_option = click.option(
+    "--against", metavar="POLICY", help="What the other player does, by default the same."
+)
+seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Equal seeds give equal dice."
+)
+_horizon_option = click.option(
+    "--horizon",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="At most N decisions in a play; one that is cut off there gets nothing more.",
+)
+_epsilon_option = click.option(
+    "--epsilon",
+    type=float,
+    default=1e-6,
+    metavar="X",
+    show_default=True,
+    callback=_positive,
+    help="Certified means that every interval is at most X * max(1, |value|) wide.",
+)
+_objective_option = click.option(
+    "--objective",
+    metavar="OBJECTIVE",
+    shell_complete=_complete_objective,
+    help="What counts, by default the total: discounted:0.95, horizon:20, payoff-at-least:1000, reach:STATE "
+    "or until-reward:STATE; several states are separated by a semicolon.",
+)
+_sense_option = click.option(
+    "--sense",
+    type=click.Choice(["max", "min"]),
+    default="max",
+    show_default=True,
+    help="Whether the player to move wants much of it or little.",
+)
+
+
+def question_options(function: F) -> F:
+    """Add the parameters of the game, the horizon, the precision, and ``--json``."""
+    parameters = parameters_option(" 'mdpdice solve NAME --help' describes them.")
+    return parameters(_horizon_option(_epsilon_option(json_option(function))))
+
+
+def objective_options(function: F) -> F:
+    """Add what counts, and whether much or little of it is wanted."""
+    return _objective_option(_sense_option(function))

@@ -1,0 +1,338 @@
+"""``mdpdice plot``: pictures of a game, its solution or its policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import mdpdice
+from mdpdice.cli.case import Case, solver_of
+from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.named_policies import policy_on
+from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
+from mdpdice.cli.routes import compiled
+from mdpdice.cli.text import action_data, phrase
+from mdpdice.errors import GameError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    import mdpdice.plots  # which `mdpdice` imports when it is first used
+
+__all__ = ["KINDS", "plot"]
+
+KINDS = {
+    "policy": "what a policy does, over one or two dimensions of the state",
+    "difference": "where --policy and --against differ",
+    "thresholds": "the game's thresholds; or, with --x --y --over --action, from where on an action is taken",
+    "values": "values over one dimension, of all actions with --actions; or over two with --y",
+    "stages": "the value over the decisions left, with --horizon",
+    "outcomes": "how the total of a play is distributed; also of the policy --against beside it",
+    "convergence": "how the bounds of value iteration or policy iteration close in",
+    "network": "the network of a small game",
+}
+
+
+@game_command(epilog="Kinds: " + "; ".join(f"{kind} = {about}" for kind, about in KINDS.items()))
+@question_options
+@objective_options
+@click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What to draw; see below.")
+@click.option(
+    "--to",
+    "path",
+    metavar="FILE",
+    type=NewFile(),
+    required=True,
+    help="The file to write, ending in .png, .svg or .pdf.",
+)
+@click.option("--x", metavar="NAME", help="A counter or field of the state, to the right.")
+@click.option("--y", metavar="NAME", help="Another one, upwards.")
+@click.option("--by", metavar="NAME", help="values: one curve for every number of this one.")
+@click.option("--over", metavar="NAME", help="thresholds: the dimension that the threshold is about.")
+@click.option("--action", metavar="ACTION", help="thresholds: the action, as 'mdpdice advise' prints it.")
+@click.option("--largest", is_flag=True, help="thresholds: up to where, instead of from where on.")
+@click.option(
+    "--where",
+    "conditions",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Draw only states where a counter or field has this value; may be repeated.",
+)
+@click.option(
+    "--policy", "chosen", default="optimal", show_default=True, metavar="POLICY", help="As for evaluate."
+)
+@click.option("--against", metavar="POLICY", help="difference, outcomes: the policy to compare with.")
+@click.option("--actions", is_flag=True, help="values: a curve for every action.")
+@click.option("--at-least", is_flag=True, help="outcomes: the chance of at least so much.")
+@click.option(
+    "--steps-left", type=click.IntRange(min=0), metavar="N", help="With a horizon: the decisions left."
+)
+@click.option(
+    "--title", metavar="TEXT", help="A title; by default the game with the parameters that are given."
+)
+@solver_option
+def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer:
+    """Draw a picture of a game and write it to a file.
+
+    Names of dimensions are the counters of the game and the fields of its states; a wrong one lists those
+    that there are.
+
+    Exit status: 0 drawn, 1 not, 2 wrong usage.
+    """
+    # Before an hour of solving, not after it.
+    if Path(path).suffix.lower() not in mdpdice.plots.SUFFIXES:
+        raise click.UsageError(f"--to {path}: write a file that ends in {', '.join(mdpdice.plots.SUFFIXES)}")
+    case.refuse_infinite("there is no network that could be drawn")
+    if wishes["title"] is None:
+        wishes["title"] = " ".join([case.name, *case.pairs])
+    if wishes["steps_left"] is not None and case.horizon is None:
+        raise click.UsageError("--steps-left goes with --horizon")
+    desk = _Desk(case, solver, SimpleNamespace(**wishes), whole=kind in _WHOLE)
+    picture = _DRAWN[kind](desk)
+    mdpdice.plots.save_picture(picture, path)
+    data = {**case.data(), "kind": kind, "file": path}
+    return Answer(data, [f"{path}: {KINDS[kind].partition(';')[0]}"])
+
+
+class _Desk:
+    """What the kinds of pictures have in common: the network, its solution, and options that are checked."""
+
+    def __init__(self, case: Case, solver: str, wishes: SimpleNamespace, *, whole: bool) -> None:
+        self.case, self.solver, self.wishes = case, solver, wishes
+        # A solver that takes the game itself has no network to draw.
+        solver_of(solver)
+        self.whole = whole
+        self._solution: mdpdice.Solution | None = None
+        self._explored: mdpdice.Network | None = None
+
+    @cached_property
+    def network(self) -> mdpdice.Network:
+        """The network of the game; of one whose grid is too large for that, the states that are drawn."""
+        case, solver, lattice = self.case, solver_of(self.solver), None
+        if not self.whole:
+            lattice, large = compiled(case, case.objective, solver)
+            if lattice is not None and large is not None:
+                solved = mdpdice.solve(
+                    lattice, case.objective, solver=solver, epsilon=case.epsilon, progress=case.progress
+                )
+                try:
+                    self._solution = solved.excerpt(self.where())
+                except GameError as error:
+                    raise click.UsageError(f"--where: {error.message}") from error
+                return self._solution.network
+        return self.applied(mdpdice.explore(case.game, progress=self.case.progress, lattice=lattice))
+
+    def applied(self, network: mdpdice.Network) -> mdpdice.Network:
+        """The network of the game with the horizon and the objective."""
+        case = self.case
+        if case.horizon is not None:
+            network = mdpdice.Horizon(case.horizon).apply(network)
+        self._explored = network
+        if case.objective is None:
+            return network
+        return case.objective.apply(network)
+
+    def question(self) -> tuple[mdpdice.Network, mdpdice.Objective | None]:
+        """What `mdpdice.solve` is asked."""
+        network = self.network  # explores
+        return (network if self._explored is None else self._explored), self.case.objective
+
+    def solution(self) -> mdpdice.Solution:
+        """The solved game, once."""
+        question = self.question()  # a large grid comes with its solution
+        if self._solution is None:
+            case, solver = self.case, solver_of(self.solver)
+            self._solution = mdpdice.solve(
+                *question, solver=solver, epsilon=case.epsilon, progress=case.progress
+            )
+        return self._solution
+
+    def policy(self, name: str) -> mdpdice.Policy:
+        return policy_on(self.case, name, self.network, self.solution)
+
+    # --- options ------------------------------------------------------------
+
+    def where(self) -> dict[str, Any]:
+        conditions = {}
+        for text in self.wishes.conditions:
+            name, equals, value = (part.strip() for part in text.partition("="))
+            if not equals:
+                raise click.UsageError(f"--where {text}: write NAME=VALUE")
+            conditions[name] = _value(value)
+        return conditions
+
+    def shown(self) -> dict[str, Any]:
+        """What most pictures take: the states that are drawn, the decisions left, and the title."""
+        return {"where": self.where(), "steps_left": self.wishes.steps_left, "title": self.wishes.title}
+
+    def names(self, *, at_most: int) -> list[str]:
+        """The dimensions x and y: those that are given, or those that there are."""
+        from mdpdice.plots.coordinates import coordinate_names
+
+        known = coordinate_names(self.network)
+        for option in ("x", "y", "by", "over"):
+            name = getattr(self.wishes, option)
+            if name is not None and name not in known:
+                raise click.UsageError(f"--{option} {name}: {self._which(known)}")
+        for name in self.where():
+            if name not in known and not self._has(name):
+                raise click.UsageError(f"--where {name}=...: {self._which(known)}")
+        given = [name for name in (self.wishes.x, self.wishes.y) if name is not None]
+        if given:
+            return given
+        # What is fixed is no dimension.
+        free = [name for name in known if name not in self.where()]
+        if 0 < len(free) <= at_most:
+            return free
+        wanted = "--x and --y" if at_most == 2 else "--x"
+        raise click.UsageError(f"say with {wanted} what to draw it over; {self._which(known)}")
+
+    def _which(self, known: list[str]) -> str:
+        if not known:
+            return f"states of {self.case.name} hold no numbers; draw it from Python, where functions are coordinates"
+        return f"numbers in states of {self.case.name} are: {', '.join(known)}"
+
+    def _has(self, name: str) -> bool:
+        from mdpdice.modelling.text import fields_of
+
+        return any(name in fields_of(state) for state in self.network.states[:5000])
+
+    def group(self) -> Callable[[Any], Hashable]:
+        """Texts of actions, or of their classes where there are more actions than colours."""
+        from mdpdice.plots.canvas import PALETTE
+
+        texts = dict.fromkeys(self.network.actions) if self.network.n_edges < 1_000_000 else {}
+        classes = {type(action) for action in texts}
+        if len(texts) > len(PALETTE) and str not in classes and 1 < len(classes) <= len(PALETTE):
+            return lambda action: type(action).__name__
+        return lambda action: phrase(action_data(action))
+
+
+def _value(text: str) -> Any:
+    """A number, a truth value or a text."""
+    if text.casefold() in ("true", "false"):
+        return text.casefold() == "true"
+    try:
+        number = Fraction(text)
+    except ValueError:
+        return text
+    return int(number) if number.denominator == 1 else number
+
+
+# --- kinds ---------------------------------------------------------------------------
+
+
+def _policy(desk: _Desk) -> Axes:
+    names = desk.names(at_most=2)
+    return mdpdice.plots.policy_map(
+        desk.policy(desk.wishes.chosen), *names, group=desk.group(), **desk.shown()
+    )
+
+
+def _difference(desk: _Desk) -> Axes:
+    if desk.wishes.against is None:
+        raise click.UsageError("--kind difference needs --against POLICY")
+    names = desk.names(at_most=2)
+    pair = desk.wishes.chosen, desk.wishes.against
+    first, second = (desk.policy(name) for name in pair)
+    return mdpdice.plots.policy_difference(
+        first, second, *names, names=pair, group=desk.group(), **desk.shown()
+    )
+
+
+def _thresholds(desk: _Desk) -> Axes:
+    wishes = desk.wishes
+    if wishes.over is None and wishes.action is None:
+        plain = desk.case.horizon is None and desk.case.objective is None
+        found = desk.case.game.thresholds() if plain else []
+        if not found:
+            raise click.UsageError(
+                f"{desk.case.name} knows no thresholds of its own; say --x, --y, --over and --action"
+            )
+        return mdpdice.plots.threshold_bars(found, title=desk.wishes.title)
+    if wishes.x is None or wishes.y is None or wishes.over is None or wishes.action is None:
+        raise click.UsageError("thresholds on a map need --x, --y, --over and --action")
+    names = desk.names(at_most=2)
+    return mdpdice.plots.threshold_map(
+        desk.policy(wishes.chosen), names[0], names[1], wishes.over, wishes.action, largest=wishes.largest,
+        group=desk.group(), **desk.shown(),
+    )  # fmt: skip
+
+
+def _values(desk: _Desk) -> Axes:
+    wishes = desk.wishes
+    if wishes.y is not None:
+        if wishes.x is None:
+            raise click.UsageError("--y goes with --x")
+        x, y = desk.names(at_most=2)
+        return mdpdice.plots.value_map(desk.solution(), x, y, **desk.shown())
+    if wishes.by is not None and wishes.actions:
+        raise click.UsageError("choose one of --by and --actions")
+    (x,) = desk.names(at_most=1)
+    return mdpdice.plots.value_curve(desk.solution(), x, by=wishes.by, actions=wishes.actions, **desk.shown())
+
+
+def _stages(desk: _Desk) -> Axes:
+    if desk.case.horizon is None:
+        raise click.UsageError("--kind stages needs --horizon N")
+    return mdpdice.plots.stage_curve(desk.solution(), title=desk.wishes.title)
+
+
+def _outcomes(desk: _Desk) -> Axes:
+    if desk.network.averaged:
+        # Rewards that differ stay apart, so that the distribution of totals is right.
+        desk.network = desk.applied(mdpdice.explore(desk.case.game, merge=False, progress=desk.case.progress))
+    names = [desk.wishes.chosen] + ([] if desk.wishes.against is None else [desk.wishes.against])
+    found = {name: mdpdice.outcomes(desk.network, desk.policy(name)) for name in names}
+    return mdpdice.plots.outcome_chart(
+        found[names[0]] if len(found) == 1 else found, at_least=desk.wishes.at_least, title=desk.wishes.title
+    )
+
+
+def _convergence(desk: _Desk) -> Figure:
+    from matplotlib.figure import Figure
+
+    name = "value-iteration" if desk.solver == "auto" else desk.solver
+    found = mdpdice.plots.capped_solutions(*desk.question(), solver=name)
+    figure = Figure(figsize=(6.4, 6.4), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    mdpdice.plots.bound_chart(found, title=desk.wishes.title, ax=above)
+    mdpdice.plots.bound_chart(found, width=True, ax=below)
+    above.set_xlabel("")
+    return figure
+
+
+def _network(desk: _Desk) -> Axes:
+    from mdpdice.plots.drawings import MAX_NODES
+
+    if desk.network.n_nodes > MAX_NODES:
+        # Before it is solved.
+        return mdpdice.plots.draw_network(desk.network)
+    policy: mdpdice.Solution | mdpdice.Policy = (
+        desk.solution() if desk.wishes.chosen == "optimal" else desk.policy(desk.wishes.chosen)
+    )
+    return mdpdice.plots.draw_network(
+        desk.network, policy, steps_left=desk.wishes.steps_left, title=desk.wishes.title
+    )
+
+
+_WHOLE = ("stages", "outcomes", "convergence", "network")
+"""Kinds that are about all plays, and not about some of the states."""
+
+_DRAWN: dict[str, Callable[[_Desk], Axes | Figure]] = {
+    "policy": _policy,
+    "difference": _difference,
+    "thresholds": _thresholds,
+    "values": _values,
+    "stages": _stages,
+    "outcomes": _outcomes,
+    "convergence": _convergence,
+    "network": _network,
+}

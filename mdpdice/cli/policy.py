@@ -1,0 +1,119 @@
+"""``mdpdice policy``: the tables of the optimal policy, for people, as JSON and as CSV."""
+
+from __future__ import annotations
+
+import click
+
+import mdpdice
+from mdpdice.cli.case import Case, solver_of
+from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
+from mdpdice.cli.routes import compiled
+from mdpdice.cli.text import action_data, aligned, json_number, phrase
+from mdpdice.cli.values import after, value_data, value_rows
+
+__all__ = ["policy"]
+
+DECISIONS = "decisions"
+SHOWN = 40
+"""Rows of the table of all decisions that are shown to people."""
+
+
+@game_command()
+@question_options
+@objective_options
+@click.option(
+    "--table", metavar="TABLE", help="One table: one of the game's, or decisions for all decisions."
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, of one table.")
+@click.option("--save", metavar="FILE", type=NewFile(), help="Write the policy to a file, too.")
+@solver_option
+def policy(case: Case, table: str | None, as_csv: bool, save: str | None, solver: str) -> Answer:
+    """Print the optimal policy as tables, in the words of the game.
+
+    Exit status: 0 proved, 1 not, 2 wrong usage.
+    """
+    if as_csv and case.as_json:
+        raise click.UsageError("choose one of --csv and --json")
+    case.refuse_infinite("every way to get there is as good as any other")
+    saves_only = save is not None and table is None and not as_csv
+    solution = case.solve(solver, _written_out(case, solver, saves_only=saves_only))
+    if isinstance(solution, mdpdice.LatticeSolution):
+        assert save is not None, "what is too large for a table was refused"
+        solution.save(save)
+        tables = []
+    else:
+        tables = _tables(case, solution, table)
+        if save is not None:
+            mdpdice.Policy.from_solution(solution).save(save)
+    data = {
+        **case.data(),
+        **value_data(solution),
+        "tables": [{"name": one.name, "title": one.title, "rows": one.data()} for one in tables],
+        "notes": case.notes(solution),
+    }
+    if as_csv:
+        # One file has one table.
+        return Answer(data, [tables[0].csv().removesuffix("\n")], solution.proved)
+    lines = [aligned([*case.rows(), *value_rows(data)])]
+    for one in tables:
+        lines += ["", *_shown(one)]
+    return Answer(data, [*lines, *after(data)], solution.proved)
+
+
+def _written_out(case: Case, solver: str, *, saves_only: bool) -> mdpdice.Network | None:
+    """The network of a game that would be solved on its lattice, which a table needs; None for other games."""
+    lattice, layers = compiled(case, case.objective, solver_of(solver))
+    if lattice is None:
+        return None
+    if layers is None:
+        return mdpdice.explore(case.game, progress=case.progress, lattice=lattice)
+    if saves_only:
+        return None
+    msg = (
+        f"this game has {layers.states:,} states, too many for a table; ask advise about one of them, or keep all "
+        "values with --save FILE alone"
+    )
+    raise click.UsageError(msg)
+
+
+def _tables(case: Case, solution: mdpdice.Solution, name: str | None) -> list[mdpdice.Table]:
+    # The tables of a game are about its total.
+    own = (
+        case.game.tables(solution) if solution.proved and name != DECISIONS and case.objective is None else []
+    )
+    if name is None:
+        return own or [_decisions(case, solution)]
+    if name == DECISIONS:
+        return [_decisions(case, solution)]
+    found = [table for table in own if table.name == name]
+    if not found:
+        names = ", ".join([*(table.name for table in own), DECISIONS])
+        raise click.UsageError(f"{case.name} has no table {name!r}; its tables are: {names}")
+    return found
+
+
+def _decisions(case: Case, solution: mdpdice.Solution) -> mdpdice.Table:
+    """Every decision with what the policy does; with a horizon, when all of it is left."""
+    network = solution.network
+    policy, values = (
+        array.reshape(-1, network.n_nodes)[-1] for array in (solution.policy, solution.nodes.values)
+    )
+    rows = []
+    if network.horizon != 0:
+        for node in network.decides.nonzero()[0].tolist():
+            state = network.state_of(node)
+            action = phrase(action_data(network.action_of(int(policy[node]))))
+            rows.append((case.game.show_state(state), action, json_number(values[node])))
+    return mdpdice.Table(
+        DECISIONS, "what to do in every state in which somebody decides", ("state", "action", "value"), rows
+    )
+
+
+def _shown(table: mdpdice.Table) -> list[str]:
+    lines = table.text()
+    if table.lines or len(table.rows) <= SHOWN:
+        return lines
+    # The title and the names of the columns come first.
+    more = len(table.rows) - SHOWN
+    return [*lines[: SHOWN + 2], f"... and {more:,} more rows: --csv and --json print all of them"]

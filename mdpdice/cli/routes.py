@@ -1,0 +1,62 @@
+"""Which games are written out, and which stay on their lattice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import mdpdice
+from mdpdice.cli.case import Case
+
+if TYPE_CHECKING:
+    from mdpdice.lattices.reachable_layers import Layers
+
+__all__ = ["compiled", "large", "spread_out"]
+
+
+def compiled(
+    case: Case,
+    objective: mdpdice.Objective | None,
+    solver: str | mdpdice.Solver,
+    lattice: mdpdice.Lattice | None = None,
+) -> tuple[mdpdice.Lattice | None, Layers | None]:
+    """The lattice of a game, if this can be solved on one, and its layers, if it is too large to be written out.
+
+    `lattice` is that of the game, if it was compiled already.
+    """
+    from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES, fits_lattices, large_layers
+
+    if case.horizon is not None or not fits_lattices(case.game, objective, solver):
+        return lattice, None
+    lattice = mdpdice.compile_lattice(case.game, progress=case.progress) if lattice is None else lattice
+    return lattice, large_layers(
+        lattice, objective, mdpdice.Run(progress=case.progress), edges=FALL_BACK_UP_TO_EDGES
+    )
+
+
+def large(case: Case, lattice: mdpdice.Lattice | None = None) -> Layers | None:
+    """The lattice of a game that is too large to be written out, where it can be used instead; else None.
+
+    `lattice` is that of the game, if it was compiled already.
+    """
+    _, layers = compiled(case, None, "auto", lattice)
+    if layers is not None and case.objective is not None:
+        msg = (
+            f"{case.name} has {layers.states:,} states, too many for a policy under an objective; 'mdpdice solve' and "
+            "'mdpdice advise' take --objective there"
+        )
+        raise click.UsageError(msg)
+    return layers
+
+
+def spread_out(case: Case, lattice: mdpdice.Lattice, names: Sequence[str | None]) -> mdpdice.Lattice:
+    """The lattice of a game with rewards that differ kept apart, so that totals spread as they do in play.
+
+    A policy in a file belongs to the lattice as it was solved, and is left there.
+    """
+    if not lattice.averaged or any(name is not None and Path(name).is_file() for name in names):
+        return lattice
+    return mdpdice.compile_lattice(case.game, merge=False)

@@ -1,0 +1,200 @@
+"""``mdpdice simulate``: many plays, beside the exact value.
+
+A game whose network fits is played on it, a larger one with counters on its lattice, and one that is too large
+for both, or whose players look ahead, by its rules.  The exact value stands beside the mean where it is known.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import mdpdice
+from mdpdice.cli.case import Case, check_solver
+from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.named_policies import (
+    alone,
+    known_names,
+    lattice_policy,
+    network_policies,
+    player_rows,
+    rule_of,
+    search_of,
+    two_players,
+)
+from mdpdice.cli.options import (
+    against_option,
+    objective_options,
+    policy_option,
+    question_options,
+    seed_option,
+    solver_option,
+)
+from mdpdice.cli.routes import large, spread_out
+from mdpdice.cli.seats import SOLVE_UP_TO, Table
+from mdpdice.cli.text import aligned, short
+from mdpdice.cli.values import after, enclosed_data, value_data, value_rows
+from mdpdice.errors import StateLimitError
+
+if TYPE_CHECKING:
+    from mdpdice.lattices.reachable_layers import Layers
+
+__all__ = ["simulate"]
+
+CONFIDENCE = 0.95
+"""Level of the confidence interval of a simulated mean."""
+MOST_STATES = 10_000_000
+"""Most states of a network that is explored for its plays."""
+PLAYS, FEW_PLAYS = 100_000, 1_000
+"""How often a game is played if nobody says: on arrays, and by its rules, which is slower."""
+
+
+@game_command()
+@question_options
+@objective_options
+@policy_option
+@against_option
+@click.option(
+    "--plays",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How often to play: by default 100000, or 1000 where nothing is explored.",
+)
+@seed_option
+@solver_option
+def simulate(
+    case: Case, chosen: str, against: str | None, plays: int | None, seed: int, solver: str
+) -> Answer:
+    """Play many times, and tell the mean with its confidence interval beside the exact value.
+
+    Games that are too large to be explored are played as well, and then the exact value may not be known.
+
+    Exit status: 0 done, 1 the exact value is not proved, 2 wrong usage.
+    """
+    case.refuse_infinite("there is no network on which a policy could be evaluated")
+    check_solver(solver)
+    names = [chosen] if against is None else [chosen, against]
+    if any(one.partition(":")[0] == "lookahead" for one in names):
+        found, exact = _by_the_rules(case, names, solver, plays, seed, "players look ahead")
+    elif layers := large(case):
+        found, exact = _on_the_lattice(case, names, solver, layers, plays or PLAYS, seed)
+    else:
+        found, exact = _on_the_network(case, names, solver, plays, seed)
+    error, value = found.standard_error, exact["estimate"]
+    low, high = (None, None) if math.isnan(error) else found.interval(CONFIDENCE)
+    away = (found.mean - value) / error if error > 0 and isinstance(value, float) else None
+    data = {
+        **case.data(),
+        "policy": chosen,
+        "against": against,
+        "plays": found.plays,
+        "seed": seed,
+        "mean": found.mean,
+        "standard_error": None if math.isnan(error) else error,
+        "sd": None if math.isnan(found.sd) else found.sd,
+        "p_bust": found.frequency(0),
+        "confidence": {"level": CONFIDENCE, "low": low, "high": high},
+        "errors_away": away,
+        **exact,
+        "moves": found.moves,
+        "seconds": found.seconds,
+        "notes": case.notes(),
+    }
+    return Answer(data, _lines(case, data), data["value"] is not None or data["status"] is None)
+
+
+def _unknown(reason: str) -> dict[str, Any]:
+    """Instead of an exact value."""
+    keys = ("value", "estimate", "lower", "upper", "width", "status", "states", "edges")
+    return {**dict.fromkeys(keys), "reason": reason}
+
+
+def _on_the_network(
+    case: Case, names: list[str], solver: str, plays: int | None, seed: int
+) -> tuple[mdpdice.Simulation, dict[str, Any]]:
+    needed = [one for one in names if one == "optimal" or Path(one).is_file()]
+    # Of a game that is made to be looked ahead in, exploring most of it would be a waste.
+    looks = type(case.game).estimate is not mdpdice.Game.estimate
+    try:
+        most = SOLVE_UP_TO if looks and not needed else MOST_STATES
+        network, policies = network_policies(case, names, solver, max_states=most)
+    except StateLimitError as error:
+        if needed:
+            msg = (
+                f"{error}\n{case.name} is too large for the policy {needed[0]!r}; lookahead:DEPTH is played by "
+                f"the rules, and so is any of: {known_names(case)}"
+            )
+            raise click.ClickException(msg) from error
+        why = f"the game has at least {error.value:,} states"
+        return _by_the_rules(case, names, solver, plays, seed, why)
+    found = mdpdice.simulate(network, policies, plays or PLAYS, seed, progress=case.progress)
+    exact = mdpdice.evaluate(network, policies, epsilon=case.epsilon, progress=case.progress)
+    return found, value_data(exact)
+
+
+def _on_the_lattice(
+    case: Case, names: list[str], solver: str, layers: Layers, plays: int, seed: int
+) -> tuple[mdpdice.Simulation, dict[str, Any]]:
+    lattice = spread_out(case, layers.lattice, names)
+    if len(names) == 2 and not two_players(lattice):
+        raise click.UsageError(alone(case))
+    policies = {name: lattice_policy(case, name, lattice, solver) for name in dict.fromkeys(names)}
+    found = mdpdice.simulate(lattice, [policies[name] for name in names], plays, seed, progress=case.progress)
+    solution = policies[names[0]].solution
+    if len(policies) == 1 and solution is not None:
+        told = value_data(solution)
+        return found, {key: told[key] for key in _unknown("")}
+    size = {"states": layers.states, "edges": layers.edges}
+    known = case.game.policy_value(names[0], progress=case.progress) if len(names) == 1 else None
+    if known is not None:
+        told = enclosed_data(known, case.epsilon)
+        return found, {key: told[key] for key in _unknown("")} | size
+    return found, _unknown("policies on so large a game are simulated only") | size
+
+
+def _by_the_rules(
+    case: Case, names: list[str], solver: str, plays: int | None, seed: int, why: str
+) -> tuple[mdpdice.Simulation, dict[str, Any]]:
+    if case.objective is not None:
+        raise click.UsageError(f"{why}, and plays by the rules know no --objective; leave it out")
+    for name in names:
+        known = name in ("optimal", "random") or search_of(case, name) is not None
+        if not known and rule_of(case, name) is None and not Path(name).is_file():
+            raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
+    table = Table(case, names, solver, seed, alone(case), lambda line: click.echo(line, err=True))
+    with table.playing():
+        found = mdpdice.simulate(
+            case.game,
+            table.seats,
+            plays or FEW_PLAYS,
+            seed,
+            horizon=case.horizon,
+            symmetric=table.symmetric,
+            progress=case.progress,
+        )
+    return found, _unknown(f"not computed, since {why}: these plays follow the rules")
+
+
+def _lines(case: Case, data: dict[str, Any]) -> list[str]:
+    rows = [*case.rows(), *player_rows(data), ("plays", f"{data['plays']:,}, seed {data['seed']}")]
+    rows.append(("mean", short(data["mean"])))
+    if data["standard_error"] is not None:
+        span = data["confidence"]
+        rows += [
+            (f"{100 * span['level']:g} % sure", f"[{short(span['low'])}, {short(span['high'])}]"),
+            ("deviation", f"{short(data['sd'])} per play, {data['standard_error']:.4g} of the mean"),
+        ]
+    rows.append(("P(bust)", f"{short(data['p_bust'])}, the share of plays with a total of 0"))
+    if data["status"] is None:
+        rows.append(("exact value", data["reason"]))
+    else:
+        rows += [(label if label != "value" else "exact value", text) for label, text in value_rows(data)]
+    if data["errors_away"] is not None:
+        rows.append(("mean - exact", f"{data['errors_away']:+.2f} standard errors"))
+    rate = data["moves"] / data["seconds"] if data["seconds"] > 0 else math.inf
+    speed = f"{rate / 1e6:.1f} million" if rate >= 1e5 else f"{rate:,.0f}"
+    rows.append(("time", f"{data['seconds']:.2f} s for {data['moves']:,} moves, {speed} a second"))
+    return [aligned(rows), *after(data)]

@@ -1,0 +1,79 @@
+"""``mdpdice thresholds``: thresholds that describe good play."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from mdpdice.cli.case import Case
+from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.options import question_options, seed_option
+from mdpdice.cli.text import aligned, figure
+from mdpdice.cli.values import after
+
+__all__ = ["thresholds"]
+
+
+@game_command()
+@question_options
+@click.option("--monotone", is_flag=True, help="Search among thresholds that do not fall with the dice.")
+@click.option(
+    "--search",
+    "draws",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Draw N vectors at random and refine the best one; with --monotone 1000 by default, else none.",
+)
+@seed_option
+def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answer:
+    """Tell the thresholds of the optimal policy, and search for good ones.
+
+    Exit status: 0 done, 2 wrong usage or a game without thresholds.
+    """
+    search = draws if draws is not None else 1000 if monotone else 0
+    if case.horizon is not None:
+        raise click.UsageError("thresholds are those of the game without --horizon")
+    case.refuse_infinite("there is no network on which a policy could be evaluated")
+    began = time.perf_counter()
+    found = case.game.thresholds(monotone=monotone, search=search, seed=seed, progress=case.progress)
+    if not found:
+        raise click.UsageError(f"{case.name} has no thresholds, at least not with these parameters")
+    data = {
+        **case.data(),
+        "monotone": monotone,
+        "search": search,
+        "seed": seed,
+        "value": found[0].value,
+        "thresholds": [
+            {
+                "rule": one.rule,
+                "policy": one.policy,
+                "vector": list(one.vector),
+                "value": one.value,
+                "loss": found[0].value - one.value,
+                "tried": one.tried,
+                "bound": one.bound,
+            }
+            for one in found
+        ],
+        "seconds": time.perf_counter() - began,
+        "notes": case.notes(),
+    }
+    return Answer(data, _lines(case, data))
+
+
+def _lines(case: Case, data: dict[str, Any]) -> list[str]:
+    lines = [aligned(case.rows())]
+    for one in data["thresholds"]:
+        rows = [("thresholds", one["rule"]), ("policy", one["policy"]), ("value", figure(one["value"]))]
+        if one["tried"]:
+            rows.append(("loss", f"{one['loss']:.6g} against the optimum"))
+            rows.append(("tried", f"{one['tried']:,} vectors, seed {data['seed']}"))
+        if one["bound"] is not None:
+            proved = one["bound"] <= one["value"] + 1e-9 * max(1.0, abs(one["value"]))
+            told = ": none is better" if proved else ""
+            rows.append(("bound", f"no such vector is worth more than {figure(one['bound'])}{told}"))
+        lines += ["", aligned(rows)]
+    return [*lines, *after(data)]

@@ -1,0 +1,111 @@
+"""What is known of a value: as JSON data, and as rows for people."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import mdpdice
+from mdpdice.cli.text import figure, json_number
+
+__all__ = ["after", "enclosed_data", "infinite_data", "kind_of", "value_data", "value_rows", "work_rows"]
+
+
+def value_data(
+    found: mdpdice.Solution | mdpdice.LatticeSolution | mdpdice.Evaluation, state: Hashable = None
+) -> dict[str, Any]:
+    """Value of a state, by default of the start, and how it was found; it is None unless it was proved."""
+    asked = (found.estimate, found.lower, found.upper)
+    estimate, lower, upper = (json_number(ask(state)) for ask in asked)
+    if isinstance(found, mdpdice.LatticeSolution):
+        states, edges = found.layers.states, found.layers.edges
+    else:
+        states, edges = found.network.n_states, found.network.n_edges
+    return {
+        "value": estimate if found.proved else None,
+        "estimate": estimate,
+        "lower": lower,
+        "upper": upper,
+        "width": json_number(found.width),
+        "status": found.status.value,
+        "reason": found.reason,
+        **(
+            {}
+            if isinstance(found, mdpdice.Evaluation)
+            else {"solver": found.solver, "seconds": found.seconds}
+        ),
+        "states": states,
+        "edges": edges,
+    }
+
+
+def infinite_data(reason: str) -> dict[str, Any]:
+    """What is told about a value that the rules show to be infinite: nothing was explored or solved."""
+    return {
+        **dict.fromkeys(("value", "estimate", "lower", "upper"), "inf"),
+        "width": 0.0,
+        "status": mdpdice.Status.EXACT.value,
+        "reason": reason,
+        "solver": None,
+        "seconds": 0.0,
+        "states": 0,
+        "edges": 0,
+    }
+
+
+def enclosed_data(known: mdpdice.Enclosure, epsilon: float) -> dict[str, Any]:
+    """A value that the game knows."""
+    proved = known.width <= epsilon
+    status = mdpdice.Status.CERTIFIED if proved else mdpdice.Status.UNCERTIFIED
+    return {
+        "value": known.value if proved else None,
+        "estimate": known.value,
+        "lower": known.lower,
+        "upper": known.upper,
+        "width": known.width,
+        "status": status.value,
+        "reason": "" if proved else f"the interval has relative width {known.width:.3g}",
+        "states": None,
+        "edges": None,
+    }
+
+
+def kind_of(solution: mdpdice.Solution | mdpdice.LatticeSolution, state: Hashable) -> int:
+    """What happens in a state, as a `Kind`."""
+    if isinstance(solution, mdpdice.LatticeSolution):
+        return solution.kind(state)
+    return int(solution.network.kind[solution.network.node_of(state)])
+
+
+def value_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """What was proved, as rows for people."""
+    value = data["value"]
+    told = figure(value) if value is not None else f"not proved; the estimate is {figure(data['estimate'])}"
+    rows = [("value", told)]
+    if isinstance(data["lower"], float) or isinstance(data["upper"], float):
+        rows.append(("interval", f"[{figure(data['lower'])}, {figure(data['upper'])}]"))
+    rows.append(("status", data["status"]))
+    if data["reason"]:
+        rows.append(("reason", data["reason"]))
+    return rows
+
+
+def work_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """How it was found, as rows for people."""
+    if data["solver"] is None:
+        return []
+    if data["status"] == mdpdice.Status.ESTIMATE.value:
+        return [("solver", data["solver"]), ("time", f"{data['seconds']:.2f} s to search")]
+    return [
+        ("solver", data["solver"]),
+        ("size", f"{data['states']:,} states, {data['edges']:,} edges"),
+        ("time", f"{data['seconds']:.2f} s to solve and certify"),
+    ]
+
+
+def after(data: dict[str, Any]) -> list[str]:
+    """Remarks and the words of the game, as lines for people."""
+    lines = [f"note: {note}" for note in data["notes"]]
+    if data.get("summary"):
+        lines += ["", *data["summary"]]
+    return lines
