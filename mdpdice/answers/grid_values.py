@@ -70,6 +70,25 @@ class GridValues:
         )
 
     @property
+    def n_states(self) -> int:
+        """Number of states that play can reach."""
+        return self.layers.states
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges between them."""
+        return self.layers.edges
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was repaired while the lattice was made."""
+        return self.lattice.warnings
+
+    def nearest(self, state: Hashable) -> list[Any]:
+        """The start, for who asks about a state that does not exist."""
+        return [self.start]
+
+    @property
     def size(self) -> str:
         """How large the lattice is, in words."""
         axes = ", ".join(f"{axis.name} ({len(axis.values):,} values)" for axis in self.lattice.axes)

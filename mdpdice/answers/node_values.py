@@ -49,6 +49,25 @@ class NodeValues:
         return self.network.state_of(self.network.start)
 
     @property
+    def n_states(self) -> int:
+        """Number of states."""
+        return self.network.n_states
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return self.network.n_edges
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was repaired while the network was made."""
+        return self.network.warnings
+
+    def nearest(self, state: Hashable) -> list[Any]:
+        """States that are like one that does not exist."""
+        return list(self.network.nearest(state))
+
+    @property
     def size(self) -> str:
         """How large the network is, in words."""
         net = self.network

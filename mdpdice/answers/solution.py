@@ -142,6 +142,25 @@ class Solution:
         return self.table.start
 
     @property
+    def n_states(self) -> int:
+        """Number of states."""
+        return self.table.n_states
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges between them."""
+        return self.table.n_edges
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was repaired while the game was explored."""
+        return self.table.warnings
+
+    def nearest(self, state: Hashable) -> list[Any]:
+        """States that are like one that does not exist."""
+        return self.table.nearest(state)
+
+    @property
     def horizon(self) -> int | None:
         """Largest number of decisions in a play, if there is one."""
         return self.table.network.horizon if isinstance(self.table, NodeValues) else None

@@ -13,7 +13,7 @@ from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.options import objective_options, question_options, solver_option
 from mdpdice.cli.text import action_data, aligned, figure, json_number, phrase
-from mdpdice.cli.values import after, kind_of, value_data, value_rows, work_rows
+from mdpdice.cli.values import after, value_data, value_rows, work_rows
 from mdpdice.errors import UnknownStateError
 
 __all__ = ["advise"]
@@ -62,24 +62,16 @@ def advise(case: Case, state: tuple[str, ...], solver: str) -> Answer:
     return Answer(data, _lines(case, data), data["value"] is not None)
 
 
-def _kind(
-    case: Case, solution: mdpdice.Solution | mdpdice.LatticeSolution, position: Hashable, text: str
-) -> int:
+def _kind(case: Case, solution: mdpdice.Solution, position: Hashable, text: str) -> mdpdice.Kind:
     """What happens in a position, which may be none of this game."""
     try:
-        return kind_of(solution, position)
+        return solution.kind(position)
     except UnknownStateError as error:
-        if isinstance(solution, mdpdice.LatticeSolution):
-            like: list[Any] = [solution.start]
-        else:
-            like = solution.network.nearest(position)
-        near = "\n".join(f"  {case.game.show_state(state)}" for state in like)
+        near = "\n".join(f"  {case.game.show_state(state)}" for state in solution.nearest(position))
         raise click.UsageError(f"{text!r} cannot be reached in this game. States like it:\n{near}") from error
 
 
-def _decision(
-    solution: mdpdice.Solution | mdpdice.LatticeSolution, position: Hashable, *, minimise: bool
-) -> dict[str, Any]:
+def _decision(solution: mdpdice.Solution, position: Hashable, *, minimise: bool) -> dict[str, Any]:
     """The actions, best first."""
     best = solution.action(position)
     values = solution.q(position)

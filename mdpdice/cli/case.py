@@ -96,15 +96,9 @@ class Case(NamedTuple):
             rows.append(("horizon", f"at most {self.horizon} decision{'s' * (self.horizon != 1)}"))
         return rows
 
-    def notes(
-        self, solution: mdpdice.Solution | mdpdice.LatticeSolution | None = None, *, but: str = ""
-    ) -> list[str]:
+    def notes(self, solution: mdpdice.Solution | None = None, *, but: str = "") -> list[str]:
         """Remarks of the game and of its network."""
-        warned: tuple[str, ...] = ()
-        if solution is not None:
-            warned = (
-                solution.lattice if isinstance(solution, mdpdice.LatticeSolution) else solution.network
-            ).warnings
+        warned = () if solution is None else solution.warnings
         return [note for note in [*self.game.notes(), *warned] if note != but]
 
     def infinite(self) -> str | None:
@@ -132,9 +126,9 @@ class Case(NamedTuple):
     def solve(
         self,
         solver: str,
-        what: mdpdice.Game[Any, Any] | mdpdice.Network | None = None,
+        what: mdpdice.Game[Any, Any] | mdpdice.Network | mdpdice.Lattice | None = None,
         **more: Any,
-    ) -> mdpdice.Solution | mdpdice.LatticeSolution:
+    ) -> mdpdice.Solution:
         """Solve the game, or instead of it `what`; `more` is for `mdpdice.solve`."""
         asked: dict[str, Any] = {
             "solver": solver_of(solver),

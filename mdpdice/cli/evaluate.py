@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import Any
 
 import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.named_policies import lattice_policy, network_policies, player_rows
+from mdpdice.cli.named_policies import player_rows, players
 from mdpdice.cli.options import (
     against_option,
     objective_options,
@@ -19,13 +17,9 @@ from mdpdice.cli.options import (
     question_options,
     solver_option,
 )
-from mdpdice.cli.routes import large, spread_out
 from mdpdice.cli.text import aligned, figure, json_number, short
 from mdpdice.cli.values import after, enclosed_data, value_data, value_rows
 from mdpdice.errors import UnsupportedError
-
-if TYPE_CHECKING:
-    from mdpdice.lattices.reachable_layers import Layers
 
 __all__ = ["evaluate"]
 
@@ -55,14 +49,11 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
     if known is not None:
         told = enclosed_data(known, case.epsilon)
         notes += [known.method] if known.method else []
-    elif layers := large(case):
-        told, spread = _on_the_lattice(case, chosen, against, solver, layers)
     else:
-        names = [chosen] if against is None else [chosen, against]
-        network, policies = network_policies(case, names, solver)
-        told = value_data(mdpdice.evaluate(network, policies, epsilon=case.epsilon, progress=case.progress))
-        if network.discount == 1:
-            spread = _spread(mdpdice.outcomes(network, policies))
+        model, policies = players(case, [chosen] if against is None else [chosen, against], solver)
+        told = value_data(mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress))
+        if model.discount == 1:
+            spread = _outcomes(model, policies, told["estimate"])
         else:
             notes.append("totals of a discounted game have no table of outcomes")
     data = {
@@ -77,40 +68,31 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
     return Answer(data, _lines(case, data), data["value"] is not None)
 
 
-def _on_the_lattice(
-    case: Case, name: str, against: str | None, solver: str, layers: Layers
-) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """What the optimal play is worth, and how it spreads; other policies cannot be evaluated there."""
-    lattice = spread_out(case, layers.lattice, (name, against))
-    other = next((one for one in (name, against) if one not in ("optimal", None)), name)
-    # A name that nobody knows is refused as such.
-    solution = lattice_policy(case, other, lattice, solver).solution
-    if solution is None or (against is not None and against != name):
-        msg = (
-            f"this game has {layers.states:,} states, too many to evaluate {other!r} exactly; "
-            f"mdpdice simulate {case.name} plays it"
-        )
-        raise click.UsageError(msg)
-    told = value_data(solution)
-    for key in ("solver", "seconds"):
-        del told[key]
-    if layers.cyclic or lattice.averaged:
-        return told, None
+def _outcomes(
+    model: mdpdice.Network | mdpdice.Lattice, policies: list[mdpdice.Policy], mean: Any
+) -> dict[str, Any] | None:
+    """How the totals spread; of a lattice maybe the moments alone, or nothing."""
+    from mdpdice.policies.distribution import deviation
+
     try:
-        spread = _spread(mdpdice.outcomes(lattice, solution))
+        return _spread(mdpdice.outcomes(model, policies))
     except UnsupportedError:
+        if isinstance(model, mdpdice.Network):
+            raise
+    try:
         # Moments need less than a distribution does.
-        deviation = solution.deviation()
-        spread = {
-            "mean": told["estimate"],
-            "variance": deviation * deviation,
-            "sd": deviation,
-            "p_bust": None,
-            "quantiles": {},
-            "totals": None,
-            "missing": None,
-        }
-    return told, spread
+        sd = deviation(model, policies)
+    except UnsupportedError:
+        return None
+    return {
+        "mean": mean,
+        "variance": sd * sd,
+        "sd": sd,
+        "p_bust": None,
+        "quantiles": {},
+        "totals": None,
+        "missing": None,
+    }
 
 
 def _spread(found: mdpdice.Outcomes) -> dict[str, Any]:

@@ -113,14 +113,13 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
 
 def _on_lattice(layers: Layers) -> dict[str, Any]:
     """What is told of a game that `solve` does not write out."""
-    from mdpdice.backend import available_solvers
+    from mdpdice.solving.lattice_route import LAYER_SWEEPS
 
-    need = {mdpdice.Feature.LATTICE, mdpdice.Feature.CYCLIC} if layers.cyclic else {mdpdice.Feature.LATTICE}
     return {
         "states": layers.states,
         "edges": layers.edges,
         "layers": len(layers.layers),
-        "solvers": sorted(name for name, cls in available_solvers().items() if need <= cls.features),
+        "solvers": [LAYER_SWEEPS],
     }
 
 

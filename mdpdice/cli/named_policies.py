@@ -6,27 +6,25 @@ import csv
 import io
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import click
 
 import mdpdice
 from mdpdice.cli.case import Case
 from mdpdice.cli.objectives import evaluable
+from mdpdice.cli.routes import large, spread_out
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.errors import GameError, MdpDiceError
-
-if TYPE_CHECKING:
-    from mdpdice.policies.lattice_simulation import LatticePolicy
 
 __all__ = [
     "Looking",
     "alone",
     "file_policy",
     "known_names",
-    "lattice_policy",
     "network_policies",
     "player_rows",
+    "players",
     "policy_on",
     "rule_of",
     "search_of",
@@ -158,7 +156,7 @@ def policy_on(
         There is no such policy.
     """
     if name == "optimal":
-        return mdpdice.Policy.from_solution(optimum()).on(network)
+        return optimum().policy.on(network)
     if name == "random":
         return mdpdice.Policy.uniform(network)
     rule = _acting(case, name)
@@ -175,27 +173,31 @@ def file_policy(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Pol
     return _listed(case, path, network) if path.suffix == ".csv" else mdpdice.Policy.load(path, network)
 
 
-def lattice_policy(case: Case, name: str, lattice: mdpdice.Lattice, solver: str) -> LatticePolicy:
-    """The policy of a name, for a game that is too large to be written out.
+def players(
+    case: Case, names: Sequence[str], solver: str, max_states: int = 10_000_000
+) -> tuple[mdpdice.Network | mdpdice.Lattice, list[mdpdice.Policy]]:
+    """Where a game is played, and the policies of its players by their names."""
+    layers = large(case)
+    if layers is None:
+        return network_policies(case, names, solver, max_states)
+    lattice = spread_out(case, layers.lattice, names)
+    if len(names) == 2 and not two_players(lattice):
+        raise click.UsageError(alone(case))
+    made = {name: _lattice_policy(case, name, lattice, solver) for name in dict.fromkeys(names)}
+    return lattice, [made[name] for name in names]
 
-    Raises
-    ------
-    click.UsageError
-        There is no such policy.
-    """
-    from mdpdice.policies.lattice_simulation import LatticePolicy
 
+def _lattice_policy(case: Case, name: str, lattice: mdpdice.Lattice, solver: str) -> mdpdice.Policy:
+    """The policy of a name, for a game that is too large to be written out."""
     if name == "optimal":
-        found = mdpdice.solve(lattice, solver=solver, epsilon=case.epsilon, progress=case.progress)
-        assert isinstance(found, mdpdice.LatticeSolution)
-        return LatticePolicy.from_solution(found)
+        return case.solve(solver, lattice).policy
     if name == "random":
-        return LatticePolicy.uniform(lattice)
+        return mdpdice.Policy.uniform(lattice)
     rule = _acting(case, name)
     if rule is not None:
-        return LatticePolicy.of(lattice, rule)
+        return mdpdice.Policy.of(lattice, rule)
     if Path(name).is_file():
-        return LatticePolicy.from_solution(mdpdice.LatticeSolution.load(name, lattice, epsilon=case.epsilon))
+        return mdpdice.Solution.load(name, lattice, epsilon=case.epsilon).policy
     raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
 
 

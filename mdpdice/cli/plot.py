@@ -115,13 +115,11 @@ class _Desk:
     @cached_property
     def network(self) -> mdpdice.Network:
         """The network of the game; of one whose grid is too large for that, the states that are drawn."""
-        case, solver, lattice = self.case, solver_of(self.solver), None
-        if not self.whole:
-            lattice, large = compiled(case, case.objective, solver)
+        case, solver, lattice = self.case, self.solver, None
+        if not self.whole and solver == "auto":
+            lattice, large = compiled(case, case.objective)
             if lattice is not None and large is not None:
-                solved = mdpdice.solve(
-                    lattice, case.objective, solver=solver, epsilon=case.epsilon, progress=case.progress
-                )
+                solved = case.solve(solver, lattice)
                 try:
                     self._solution = solved.excerpt(self.where())
                 except GameError as error:

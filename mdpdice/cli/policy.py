@@ -38,14 +38,14 @@ def policy(case: Case, table: str | None, as_csv: bool, save: str | None, solver
     case.refuse_infinite("every way to get there is as good as any other")
     saves_only = save is not None and table is None and not as_csv
     solution = case.solve(solver, _written_out(case, solver, saves_only=saves_only))
-    if isinstance(solution, mdpdice.LatticeSolution):
+    if solution.lattice is not None:
         assert save is not None, "what is too large for a table was refused"
         solution.save(save)
         tables = []
     else:
         tables = _tables(case, solution, table)
         if save is not None:
-            mdpdice.Policy.from_solution(solution).save(save)
+            solution.policy.save(save)
     data = {
         **case.data(),
         **value_data(solution),
@@ -63,7 +63,9 @@ def policy(case: Case, table: str | None, as_csv: bool, save: str | None, solver
 
 def _written_out(case: Case, solver: str, *, saves_only: bool) -> mdpdice.Network | None:
     """The network of a game that would be solved on its lattice, which a table needs; None for other games."""
-    lattice, layers = compiled(case, case.objective, solver_of(solver))
+    if solver_of(solver) != "auto":
+        return None
+    lattice, layers = compiled(case, case.objective)
     if lattice is None:
         return None
     if layers is None:
@@ -95,16 +97,11 @@ def _tables(case: Case, solution: mdpdice.Solution, name: str | None) -> list[md
 
 def _decisions(case: Case, solution: mdpdice.Solution) -> mdpdice.Table:
     """Every decision with what the policy does; with a horizon, when all of it is left."""
-    network = solution.network
-    policy, values = (
-        array.reshape(-1, network.n_nodes)[-1] for array in (solution.policy, solution.nodes.values)
-    )
     rows = []
-    if network.horizon != 0:
-        for node in network.decides.nonzero()[0].tolist():
-            state = network.state_of(node)
-            action = phrase(action_data(network.action_of(int(policy[node]))))
-            rows.append((case.game.show_state(state), action, json_number(values[node])))
+    if solution.horizon != 0:
+        found = solution.decisions()
+        for state, action, value in zip(found.states, found.actions, found.values.tolist(), strict=True):
+            rows.append((case.game.show_state(state), phrase(action_data(action)), json_number(value)))
     return mdpdice.Table(
         DECISIONS, "what to do in every state in which somebody decides", ("state", "action", "value"), rows
     )

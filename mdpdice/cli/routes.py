@@ -20,7 +20,6 @@ __all__ = ["compiled", "large", "spread_out"]
 def compiled(
     case: Case,
     objective: mdpdice.Objective | None,
-    solver: str | mdpdice.Solver,
     lattice: mdpdice.Lattice | None = None,
 ) -> tuple[mdpdice.Lattice | None, Layers | None]:
     """The lattice of a game, if this can be solved on one, and its layers, if it is too large to be written out.
@@ -29,7 +28,7 @@ def compiled(
     """
     from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES, fits_lattices, large_layers
 
-    if case.horizon is not None or not fits_lattices(case.game, objective, solver):
+    if case.horizon is not None or not fits_lattices(case.game, objective):
         return lattice, None
     lattice = mdpdice.compile_lattice(case.game, progress=case.progress) if lattice is None else lattice
     return lattice, large_layers(
@@ -42,7 +41,7 @@ def large(case: Case, lattice: mdpdice.Lattice | None = None) -> Layers | None:
 
     `lattice` is that of the game, if it was compiled already.
     """
-    _, layers = compiled(case, None, "auto", lattice)
+    _, layers = compiled(case, None, lattice)
     if layers is not None and case.objective is not None:
         msg = (
             f"{case.name} has {layers.states:,} states, too many for a policy under an objective; 'mdpdice solve' and "

@@ -19,7 +19,6 @@ from mdpdice.cli.named_policies import Looking, file_policy, known_names, rule_o
 from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.routes import large
 from mdpdice.cli.text import action_data, figure, phrase
-from mdpdice.cli.values import kind_of
 from mdpdice.errors import MdpDiceError, NotConvergedError, StateLimitError
 
 if TYPE_CHECKING:
@@ -59,9 +58,7 @@ def split_seats(text: str) -> list[str]:
 class _Solved:
     """The optimal play."""
 
-    def __init__(
-        self, game: mdpdice.Game[Any, Any], solution: mdpdice.Solution | mdpdice.LatticeSolution
-    ) -> None:
+    def __init__(self, game: mdpdice.Game[Any, Any], solution: mdpdice.Solution) -> None:
         self.game = game
         self.solution = solution
 
@@ -77,7 +74,7 @@ class _Solved:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.action(turn.state, steps_left=turn.steps_left)
         values = self.values(turn)
-        minimises = kind_of(self.solution, self.game.canonical(turn.state)) == mdpdice.Kind.MIN
+        minimises = self.solution.kind(self.game.canonical(turn.state)) == mdpdice.Kind.MIN
         return min(values, key=lambda action: values[action] if minimises else -values[action])
 
     def _worth(self, edge: Any, turn: Turn) -> float:
@@ -98,7 +95,7 @@ class _Solved:
         ahead = self.solution.estimate(to, steps_left=left)
         if isinstance(edge, PassTo):
             ahead = float(self.game.total) - ahead
-        if isinstance(self.solution, mdpdice.LatticeSolution):  # which is not discounted
+        if self.solution.lattice is not None:  # which is not discounted
             return reward + ahead
         network = self.solution.network
         step = bool(network.decides[network.node_of(to)])
@@ -213,7 +210,7 @@ class Table:
         with ProgressBars() as progress:
             layers = large(self.case._replace(progress=progress))
         if layers is not None:
-            saved = mdpdice.LatticeSolution.load(name, layers.lattice, epsilon=self.case.epsilon)
+            saved = mdpdice.Solution.load(name, layers.lattice, epsilon=self.case.epsilon)
             return _Solved(self.game, saved).best
         self.symmetric = True
         network = mdpdice.explore(self.case.game)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,12 +18,10 @@ from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.named_policies import (
     alone,
     known_names,
-    lattice_policy,
-    network_policies,
     player_rows,
+    players,
     rule_of,
     search_of,
-    two_players,
 )
 from mdpdice.cli.options import (
     against_option,
@@ -33,14 +31,10 @@ from mdpdice.cli.options import (
     seed_option,
     solver_option,
 )
-from mdpdice.cli.routes import large, spread_out
 from mdpdice.cli.seats import SOLVE_UP_TO, Table
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, enclosed_data, value_data, value_rows
-from mdpdice.errors import StateLimitError
-
-if TYPE_CHECKING:
-    from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.errors import StateLimitError, UnsupportedError
 
 __all__ = ["simulate"]
 
@@ -79,10 +73,8 @@ def simulate(
     names = [chosen] if against is None else [chosen, against]
     if any(one.partition(":")[0] == "lookahead" for one in names):
         found, exact = _by_the_rules(case, names, solver, plays, seed, "players look ahead")
-    elif layers := large(case):
-        found, exact = _on_the_lattice(case, names, solver, layers, plays or PLAYS, seed)
     else:
-        found, exact = _on_the_network(case, names, solver, plays, seed)
+        found, exact = _on_arrays(case, names, solver, plays, seed)
     error, value = found.standard_error, exact["estimate"]
     low, high = (None, None) if math.isnan(error) else found.interval(CONFIDENCE)
     away = (found.mean - value) / error if error > 0 and isinstance(value, float) else None
@@ -112,7 +104,7 @@ def _unknown(reason: str) -> dict[str, Any]:
     return {**dict.fromkeys(keys), "reason": reason}
 
 
-def _on_the_network(
+def _on_arrays(
     case: Case, names: list[str], solver: str, plays: int | None, seed: int
 ) -> tuple[mdpdice.Simulation, dict[str, Any]]:
     needed = [one for one in names if one == "optimal" or Path(one).is_file()]
@@ -120,7 +112,7 @@ def _on_the_network(
     looks = type(case.game).estimate is not mdpdice.Game.estimate
     try:
         most = SOLVE_UP_TO if looks and not needed else MOST_STATES
-        network, policies = network_policies(case, names, solver, max_states=most)
+        model, policies = players(case, names, solver, max_states=most)
     except StateLimitError as error:
         if needed:
             msg = (
@@ -130,29 +122,17 @@ def _on_the_network(
             raise click.ClickException(msg) from error
         why = f"the game has at least {error.value:,} states"
         return _by_the_rules(case, names, solver, plays, seed, why)
-    found = mdpdice.simulate(network, policies, plays or PLAYS, seed, progress=case.progress)
-    exact = mdpdice.evaluate(network, policies, epsilon=case.epsilon, progress=case.progress)
-    return found, value_data(exact)
-
-
-def _on_the_lattice(
-    case: Case, names: list[str], solver: str, layers: Layers, plays: int, seed: int
-) -> tuple[mdpdice.Simulation, dict[str, Any]]:
-    lattice = spread_out(case, layers.lattice, names)
-    if len(names) == 2 and not two_players(lattice):
-        raise click.UsageError(alone(case))
-    policies = {name: lattice_policy(case, name, lattice, solver) for name in dict.fromkeys(names)}
-    found = mdpdice.simulate(lattice, [policies[name] for name in names], plays, seed, progress=case.progress)
-    solution = policies[names[0]].solution
-    if len(policies) == 1 and solution is not None:
-        told = value_data(solution)
-        return found, {key: told[key] for key in _unknown("")}
-    size = {"states": layers.states, "edges": layers.edges}
-    known = case.game.policy_value(names[0], progress=case.progress) if len(names) == 1 else None
+    found = mdpdice.simulate(model, policies, plays or PLAYS, seed, progress=case.progress)
+    whole = case.horizon is None and case.objective is None
+    known = case.game.policy_value(names[0], progress=case.progress) if whole and len(names) == 1 else None
     if known is not None:
-        told = enclosed_data(known, case.epsilon)
-        return found, {key: told[key] for key in _unknown("")} | size
-    return found, _unknown("policies on so large a game are simulated only") | size
+        return found, {key: enclosed_data(known, case.epsilon)[key] for key in _unknown("")}
+    try:
+        return found, value_data(
+            mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress)
+        )
+    except UnsupportedError as error:
+        return found, _unknown(error.message)
 
 
 def _by_the_rules(
@@ -164,9 +144,11 @@ def _by_the_rules(
         known = name in ("optimal", "random") or search_of(case, name) is not None
         if not known and rule_of(case, name) is None and not Path(name).is_file():
             raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
+    from mdpdice.policies.simulation import simulate_by_rules
+
     table = Table(case, names, solver, seed, alone(case), lambda line: click.echo(line, err=True))
     with table.playing():
-        found = mdpdice.simulate(
+        found = simulate_by_rules(
             case.game,
             table.seats,
             plays or FEW_PLAYS,

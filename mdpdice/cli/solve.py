@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import click
 
-import mdpdice
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
@@ -39,10 +38,7 @@ def solve(case: Case, solver: str, checkpoint: str | None) -> Answer:
         told, notes = value_data(solution), case.notes(solution)
         # What a game says in its own words is about its total.
         if solution.proved and case.objective is None:
-            if isinstance(solution, mdpdice.LatticeSolution):
-                summary = case.game.lattice_summary(solution)
-            else:
-                summary = case.game.summary(solution)
+            summary = case.game.summary(solution)
     data = {**case.data(), **told, "notes": notes, "summary": list(summary)}
     rows = [*case.rows(), *value_rows(data), *work_rows(data)]
     return Answer(data, [aligned(rows), *after(data)], data["value"] is not None)

@@ -8,19 +8,13 @@ from typing import Any
 import mdpdice
 from mdpdice.cli.text import figure, json_number
 
-__all__ = ["after", "enclosed_data", "infinite_data", "kind_of", "value_data", "value_rows", "work_rows"]
+__all__ = ["after", "enclosed_data", "infinite_data", "value_data", "value_rows", "work_rows"]
 
 
-def value_data(
-    found: mdpdice.Solution | mdpdice.LatticeSolution | mdpdice.Evaluation, state: Hashable = None
-) -> dict[str, Any]:
+def value_data(found: mdpdice.Solution, state: Hashable = None) -> dict[str, Any]:
     """Value of a state, by default of the start, and how it was found; it is None unless it was proved."""
     asked = (found.estimate, found.lower, found.upper)
     estimate, lower, upper = (json_number(ask(state)) for ask in asked)
-    if isinstance(found, mdpdice.LatticeSolution):
-        states, edges = found.layers.states, found.layers.edges
-    else:
-        states, edges = found.network.n_states, found.network.n_edges
     return {
         "value": estimate if found.proved else None,
         "estimate": estimate,
@@ -29,13 +23,9 @@ def value_data(
         "width": json_number(found.width),
         "status": found.status.value,
         "reason": found.reason,
-        **(
-            {}
-            if isinstance(found, mdpdice.Evaluation)
-            else {"solver": found.solver, "seconds": found.seconds}
-        ),
-        "states": states,
-        "edges": edges,
+        **({} if found.given is not None else {"solver": found.solver, "seconds": found.seconds}),
+        "states": found.n_states,
+        "edges": found.n_edges,
     }
 
 
@@ -68,13 +58,6 @@ def enclosed_data(known: mdpdice.Enclosure, epsilon: float) -> dict[str, Any]:
         "states": None,
         "edges": None,
     }
-
-
-def kind_of(solution: mdpdice.Solution | mdpdice.LatticeSolution, state: Hashable) -> int:
-    """What happens in a state, as a `Kind`."""
-    if isinstance(solution, mdpdice.LatticeSolution):
-        return solution.kind(state)
-    return int(solution.network.kind[solution.network.node_of(state)])
 
 
 def value_rows(data: dict[str, Any]) -> list[tuple[str, str]]:

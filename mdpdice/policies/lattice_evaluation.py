@@ -48,8 +48,8 @@ from mdpdice.solving.problem import library_version
 
 __all__ = ["evaluate_lattice", "induce_lattice"]
 
-MOST_POINTS = 8_000_000
-"""Points of the largest grid on which a policy is written down point by point."""
+POINTWISE_UP_TO_POINTS = 2_000_000
+"""Points of a grid up to which a policy that cannot be followed symbolically is asked about every one."""
 CHUNK_BYTES = 64 << 20
 """Size of the tables of the points that are looked at together."""
 
@@ -223,12 +223,12 @@ class _Rule:
 
     def _pointwise(self, node: int) -> list[Choice]:
         lattice = self.lattice
-        if lattice.size > MOST_POINTS:
+        if lattice.size > POINTWISE_UP_TO_POINTS:
             msg = (
                 f"this policy would be asked about {lattice.size:,} points for every core state; write it with "
                 "comparisons and sums of the counters alone, or use simulate()"
             )
-            raise UnsupportedError(msg, value=self.policy, limit=MOST_POINTS)
+            raise UnsupportedError(msg, value=self.policy, limit=POINTWISE_UP_TO_POINTS)
         if self._points is None:
             self._points = _Points(self)
         taken, answers = self._points.taken(node), self._points.answers

@@ -30,7 +30,7 @@ from mdpdice.errors import SolveInterrupted
 from mdpdice.solvers.value_iteration import ValueIteration
 from mdpdice.solving.checkpoints import Checkpoint
 
-from .changed_solutions import changed
+from . import changed_solutions
 
 
 def game(node, start="s", **fields):
@@ -142,7 +142,7 @@ def answer_of_another(path):
 
 def changed(path):
     good = solve(LOOP)
-    changed(good, values=good.nodes.values + 1).value()
+    changed_solutions.changed(good, values=good.nodes.values + 1).value()
 
 
 def missing(path):
