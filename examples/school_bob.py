@@ -25,7 +25,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from mdpdice import solve
+from mdpdice import Solution, solve
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.games.school import BobGame, School, averages
 from mdpdice.games.school.averages import scores
@@ -33,7 +33,6 @@ from mdpdice.games.school.bob import TIE, available
 from mdpdice.games.school.bob_game import Open, Turns
 from mdpdice.games.school.rules import COMBINATIONS, Rules
 from mdpdice.games.school.turn import REROLLS, Ints, multiplier, tables
-from mdpdice.solving.lattice_solution import LatticeSolution
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -200,10 +199,10 @@ _compiled: Callable[..., None] = numba.njit()(_lose)
 # --- the example ----------------------------------------------------------------------------------
 
 
-def values_of_sets(game: School, best: LatticeSolution, sets: Iterable[Open]) -> dict[Open, float]:
+def values_of_sets(game: School, best: Solution, sets: Iterable[Open]) -> dict[Open, float]:
     """What sets of open combinations are worth before a turn, in the order of the flags."""
     # The values before a turn are what is stored for every set, that is for every point of the grid.
-    (stored,) = best.stored
+    (stored,) = best.table.stored
     boxes = {name: 1 << box for box, name in enumerate(game.open)}
     return {names: float(stored[sum(boxes.values()) - sum(map(boxes.__getitem__, names))]) for names in sets}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
@@ -222,9 +223,14 @@ class Solution:
             )
             raise CertificateError(msg, state=state, claimed=number, lower=lower, upper=upper)
         if not self.proved:
+            other = (
+                "try another solver"
+                if self.lattice is None
+                else "solve the flat network, solve(explore(game))"
+            )
             msg = (
                 f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
-                "ask estimate() for the number, or try another solver"
+                f"ask estimate() for the number, or {other}"
             )
             raise NotCertifiedError(msg, state=state)
         return number
@@ -238,7 +244,7 @@ class Solution:
             Plays from here collect and pay without end.
         """
         number = self.table.value(state, steps_left)
-        if number != number and self.table.interval(state, steps_left)[0] != number:  # noqa: PLR0124 - NaN
+        if math.isnan(number):
             msg = "plays from here collect and pay without end; use a discount or a horizon"
             raise TotalRewardUndefinedError(msg, state=self.start if state is None else state)
         return number

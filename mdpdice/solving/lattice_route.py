@@ -49,6 +49,8 @@ FLAT_UP_TO_EDGES = 3_000_000
 """Edges up to which a game with counters is solved as a network, although its lattice would do."""
 FALL_BACK_UP_TO_EDGES = 16_000_000
 """Edges up to which a game with counters becomes a network where one is needed, or where the lattice gave no proof."""
+MAX_SWEEPS = 100_000
+"""Largest number of sweeps over one part of a layer that leads to itself."""
 LAYER_SWEEPS = "layer-sweeps"
 """Name of the engine that solves lattices."""
 
@@ -104,7 +106,7 @@ def _endless_play_counts(layers: Layers, objective: Objective) -> bool:
 def solve_on_lattice(layers: Layers, objective: Objective, run: Run, epsilon: float) -> Solution:
     """Sweep the layers of a lattice and certify the answer."""
     started = time.perf_counter()
-    values, sweeps = solve_layers(layers, run)
+    values, sweeps = solve_layers(layers, run, max_sweeps=MAX_SWEEPS)
     made = Provenance(LAYER_SWEEPS, str(objective), objective.sense, sweeps, version=library_version())
     return certified(layers, values, made, run, epsilon, started)
 

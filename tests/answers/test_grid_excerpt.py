@@ -22,7 +22,6 @@ from mdpdice import (
     when,
 )
 from mdpdice.errors import GameError, StateLimitError, UnknownStateError
-from mdpdice.policies.lattice_simulation import LatticePolicy
 
 
 @pytest.mark.parametrize(("game", "sense"), [(Race(goal=6), "max"), (Sheet(), "max"), (Sheet(), "min")])
@@ -108,9 +107,6 @@ def test_a_state_is_worth_nothing_known_where_an_option_leads_out_of_reach():
             question(At("here", height=3))
     assert solution.to_dataframe()["height"].tolist() == [5, 6, 7, 8, 9]
     with pytest.raises(UnknownStateError, match=r"at\(state\)") as caught:
-        simulate(lattice, LatticePolicy.from_solution(solution), 10, seed=1, state=At("here", height=3))
+        simulate(lattice, solution.policy, 10, seed=1, state=At("here", height=3))
     assert caught.value.state == At("here", height=3)
-    assert (
-        simulate(lattice, LatticePolicy.from_solution(solution), 10, seed=1, state=At("here", height=4)).mean
-        == 9
-    )
+    assert simulate(lattice, solution.policy, 10, seed=1, state=At("here", height=4)).mean == 9

@@ -141,8 +141,8 @@ def test_a_solution_of_a_lattice():
     rows = {row[0]: row[1] for row in Tables(solution._repr_html_()).rows}
     assert rows["value"] == f"{solution.value():.12g}"
     assert rows["status"] == "certified"
-    assert rows["counters"] == "mine (8 values), theirs (8 values), turn (8 values)"
-    assert rows["grid"].startswith("512 points")
+    size = "512 points of mine (8 values), theirs (8 values), turn (8 values), "
+    assert rows["size"].startswith(size)
     assert rows["roll"] == f"{solution.q()['roll']:.12g}"
 
 

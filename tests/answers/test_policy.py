@@ -18,8 +18,6 @@ from mdpdice import (
     evaluate,
     explore,
     go,
-    outcomes,
-    simulate,
     solve,
 )
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
@@ -226,7 +224,7 @@ def test_two_policies_are_taken_or_refused():
     one = Policy.uniform(network)
     for wrong in ([], [one, one, one], [one, "hold"], "hold"):
         with pytest.raises(GameError):
-            induce(network, wrong)
+            evaluate(network, wrong)
     assert induce(network, (one, one)).seats == 1
     assert induce(network, (one, Policy.uniform(network))).seats == 2
 
@@ -234,13 +232,15 @@ def test_two_policies_are_taken_or_refused():
 @pytest.mark.parametrize(
     ("misuse", "remedy"),
     [
-        (lambda game, answer: Policy.of(game, lambda p: "hold"), "write Policy.of(explore(game), function)"),
-        (lambda game, answer: Policy.uniform(game), "write Policy.uniform(explore(game))"),
-        (evaluate, "Policy.from_solution(solution)"),
-        (outcomes, "Policy.from_solution(solution)"),
-        (lambda game, answer: simulate(game, answer, 10), "Policy.from_solution(solution)"),
-        (lambda game, answer: simulate(explore(game), answer, 10), "Policy.from_solution(solution)"),
-        (lambda game, answer: evaluate(game, "hold"), "write Policy.of(network, function)"),
+        (lambda game, answer: Policy.of("game", lambda p: "hold"), "write Policy.of(game, function)"),
+        (lambda game, answer: Policy.uniform(7), "write Policy.uniform(game)"),
+        (
+            lambda game, answer: evaluate(game, 7),
+            "give a Policy, a Solution, a function of the state, or a name",
+        ),
+        (lambda game, answer: evaluate(game, "hold"), "this game knows 'random'"),
+        (lambda game, answer: evaluate(PigTurn(), "hold-at20"), "did you mean 'hold-at:N'?"),
+        (lambda game, answer: evaluate(explore(game), "randon"), "a Network knows 'random'; did you mean"),
     ],
 )
 def test_what_is_no_policy_is_told_at_once(misuse, remedy):

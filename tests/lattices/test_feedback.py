@@ -56,7 +56,7 @@ def test_races_take_few_sweeps(game, monkeypatch):
     plain, quick = plain_and_quick(game, monkeypatch)
     assert quick.status is Status.CERTIFIED
     assert quick.iterations <= 9 < plain.iterations
-    assert np.nanmax(np.abs(quick.stored - plain.stored)) < 1e-13
+    assert np.nanmax(np.abs(quick.table.stored - plain.table.stored)) < 1e-13
 
 
 @pytest.mark.parametrize("places", [3, 7, BROYDEN_UP_TO_FEEDBACK - 1, 30])

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from mdpdice import At, Counter, Game, Node, compile_lattice, decide, end, explore, go, simulate, solve, when
+from mdpdice import (
+    At,
+    Counter,
+    Game,
+    Node,
+    Policy,
+    compile_lattice,
+    decide,
+    end,
+    explore,
+    go,
+    simulate,
+    solve,
+    when,
+)
 from mdpdice.errors import UnknownStateError
-from mdpdice.policies.lattice_simulation import LatticePolicy
 
 
 class Climb(Game[str, str]):
@@ -47,7 +60,7 @@ def asked():
         "lattice value": on_lattice.value,
         "lattice action": on_lattice.action,
         "game from there": Climb().at,
-        "lattice plays": lambda state: simulate(lattice, LatticePolicy.uniform(lattice), 1, 1, state=state),
+        "lattice plays": lambda state: simulate(lattice, Policy.uniform(lattice), 1, 1, state=state),
     }
 
 

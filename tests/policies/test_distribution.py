@@ -295,7 +295,7 @@ def test_discounted_networks_are_refused():
 def test_means_agree_with_the_evaluation(seed):
     network = random_network(seed, flips=seed % 2 == 1)
     policy = Policy.uniform(network)
-    value = float(evaluate(network, policy).values[network.start])
+    value = float(evaluate(network, policy).nodes.values[network.start])
     if math.isnan(value):
         with pytest.raises(TotalRewardUndefinedError):
             outcomes(network, policy)

@@ -117,7 +117,7 @@ def test_random_networks(flips, discount, pure):
         for node in sure:
             compared += 1
             value = expected[node]
-            assert found.fractions[node] == value
+            assert found.nodes.exact[0][node] == value
             assert floats.nodes.lowers[node] <= value <= floats.nodes.uppers[node]
             assert floats.nodes.values[node] == pytest.approx(float(value), rel=1e-9, abs=1e-9)
     assert compared > 200
@@ -163,7 +163,7 @@ def test_random_networks_with_a_horizon(horizon, staged):
                 break
             compared += 1
             for node in range(network.n_nodes):
-                assert exact.fractions[stage * network.n_nodes + node] == value[node]
+                assert exact.nodes.exact[stage][node] == value[node]
                 assert found.nodes.lowers[stage, node] <= value[node] <= found.nodes.uppers[stage, node]
             before = value
     assert compared > 30
@@ -444,9 +444,12 @@ def test_a_game_is_explored():
     policy = Policy.of(network, lambda p: "hold" if p >= 20 else "roll")
     assert evaluate(PigTurn(), policy).value() == evaluate(network, policy).value()
     assert repr(evaluate(network, policy)) == (
-        "<Evaluation: 8.14179489373 in [8.14179489373, 8.14179489373], certified>"
+        "<Solution: 8.14179489373 in [8.14179489373, 8.14179489373], certified by evaluation>"
     )
-    assert repr(evaluate(network, policy, exact=True)) == "<Evaluation: 8.14179489373, exact>"
+    assert (
+        repr(evaluate(network, policy, exact=True))
+        == "<Solution: 8.14179489373 in [8.14179489373, 8.14179489373], exact by evaluation>"
+    )
 
 
 def test_an_epsilon_that_is_too_small():

@@ -6,7 +6,9 @@ import pytest
 from helpers.counter_games import Race, Sheet
 
 from mdpdice import (
+    At,
     Counter,
+    Dist,
     Game,
     Policy,
     compile_lattice,
@@ -22,6 +24,7 @@ from mdpdice import (
 )
 from mdpdice.errors import GameError, UnknownStateError, UnsupportedError
 from mdpdice.games.yahtzee import Yahtzee
+from mdpdice.policies.distribution import deviation
 
 
 def assert_same(game, rule, function):
@@ -43,11 +46,74 @@ def assert_same(game, rule, function):
 
 def test_thresholds_on_a_race():
     game = Race(12)
-    assert_same(
-        game,
-        lambda core: {"hold": game.turn >= 5, "roll": 0.5},
+    for rule in (
+        lambda state: {"hold": game.turn >= 5, "roll": 0.5},
+        lambda state: {"hold": state.counters["turn"] >= 5, "roll": 0.5},
         lambda state: "hold" if state.counters["turn"] >= 5 else "roll",
-    )
+        # No expression says this, so every point is asked about.
+        lambda state: "hold" if int(state.counters["turn"]) >= 5 else "roll",
+    ):
+        assert_same(game, rule, lambda state: "hold" if state.counters["turn"] >= 5 else "roll")
+
+
+def test_what_can_be_followed_is_asked_once_about_every_core_state():
+    game, asked = Race(12), []
+
+    def rule(state):
+        asked.append(state)
+        mine, theirs, turn = (state.counters[name] for name in ("mine", "theirs", "turn"))
+        return "hold" if turn >= 5 and (mine >= theirs or turn + mine > 9) else "roll"
+
+    evaluate(compile_lattice(game), rule)
+    assert len(asked) < 10
+    assert_same(game, rule, rule)
+
+
+def test_chance_decides():
+    game = Race(10)
+
+    def rule(state):
+        half = Dist({"hold": 1, "roll": 1})
+        return half if state.counters["turn"] >= 4 else Dist({"hold": 1, "roll": 3})
+
+    assert_same(game, rule, rule)
+    network = explore(game)
+    wild = evaluate(network, Policy.uniform(network))
+    assert evaluate(compile_lattice(game), "random").value() == pytest.approx(wild.value(), abs=1e-10)
+
+
+def test_each_player_has_a_policy():
+    game = Race(12)
+    network, lattice = explore(game), compile_lattice(game)
+
+    def bold(state):
+        return "hold" if state.counters["turn"] >= 8 else "roll"
+
+    def meek(state):
+        return "hold" if state.counters["turn"] >= 3 else "roll"
+
+    flat, large = solve(network), solve(lattice)
+    for pair in ((bold, meek), (meek, bold), ("random", meek)):
+        expected = evaluate(network, pair)
+        found = evaluate(lattice, pair)
+        assert found.proved
+        for state in network.states:
+            try:
+                number = found.value(state)
+            except UnknownStateError:
+                continue
+            assert number == pytest.approx(expected.value(state), abs=1e-9)
+    for other in (bold, large, flat):
+        expected = evaluate(network, (flat, flat if other in (large, flat) else other))
+        assert evaluate(lattice, (large, other)).value() == pytest.approx(expected.value(), abs=1e-9)
+
+
+def test_a_solution_is_worth_its_own_value():
+    for game in (Race(9), Sheet()):
+        solution = solve(compile_lattice(game))
+        found = evaluate(compile_lattice(game), solution)
+        assert found.value() == pytest.approx(solution.value(), abs=1e-10)
+        assert found.policy.rule is solution
 
 
 def test_scores_take_the_best_action_that_is_there():
@@ -58,47 +124,50 @@ def test_scores_take_the_best_action_that_is_there():
             return 9
         return max(box for box in range(4) if not state.counters["boxes"] >> box & 1)
 
-    def rule(face):
-        return {**{box: box for box in range(4)}, 9: 10 * (game.penalty == 0) if face < 3 else -1}
+    def rule(state):
+        return {**{box: box for box in range(4)}, 9: 10 * (game.penalty == 0) if state.state < 3 else -1}
 
     assert_same(game, rule, function)
+    assert_same(game, function, function)
 
 
 def test_ties_go_to_the_first():
     game = Sheet()
     assert_same(
         game,
-        lambda face: dict.fromkeys(range(4), 0),
+        lambda state: dict.fromkeys(range(4), 0),
         lambda state: min(box for box in range(4) if not state.counters["boxes"] >> box & 1),
     )
 
 
-def test_rules_that_do_not_fit():
+def test_rules_that_do_not_fit(monkeypatch):
     lattice = compile_lattice(Race(5))
     with pytest.raises(UnknownStateError, match="hold"):
-        evaluate(lattice, lambda core: "stop")
-    with pytest.raises(GameError, match="ZeroDivisionError"):
-        evaluate(lattice, lambda core: 1 / 0)
+        evaluate(lattice, lambda state: "stop")
+    with pytest.raises(GameError, match="ZeroDivisionError") as caught:
+        evaluate(lattice, lambda state: 1 // (state.counters["turn"] - state.counters["turn"]))
+    assert isinstance(caught.value.state, At)
     with pytest.raises(GameError, match="not available"):
-        evaluate(compile_lattice(Sheet()), lambda face: 0)
-    with pytest.raises(UnsupportedError, match="rule"):
-        evaluate(lattice, Policy.uniform(explore(Race(5))))
-    with pytest.raises(UnsupportedError, match="compile_lattice"):
-        evaluate(explore(Race(5)), lambda state: "roll")
+        evaluate(compile_lattice(Sheet()), lambda state: 0)
+    monkeypatch.setattr("mdpdice.policies.lattice_evaluation.POINTWISE_UP_TO_POINTS", 10)
+    with pytest.raises(UnsupportedError, match="comparisons and sums"):
+        evaluate(lattice, Policy.of(explore(Race(5)), lambda state: "roll"))
 
 
 def test_deviation():
     network = explore(Sheet(), merge=False)
     whole = outcomes(network, Policy.from_solution(solve(network)))
-    assert solve(compile_lattice(Sheet())).deviation() == pytest.approx(float(whole.sd), abs=1e-9)
+    lattice = compile_lattice(Sheet())
+    assert deviation(lattice, solve(lattice)) == pytest.approx(float(whole.sd), abs=1e-9)
     with pytest.raises(UnsupportedError, match="cycles"):
-        solve(compile_lattice(Race(5))).deviation()
+        deviation(compile_lattice(Race(5)), solve(compile_lattice(Race(5))))
 
 
 @pytest.mark.slow
 def test_deviation_of_yahtzee():
     # P. Woodward, "Yahtzee: the solution", Chance 16:1 (2003): 59.61.
-    assert round(solve(Yahtzee("verhoeff", "only-when-both-filled")).deviation(), 2) == 59.61
+    lattice = compile_lattice(Yahtzee("verhoeff", "only-when-both-filled"))
+    assert round(deviation(lattice, solve(lattice)), 2) == 59.61
 
 
 class Thrown(Game[int, int]):
@@ -115,6 +184,6 @@ class Thrown(Game[int, int]):
 
 def test_deviation_needs_rewards_that_were_kept_apart():
     with pytest.raises(UnsupportedError, match="merge=False"):
-        solve(compile_lattice(Thrown())).deviation()
+        deviation(compile_lattice(Thrown()), solve(compile_lattice(Thrown())))
     apart = solve(compile_lattice(Thrown(), merge=False))
-    assert apart.deviation() == pytest.approx((2 * 35 / 12) ** 0.5, abs=1e-12)
+    assert deviation(apart.lattice, apart) == pytest.approx((2 * 35 / 12) ** 0.5, abs=1e-12)

@@ -9,7 +9,6 @@ from mdpdice import At, Status, compile_lattice, cross_check, explore, simulate,
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.konijnenhokken import KonijnenhokkenRace
 from mdpdice.games.konijnenhokken.race import Hutch, Seen
-from mdpdice.policies.lattice_simulation import LatticePolicy
 
 
 def plain_race(dice, target, oracle):
@@ -99,7 +98,7 @@ def test_race_to_100():
     assert solution.status is Status.CERTIFIED, solution.reason
     assert solution.width < 1e-7
     assert solution.value() == pytest.approx(0.5513048934, abs=1e-9)
-    played = simulate(solution.lattice, LatticePolicy.from_solution(solution), n=20_000, seed=1)
+    played = simulate(solution.lattice, solution.policy, plays=20_000, seed=1)
     low, high = played.interval(0.9999)
     assert low <= solution.value() <= high
 

@@ -133,7 +133,7 @@ def plain_values():
 def test_all_sets_by_plain_arrays(game, solution):
     values = plain_values()
     assert values[COMBINATIONS] == pytest.approx(OPTIMUM, abs=1e-11)
-    (stored,) = solution.stored
+    (stored,) = solution.table.stored
     for names, value in values.items():
         if names:
             assert stored[before(names, game).counters["used"]] == pytest.approx(value, abs=1e-10)
@@ -149,7 +149,7 @@ def test_bob_loses(game, solution):
     assert solution.value() - chain.value() == pytest.approx(4.605990195219, abs=1e-10)
     assert solution.lower() - chain.upper() > 4.6059901
     # Before a turn every set has a stored value; one of them is looked up, which takes longer.
-    (stored,) = solution.stored
+    (stored,) = solution.table.stored
     values = {names: float(stored[before(names, game).counters["used"]]) for names in plays.turns.place}
     assert values[FREE] == pytest.approx(solution.value(before(FREE, game)), abs=1e-11)
     losses = bob_losses(plays, values)
