@@ -25,7 +25,7 @@ def answer(problem):
 
 
 @attrs.frozen
-class Rogue:
+class Misbehaving:
     """What it does is its parameter."""
 
     deed: str
