@@ -17,8 +17,8 @@ from helpers import sleeping_solver
 from helpers.broken_contracts import (
     LOOP,
     Draws,
+    Misbehaving,
     NoAction,
-    Rogue,
     Rogue2,
     Stepping,
     answer_of_another,
@@ -33,9 +33,9 @@ from helpers.broken_contracts import (
     missing,
     nan_at,
     raising,
-    spoiled,
     unlocks,
     walk,
+    with_changes,
     writes,
 )
 
@@ -339,9 +339,16 @@ CASES = {
         ANY,
         "instead of a Candidate",
     ),
-    "nan": ("PluginError", by(spoiled(value=nan_at)), None, None, ANY, "nan"),
-    "wrong shape": ("PluginError", by(spoiled(value=lambda v: v[:-1])), None, None, ANY, "shape"),
-    "wrong type": ("PluginError", by(spoiled(policy=lambda s: s.astype(float))), None, None, ANY, "int64"),
+    "nan": ("PluginError", by(with_changes(value=nan_at)), None, None, ANY, "nan"),
+    "wrong shape": ("PluginError", by(with_changes(value=lambda v: v[:-1])), None, None, ANY, "shape"),
+    "wrong type": (
+        "PluginError",
+        by(with_changes(policy=lambda s: s.astype(float))),
+        None,
+        None,
+        ANY,
+        "int64",
+    ),
     "ragged": (
         "PluginError",
         by(lambda problem, run: Candidate([[1], [1, 2]], [0])),
@@ -350,12 +357,19 @@ CASES = {
         ANY,
         "none",
     ),
-    "edges of others": ("PluginError", by(spoiled(policy=lambda s: s + 1)), None, None, ANY, "takes no edge"),
+    "edges of others": (
+        "PluginError",
+        by(with_changes(policy=lambda s: s + 1)),
+        None,
+        None,
+        ANY,
+        "takes no edge",
+    ),
     "writes": ("PluginError", by(writes), None, None, ANY, "read-only"),
     "changes the model": ("PluginError", by(unlocks), None, None, ANY, "changed the problem"),
     "wrong value": (
         "NotCertifiedError",
-        lambda p: solve(LOOP, solver=Rogue(spoiled(value=lambda v: v + 1))).value(),
+        lambda p: solve(LOOP, solver=Misbehaving(with_changes(value=lambda v: v + 1))).value(),
         ANY,
         None,
         ANY,
@@ -420,9 +434,11 @@ def test_a_back_end_that_hangs_is_ended():
 
 def test_a_wrong_value_is_never_handed_out():
     for change in (1e-3, -1e-3, 1e9):
-        found = solve(LOOP, solver=Rogue(spoiled(value=lambda v, change=change: v + change)))
+        found = solve(LOOP, solver=Misbehaving(with_changes(value=lambda v, change=change: v + change)))
         assert found.status is Status.UNCERTIFIED
-        assert not cross_check(LOOP, solvers=["exact", Rogue(spoiled(value=lambda v, c=change: v + c))]).ok
+        assert not cross_check(
+            LOOP, solvers=["exact", Misbehaving(with_changes(value=lambda v, c=change: v + c))]
+        ).ok
 
 
 # --- the hazards ----------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def walk(ends):
 
 
 @attrs.frozen(eq=False)
-class Rogue:
+class Misbehaving:
     """A back-end that does something else."""
 
     deed: object
@@ -74,14 +74,14 @@ class Rogue:
 
 
 def by(deed):
-    return lambda _: solve(LOOP, solver=Rogue(deed))
+    return lambda _: solve(LOOP, solver=Misbehaving(deed))
 
 
 def right(problem, run):
     return ValueIteration().solve(problem, run)
 
 
-def spoiled(**changes):
+def with_changes(**changes):
     def deed(problem, run):
         found = right(problem, run)
         return attrs.evolve(found, **{key: change(getattr(found, key)) for key, change in changes.items()})

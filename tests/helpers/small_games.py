@@ -82,7 +82,7 @@ def failure(of, **fields):
     return caught.value
 
 
-def told(error, kind, *words, state=None, action=None):
+def check_error(error, kind, *words, state=None, action=None):
     """The error is of a kind, says where it is, and holds some words."""
     assert type(error) is kind, error
     assert error.code == kind.code

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import icepool
 import numpy as np
 import pytest
-from helpers.small_games import Day, Night, failure, game, told
+from helpers.small_games import Day, Night, check_error, failure, game
 
 import mdpdice
 from mdpdice import (
@@ -174,7 +174,7 @@ def test_anything_with_items_is_rolled():
 
 def test_two_options_with_one_action():
     error = failure(game({"start": lambda: decide([("a", end()), ("b", end()), ("a", go("x"))])}))
-    told(error, DuplicateActionError, "'a' is given twice", state="start", action="a")
+    check_error(error, DuplicateActionError, "'a' is given twice", state="start", action="a")
 
 
 def test_actions_that_python_calls_equal_are_duplicates():
@@ -187,57 +187,57 @@ def test_actions_that_python_calls_equal_are_duplicates():
 @pytest.mark.parametrize("kind", [set, frozenset])
 def test_options_from_a_set(kind):
     error = failure(game({"start": lambda: decide(kind([("a", end()), ("b", end(1))]))}))
-    told(error, NonDeterministicGameError, "set", "sort them into a list", state="start")
+    check_error(error, NonDeterministicGameError, "set", "sort them into a list", state="start")
     assert error.code == "NonDeterministicModel"
 
 
 def test_an_unhashable_action():
     error = failure(game({"start": lambda: decide([(["a"], end())])}))
-    told(error, GameError, "an action cannot be hashed", state="start")
+    check_error(error, GameError, "an action cannot be hashed", state="start")
 
 
 @pytest.mark.parametrize("options", [[end()], ["abc"], [("a", end(), 1)], [1]])
 def test_options_that_are_no_pairs(options):
     error = failure(game({"start": lambda: decide(options)}))
-    told(error, GameError, "pairs (action, option)", state="start")
+    check_error(error, GameError, "pairs (action, option)", state="start")
 
 
 @pytest.mark.parametrize("options", [None, 5, end()])
 def test_options_that_are_no_collection(options):
     error = failure(game({"start": lambda: decide(options)}))
-    told(error, GameError, "decide() takes a mapping or pairs", state="start")
+    check_error(error, GameError, "decide() takes a mapping or pairs", state="start")
     assert error.value is options
 
 
 def test_options_that_raise_on_the_way():
     error = failure(game({"start": lambda: decide((k, end(1 // k)) for k in (1, 0))}))
-    told(error, GameError, "ZeroDivisionError", state="start")
+    check_error(error, GameError, "ZeroDivisionError", state="start")
     assert isinstance(error.__cause__, ZeroDivisionError)
 
 
 @pytest.mark.parametrize("player", [2, -1, None, "MIN"])
 def test_an_unknown_player(player):
     error = failure(game({"start": lambda: decide({"a": end()}, player=player)}))
-    told(error, GameError, "0 (maximises) and 1 (minimises)", state="start")
+    check_error(error, GameError, "0 (maximises) and 1 (minimises)", state="start")
     assert error.value == player
 
 
 @pytest.mark.parametrize("options", [{}, {"a": None}, {"a": when(False, end()), "b": None}])
 def test_a_decision_without_options_is_a_dead_end(options):
     error = failure(game({"start": lambda: decide({"go": go("x")}), "x": lambda: decide(options)}))
-    told(error, DeadEndError, "end the play here", state="x")
+    check_error(error, DeadEndError, "end the play here", state="x")
 
 
 @pytest.mark.parametrize("junk", [5, "x", decide({"a": end()}), d6, ("a", end())])
 def test_an_option_that_is_no_edge(junk):
     error = failure(game({"start": lambda: decide({"fine": end(), "bad": junk})}))
-    told(error, GameError, "go(", state="start", action="bad")
+    check_error(error, GameError, "go(", state="start", action="bad")
     assert error.value is junk
 
 
 def test_a_decision_inside_an_option_is_told_to_get_a_state():
     error = failure(game({"start": lambda: decide({"a": decide({"b": end()})})}))
-    told(
+    check_error(
         error,
         GameError,
         "a decision stands inside",
@@ -258,24 +258,24 @@ def test_then_that_returns_none():
         return None
 
     error = failure(game({"start": lambda: decide({"safe": end(), "risk": roll(d6, then)})}))
-    told(error, GameError, "`then` returned None", "return go(...)", state="start", action="risk")
+    check_error(error, GameError, "`then` returned None", "return go(...)", state="start", action="risk")
     error = failure(game({"start": lambda: roll(d6, then)}))
-    told(error, GameError, "`then` returned None", state="start")
+    check_error(error, GameError, "`then` returned None", state="start")
 
 
 def test_then_that_returns_a_decision():
     error = failure(game({"start": lambda: roll(d6, lambda k: decide({"a": end(k)}))}))
-    told(error, GameError, "a decision stands inside an option or a roll", "go(state)", state="start")
+    check_error(error, GameError, "a decision stands inside an option or a roll", "go(state)", state="start")
 
 
 def test_then_that_returns_a_guard():
     error = failure(game({"start": lambda: roll(d6, lambda k: when(k > 1, end()))}))
-    told(error, GameError, "stands inside chance", "third argument", state="start")
+    check_error(error, GameError, "stands inside chance", "third argument", state="start")
 
 
 def test_then_that_returns_a_state():
     error = failure(game({"start": lambda: decide({"r": roll(d6, lambda k: k)})}))
-    told(error, GameError, "1 is not an edge", "go(...)", state="start", action="r")
+    check_error(error, GameError, "1 is not an edge", "go(...)", state="start", action="r")
 
 
 def test_then_that_raises():
@@ -283,14 +283,14 @@ def test_then_that_raises():
         return {1: end()}[k]
 
     error = failure(game({"start": lambda: decide({"a": go("x")}), "x": lambda: roll(d6, then)}))
-    told(error, GameError, "KeyError", state="x")
+    check_error(error, GameError, "KeyError", state="x")
     assert isinstance(error.__cause__, KeyError)
 
 
 def test_a_roll_deep_inside_is_checked_too():
     nested = lambda: roll(d6, lambda k: roll(d6, lambda j: None if j == k == 6 else end()))  # noqa: E731
     error = failure(game({"start": lambda: decide({"a": nested()})}))
-    told(error, GameError, "`then` returned None", state="start", action="a")
+    check_error(error, GameError, "`then` returned None", state="start", action="a")
 
 
 @pytest.mark.parametrize(
@@ -307,30 +307,30 @@ def test_a_roll_deep_inside_is_checked_too():
 )
 def test_a_bad_distribution_inside_a_node_names_the_state(weights, kind, number):
     error = failure(game({"start": lambda: go("x"), "x": lambda: roll(Dist(weights), end)}))
-    told(error, kind, state="x")
+    check_error(error, kind, state="x")
     assert error.value == pytest.approx(number, abs=0)
 
 
 def test_nan_is_no_probability():
     error = failure(game({"start": lambda: roll(Dist({1: math.nan, 2: 0.5}), end)}))
-    told(error, ProbabilityRangeError, state="start")
+    check_error(error, ProbabilityRangeError, state="start")
     assert math.isnan(error.value)
 
 
 @pytest.mark.parametrize("junk", [6, [1, 2], None, range(6), die])
 def test_rolling_something_else(junk):
     error = failure(game({"start": lambda: roll(junk, end)}))
-    told(error, GameError, "expected a distribution", "uniform([...])", state="start")
+    check_error(error, GameError, "expected a distribution", "uniform([...])", state="start")
 
 
 def test_outcomes_from_a_set():
     error = failure(game({"start": lambda: roll(uniform({"a", "b"}), go)}))
-    told(error, NonDeterministicGameError, "sorted(...)", state="start")
+    check_error(error, NonDeterministicGameError, "sorted(...)", state="start")
 
 
 def test_chance_over_something_else():
     error = failure(game({"start": lambda: chance(d6)}))
-    told(error, GameError, "1 is not an edge", state="start")
+    check_error(error, GameError, "1 is not an edge", state="start")
 
 
 # --- what node() returns -------------------------------------------------------------------------
@@ -339,18 +339,18 @@ def test_chance_over_something_else():
 @pytest.mark.parametrize("junk", [5, "x", d6, [end()], {"a": end()}, ("go", 1), True])
 def test_node_that_returns_something_else(junk):
     error = failure(game({"start": lambda: go("x"), "x": lambda: junk}))
-    told(error, GameError, "node() returned", "decide(...)", state="x")
+    check_error(error, GameError, "node() returned", "decide(...)", state="x")
     assert error.value is junk
 
 
 def test_node_that_returns_none():
     error = failure(game({"start": lambda: None}))
-    told(error, GameError, "None (a missing return?)", state="start")
+    check_error(error, GameError, "None (a missing return?)", state="start")
 
 
 def test_node_that_returns_a_guard():
     error = failure(game({"start": lambda: when(False, end())}))
-    told(
+    check_error(
         error,
         GameError,
         "node() returned when(cond, edge) with a false condition",
@@ -362,14 +362,14 @@ def test_node_that_returns_a_guard():
 
 def test_node_that_raises():
     error = failure(game({"start": lambda: go("x")}))
-    told(error, GameError, "node() raised KeyError: 'x'", state="x")
+    check_error(error, GameError, "node() raised KeyError: 'x'", state="x")
     assert error.code == "ModelFunctionError"
     assert isinstance(error.__cause__, KeyError)
 
 
 def test_an_error_of_the_library_inside_node_keeps_its_kind_and_gets_a_state():
     error = failure(game({"start": lambda: decide({"a": when("yes", end())})}))
-    told(error, GameError, "condition of when()", state="start")
+    check_error(error, GameError, "condition of when()", state="start")
 
 
 def test_start_that_raises():
@@ -381,7 +381,7 @@ def test_start_that_raises():
             return end()
 
     error = failure(Broken())
-    told(error, GameError, "start() raised ZeroDivisionError")
+    check_error(error, GameError, "start() raised ZeroDivisionError")
     assert isinstance(error.__cause__, ZeroDivisionError)
 
 
@@ -397,7 +397,7 @@ def test_canonical_that_raises():
             return [0][state]
 
     error = failure(Broken())
-    told(error, GameError, "canonical() raised IndexError", state=1, action="up")
+    check_error(error, GameError, "canonical() raised IndexError", state=1, action="up")
     assert isinstance(error.__cause__, IndexError)
 
 
@@ -409,6 +409,6 @@ def test_a_class_instead_of_a_game():
         def node(self, state):
             return end()
 
-    told(failure(Fine), GameError, "needs to be called")
+    check_error(failure(Fine), GameError, "needs to be called")
     with pytest.raises(GameError, match="needs to be called"):
         solve(Fine)

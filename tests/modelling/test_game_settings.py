@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from helpers.small_games import failure, game, told
+from helpers.small_games import check_error, failure, game
 
 from mdpdice import (
     ClassicMDP,
@@ -37,14 +37,14 @@ from mdpdice.errors import (
 @pytest.mark.parametrize("discount", [0, -0.5, 1.5, Fraction(3, 2), math.inf, math.nan])
 def test_a_discount_outside_its_range(discount):
     error = failure(game({"start": end}, discount=discount))
-    told(error, DiscountRangeError, "outside (0, 1]")
+    check_error(error, DiscountRangeError, "outside (0, 1]")
     assert error.value == discount or math.isnan(error.value)
 
 
 @pytest.mark.parametrize("field", ["discount", "total"])
 @pytest.mark.parametrize("junk", [None, "9/10", [1]])
 def test_settings_that_are_no_number(field, junk):
-    told(failure(game({"start": end}, **{field: junk})), GameError, f"the {field} is {junk!r}")
+    check_error(failure(game({"start": end}, **{field: junk})), GameError, f"the {field} is {junk!r}")
 
 
 def test_settings_are_exact():
@@ -55,7 +55,7 @@ def test_settings_are_exact():
 
 def test_a_constant_sum_is_not_discounted_and_has_no_horizon():
     both = game({"start": lambda: decide({"a": pass_to("start"), "b": end(1)})}, total=1, discount=0.9)
-    told(failure(both), DiscountRangeError, "`total` other than 0", "discount 1")
+    check_error(failure(both), DiscountRangeError, "`total` other than 0", "discount 1")
     with pytest.raises(HorizonRangeError, match="`total` other than 0"):
         solve(game({"start": lambda: decide({"a": pass_to("start"), "b": end(1)})}, total=1), horizon=3)
 
@@ -64,7 +64,7 @@ def test_both_ways_to_have_two_players():
     error = failure(
         game({"start": lambda: decide({"a": pass_to("x")}), "x": lambda: decide({"b": end()}, player=1)})
     )
-    told(error, GameError, "pass_to", "player=1", "not both")
+    check_error(error, GameError, "pass_to", "player=1", "not both")
 
 
 def test_each_way_alone_is_fine():
@@ -124,13 +124,13 @@ def test_the_textbook_form():
 
 def test_transition_that_raises():
     error = failure(Walk(transition=broken(1, "wait")))
-    told(error, GameError, "KeyError", state=1, action="wait")
+    check_error(error, GameError, "KeyError", state=1, action="wait")
     assert isinstance(error.__cause__, KeyError)
 
 
 def test_reward_that_raises():
     error = failure(Walk(reward=broken(1, "wait", 0)))
-    told(error, GameError, "KeyError", state=1, action="wait")
+    check_error(error, GameError, "KeyError", state=1, action="wait")
     assert isinstance(error.__cause__, KeyError)
 
 
@@ -140,20 +140,22 @@ def test_actions_or_terminal_that_raises(part):
         return {2: Walk.actions if part == "actions" else Walk.terminal}[state](None, state)
 
     error = failure(Walk(**{part: fail}))
-    told(error, GameError, "KeyError", state=1)
+    check_error(error, GameError, "KeyError", state=1)
 
 
 def test_reward_without_a_return():
     error = failure(Walk(reward=lambda *_: None))
-    told(error, GameError, "the reward is None", state=2, action="down")
+    check_error(error, GameError, "the reward is None", state=2, action="down")
 
 
 def test_reward_that_is_nan():
-    told(failure(Walk(reward=lambda *_: math.nan)), RewardNotFiniteError, "nan", state=2, action="down")
+    check_error(
+        failure(Walk(reward=lambda *_: math.nan)), RewardNotFiniteError, "nan", state=2, action="down"
+    )
 
 
 def test_transition_without_a_return():
-    told(
+    check_error(
         failure(Walk(transition=lambda *_: None)),
         GameError,
         "expected a distribution",
@@ -164,17 +166,21 @@ def test_transition_without_a_return():
 
 def test_transition_that_does_not_sum_to_one():
     error = failure(Walk(transition=lambda s, a: Dist({s: 0.5, s - 1: 0.4})))
-    told(error, ProbabilitySumError, "0.9", state=2, action="down")
+    check_error(error, ProbabilitySumError, "0.9", state=2, action="down")
     assert error.value == pytest.approx(0.9, abs=1e-15)
 
 
 def test_actions_from_a_set():
-    told(failure(Walk(actions=lambda _: {"down", "wait"})), NonDeterministicGameError, "actions()", state=2)
+    check_error(
+        failure(Walk(actions=lambda _: {"down", "wait"})), NonDeterministicGameError, "actions()", state=2
+    )
 
 
 def test_actions_given_twice():
-    told(failure(Walk(actions=lambda _: ["down", "down"])), DuplicateActionError, state=2, action="down")
+    check_error(
+        failure(Walk(actions=lambda _: ["down", "down"])), DuplicateActionError, state=2, action="down"
+    )
 
 
 def test_a_state_without_actions():
-    told(failure(Walk(actions=lambda s: [] if s == 1 else ["down"])), DeadEndError, state=1)
+    check_error(failure(Walk(actions=lambda s: [] if s == 1 else ["down"])), DeadEndError, state=1)

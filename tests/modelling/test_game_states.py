@@ -11,7 +11,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
-from helpers.small_games import Day, Night, failure, game, told
+from helpers.small_games import Day, Night, check_error, failure, game
 
 from mdpdice import (
     Dist,
@@ -92,7 +92,9 @@ class TestStatesThatPythonCallsEqual:
     def test_two_options(self, known, new):
         assert known == new  # else there is no collision to find
         error = failure(game({"start": lambda: decide({"one": go(known), "other": go(new)})}))
-        told(error, StateCollisionError, "equal in Python", "attrs.frozen", state=known, action="other")
+        check_error(
+            error, StateCollisionError, "equal in Python", "attrs.frozen", state=known, action="other"
+        )
         assert type(error.value) is type(new)
         assert error.value == new
 
@@ -100,11 +102,11 @@ class TestStatesThatPythonCallsEqual:
         error = failure(
             game({"start": lambda: roll(uniform("ab"), lambda k: go(known if k == "a" else new))})
         )
-        told(error, StateCollisionError, state=known)
+        check_error(error, StateCollisionError, state=known)
 
     def test_a_state_and_one_found_before(self, known, new):
         error = failure(Game.of(start=known, node=lambda _: go(new)))
-        told(error, StateCollisionError, state=known)
+        check_error(error, StateCollisionError, state=known)
 
     def test_through_canonical(self, known, new):
         class Mapped(Game):
@@ -169,10 +171,12 @@ def test_what_equality_ignores_is_no_difference():
 )
 class TestJunkStates:
     def test_as_a_target(self, junk, words):
-        told(failure(option_to(junk)), GameError, words, state="start", action="move")
+        check_error(failure(option_to(junk)), GameError, words, state="start", action="move")
 
     def test_in_a_roll(self, junk, words):
-        told(failure(game({"start": lambda: roll(d6, lambda k: go(junk))})), GameError, words, state="start")
+        check_error(
+            failure(game({"start": lambda: roll(d6, lambda k: go(junk))})), GameError, words, state="start"
+        )
 
     def test_as_the_start(self, junk, words):
         error = failure(game({}, start=junk))
@@ -185,7 +189,7 @@ class TestJunkStates:
 )
 def test_nan_is_found_after_sound_states_of_the_same_class(make):
     error = failure(Game.of(start=make(1.5), node=lambda _: go(make(float("nan")))), max_states=100)
-    told(error, GameError, "NaN", state=make(1.5))
+    check_error(error, GameError, "NaN", state=make(1.5))
 
 
 @pytest.mark.parametrize("state", [1, "x", 1.5, True, Side.HEADS, Level.ONE, (), Day(1, 2), Box(len), Fraction(1, 2),
@@ -205,7 +209,7 @@ def test_hash_that_raises():
             raise RuntimeError("no hash today")
 
     error = failure(option_to(Odd()))
-    told(error, GameError, "RuntimeError: no hash today", "hashing", state="start", action="move")
+    check_error(error, GameError, "RuntimeError: no hash today", "hashing", state="start", action="move")
     assert isinstance(error.__cause__, RuntimeError)
 
 
@@ -241,7 +245,9 @@ PLACES = {
 )
 def test_numbers_that_are_not_finite(place, number):
     error = failure(PLACES[place](number))
-    told(error, RewardNotFiniteError, state="start", action="b" if place.startswith("option") else None)
+    check_error(
+        error, RewardNotFiniteError, state="start", action="b" if place.startswith("option") else None
+    )
     assert error.value == number or (math.isnan(error.value) and math.isnan(number))
 
 

@@ -31,20 +31,20 @@ def test_every_backend_is_tried():
 @pytest.mark.parametrize("name", BACKENDS)
 def test_ctrl_c_gives_a_partial_solution_at_once(name):
     command = [sys.executable, HELPERS / "interrupted_program.py", name]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as victim:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            assert victim.stdout.readline() == "ready\n"
+            assert process.stdout.readline() == "ready\n"
             time.sleep(0.3)
             pressed = time.time()
-            victim.send_signal(signal.SIGINT)
-            told = json.loads(victim.stdout.readline())
-            victim.wait(60)
+            process.send_signal(signal.SIGINT)
+            told = json.loads(process.stdout.readline())
+            process.wait(60)
         finally:
-            victim.kill()
+            process.kill()
     assert "finished" not in told, told
     print(f"{name}: stopped {told['over'] - pressed:.2f} s after Ctrl-C")
     assert told["over"] - pressed < PATIENCE
-    assert victim.returncode == 0
+    assert process.returncode == 0
     assert told["partial"]
     assert told["status"] == "partial"
     if told["truth"] is not None:
@@ -66,14 +66,14 @@ def test_command_line(tmp_path):
     command = [sys.executable, "-m", "mdpdice.cli", "solve", f"{tmp_path / 'endless.py'}:Endless"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
-    ) as victim:
+    ) as process:
         try:
-            assert victim.stdout.readline() == "ready\n"
-            victim.send_signal(signal.SIGINT)
-            out, err = victim.communicate(timeout=60)
+            assert process.stdout.readline() == "ready\n"
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
         finally:
-            victim.kill()
-    assert victim.returncode == 130
+            process.kill()
+    assert process.returncode == 130
     assert out == ""
     assert err == "Interrupted.\n"
 

@@ -17,12 +17,12 @@ from mdpdice.solvers.value_iteration import ValueIteration
 GAME = Game.of(start=0, node=lambda n: decide({"on": go(n + 1), "stop": end(n)}) if n < 9 else end(7))
 
 
-def deed(what, more=None, **limits):
-    return isolate(hanging_solvers.Rogue(what, more), **limits)
+def isolated(what, more=None, **limits):
+    return isolate(hanging_solvers.Misbehaving(what, more), **limits)
 
 
 def test_answer():
-    solution = solve(GAME, solver=deed("well"))
+    solution = solve(GAME, solver=isolated("well"))
     assert solution.value() == pytest.approx(8)
     assert solution.action(8) == "stop"
     assert solution.solver == "rogue"
@@ -63,40 +63,40 @@ def test_states_need_no_text():
 )
 def test_faults(what, phase, message):
     with pytest.raises(PluginError, match=message) as caught:
-        solve(GAME, solver=deed(what))
+        solve(GAME, solver=isolated(what))
     assert (caught.value.name, caught.value.phase) == ("rogue", phase)
 
 
 def test_out_of_memory():
     with pytest.raises(PluginError, match=r"raised \w*MemoryError"):
-        solve(GAME, solver=deed("eat", max_bytes=4 << 30))
+        solve(GAME, solver=isolated("eat", max_bytes=4 << 30))
 
 
 def test_hang():
     began = time.monotonic()
     with pytest.raises(PluginError, match="'rogue' was still at work after time_limit=1 s") as caught:
-        solve(GAME, solver=deed("hang", time_limit=1))
+        solve(GAME, solver=isolated("hang", time_limit=1))
     assert caught.value.limit == 1
     assert time.monotonic() - began < 8
 
 
 def test_wrong_answers_are_not_believed():
-    assert solve(GAME, solver=deed("wrong")).status is Status.UNCERTIFIED
+    assert solve(GAME, solver=isolated("wrong")).status is Status.UNCERTIFIED
 
 
 def test_limits_and_refusals_pass_through():
     with pytest.raises(NotConvergedError, match="not yet") as caught:
-        solve(GAME, solver=deed("limit"))
+        solve(GAME, solver=isolated("limit"))
     assert caught.value.iterations == 5
     assert caught.value.width == float("inf")
     assert caught.value.partial.lower() == pytest.approx(8)
     with pytest.raises(UnsupportedError, match="not I"):
-        solve(GAME, solver=deed("unable"))
+        solve(GAME, solver=isolated("unable"))
 
 
 def test_deadline_of_a_backend_that_looks():
     with pytest.raises(SolveInterrupted, match="deadline") as caught:
-        solve(GAME, solver=deed("listen"), time_limit=6)
+        solve(GAME, solver=isolated("listen"), time_limit=6)
     assert caught.value.partial.upper() == pytest.approx(8)
 
 
@@ -107,7 +107,7 @@ def test_a_backend_that_does_not_look_is_ended(how):
     timer = threading.Timer(2, {"cancel": cancel.set, "ctrl-c": press}.get(how, str))
     timer.start()
     with pytest.raises(SolveInterrupted) as caught:
-        solve(GAME, solver=deed("hang"), time_limit=2 if how == "time_limit" else None, cancel=cancel)
+        solve(GAME, solver=isolated("hang"), time_limit=2 if how == "time_limit" else None, cancel=cancel)
     timer.join()
     assert caught.value.partial is None
     assert time.monotonic() - began < 7
@@ -119,7 +119,7 @@ def press():
 
 def test_its_children_are_ended_too(tmp_path):
     with pytest.raises(PluginError):
-        solve(GAME, solver=deed("family", str(tmp_path / "pid"), time_limit=5))
+        solve(GAME, solver=isolated("family", str(tmp_path / "pid"), time_limit=5))
     pid = int((tmp_path / "pid").read_text())
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
@@ -143,14 +143,14 @@ class TestRefused:
             solve(GAME, solver=isolate(Local()))
 
     def test_class_of_the_program_itself(self, monkeypatch):
-        monkeypatch.setattr(hanging_solvers.Rogue, "__module__", "__main__")
-        with pytest.raises(UnsupportedError, match="move its class Rogue to a module"):
-            solve(GAME, solver=deed("well"))
+        monkeypatch.setattr(hanging_solvers.Misbehaving, "__module__", "__main__")
+        with pytest.raises(UnsupportedError, match="move its class Misbehaving to a module"):
+            solve(GAME, solver=isolated("well"))
 
     @pytest.mark.parametrize("more", [(1, 2), {1: 2}, object(), float("nan"), print])
     def test_parameters_that_are_not_data(self, more):
         with pytest.raises(UnsupportedError, match="its parameter more="):
-            solve(GAME, solver=deed("well", more))
+            solve(GAME, solver=isolated("well", more))
 
     @pytest.mark.parametrize("limits", [{"time_limit": 0}, {"max_bytes": -1}])
     def test_limits(self, limits):
@@ -164,9 +164,9 @@ class TestRefused:
 
 def test_no_files_are_left(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    solve(GAME, solver=deed("well"))
+    solve(GAME, solver=isolated("well"))
     with pytest.raises(PluginError):
-        solve(GAME, solver=deed("leave"))
+        solve(GAME, solver=isolated("leave"))
     assert not list(tmp_path.iterdir())
 
 
