@@ -177,7 +177,9 @@ def players(
     case: Case, names: Sequence[str], solver: str, max_states: int = 10_000_000
 ) -> tuple[mdpdice.Network | mdpdice.Lattice, list[mdpdice.Policy]]:
     """Where a game is played, and the policies of its players by their names."""
-    layers = large(case)
+    # A policy in a file belongs to the network that 'mdpdice policy' wrote out.
+    ordinary = case.objective is None and not any(Path(name).is_file() for name in names)
+    layers = large(case, needs_network=not ordinary)
     if layers is None:
         return network_policies(case, names, solver, max_states)
     lattice = spread_out(case, layers.lattice, names)

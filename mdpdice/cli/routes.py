@@ -21,27 +21,38 @@ def compiled(
     case: Case,
     objective: mdpdice.Objective | None,
     lattice: mdpdice.Lattice | None = None,
+    *,
+    needs_network: bool = True,
 ) -> tuple[mdpdice.Lattice | None, Layers | None]:
     """The lattice of a game, if this can be solved on one, and its layers, if it is too large to be written out.
 
-    `lattice` is that of the game, if it was compiled already.
+    `lattice` is that of the game, if it was compiled already.  Where a network is needed a larger one is written out
+    than `solve` would.
     """
-    from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES, fits_lattices, large_layers
+    from mdpdice.solving.lattice_route import (
+        FALL_BACK_UP_TO_EDGES,
+        FLAT_UP_TO_EDGES,
+        fits_lattices,
+        large_layers,
+    )
 
     if case.horizon is not None or not fits_lattices(case.game, objective):
         return lattice, None
     lattice = mdpdice.compile_lattice(case.game, progress=case.progress) if lattice is None else lattice
     return lattice, large_layers(
-        lattice, objective, mdpdice.Run(progress=case.progress), edges=FALL_BACK_UP_TO_EDGES
+        lattice,
+        objective,
+        mdpdice.Run(progress=case.progress),
+        edges=FALL_BACK_UP_TO_EDGES if needs_network else FLAT_UP_TO_EDGES,
     )
 
 
-def large(case: Case, lattice: mdpdice.Lattice | None = None) -> Layers | None:
+def large(case: Case, lattice: mdpdice.Lattice | None = None, *, needs_network: bool = True) -> Layers | None:
     """The lattice of a game that is too large to be written out, where it can be used instead; else None.
 
     `lattice` is that of the game, if it was compiled already.
     """
-    _, layers = compiled(case, None, lattice)
+    _, layers = compiled(case, None, lattice, needs_network=needs_network)
     if layers is not None and case.objective is not None:
         msg = (
             f"{case.name} has {layers.states:,} states, too many for a policy under an objective; 'mdpdice solve' and "
