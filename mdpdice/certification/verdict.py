@@ -21,8 +21,9 @@ from mdpdice.certification.checking import exact as checking_exact
 from mdpdice.certification.checking import inequalities
 from mdpdice.certification.checking import infinite as checking_infinite
 from mdpdice.certification.checking import large as checking_large
-from mdpdice.networks.network import Bools, Floats, Ints, Network
-from mdpdice.numerics.regions import can_reach
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics.graph import reachable
+from mdpdice.numerics.regions import can_reach, settling_ranks
 from mdpdice.objectives.reductions import Lowering
 
 __all__ = ["Verdict", "certify", "certify_exact", "check_infinities", "enclose_exactly"]
@@ -193,15 +194,19 @@ def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
                 trap, rank = _collecting(network, claimed, lowering.infinite)
                 confirmed = checking_infinite.check_infinite(network, claimed, lowering.infinite, trap, rank)
             elif lowering.because == "pays":
-                confirmed = checking_infinite.check_lost(network, claimed)
+                chance = network.kind == Kind.CHANCE
+                losing = _losing(network.source, network.dst, network.reward, chance, claimed)
+                confirmed = checking_infinite.check_lost(network, claimed, losing)
             elif lowering.because == "won":
                 lost = np.zeros_like(claimed) if lowering.lost is None else lowering.lost
-                confirmed = checking_infinite.check_won(
-                    network, claimed & ~lost, claimed & lost, lowering.infinite
-                )
+                claim = claimed & ~lost, claimed & lost, lowering.infinite
+                losing = _losing(*checking_infinite.losing_side(network, *claim))
+                confirmed = checking_infinite.check_won(network, *claim, losing)
+            elif lowering.because == "missed by all":
+                ranks = settling_ranks(network.indptr, network.dst, network.kind == Kind.CHANCE, ~claimed)
+                confirmed = checking_infinite.check_missed_by_all(network, claimed, *ranks)
             else:
-                by_all = lowering.because == "missed by all"
-                confirmed = checking_infinite.check_missed(network, claimed, lowering.infinite, by_all=by_all)
+                confirmed = checking_infinite.check_missed(network, claimed, lowering.infinite)
             if not confirmed:
                 return False
         network = lowering.network
@@ -229,3 +234,22 @@ def _collecting(network: Network, infinite: Bools, policy: Ints) -> tuple[Bools,
         source[edges], *kernels.reverse(ptr, dst[edges]), any_edge, np.ones(network.n_nodes, np.int64), rank
     )
     return trap, rank
+
+
+def _losing(source: Ints, dst: Ints, reward: Floats, chance: Bools, lost: Bools) -> checking_infinite.Losing:
+    """What shows that plays from some nodes pay without end and never collect without end."""
+    from mdpdice.numerics.kernels import graph as kernels
+
+    n = len(lost)
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(source, minlength=n))))
+    misses = settling_ranks(indptr, dst, chance, ~lost)
+    gathers, gathered = settling_ranks(indptr, dst, chance, np.zeros(n, dtype=bool))
+    gathers = np.where(reachable(indptr, dst, np.flatnonzero(lost)), gathers, -1)
+    free = np.flatnonzero(lost[source] & (reward >= 0))
+    pays_now = np.zeros(n, dtype=bool)
+    pays_now[source[reward < 0]] = True
+    wait = np.bincount(source[free], minlength=n)
+    pays = np.where(lost & pays_now & (chance | (wait == 0)), 0, -1)
+    entering = kernels.reverse(np.concatenate(([0], np.cumsum(wait))), dst[free])
+    kernels.escape(source[free], *entering, chance, wait, pays)
+    return checking_infinite.Losing(*misses, pays, gathers, gathered)
