@@ -144,7 +144,13 @@ def _large(
     return None
 
 
-def certify_exact(problem: Network, values: Sequence[Any], value: Floats, policy: Ints) -> Verdict:
+def certify_exact(
+    problem: Network,
+    values: Sequence[Any],
+    value: Floats,
+    policy: Ints,
+    check: Callable[[], None] = lambda: None,
+) -> Verdict:
     """Judge a candidate that claims exact values, in rational arithmetic.
 
     Parameters
@@ -155,12 +161,15 @@ def certify_exact(problem: Network, values: Sequence[Any], value: Floats, policy
         The claimed exact values.
     value, policy : ndarray
         The candidate, whose floats must be neighbours of the exact values.
+    check : callable
+        Called before every pass; may raise to give up.
     """
     flat = problem.horizon is None
     rows = [values] if flat else list(values)
     choices = np.atleast_2d(policy)
     witness = summed_bounds.find_witness(problem, choices[-1])
     lower, upper = np.atleast_2d(value).copy(), np.atleast_2d(value).copy()
+    check()
     try:
         reason = checking_exact.verify_exact(problem, rows, choices, witness)
         if not reason:

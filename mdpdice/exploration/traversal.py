@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 import gc
+import time
 from array import array
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
@@ -38,6 +39,7 @@ K = TypeVar("K", bound=Hashable)
 # Looking a member of an enum up takes longer than all else that is done for a small node.
 END_KIND, MAX_KIND, MIN_KIND, CHANCE_KIND = map(int, (Kind.END, Kind.MAX, Kind.MIN, Kind.CHANCE))
 _CHECK_EVERY = 1 << 15  # edges between two looks at the limits
+_LOOK_EVERY = 0.1  # seconds between two, where states take long
 _EDGE_BYTES = 60
 _STATE_BYTES = 300
 _FINISHING_BYTES = 60  # per edge and node, while the arrays are put together
@@ -68,6 +70,7 @@ class Traversal(abc.ABC, Generic[R]):
         self.progress = progress
         self.used_before = used_bytes()
         self.next_check = _CHECK_EVERY
+        self.next_look = 0.0
         overridden = getattr(type(game), "canonical", None) is not Game.canonical
         self.canonical: Callable[[Any], Any] | None = game.canonical if overridden else None
         self.states: list[Any] = []
@@ -121,6 +124,8 @@ class Traversal(abc.ABC, Generic[R]):
     def _explore_all(self) -> int:
         position = 0
         states, keys, node_of, write = self.states, self.keys, self.game.node, self.write
+        clock = time.monotonic
+        self.next_look = clock() + _LOOK_EVERY
         while position < len(states):
             state = states[position]
             try:
@@ -141,7 +146,8 @@ class Traversal(abc.ABC, Generic[R]):
             except Exception as error:
                 raise hashing_error(error).at(state) from error
             position += 1
-            if len(keys) >= self.next_check or len(states) > self.max_states:
+            late = not position & 15 and clock() > self.next_look
+            if late or len(keys) >= self.next_check or len(states) > self.max_states:
                 self._check_limits(position)
         return position
 
@@ -159,6 +165,7 @@ class Traversal(abc.ABC, Generic[R]):
     def _check_limits(self, position: int) -> None:
         found, edges = len(self.states), len(self.keys)
         self.next_check = edges + _CHECK_EVERY
+        self.next_look = time.monotonic() + _LOOK_EVERY
         if found > self.max_states:
             raise self._limit_error("max_states", self.max_states, position)
         # States can be large, so what the process holds is looked at too.

@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import Any, TypeVar, overload
 
 import attrs
@@ -145,7 +145,7 @@ def solve(
     progress : callable, optional
         See `mdpdice.backend.Progress`.
     time_limit : float, optional
-        Seconds after which the solver is asked to stop.
+        Seconds from the call on, after which exploring, reducing, solving and certifying stop.
     cancel : threading.Event, optional
         Set it to stop the solve.  Ctrl-C sets it too, if Python's own handler is in place
         and the solve runs in the main thread; a second Ctrl-C is an ordinary `KeyboardInterrupt`.
@@ -179,14 +179,12 @@ def solve(
         The checkpoint is used by another solve, belongs to another one, or is damaged.
     """
     event = threading.Event() if cancel is None else cancel
-
-    def watched(phase: str, numbers: Mapping[str, float]) -> None:
-        if event.is_set():
-            msg = "the solve was cancelled before a solver was at work"
-            raise SolveInterrupted(msg)
-        if progress is not None:
-            progress(phase, numbers)
-
+    run = Run(
+        progress=progress,
+        deadline=None if time_limit is None else time.monotonic() + time_limit,
+        cancel=event,
+        on_limit=on_limit,
+    )
     with Interrupts(event) as interrupts, contextlib.ExitStack() as stack:
         file = None
         if checkpoint is not None:
@@ -197,8 +195,8 @@ def solve(
         compiled = None
         ordinary = searcher is None and horizon is None and checkpoint is None
         if isinstance(game, Game) and ordinary and fits_lattices(game, objective, solver):
-            compiled = compile_lattice(game, max_states=max_states, progress=watched)
-            lattice = large_layers(compiled, objective, Run(progress=watched, cancel=event))
+            compiled = compile_lattice(game, max_states=max_states, progress=run.watch)
+            lattice = large_layers(compiled, objective, run)
         if lattice is not None:
             if horizon is not None or checkpoint is not None:
                 what = "a horizon" if horizon is not None else "checkpoints"
@@ -207,16 +205,9 @@ def solve(
         elif searcher is None:
             assert not isinstance(game, Lattice)
             problem = prepare(
-                game, objective, horizon=horizon, progress=watched, max_states=max_states, lattice=compiled
+                game, objective, horizon=horizon, run=run, max_states=max_states, lattice=compiled
             )
-        run = Run(
-            tolerance=_tolerance(problem, epsilon),
-            progress=progress,
-            deadline=None if time_limit is None else time.monotonic() + time_limit,
-            cancel=event,
-            on_limit=on_limit,
-            checkpoint=file,
-        )
+        run = attrs.evolve(run, tolerance=_tolerance(problem, epsilon), checkpoint=file)
         if lattice is not None:
             writable = isinstance(lattice, Layers) and lattice.edges <= MOST_EDGES
             try:
@@ -230,7 +221,7 @@ def solve(
                 if not writable:
                     raise
             assert not isinstance(game, Lattice)
-            problem = prepare(game, objective, progress=watched, max_states=max_states, lattice=compiled)
+            problem = prepare(game, objective, run=run, max_states=max_states, lattice=compiled)
         assert not isinstance(game, Lattice)
         if problem is None:
             assert searcher is not None
@@ -354,13 +345,14 @@ def solve_problem(
         check_candidate(canonical, value, policy, solver.name)
         claimed = candidate.details.get("exact")
         if claimed is not None and unrolled is None:
-            verdict = certify_exact(canonical, claimed, value, policy)
+            verdict = certify_exact(canonical, claimed, value, policy, run.check)
             if verdict.certified:
                 return lift(problem, solver, candidate, value, policy, verdict, started, exact=claimed)
         run.tell("certify", nodes=canonical.n_nodes, edges=canonical.n_edges)
         details = candidate.details
         candidate = attrs.evolve(candidate, details={k: v for k, v in details.items() if k != "lengths"})
-        verdict = certify(canonical, value, policy, epsilon, details=details if unrolled is None else {})
+        details = details if unrolled is None else {}
+        verdict = certify(canonical, value, policy, epsilon, run.check, details)
         return lift(problem, solver, candidate, value, policy, verdict, started)
     except (SolveInterrupted, NotConvergedError) as error:
         stop = error

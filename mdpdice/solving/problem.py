@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from mdpdice.answers.solution import Solution, Status
-from mdpdice.backend import Candidate, Feature, Progress, Solver, needed_features
+from mdpdice.backend import Candidate, Feature, Run, Solver, needed_features
 from mdpdice.certification.verdict import Verdict, check_infinities, enclose_exactly
 from mdpdice.errors import GameError
 from mdpdice.exploration.to_network import explore
@@ -89,15 +89,16 @@ def prepare(
     objective: Objective | None = None,
     *,
     horizon: int | None = None,
-    progress: Progress | None = None,
+    run: Run | None = None,
     max_states: int = 10_000_000,
     lattice: Lattice | None = None,
 ) -> Problem:
-    """Explore a game and lower its objective; see `solve` and `mdpdice.explore` for the parameters."""
+    """Explore a game and lower its objective, until `run` stops it; see `solve` and `mdpdice.explore`."""
+    run = Run() if run is None else run
     if isinstance(game, Network):
         network = game
     elif isinstance(game, Game):
-        network = explore(game, max_states=max_states, progress=progress, lattice=lattice)
+        network = explore(game, max_states=max_states, progress=run.watch, lattice=lattice)
     else:
         msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
@@ -112,7 +113,7 @@ def prepare(
         network = Horizon(horizon).apply(network)
     applied = chosen.apply(network)
     text = "total" if isinstance(chosen, Horizon) else str(chosen)
-    return Problem(applied, tuple(chosen.lower(applied)), chosen.sense, text)
+    return Problem(applied, tuple(chosen.lower(applied, run.check)), chosen.sense, text)
 
 
 def lift(

@@ -6,7 +6,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from helpers.stopped_solves import Interrupting, components, forge, put, same, walk
+from helpers.stopped_solves import Interrupting, certify_unwatched, components, forge, put, same, walk
 
 from mdpdice import Game, decide, die, end, go, roll, solve
 from mdpdice.answers.solution import Status
@@ -51,6 +51,11 @@ CASES = {
     "horizon": (walk, 8, 200),
     "horizon, decisions": (components, 40, 12),
 }
+
+
+@pytest.fixture(autouse=True)
+def _unwatched(monkeypatch):
+    certify_unwatched(monkeypatch)
 
 
 @pytest.mark.parametrize("case", CASES)
