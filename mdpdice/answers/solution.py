@@ -216,7 +216,7 @@ class Solution(Answer):
     def _unproved(self, number: float) -> str:
         return (
             f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
-            "ask estimate() for the number, or try another solver"
+            "ask estimate() for the number"
         )
 
     # --- look-ups -----------------------------------------------------------

@@ -228,6 +228,7 @@ def notes_of(case: Case, solution: Solution | LatticeSolution | None = None, *, 
     warned: tuple[str, ...] = ()
     if solution is not None:
         warned = (solution.network if isinstance(solution, Solution) else solution.lattice).warnings
+        warned += solution.details.get("notes", ()) if isinstance(solution, Solution) else ()
     return [note for note in [*case.game.notes(), *warned] if note != but]
 
 

@@ -52,8 +52,12 @@ __all__ = ["choose", "solve", "solve_problem", "unsupported"]
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 
+EXACT_NODES, EXACT_SECONDS = 20_000, 30.0
+"""Nodes, those of all stages together, up to which "auto" solves exactly what floats do not prove, and for how long."""
 PARTIAL_SECONDS = 0.4
 """Time that is taken to find bounds for what a stopped solver leaves behind."""
+SETTLES = "; solver='exact' would settle it"
+"""The end of the reason of an answer in floats that is not proved."""
 PARTIAL_EDGES = 3_000_000
 """Edges of the largest problem for which bounds can be found in about that time."""
 LARGE, LARGE_COMPONENT = 20_000, 5_000
@@ -135,7 +139,9 @@ def solve(
         By default `Total`, with the discount of the game.
     solver : str or Solver
         Name of a back-end, a back-end with its parameters, or ``"auto"``, which never picks one that
-        takes the game itself and gives an estimate (``"lookahead"``).
+        takes the game itself and gives an estimate (``"lookahead"``).  Where floats prove nothing in a network of
+        at most `EXACT_NODES` nodes, it goes on with ``"exact"``, for at most half of `time_limit` or
+        `EXACT_SECONDS`, and says so in ``details["notes"]``.
     horizon : int, optional
         Largest number of decisions in a play; then every stage is solved.
     epsilon : float
@@ -228,6 +234,8 @@ def solve(
             return search_game(game, objective, horizon, searcher, run, interrupts, library_version())
         backend = choose(problem, solver, _extra(run))
         if file is None:
+            if solver == "auto":
+                return _solve_surely(problem, backend, run, epsilon, interrupts, time_limit)
             return solve_problem(problem, backend, run, epsilon, interrupts)
         key = {
             "problem": problem.canonical.digest,
@@ -252,6 +260,57 @@ def _tolerance(problem: Problem | None, epsilon: float) -> float:
 
 def _extra(run: Run) -> frozenset[Feature]:
     return frozenset() if run.checkpoint is None else frozenset({Feature.CHECKPOINT})
+
+
+def _solve_surely(
+    problem: Problem,
+    backend: Solver,
+    run: Run,
+    epsilon: float,
+    interrupts: Interrupts,
+    time_limit: float | None,
+) -> Solution:
+    """Solve in floats, and exactly if that proves nothing and the network is small enough."""
+    solution, stop = None, None
+    try:
+        solution = solve_problem(problem, backend, run, epsilon, interrupts)
+        if solution.proved:
+            return solution
+        why = solution.reason
+    except NotConvergedError as error:
+        stop, why = error, error.message
+    network, exact = problem.canonical, load_solver("exact")
+    stages = 1 if network.horizon is None else network.horizon + 1
+    seconds = EXACT_SECONDS if time_limit is None else time_limit / 2
+    if (
+        network.n_nodes * stages <= EXACT_NODES
+        and problem.needs() <= exact.features
+        and backend.name != exact.name
+    ):
+        deadline = time.monotonic() + seconds
+        deadline = deadline if run.deadline is None else min(deadline, run.deadline)
+        run = attrs.evolve(run, deadline=deadline)
+        try:
+            proved = solve_problem(problem, exact(), run, epsilon, interrupts)
+        except SolveInterrupted:
+            if run.cancel.is_set():
+                raise
+            late = f"exact arithmetic had no answer within {seconds:.3g} s; give it more with solver='exact'"
+            if stop is not None:
+                stop.message += f"; {late}"
+            elif solution is not None:
+                solution = attrs.evolve(solution, reason=f"{solution.reason.removesuffix(SETTLES)}; {late}")
+        except (UnsupportedError, PluginError):  # numbers beyond floats, say: what there is stays
+            pass
+        else:
+            if proved.proved:
+                why = why.removesuffix(SETTLES)
+                note = f"{backend.name} gave no proof ({why}); the answer was found in exact arithmetic"
+                return attrs.evolve(proved, details={**proved.details, "notes": (note,)})
+    if solution is None:
+        assert stop is not None
+        raise stop
+    return solution
 
 
 def _checkpointed(
@@ -353,7 +412,10 @@ def solve_problem(
         candidate = attrs.evolve(candidate, details={k: v for k, v in details.items() if k != "lengths"})
         details = details if unrolled is None else {}
         verdict = certify(canonical, value, policy, epsilon, run.check, details)
-        return lift(problem, solver, candidate, value, policy, verdict, started)
+        solution = lift(problem, solver, candidate, value, policy, verdict, started)
+        if not solution.proved and solver.name != "exact":
+            solution = attrs.evolve(solution, reason=solution.reason + SETTLES)
+        return solution
     except (SolveInterrupted, NotConvergedError) as error:
         stop = error
     except (KeyboardInterrupt, PluginError) as error:
