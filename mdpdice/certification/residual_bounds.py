@@ -44,6 +44,8 @@ SLACK = 1.01
 """Widens the bounds, for the rounding of their own computation."""
 AT_ONCE = 1 << 14
 """Nodes that are looked at together: what was just read is at hand."""
+STAGE_EDGES = 1 << 20
+"""Edges of the stages that are looked at between two looks at the clock."""
 DEPTH = 64
 """Most nodes in a row without a step, with a discount."""
 
@@ -65,7 +67,7 @@ def find_stages(
     value, policy : ndarray, shape (horizon + 1, N)
         The candidate.
     check : callable
-        Called before every stage; may raise to give up.
+        Called before every few stages; may raise to give up.
     """
     from mdpdice.numerics.kernels import residuals as kernels
 
@@ -77,9 +79,10 @@ def find_stages(
     # So every node is a component of its own, and labels fall along every edge of a chance node.
     label, order, _ = ordered_components(problem.indptr, problem.dst, keep)
     bounds = np.empty((len(value), 2 * n))
-    for k in range(len(value)):
+    at_once = 1 + STAGE_EDGES // (1 + problem.n_edges)
+    for first in range(0, len(value), at_once):
         check()
-        fits = kernels.stage(
+        fits = kernels.stages(
             problem.kind,
             unsigned(problem.indptr),
             unsigned(problem.dst),
@@ -91,11 +94,11 @@ def find_stages(
             problem.payoff,
             locked(problem.payoff_room),
             unsigned(order),
-            locked(value[k]),
-            locked(policy[k]),
-            locked(bounds[max(k - 1, 0)]),
-            bounds[k],
-            k == 0,
+            locked(value),
+            locked(policy),
+            bounds,
+            first,
+            min(first + at_once, len(value)),
         )
         if not fits:
             return None

@@ -95,17 +95,17 @@ def certify(
     np.subtract(0.0, lower, out=lower)
     width, worst = 0.0, 0
     for first, claimed, low, high in _pieces(value, lower, upper):
+        nodes = claimed.shape[-1]
         # The value handed out must lie in its own interval; written so that NaN fails.
         outside = ~((low <= claimed) & (claimed <= high))
         if outside.any():
-            reason = (
-                f"the value of {problem.describe(first + int(np.argmax(outside)))!r} is not in its interval"
-            )
+            where = problem.describe(first + int(np.argmax(outside)) % nodes)
+            reason = f"the value of {where!r} is not in its interval"
             return Verdict(False, lower, upper, np.inf, reason)
         relative = (high - low) / np.maximum(1.0, np.abs(claimed))
         if relative.max(initial=0.0) > width:
             worst = int(np.argmax(relative))
-            width, worst = float(relative[worst]), first + worst
+            width, worst = float(relative.flat[worst]), first + worst % nodes
     if not width <= epsilon:
         where = problem.describe(worst)
         reason = f"the interval of {where!r} has relative width {width:.3g}, more than {epsilon:.3g}"
@@ -113,10 +113,13 @@ def certify(
 
 
 def _pieces(*arrays: Floats) -> Iterator[tuple[Any, ...]]:
-    """The arrays by stages, if they have such, and piece by piece, each with its first node."""
-    for rows in zip(*map(np.atleast_2d, arrays), strict=True):
-        for first in range(0, len(rows[0]), AT_ONCE):
-            yield first, *(row[first : first + AT_ONCE] for row in rows)
+    """The arrays piece by piece, each with its first node: some of one stage, or of several small ones all."""
+    tables = [np.atleast_2d(array) for array in arrays]
+    stages, n = tables[0].shape
+    at_once = 1 + AT_ONCE // (1 + n)
+    for stage in range(0, stages, at_once):
+        for first in range(0, n, AT_ONCE):
+            yield first, *(table[stage : stage + at_once, first : first + AT_ONCE] for table in tables)
 
 
 def _large(

@@ -15,9 +15,10 @@ import numpy as np
 from mdpdice.answers.solution import Solution, Status
 from mdpdice.backend import Candidate, Feature, Run, Solver, needed_features
 from mdpdice.certification.verdict import Verdict, check_infinities, enclose_exactly
-from mdpdice.errors import GameError
+from mdpdice.errors import GameError, HorizonRangeError
 from mdpdice.exploration.to_network import explore
 from mdpdice.lattices.lattice import Lattice
+from mdpdice.memory import available_bytes
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Bools, Floats, Network
 from mdpdice.numerics.graph import find_cycle, is_acyclic
@@ -26,6 +27,10 @@ from mdpdice.objectives.reductions import Lowering
 
 __all__ = ["Problem", "library_version", "lift", "prepare"]
 
+STAGE_BYTES = 80
+"""Memory of a node at one stage of a horizon: value, policy, both bounds, and those of all that work on them."""
+ASKED_BYTES = 1 << 28
+"""Memory that is taken without asking whether it is there."""
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 
@@ -112,8 +117,25 @@ def prepare(
             raise GameError(msg, value=horizon)
         network = Horizon(horizon).apply(network)
     applied = chosen.apply(network)
+    _refuse_vast(applied)
     text = "total" if isinstance(chosen, Horizon) else str(chosen)
     return Problem(applied, tuple(chosen.lower(applied, run.check)), chosen.sense, text)
+
+
+def _refuse_vast(network: Network) -> None:
+    """Refuse a horizon whose stages cannot fit in memory, before anybody makes room for them."""
+    if network.horizon is None:
+        return
+    size = (network.horizon + 1) * network.n_nodes * STAGE_BYTES
+    # Finding out how much there is takes longer than a small solve.
+    if size > ASKED_BYTES and size > (room := available_bytes()):
+        fits = max(0, room // (network.n_nodes * STAGE_BYTES) - 1)
+        msg = (
+            f"a horizon of {network.horizon:,} decisions keeps {network.n_nodes:,} nodes at each stage, some "
+            f"{size / 2**30:,.3g} GiB, more than the {room / 2**30:,.3g} GiB free; horizons up to {fits:,} fit, "
+            "and a discount below 1 needs no stages"
+        )
+        raise HorizonRangeError(msg, value=network.horizon, limit=fits)
 
 
 def lift(

@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from mdpdice import Discounted, Dist, Game, Status, Total, d6, decide, end, go, roll, solve
+from mdpdice import Discounted, Dist, Game, Status, Total, decide, end, go, roll, solve
 from mdpdice.errors import NotConvergedError
-from mdpdice.solvers.policy_iteration import PolicyIteration
 from mdpdice.solvers.value_iteration import ValueIteration
 from mdpdice.solving import pipeline
 
@@ -38,15 +37,10 @@ def rare(chance: Fraction) -> Game[int, str]:
 
 
 def round_of_seven() -> Game[int, str]:
-    return Game.of(
-        start=0,
-        node=lambda at: decide(
-            {"on": go((at + 1) % 7, reward=at), "roll": roll(d6, lambda face: go(face, reward=1))}
-        ),
-    )
+    return Game.of(start=0, node=lambda at: decide({"on": go((at + 1) % 7, reward=at), "wait": go(at)}))
 
 
-NEARLY_ONE = 1 - Fraction(1, 10**9)
+NEARLY_ONE = 1 - Fraction(1, 10**11)
 
 
 @pytest.mark.parametrize(
@@ -89,10 +83,9 @@ def test_an_answer_of_one_solver_says_what_would_settle_it():
         solve(rare(Fraction(1, 10**17)), solver="value-iteration")
 
 
-@pytest.mark.parametrize("solver", [ValueIteration(max_sweeps=1), PolicyIteration(max_iterations=1)])
-def test_a_limit_leads_to_the_solver_that_has_none(solver):
+def test_a_limit_leads_to_the_solver_that_has_none():
     with pytest.raises(NotConvergedError, match="or use solver='exact'"):
-        solve(rare(Fraction(1, 1000)), solver=solver)
+        solve(rare(Fraction(1, 1000)), solver=ValueIteration(max_sweeps=1))
 
 
 def test_exact_arithmetic_is_given_up_in_time(monkeypatch):

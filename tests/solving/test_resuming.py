@@ -191,8 +191,11 @@ def test_auto_takes_one_that_has_them(tmp_path):
 
 
 def test_deadline(tmp_path):
+    def late(phase, _):
+        time.sleep(0.6 if phase == "solve" else 0)
+
     with pytest.raises(SolveInterrupted) as caught:
-        solve(walk(), solver="value-iteration", checkpoint=tmp_path / "a", time_limit=0)
+        solve(walk(), solver="value-iteration", checkpoint=tmp_path / "a", time_limit=0.5, progress=late)
     assert caught.value.checkpoint == str(tmp_path / "a")
     assert solve(walk(), solver="value-iteration", checkpoint=tmp_path / "a").proved
 
