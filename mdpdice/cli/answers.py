@@ -15,6 +15,7 @@ from mdpdice.cli.catalogue import Found, find_game, game_names, load_game, summa
 from mdpdice.cli.objectives import known_targets, read_objective
 from mdpdice.cli.parameters import build_game, show
 from mdpdice.cli.progress import ProgressBars
+from mdpdice.cli.shared import limits, most_states
 from mdpdice.cli.text import action_data, aligned, figure, json_number, phrase
 from mdpdice.errors import MdpDiceError, PluginError, UnknownStateError, UnsupportedError
 from mdpdice.modelling.game import Game
@@ -159,7 +160,7 @@ def solve_case(
     asked: dict[str, Any] = {"horizon": case.horizon, "epsilon": case.epsilon, "checkpoint": checkpoint}
     with ProgressBars() as progress, known_targets(case.objective, case.objective_text):
         what = game if network is None else network
-        return solve(what, case.objective, solver=chosen, progress=progress, **asked)
+        return solve(what, case.objective, solver=chosen, progress=progress, **asked, **limits())
 
 
 def solver_of(text: str) -> str | Solver:
@@ -314,6 +315,7 @@ def checked(case: Case, solvers: Sequence[str] | None) -> tuple[bool, dict[str, 
             horizon=case.horizon,
             epsilon=case.epsilon,
             progress=progress,
+            max_states=most_states(),
         )
     data = {**case.data(), **json.loads(report.to_json()), "notes": notes_of(case)}
     return report.ok, data, "\n".join([aligned(question(case)), "", report.table(), *after(data)])

@@ -15,6 +15,7 @@ from mdpdice.answers.solution import Solution
 from mdpdice.backend import Run, Solver, load_solver
 from mdpdice.cli.answers import Case
 from mdpdice.cli.progress import ProgressBars
+from mdpdice.cli.shared import most_states
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.errors import GameError, MdpDiceError
 from mdpdice.exploration.to_lattice import compile_lattice
@@ -61,7 +62,11 @@ def compiled(
     """
     if case.horizon is not None or not fits_lattices(case.game, objective, solver):
         return lattice, None
-    lattice = compile_lattice(case.game, progress=progress) if lattice is None else lattice
+    lattice = (
+        compile_lattice(case.game, progress=progress, max_states=most_states())
+        if lattice is None
+        else lattice
+    )
     return lattice, large_layers(lattice, objective, Run(progress=progress), edges=MOST_EDGES)
 
 

@@ -14,6 +14,7 @@ from mdpdice.cli.answers import Case, after, check_solver, figures, notes_of, qu
 from mdpdice.cli.chosen import large, lattice_policy, policy_on, spread_out
 from mdpdice.cli.objectives import evaluable, known_targets
 from mdpdice.cli.progress import ProgressBars
+from mdpdice.cli.shared import limits, most_states
 from mdpdice.cli.text import aligned, figure, json_number
 from mdpdice.errors import UnsupportedError
 from mdpdice.exploration.to_network import explore
@@ -60,6 +61,7 @@ def set_up(
 ) -> Setting:
     """The network of a game, and the policies of its players by their names."""
     # Rewards that differ stay apart, so that the distribution of totals is right.
+    max_states = most_states(max_states)
     network = explore(case.game, progress=progress, max_states=max_states)
     if network.averaged:
         network = explore(case.game, merge=False, progress=progress, max_states=max_states)
@@ -80,7 +82,9 @@ def set_up(
     check_solver(solver)
 
     def optimum() -> Solution:
-        return solve(whole, case.objective, solver=solver, epsilon=case.epsilon, progress=progress)
+        return solve(
+            whole, case.objective, solver=solver, epsilon=case.epsilon, progress=progress, **limits()
+        )
 
     made: dict[str, Policy] = {}
     for one in names:
@@ -141,7 +145,7 @@ def _on_the_lattice(
     lattice = spread_out(case, layers.lattice, (name, against))
 
     def optimum() -> LatticeSolution:
-        found = solve(lattice, solver=solver, epsilon=case.epsilon, progress=progress)
+        found = solve(lattice, solver=solver, epsilon=case.epsilon, progress=progress, **limits())
         assert isinstance(found, LatticeSolution)
         return found
 

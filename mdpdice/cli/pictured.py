@@ -18,6 +18,7 @@ from mdpdice.cli.answers import Case, solver_of
 from mdpdice.cli.chosen import compiled, policy_on
 from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.progress import ProgressBars
+from mdpdice.cli.shared import limits, most_states
 from mdpdice.cli.text import action_data, phrase
 from mdpdice.errors import GameError
 from mdpdice.exploration.to_network import explore
@@ -88,13 +89,16 @@ class _Desk:
                     solver=solver,
                     epsilon=case.epsilon,
                     progress=self.progress,
+                    **limits(),
                 )
                 try:
                     self._solution = solved.excerpt(self.where())
                 except GameError as error:
                     raise click.UsageError(f"--where: {error.message}") from error
                 return self._solution.network
-        return self.applied(explore(case.game, progress=self.progress, lattice=lattice))
+        return self.applied(
+            explore(case.game, progress=self.progress, lattice=lattice, max_states=most_states())
+        )
 
     def applied(self, network: Network) -> Network:
         """The network of the game with the horizon and the objective."""
@@ -121,6 +125,7 @@ class _Desk:
                 solver=solver_of(self.solver),
                 epsilon=self.case.epsilon,
                 progress=self.progress,
+                **limits(),
             )
         return self._solution
 
@@ -255,7 +260,9 @@ def _stages(desk: _Desk) -> Axes:
 def _outcomes(desk: _Desk) -> Axes:
     if desk.network.averaged:
         # Rewards that differ stay apart, so that the distribution of totals is right.
-        desk.network = desk.applied(explore(desk.case.game, merge=False, progress=desk.progress))
+        desk.network = desk.applied(
+            explore(desk.case.game, merge=False, progress=desk.progress, max_states=most_states())
+        )
     names = [desk.wishes.chosen] + ([] if desk.wishes.against is None else [desk.wishes.against])
     found = {name: outcomes(desk.network, desk.policy(name)) for name in names}
     return plots.outcome_chart(

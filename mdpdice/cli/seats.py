@@ -19,6 +19,7 @@ from mdpdice.backend import Solver, load_solver
 from mdpdice.cli.answers import Case, check_solver
 from mdpdice.cli.chosen import Looking, known_names, large, policy_on, rule_of, search_of
 from mdpdice.cli.progress import ProgressBars
+from mdpdice.cli.shared import limits, most_states
 from mdpdice.cli.text import action_data, figure, phrase
 from mdpdice.errors import MdpDiceError, NotConvergedError, StateLimitError
 from mdpdice.exploration.to_lattice import compile_lattice
@@ -231,7 +232,7 @@ class Table:
             saved = LatticeSolution.load(name, layers.lattice, epsilon=self.case.epsilon)
             return _Solved(self.game, saved).best
         self.symmetric = True
-        network = explore(self.case.game)
+        network = explore(self.case.game, max_states=most_states())
         if self.case.horizon is not None:
             network = Horizon(self.case.horizon).apply(network)
         policy: Policy = policy_on(self.case, name, network, self.optimum_solution)
@@ -275,7 +276,8 @@ class Table:
                     horizon=case.horizon,
                     epsilon=case.epsilon,
                     progress=progress,
-                    max_states=max_states,
+                    max_states=most_states(max_states),
+                    time_limit=limits().get("time_limit"),
                 )
             self._solved = _Solved(self.game, solution)
         return self._solved

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -19,6 +20,8 @@ __all__ = [
     "command_words",
     "failures",
     "game_argument",
+    "limits",
+    "most_states",
     "objective_options",
     "on_game",
     "solver_option",
@@ -26,6 +29,7 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NAME = "mdpdice.cli.name"
+_LIMITS = "mdpdice.cli.limits"
 _INTERRUPTED = 130
 
 
@@ -69,6 +73,7 @@ def command_words(message: str) -> str:
     """A message with what to write on the command line in the place of what to write in Python."""
     words = {
         "solver='lookahead'": "--solver lookahead:DEPTH of 'solve' and 'advise'",
+        "such as max_states=": "such as --max-states ",
         "solve(compile_lattice(game))": "'mdpdice solve' without --horizon",
     }
     for python, command in words.items():
@@ -78,7 +83,7 @@ def command_words(message: str) -> str:
 
 def _interrupted(error: BaseException) -> str:
     partial = getattr(error, "partial", None)
-    text = "Interrupted."
+    text = "Out of time." if "time_limit" in limits() and not limits()["time_limit"] else "Interrupted."
     if partial is not None:
         text += f" The value lies in [{partial.lower():.6g}, {partial.upper():.6g}]."
     checkpoint = getattr(error, "checkpoint", None)
@@ -174,6 +179,22 @@ def _positive(_ctx: click.Context, _option: click.Parameter, value: float) -> fl
     return value
 
 
+class Limits(TypedDict, total=False):
+    """Limits that were given on the command line."""
+
+    max_states: int
+    time_limit: float
+
+
+def _note(ctx: click.Context, option: click.Parameter, value: float | None) -> None:
+    """Keep a limit where `limits` finds it, the time as the moment when it is over."""
+    if value is None:
+        return
+    if option.name == "time_limit":
+        value = time.monotonic() + _positive(ctx, option, value)
+    ctx.meta.setdefault(_LIMITS, {})[option.name] = value
+
+
 def on_game(command: F) -> F:
     """Add what all commands on a game take."""
     for decorate in reversed(
@@ -201,11 +222,44 @@ def on_game(command: F) -> F:
                 callback=_positive,
                 help="Certified means that every interval is at most X * max(1, |value|) wide.",
             ),
+            click.option(
+                "--max-states",
+                type=click.IntRange(min=1),
+                metavar="N",
+                expose_value=False,
+                callback=_note,
+                help="Stop exploring after N states; by default after ten million, or where a number only rises.",
+            ),
+            click.option(
+                "--time-limit",
+                type=float,
+                metavar="SECONDS",
+                expose_value=False,
+                callback=_note,
+                help="Stop after so many seconds, whatever is being done, and tell what is known then.",
+            ),
             click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
         )
     ):
         command = decorate(command)
     return command
+
+
+def limits() -> Limits:
+    """The limits of the command that is being run, as `mdpdice.solve` takes them."""
+    context = click.get_current_context(silent=True)
+    found = {} if context is None else context.meta.get(_LIMITS, {})
+    asked: Limits = {}
+    if "max_states" in found:
+        asked["max_states"] = int(found["max_states"])
+    if "time_limit" in found:
+        asked["time_limit"] = max(0.0, found["time_limit"] - time.monotonic())
+    return asked
+
+
+def most_states(default: int = 10_000_000) -> int:
+    """The limit of states alone, as `mdpdice.explore` takes it."""
+    return limits().get("max_states", default)
 
 
 def objective_options(command: F) -> F:

@@ -26,6 +26,7 @@ from mdpdice.cli.experiments import (
 )
 from mdpdice.cli.progress import ProgressBars
 from mdpdice.cli.seats import QUICK, Table, going_round, one_player
+from mdpdice.cli.shared import limits
 from mdpdice.cli.text import aligned
 from mdpdice.errors import StateLimitError
 from mdpdice.lattices.reachable_layers import Layers
@@ -127,7 +128,7 @@ def _on_the_lattice(
         raise click.UsageError(f"--against is for two players, and {case.name} has one")
 
     def optimum() -> LatticeSolution:
-        found = solve(lattice, solver=solver, epsilon=case.epsilon, progress=progress)
+        found = solve(lattice, solver=solver, epsilon=case.epsilon, progress=progress, **limits())
         assert isinstance(found, LatticeSolution)
         return found
 

@@ -22,6 +22,7 @@ from mdpdice.cli.answers import (
 from mdpdice.cli.chosen import compiled
 from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.progress import ProgressBars
+from mdpdice.cli.shared import most_states
 from mdpdice.cli.text import action_data, aligned, json_number, phrase
 from mdpdice.exploration.to_network import explore
 from mdpdice.modelling.tables import Table
@@ -73,7 +74,7 @@ def _written_out(case: Case, solver: str, *, saves_only: bool) -> Network | None
         if lattice is None:
             return None
         if layers is None:
-            return explore(case.game, progress=progress, lattice=lattice)
+            return explore(case.game, progress=progress, lattice=lattice, max_states=most_states())
     if saves_only:
         return None
     msg = (

@@ -186,7 +186,7 @@ class Traversal(abc.ABC, Generic[R]):
                 msg = (
                     f"after {found:,} states {moves}, so exploring may never end; end the play there, or cap the "
                     "number where it no longer matters. If the game is this large, say so with another limit, such as "
-                    f"max_states={2 * MAX_STATES:,}"
+                    f"max_states={2 * MAX_STATES:_}"
                 )
                 raise StateLimitError(
                     msg, explored=found, frontier=self.states[-3:], value=found, limit=self.max_states
