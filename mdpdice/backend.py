@@ -102,6 +102,15 @@ class Run:
             msg = "the solve ran into its deadline" if late else "the solve was cancelled"
             raise SolveInterrupted(msg, partial=partial)
 
+    def watch(self, phase: str, numbers: Mapping[str, float]) -> None:
+        """Look at the clock and report progress: the `progress` of exploring, before a solver is at work."""
+        try:
+            self.check()
+        except SolveInterrupted as error:
+            error.message += " before a solver was at work"
+            raise
+        self.tell(phase, **numbers)
+
     def offer(self, make: Callable[[], Candidate]) -> None:
         """Say what to hand out if the solve is stopped and `check` had no chance to.
 

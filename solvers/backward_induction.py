@@ -114,6 +114,8 @@ class BackwardInduction:
 
 
 def _stages(problem: Network, possible: NDArray[np.bool_], horizon: int, run: Run) -> Candidate:
+    from mdpdice.numerics.kernels import bellman as kernels
+
     # Within one stage only chance nodes read each other; the decisions they lead to are known before.
     order = _backward_order(problem, possible & (problem.kind == Kind.CHANCE)[problem.source])
     chance = order[problem.kind[order] == Kind.CHANCE]
@@ -123,11 +125,22 @@ def _stages(problem: Network, possible: NDArray[np.bool_], horizon: int, run: Ru
     value[:, problem.kind == Kind.END] = problem.payoff[problem.kind == Kind.END]
     policy = np.full((horizon + 1, problem.n_nodes), -1, dtype=np.int64)
     run.offer(lambda: Candidate(value, policy))
-    for k in range(horizon + 1):
-        if k > 0:
-            _sweep(operator, decisions, value[k - 1], value[k], policy[k], run)
-        _sweep(operator, chance, value[k], value[k], policy[k], run)
-        run.tell("solve", done=k, total=horizon)
+    if problem.n_nodes >= CHUNK:
+        for k in range(horizon + 1):
+            if k > 0:
+                _sweep(operator, decisions, value[k - 1], value[k], policy[k], run)
+            _sweep(operator, chance, value[k], value[k], policy[k], run)
+            run.tell("solve", done=k, total=horizon)
+        return Candidate(value, policy, iterations=horizon + 1)
+    # Stages of few nodes are many, and calling a kernel for each takes longer than they do.
+    at_once = CHUNK // (1 + problem.n_nodes)
+    for first in range(0, horizon + 1, at_once):
+        run.check()
+        after = min(first + at_once, horizon + 1)
+        kernels.backup_stages(
+            *operator.edges, unsigned(decisions), unsigned(chance), value, policy, first, after
+        )
+        run.tell("solve", done=after - 1, total=horizon)
     return Candidate(value, policy, iterations=horizon + 1)
 
 

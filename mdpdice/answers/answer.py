@@ -47,6 +47,8 @@ class Provenance:
         Version of mdpdice.
     details : mapping
         What the back-end said beyond that.
+    notes : tuple of str
+        Remarks on the way to the answer.
     """
 
     solver: str
@@ -56,3 +58,4 @@ class Provenance:
     seconds: float = 0.0
     version: str = ""
     details: Mapping[str, Any] = attrs.field(factory=dict)
+    notes: tuple[str, ...] = ()

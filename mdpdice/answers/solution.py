@@ -154,8 +154,8 @@ class Solution:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was repaired while the game was explored."""
-        return self.table.warnings
+        """What was repaired while the game was explored, and remarks on the way to the answer."""
+        return (*self.table.warnings, *self.provenance.notes)
 
     def nearest(self, state: Hashable) -> list[Any]:
         """States that are like one that does not exist."""
@@ -223,14 +223,10 @@ class Solution:
             )
             raise CertificateError(msg, state=state, claimed=number, lower=lower, upper=upper)
         if not self.proved:
-            other = (
-                "try another solver"
-                if self.lattice is None
-                else "solve the flat network, solve(explore(game))"
-            )
+            other = "" if self.lattice is None else ", or solve the flat network, solve(explore(game))"
             msg = (
                 f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
-                f"ask estimate() for the number, or {other}"
+                f"ask estimate() for the number{other}"
             )
             raise NotCertifiedError(msg, state=state)
         return number

@@ -45,6 +45,8 @@ SLACK = 1.01
 """Widens the bounds, for the rounding of their own computation."""
 AT_ONCE = 1 << 14
 """Nodes that are looked at together: what was just read is at hand."""
+STAGE_EDGES = 1 << 20
+"""Edges of the stages that are looked at between two looks at the clock."""
 RESIDUALS_UP_TO_DEPTH = 64
 """Nodes in a row without a step up to which residuals give bounds of a discounted problem; then bounds are summed."""
 
@@ -66,7 +68,7 @@ def find_stages(
     value, policy : ndarray, shape (horizon + 1, N)
         The candidate.
     check : callable
-        Called before every stage; may raise to give up.
+        Called before every few stages; may raise to give up.
     """
     from mdpdice.numerics.kernels import residuals as kernels
 
@@ -78,9 +80,10 @@ def find_stages(
     # So every node is a component of its own, and labels fall along every edge of a chance node.
     label, order, _ = ordered_components(problem.indptr, problem.dst, keep)
     bounds = np.empty((len(value), 2 * n))
-    for k in range(len(value)):
+    at_once = 1 + STAGE_EDGES // (1 + problem.n_edges)
+    for first in range(0, len(value), at_once):
         check()
-        fits = kernels.stage(
+        fits = kernels.stages(
             problem.kind,
             unsigned(problem.indptr),
             unsigned(problem.dst),
@@ -92,11 +95,11 @@ def find_stages(
             problem.payoff,
             read_only(problem.payoff_room),
             unsigned(order),
-            read_only(value[k]),
-            read_only(policy[k]),
-            read_only(bounds[max(k - 1, 0)]),
-            bounds[k],
-            k == 0,
+            read_only(value),
+            read_only(policy),
+            bounds,
+            first,
+            min(first + at_once, len(value)),
         )
         if not fits:
             return None

@@ -21,9 +21,9 @@ from mdpdice.certification.checking import exact as checking_exact
 from mdpdice.certification.checking import inequalities
 from mdpdice.certification.checking import infinite as checking_infinite
 from mdpdice.certification.checking import large as checking_large
-from mdpdice.networks.network import Bools, Floats, Ints, Network
-from mdpdice.numerics.graph import attract
-from mdpdice.numerics.regions import can_reach
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.numerics.graph import attract, reachable
+from mdpdice.numerics.regions import can_reach, settling_ranks
 from mdpdice.objectives.reductions import Lowering
 
 __all__ = ["Verdict", "certify", "certify_exact", "check_infinities", "enclose_exactly"]
@@ -95,17 +95,17 @@ def certify(
     np.subtract(0.0, lower, out=lower)
     width, worst = 0.0, 0
     for first, claimed, low, high in _pieces(value, lower, upper):
+        nodes = claimed.shape[-1]
         # The value handed out must lie in its own interval; written so that NaN fails.
         outside = ~((low <= claimed) & (claimed <= high))
         if outside.any():
-            reason = (
-                f"the value of {problem.describe(first + int(np.argmax(outside)))!r} is not in its interval"
-            )
+            where = problem.describe(first + int(np.argmax(outside)) % nodes)
+            reason = f"the value of {where!r} is not in its interval"
             return Verdict(False, lower, upper, np.inf, reason)
         relative = (high - low) / np.maximum(1.0, np.abs(claimed))
         if relative.max(initial=0.0) > width:
             worst = int(np.argmax(relative))
-            width, worst = float(relative[worst]), first + worst
+            width, worst = float(relative.flat[worst]), first + worst % nodes
     if not width <= epsilon:
         where = problem.describe(worst)
         reason = f"the interval of {where!r} has relative width {width:.3g}, more than {epsilon:.3g}"
@@ -113,10 +113,13 @@ def certify(
 
 
 def _pieces(*arrays: Floats) -> Iterator[tuple[Any, ...]]:
-    """The arrays by stages, if they have such, and piece by piece, each with its first node."""
-    for rows in zip(*map(np.atleast_2d, arrays), strict=True):
-        for first in range(0, len(rows[0]), AT_ONCE):
-            yield first, *(row[first : first + AT_ONCE] for row in rows)
+    """The arrays piece by piece, each with its first node: some of one stage, or of several small ones all."""
+    tables = [np.atleast_2d(array) for array in arrays]
+    stages, n = tables[0].shape
+    at_once = 1 + AT_ONCE // (1 + n)
+    for stage in range(0, stages, at_once):
+        for first in range(0, n, AT_ONCE):
+            yield first, *(table[stage : stage + at_once, first : first + AT_ONCE] for table in tables)
 
 
 def _large(
@@ -144,7 +147,13 @@ def _large(
     return None
 
 
-def certify_exact(problem: Network, values: Sequence[Any], value: Floats, policy: Ints) -> Verdict:
+def certify_exact(
+    problem: Network,
+    values: Sequence[Any],
+    value: Floats,
+    policy: Ints,
+    check: Callable[[], None] = lambda: None,
+) -> Verdict:
     """Judge a candidate that claims exact values, in rational arithmetic.
 
     Parameters
@@ -155,12 +164,15 @@ def certify_exact(problem: Network, values: Sequence[Any], value: Floats, policy
         The claimed exact values.
     value, policy : ndarray
         The candidate, whose floats must be neighbours of the exact values.
+    check : callable
+        Called before every pass; may raise to give up.
     """
     flat = problem.horizon is None
     rows = [values] if flat else list(values)
     choices = np.atleast_2d(policy)
     witness = summed_bounds.find_witness(problem, choices[-1])
     lower, upper = np.atleast_2d(value).copy(), np.atleast_2d(value).copy()
+    check()
     try:
         reason = checking_exact.verify_exact(problem, rows, choices, witness)
         if not reason:
@@ -194,15 +206,19 @@ def check_infinities(network: Network, lowerings: Sequence[Lowering]) -> bool:
                 trap, rank = _collecting(network, claimed, lowering.infinite)
                 confirmed = checking_infinite.check_infinite(network, claimed, lowering.infinite, trap, rank)
             elif lowering.because == "pays":
-                confirmed = checking_infinite.check_lost(network, claimed)
+                chance = network.kind == Kind.CHANCE
+                losing = _losing(network.source, network.dst, network.reward, chance, claimed)
+                confirmed = checking_infinite.check_lost(network, claimed, losing)
             elif lowering.because == "won":
                 lost = np.zeros_like(claimed) if lowering.lost is None else lowering.lost
-                confirmed = checking_infinite.check_won(
-                    network, claimed & ~lost, claimed & lost, lowering.infinite
-                )
+                claim = claimed & ~lost, claimed & lost, lowering.infinite
+                losing = _losing(*checking_infinite.losing_side(network, *claim))
+                confirmed = checking_infinite.check_won(network, *claim, losing)
+            elif lowering.because == "missed by all":
+                ranks = settling_ranks(network.indptr, network.dst, network.kind == Kind.CHANCE, ~claimed)
+                confirmed = checking_infinite.check_missed_by_all(network, claimed, *ranks)
             else:
-                by_all = lowering.because == "missed by all"
-                confirmed = checking_infinite.check_missed(network, claimed, lowering.infinite, by_all=by_all)
+                confirmed = checking_infinite.check_missed(network, claimed, lowering.infinite)
             if not confirmed:
                 return False
         network = lowering.network
@@ -223,3 +239,22 @@ def _collecting(network: Network, infinite: Bools, policy: Ints) -> tuple[Bools,
     # One successor is enough for a rank, whatever the kind of the node.
     attract(source, dst, np.ones(network.n_nodes, dtype=bool), rank, taken)
     return trap, rank
+
+
+def _losing(source: Ints, dst: Ints, reward: Floats, chance: Bools, lost: Bools) -> checking_infinite.Losing:
+    """What shows that plays from some nodes pay without end and never collect without end."""
+    from mdpdice.numerics.kernels import graph as kernels
+
+    n = len(lost)
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(source, minlength=n))))
+    misses = settling_ranks(indptr, dst, chance, ~lost)
+    gathers, gathered = settling_ranks(indptr, dst, chance, np.zeros(n, dtype=bool))
+    gathers = np.where(reachable(indptr, dst, np.flatnonzero(lost)), gathers, -1)
+    free = np.flatnonzero(lost[source] & (reward >= 0))
+    pays_now = np.zeros(n, dtype=bool)
+    pays_now[source[reward < 0]] = True
+    wait = np.bincount(source[free], minlength=n)
+    pays = np.where(lost & pays_now & (chance | (wait == 0)), 0, -1)
+    entering = kernels.reverse(np.concatenate(([0], np.cumsum(wait))), dst[free])
+    kernels.escape(source[free], *entering, chance, wait, pays)
+    return checking_infinite.Losing(*misses, pays, gathers, gathered)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import click
 
 import mdpdice
+from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import read_objective
 from mdpdice.errors import MdpDiceError, UnsupportedError
 
@@ -136,7 +137,10 @@ class Case(NamedTuple):
             "epsilon": self.epsilon,
             "progress": self.progress,
         }
-        return mdpdice.solve(self.game if what is None else what, self.objective, **(asked | more))
+        asked |= limits() | more
+        if "max_states" in more:
+            asked["max_states"] = most_states(more["max_states"])
+        return mdpdice.solve(self.game if what is None else what, self.objective, **asked)
 
 
 def open_case(

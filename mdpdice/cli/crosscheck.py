@@ -9,6 +9,7 @@ import click
 import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.limits import most_states
 from mdpdice.cli.options import objective_options, question_options
 from mdpdice.cli.text import aligned
 from mdpdice.cli.values import after
@@ -42,6 +43,7 @@ def crosscheck(case: Case, solvers: str | None) -> Answer:
         horizon=case.horizon,
         epsilon=case.epsilon,
         progress=case.progress,
+        max_states=most_states(),
     )
     data = {**case.data(), **json.loads(report.to_json()), "notes": case.notes()}
     return Answer(data, [aligned(case.rows()), "", report.table(), *after(data)], report.ok)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import click
 
 from mdpdice.cli.case import open_case
+from mdpdice.cli.limits import limits
 from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.options import game_argument
 from mdpdice.cli.progress_bars import ProgressBars
@@ -138,6 +139,7 @@ def _failures() -> Iterator[None]:
 def command_words(message: str) -> str:
     """A message with what to write on the command line in the place of what to write in Python."""
     words = {
+        "such as max_states=": "such as --max-states ",
         "solver='lookahead'": "--solver lookahead:DEPTH of 'solve' and 'advise'",
         "solve(compile_lattice(game))": "'mdpdice solve' without --horizon",
     }
@@ -148,7 +150,7 @@ def command_words(message: str) -> str:
 
 def _interrupted(error: BaseException) -> str:
     partial = getattr(error, "partial", None)
-    text = "Interrupted."
+    text = "Out of time." if "time_limit" in limits() and not limits()["time_limit"] else "Interrupted."
     if partial is not None:
         text += f" The value lies in [{partial.lower():.6g}, {partial.upper():.6g}]."
     checkpoint = getattr(error, "checkpoint", None)

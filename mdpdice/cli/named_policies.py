@@ -12,6 +12,7 @@ import click
 
 import mdpdice
 from mdpdice.cli.case import Case
+from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import evaluable
 from mdpdice.cli.routes import large, spread_out
 from mdpdice.cli.text import action_data, phrase
@@ -207,6 +208,7 @@ def network_policies(
     case: Case, names: Sequence[str], solver: str, max_states: int = 10_000_000
 ) -> tuple[mdpdice.Network, list[mdpdice.Policy]]:
     """The network of a game, and the policies of its players by their names."""
+    max_states = most_states(max_states)
     # Rewards that differ stay apart, so that the distribution of totals is right.
     network = mdpdice.explore(case.game, progress=case.progress, max_states=max_states)
     if network.averaged:
@@ -227,7 +229,7 @@ def network_policies(
 
     def optimum() -> mdpdice.Solution:
         return mdpdice.solve(
-            whole, case.objective, solver=solver, epsilon=case.epsilon, progress=case.progress
+            whole, case.objective, solver=solver, epsilon=case.epsilon, progress=case.progress, **limits()
         )
 
     made = {name: policy_on(case, name, network, optimum) for name in dict.fromkeys(names)}

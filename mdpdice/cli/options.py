@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from mdpdice.cli.limits import limit_options
 from mdpdice.cli.objectives import FORMS
 
 __all__ = [
@@ -143,9 +144,9 @@ _sense_option = click.option(
 
 
 def question_options(function: F) -> F:
-    """Add the parameters of the game, the horizon, the precision, and ``--json``."""
+    """Add the parameters of the game, the horizon, the precision, the limits, and ``--json``."""
     parameters = parameters_option(" 'mdpdice solve NAME --help' describes them.")
-    return parameters(_horizon_option(_epsilon_option(json_option(function))))
+    return parameters(_horizon_option(_epsilon_option(limit_options(json_option(function)))))
 
 
 def objective_options(function: F) -> F:

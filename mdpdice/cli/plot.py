@@ -14,6 +14,7 @@ import click
 import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.named_policies import policy_on
 from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
 from mdpdice.cli.routes import compiled
@@ -125,7 +126,9 @@ class _Desk:
                 except GameError as error:
                     raise click.UsageError(f"--where: {error.message}") from error
                 return self._solution.network
-        return self.applied(mdpdice.explore(case.game, progress=self.case.progress, lattice=lattice))
+        return self.applied(
+            mdpdice.explore(case.game, progress=case.progress, lattice=lattice, max_states=most_states())
+        )
 
     def applied(self, network: mdpdice.Network) -> mdpdice.Network:
         """The network of the game with the horizon and the objective."""
@@ -148,7 +151,7 @@ class _Desk:
         if self._solution is None:
             case, solver = self.case, solver_of(self.solver)
             self._solution = mdpdice.solve(
-                *question, solver=solver, epsilon=case.epsilon, progress=case.progress
+                *question, solver=solver, epsilon=case.epsilon, progress=case.progress, **limits()
             )
         return self._solution
 
@@ -286,7 +289,11 @@ def _stages(desk: _Desk) -> Axes:
 def _outcomes(desk: _Desk) -> Axes:
     if desk.network.averaged:
         # Rewards that differ stay apart, so that the distribution of totals is right.
-        desk.network = desk.applied(mdpdice.explore(desk.case.game, merge=False, progress=desk.case.progress))
+        desk.network = desk.applied(
+            mdpdice.explore(
+                desk.case.game, merge=False, progress=desk.case.progress, max_states=most_states()
+            )
+        )
     names = [desk.wishes.chosen] + ([] if desk.wishes.against is None else [desk.wishes.against])
     found = {name: mdpdice.outcomes(desk.network, desk.policy(name)) for name in names}
     return mdpdice.plots.outcome_chart(

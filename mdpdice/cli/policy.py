@@ -7,6 +7,7 @@ import click
 import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.limits import most_states
 from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import action_data, aligned, json_number, phrase
@@ -69,7 +70,7 @@ def _written_out(case: Case, solver: str, *, saves_only: bool) -> mdpdice.Networ
     if lattice is None:
         return None
     if layers is None:
-        return mdpdice.explore(case.game, progress=case.progress, lattice=lattice)
+        return mdpdice.explore(case.game, progress=case.progress, lattice=lattice, max_states=most_states())
     if saves_only:
         return None
     msg = (

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
+from mdpdice.cli.limits import limits
+from mdpdice.errors import SolveInterrupted
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -34,6 +37,8 @@ class ProgressBars:
     def __init__(self, stream: TextIO | None = None, *, delay: float = 2.0, every: float = 0.1) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._every = every
+        left = limits().get("time_limit")
+        self._deadline = float("inf") if left is None else time.monotonic() + left
         self._next = time.monotonic() + delay if self._stream.isatty() else float("inf")
         self._display: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
@@ -41,10 +46,13 @@ class ProgressBars:
         self._widest = 0.0
 
     def __call__(self, phase: str, numbers: Mapping[str, float]) -> None:
-        """Show the numbers of a phase."""
+        """Show the numbers of a phase; what has run into the time limit of the command is stopped."""
         if phase == "bounds" and not self._widest:
             self._widest = float(numbers["width"])
         now = time.monotonic()
+        if now > self._deadline:
+            msg = "the command ran into its time limit"
+            raise SolveInterrupted(msg)
         if now < self._next:
             return
         self._next = now + self._every

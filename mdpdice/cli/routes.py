@@ -10,6 +10,7 @@ import click
 
 import mdpdice
 from mdpdice.cli.case import Case
+from mdpdice.cli.limits import most_states
 
 if TYPE_CHECKING:
     from mdpdice.lattices.reachable_layers import Layers
@@ -38,7 +39,11 @@ def compiled(
 
     if case.horizon is not None or not fits_lattices(case.game, objective):
         return lattice, None
-    lattice = mdpdice.compile_lattice(case.game, progress=case.progress) if lattice is None else lattice
+    lattice = (
+        mdpdice.compile_lattice(case.game, progress=case.progress, max_states=most_states())
+        if lattice is None
+        else lattice
+    )
     return lattice, large_layers(
         lattice,
         objective,

@@ -15,6 +15,7 @@ import click
 
 import mdpdice
 from mdpdice.cli.case import Case, check_solver
+from mdpdice.cli.limits import most_states
 from mdpdice.cli.named_policies import Looking, file_policy, known_names, rule_of, search_of, two_players
 from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.routes import large
@@ -213,7 +214,7 @@ class Table:
             saved = mdpdice.Solution.load(name, layers.lattice, epsilon=self.case.epsilon)
             return _Solved(self.game, saved).best
         self.symmetric = True
-        network = mdpdice.explore(self.case.game)
+        network = mdpdice.explore(self.case.game, max_states=most_states())
         if self.case.horizon is not None:
             network = mdpdice.Horizon(self.case.horizon).apply(network)
         policy = file_policy(self.case, Path(name), network)

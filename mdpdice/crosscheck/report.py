@@ -276,7 +276,7 @@ def cross_check(
     for name in solvers or ():
         if isinstance(name, str) and name not in solver_names():
             load_solver(name)  # raises: a name that is not known is no back-end that cannot, or fails
-    problem = prepare(game, objective, horizon=horizon, progress=progress, max_states=max_states)
+    problem = prepare(game, objective, horizon=horizon, run=Run(progress=progress), max_states=max_states)
     chosen: Sequence[str | Solver] = list(available_solvers()) if solvers is None else solvers
     entries = tuple(_enter(problem, solver, epsilon, progress) for solver in chosen)
     ran = [entry for entry in entries if entry.solution is not None]

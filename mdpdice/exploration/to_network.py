@@ -71,7 +71,8 @@ def explore(
         Merge parallel edges of a chance node and give them their mean reward.
         ``False`` keeps them apart, as distributions of outcomes need.
     max_states : int
-        Largest number of states.
+        Largest number of states.  With the default a game is also refused in which, from a million states on,
+        some number only rises or falls; any other limit says that this is meant.
     max_bytes : int, optional
         Largest memory, in bytes, estimated while exploring; by default
         four fifths of what the machine, or the limit of the process, allows.
@@ -88,7 +89,7 @@ def explore(
     Raises
     ------
     StateLimitError
-        A limit was passed; the message names it and shows states of the frontier.  Or `Game.least_states`
+        A limit was passed, or will be; the message names it and shows states of the frontier.  Or `Game.least_states`
         or the lattice of a game with counters says that it would be, and nothing was explored.
     GameError
         The game raised, or returned something that is not a node; or the lattice is one of another game.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 import gc
+import time
 from array import array
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
@@ -18,6 +19,7 @@ from typing import Any, Generic, TypeVar
 from mdpdice.backend import Progress
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitError
 from mdpdice.exploration.assembly import END, FLIP
+from mdpdice.exploration.runaway import runaway
 from mdpdice.memory import used_bytes
 from mdpdice.modelling.checks import (
     check_state,
@@ -37,7 +39,12 @@ K = TypeVar("K", bound=Hashable)
 
 # Looking a member of an enum up takes longer than all else that is done for a small node.
 END_KIND, MAX_KIND, MIN_KIND, CHANCE_KIND = map(int, (Kind.END, Kind.MAX, Kind.MIN, Kind.CHANCE))
+MAX_STATES = 10_000_000
+"""The limit of states unless the user gives another one."""
+RUNAWAY = 1_000_000
+"""States from which one is looked for."""
 _CHECK_EVERY = 1 << 15  # edges between two looks at the limits
+_LOOK_EVERY = 0.1  # seconds between two, where states take long
 _EDGE_BYTES = 60
 _STATE_BYTES = 300
 _FINISHING_BYTES = 60  # per edge and node, while the arrays are put together
@@ -68,6 +75,8 @@ class Traversal(abc.ABC, Generic[R]):
         self.progress = progress
         self.used_before = used_bytes()
         self.next_check = _CHECK_EVERY
+        self.next_look = 0.0
+        self.next_runaway = RUNAWAY
         overridden = getattr(type(game), "canonical", None) is not Game.canonical
         self.canonical: Callable[[Any], Any] | None = game.canonical if overridden else None
         self.states: list[Any] = []
@@ -121,6 +130,8 @@ class Traversal(abc.ABC, Generic[R]):
     def _explore_all(self) -> int:
         position = 0
         states, keys, node_of, write = self.states, self.keys, self.game.node, self.write
+        clock = time.monotonic
+        self.next_look = clock() + _LOOK_EVERY
         while position < len(states):
             state = states[position]
             try:
@@ -141,7 +152,8 @@ class Traversal(abc.ABC, Generic[R]):
             except Exception as error:
                 raise hashing_error(error).at(state) from error
             position += 1
-            if len(keys) >= self.next_check or len(states) > self.max_states:
+            late = not position & 15 and clock() > self.next_look
+            if late or len(keys) >= self.next_check or len(states) > self.max_states:
                 self._check_limits(position)
         return position
 
@@ -159,6 +171,7 @@ class Traversal(abc.ABC, Generic[R]):
     def _check_limits(self, position: int) -> None:
         found, edges = len(self.states), len(self.keys)
         self.next_check = edges + _CHECK_EVERY
+        self.next_look = time.monotonic() + _LOOK_EVERY
         if found > self.max_states:
             raise self._limit_error("max_states", self.max_states, position)
         # States can be large, so what the process holds is looked at too.
@@ -166,6 +179,18 @@ class Traversal(abc.ABC, Generic[R]):
         grown = used_bytes() - self.used_before + (edges + len(self.kinds)) * _FINISHING_BYTES
         if max(size, grown) > self.max_bytes:
             raise self._limit_error("max_bytes", self.max_bytes, position)
+        # Any other limit is the user's own word that there are so many states.
+        if found >= self.next_runaway and self.max_states == MAX_STATES:
+            self.next_runaway = 2 * found
+            if (moves := runaway(self.states)) is not None:
+                msg = (
+                    f"after {found:,} states {moves}, so exploring may never end; end the play there, or cap the "
+                    "number where it no longer matters. If the game is this large, say so with another limit, such as "
+                    f"max_states={2 * MAX_STATES:_}"
+                )
+                raise StateLimitError(
+                    msg, explored=found, frontier=self.states[-3:], value=found, limit=self.max_states
+                )
         if self.progress is not None:
             self.progress("explore", {"states": found, "explored": position, "edges": edges})
 

@@ -21,6 +21,7 @@ References
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable
 from typing import Any
@@ -32,6 +33,7 @@ from mdpdice.modelling.distribution import (
     as_dist,
     largest_defect,
     make_dist,
+    refuse_vast,
     uniform,
 )
 from mdpdice.modelling.equality import collision_error, same_kind
@@ -69,6 +71,7 @@ def die(faces: int) -> Dist[int]:
             value=faces,
             limit=1,
         )
+    refuse_vast(n, 8, f"die({n})", "keep apart only the ranges of faces that matter")
     return uniform(range(1, n + 1))
 
 
@@ -99,8 +102,8 @@ def pool(dice: Iterable[DistLike[object]], *, faces: Iterable[object] | None = N
     Raises
     ------
     GameError
-        Something in `dice` is not a distribution, the faces cannot be sorted, or `faces` lacks one or
-        names one twice.
+        Something in `dice` is not a distribution, the faces cannot be sorted, `faces` lacks one or
+        names one twice, or there are more count vectors than fit in memory.
     StateCollisionError
         Two faces are equal in Python but of different types, like ``1`` and ``True``.
 
@@ -114,6 +117,12 @@ def pool(dice: Iterable[DistLike[object]], *, faces: Iterable[object] | None = N
     """
     thrown = _listed(dice)
     place = _places(thrown, faces)
+    # Dice that show every face come to as many vectors as there are ways to share them out.
+    full = sum(len(one) == len(place) for one in thrown)
+    vectors = math.comb(full + len(place) - 1, full) if place else 1
+    refuse_vast(
+        vectors, 8 * len(place), "pool()", "throw fewer dice at once, or keep apart only faces that matter"
+    )
     # A count vector is kept as one integer with the digits c_1 ... c_m to a base that no count can
     # reach: adding e_k is then one addition, several times faster than building a tuple.
     base = len(thrown) + 1

@@ -37,6 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdpdice.errors import GameError
+from mdpdice.memory import available_bytes
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.weights import (
     ZERO,
@@ -61,6 +62,10 @@ T_co = TypeVar("T_co", covariant=True)
 Weight: TypeAlias = "float | Fraction | Decimal | np.integer[Any] | np.floating[Any]"
 """What may stand as a weight: ints are relative, anything else is a probability."""
 
+FEW = 1_000_000
+"""Outcomes of a distribution that is made without asking whether they fit in memory."""
+OUTCOME_BYTES = 100
+"""Memory of an outcome and its weight, at least."""
 _SHOWN = 12  # outcomes in a repr; more would flood a traceback
 _set = object.__setattr__  # Dist is immutable, so its own __setattr__ refuses
 
@@ -364,6 +369,11 @@ def product(*dists: Any) -> Dist[Any]:
     *dists : Dist
         What is drawn; dice of icepool and dyce are accepted.  Of none, the empty tuple is certain.
 
+    Raises
+    ------
+    GameError
+        There are more outcomes than fit in memory.
+
     Examples
     --------
     >>> from mdpdice.modelling.distribution import product, uniform
@@ -371,6 +381,11 @@ def product(*dists: Any) -> Dist[Any]:
     (('a', 1), ('a', 2), ('b', 1), ('b', 2))
     """
     factors = [as_dist(dist) for dist in dists]
+    count = math.prod(len(factor.outcomes) for factor in factors)
+    remedy = (
+        "use pool(dice), which has far fewer where the order does not matter, or roll one after the other"
+    )
+    refuse_vast(count, 8 * len(factors), "product()", remedy)
     # Tuples of different outcomes differ, and the greatest common divisor of all products is the
     # product of the greatest common divisors, which are 1: nothing to merge, nothing to reduce.
     return make_dist(
@@ -416,6 +431,19 @@ def _mixture(dists: list[Dist[U]], weights: Iterable[int], defect: Fraction) -> 
         integers.extend([factor * w for w in dist.weights])
     worst = largest_defect(itertools.chain([defect], (dist.defect for dist in dists)))
     return make_dist(*merge_outcomes(outcomes, integers), worst)
+
+
+def refuse_vast(count: int, size: int, name: str, remedy: str) -> None:
+    """Refuse to make a distribution of so many outcomes, each of so many bytes, that it cannot fit in memory."""
+    # Where there is plenty of memory time is what runs out; and asking for it takes longer than making a small one.
+    if count > FEW and count * (OUTCOME_BYTES + size) > available_bytes():
+        msg = f"{name} would have {number_of(count)} outcomes, more than fit in memory; {remedy}"
+        raise GameError(msg, value=count)
+
+
+def number_of(count: int) -> str:
+    """A number of things in digits, or roughly where there are very many."""
+    return f"{count:,}" if count < 10**15 else f"about 10^{int(math.log10(count))}"
 
 
 def make_dist(outcomes: tuple[T, ...], weights: tuple[int, ...], defect: Fraction | None = None) -> Dist[T]:

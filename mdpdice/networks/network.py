@@ -213,7 +213,7 @@ class Network(Names):
         """Exact reward of an edge."""
         return self.exact_rewards.get(edge, Fraction(float(self.reward[edge])))
 
-    @property
+    @cached_property
     def payoff_room(self) -> Floats:
         """How far the float payoff of every node may be from the exact one: 0 where it was not rounded; shape (N,)."""
         room = np.zeros(self.n_nodes)

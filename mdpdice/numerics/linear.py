@@ -11,7 +11,7 @@ per knot writes the component as a system in its knots alone.  Such a system, an
 a component of at most `ELIMINATE_UP_TO_NODES` nodes, is solved by elimination; if the coefficients are
 probabilities, in the form that never subtracts, so that even chances of 1e-300 to leave
 come out with full relative accuracy.  Larger ones are solved by BiCGSTAB with iterative
-refinement, and by a sparse factorisation where that fails.
+refinement, and by a sparse factorisation where that fails; lines and other narrow graphs by elimination in a band.
 
 References
 ----------
@@ -52,6 +52,11 @@ REDUCE_FROM_NODES_PER_KNOT = 4
 """Nodes per knot from which a component is reduced to its knots instead of being solved as a whole."""
 FACTORISE_UP_TO_NODES = 20_000
 """Nodes of a component up to which it is factorised when BiCGSTAB fails: fill-in can need their square in memory."""
+NARROW = 40
+"""Most diagonals of a system that is solved by elimination in a band: a line, where an iteration takes as many
+steps as there are unknowns."""
+SPARSE = 8
+"""Most coefficients of a row, on average, where such a band is looked for."""
 ROUNDS = 6
 """Rounds of iterative refinement."""
 STEPS, STEPS_AT_ONCE = 2000, 64
@@ -240,6 +245,8 @@ def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats, loose: fl
 
     size = len(right)
     chances: Any = csr_array((coef, (row, column)), shape=(size, size))
+    if len(coef) <= SPARSE * size and (narrow := _solve_narrow(chances, right)) is not None:
+        return narrow
     found = np.zeros(size)
     left = right
     for _ in range(ROUNDS):
@@ -259,6 +266,33 @@ def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats, loose: fl
     factors = splu((eye_array(size) - chances).tocsc())
     found = factors.solve(right)
     found += factors.solve(right + chances @ found - found)
+    return found
+
+
+def _solve_narrow(chances: Any, right: Floats) -> Floats | None:
+    """Solve ``x = right + chances @ x`` by elimination in a band, if the nodes can be put in an order that has one."""
+    from scipy.linalg import LinAlgError, solve_banded
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    size = len(right)
+    order = reverse_cuthill_mckee(chances)
+    place = np.empty(size, dtype=np.int64)
+    place[order] = np.arange(size)
+    entries = coo_array(chances)
+    row, column = place[entries.row], place[entries.col]
+    below, above = int((row - column).max(initial=0)), int((column - row).max(initial=0))
+    if below + above >= NARROW:
+        return None
+    band = np.zeros((below + above + 1, size))
+    band[above] = 1.0
+    np.subtract.at(band, (above + row - column, column), entries.data)
+    found = np.zeros(size)
+    try:
+        for _ in range(2):
+            found[order] += solve_banded((below, above), band, (right + chances @ found - found)[order])
+    except (LinAlgError, ValueError):  # singular in floats, or not finite
+        return None
     return found
 
 

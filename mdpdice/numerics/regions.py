@@ -19,6 +19,7 @@ __all__ = [
     "largest_component",
     "reached_by_all",
     "reached_by_some",
+    "settling_ranks",
 ]
 
 FAST_PATH_FROM_EDGES = 20_000
@@ -132,20 +133,42 @@ def reached_by_all(network: Network, goal: Bools) -> Bools:
 def reached_by_some(network: Network, goal: Bools) -> Bools:
     """Nodes from which some policy reaches the goal with probability one.
 
-    The greatest set in which the goal can be reached without an option that may leave the set.
+    They are those from which plays can be kept from the places where they may stay before they meet it.
     """
-    bad = np.zeros(network.n_nodes, dtype=bool)
-    while True:
-        good = ~bad
-        inside = good[network.source] & good[network.dst] & ~goal[network.source]
-        lost = good & ~can_reach(network, goal & good, inside)
-        if not lost.any():
-            return good
-        bad = _forced(network, bad | lost)
+    return settling_ranks(network.indptr, network.dst, network.kind == Kind.CHANCE, goal)[0] < 0
 
 
-def _forced(network: Network, bad: Bools) -> Bools:
-    """The marked nodes, and those that cannot keep a play from coming there with positive probability."""
-    rank = np.where(bad, 0, -1)
-    attract(network.source, network.dst, network.kind == Kind.CHANCE, rank)
-    return np.asarray(rank >= 0)
+def settling_ranks(indptr: Ints, dst: Ints, chance: Bools, goal: Bools) -> tuple[Ints, Bools]:
+    """Ranks of the nodes from which plays may come to stay before they meet a goal, whatever is done.
+
+    End components are taken together, so that outside them no play goes round for ever.
+
+    Returns
+    -------
+    rank : ndarray of int64, shape (N,)
+        Falls along every edge of a decision, and some edge of a chance node; nowhere rises in an end component,
+        whose nodes have one rank.  It is -1 at goals and wherever some policy is sure to come to one.
+    settled : ndarray of bool, shape (N,)
+        Ranked nodes where plays may stay: those of end components, and ends.
+    """
+    from mdpdice.numerics.kernels import graph as kernels
+
+    source = np.repeat(np.arange(len(chance)), np.diff(indptr))
+    component = end_components(indptr, dst, chance, ~goal[source])
+    alone = component < 0
+    number = np.where(alone, np.cumsum(alone) - 1, int(alone.sum()) + component)
+    count = int(number.max(initial=-1)) + 1
+    leaving = np.flatnonzero(~goal[source] & ((number[source] != number[dst]) | alone[source]))
+    start = number[source[leaving]]
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], number[dst[leaving[order]]]
+    wait = np.bincount(start, minlength=count)
+    by_chance, waits = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    by_chance[number] = chance & alone & ~goal
+    waits[number] = goal
+    rank = np.where(waits | (wait > 0), -1, 0)
+    entering = kernels.reverse(np.concatenate(([0], np.cumsum(wait))), end)
+    kernels.escape(start, *entering, by_chance, wait, rank)
+    ranked = rank[number]
+    ends = (np.diff(indptr) == 0) & ~goal
+    return ranked, (ranked >= 0) & (~alone | ends)

@@ -110,11 +110,11 @@ class Objective(abc.ABC):
     def apply(self, network: Network) -> Network:
         """The network whose total reward is this objective."""
 
-    def lower(self, applied: Network) -> list[Lowering]:
-        """Chain of reductions from the network that `apply` gave to the canonical problem."""
+    def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
+        """Chain of reductions from the network that `apply` gave to the canonical problem; `check` may stop it."""
         steps = [*self._first(), *_for_the_maximiser(applied, self.sense)]
         infinite = [drop_won, turn_if_alone, drop_lost, drop_infinite]
-        return chain(applied, [*steps, shift_total, end_idle_chance, *infinite, collapse_idle])
+        return chain(applied, [*steps, shift_total, end_idle_chance, *infinite, collapse_idle], check)
 
     def _first(self) -> list[Step]:
         """Reductions to make before the signs are turned."""
@@ -307,12 +307,12 @@ class UntilReward(Objective):
         # The payoff tells goals and other ends apart until the infinite part is left out.
         return stop_at(network, goal | (network.kind == Kind.END), np.where(goal, 0.0, 1.0), rewards=True)
 
-    def lower(self, applied: Network) -> list[Lowering]:
+    def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
         """Leave out where the value is infinite, then maximise or minimise over what stops."""
         minimises = bool((applied.kind == Kind.MIN).any()) != (self.sense == "min")
         steps = [partial(_leave_out_unreached, minimises=minimises), *_for_the_maximiser(applied, self.sense)]
         # To stay for ever in an idle component is worth +inf, which the minimiser never wants.
-        return chain(applied, [*steps, _drop_postponed, partial(collapse_idle, stay=False)])
+        return chain(applied, [*steps, _drop_postponed, partial(collapse_idle, stay=False)], check)
 
 
 def _drop_postponed(network: Network) -> Lowering | None:

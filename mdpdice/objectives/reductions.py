@@ -7,7 +7,7 @@ the last network of the chain, the canonical problem.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
@@ -174,10 +174,11 @@ def towards(network: Network, edges: Ints, targets: Sequence[int], policy: Ints)
     return policy
 
 
-def chain(network: Network, steps: Sequence[Any]) -> list[Lowering]:
-    """Apply reductions one after the other; those that return None have nothing to do."""
+def chain(network: Network, steps: Sequence[Any], check: Callable[[], None] = lambda: None) -> list[Lowering]:
+    """Apply reductions one after the other; those that return None have nothing to do, and `check` may raise."""
     done: list[Lowering] = []
     for step in steps:
+        check()
         lowering = step(network)
         if lowering is not None:
             done.append(lowering)

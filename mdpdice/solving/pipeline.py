@@ -7,7 +7,7 @@ import functools
 import os
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
 import attrs
@@ -59,8 +59,14 @@ __all__ = ["FlatPlan", "LatticePlan", "SearchPlan", "choose", "plan", "solve", "
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 
+EXACT_UP_TO_NODES = 20_000
+"""Nodes, of all stages together, up to which `auto` solves exactly what floats do not prove."""
+EXACT_SECONDS = 30.0
+"""Seconds that it takes for that at most."""
 PARTIAL_SECONDS = 0.4
 """Time that is taken to find bounds for what a stopped solver leaves behind."""
+SETTLES = "; solver='exact' would settle it"
+"""The end of the reason of an answer in floats that is not proved."""
 PARTIAL_UP_TO_EDGES = 3_000_000
 """Edges up to which bounds are sought for what a stopped solver leaves behind; larger problems get none."""
 POLICIES_FROM_NODES = 5_000
@@ -94,7 +100,9 @@ def solve(
         By default `Total`, with the discount of the game.
     solver : str or Solver
         Name of a back-end, a back-end with its parameters, or ``"auto"``, which never picks one that
-        takes the game itself and gives an estimate (``"lookahead"``).
+        takes the game itself and gives an estimate (``"lookahead"``).  Where floats prove nothing in a network of
+        at most `EXACT_UP_TO_NODES` nodes, it goes on with ``"exact"``, for at most half of `time_limit` or
+        `EXACT_SECONDS`, and says so in its `warnings`.
     horizon : int, optional
         Largest number of decisions in a play; then every stage is solved.
     epsilon : float
@@ -104,7 +112,7 @@ def solve(
     progress : callable, optional
         See `mdpdice.backend.Progress`.
     time_limit : float, optional
-        Seconds after which the solver is asked to stop.
+        Seconds from the call on, after which exploring, reducing, solving and certifying stop.
     cancel : threading.Event, optional
         Set it to stop the solve.  Ctrl-C sets it too, if Python's own handler is in place
         and the solve runs in the main thread; a second Ctrl-C is an ordinary `KeyboardInterrupt`.
@@ -137,34 +145,18 @@ def solve(
         The checkpoint is used by another solve, belongs to another one, or is damaged.
     """
     event = threading.Event() if cancel is None else cancel
-
-    def watched(phase: str, numbers: Mapping[str, float]) -> None:
-        if event.is_set():
-            msg = "the solve was cancelled before a solver was at work"
-            raise SolveInterrupted(msg)
-        if progress is not None:
-            progress(phase, numbers)
-
+    run = Run(
+        tolerance=min(1e-9, epsilon / 4),
+        progress=progress,
+        deadline=None if time_limit is None else time.monotonic() + time_limit,
+        cancel=event,
+        on_limit=on_limit,
+    )
     with Interrupts(event) as interrupts, contextlib.ExitStack() as stack:
-        file = None
         if checkpoint is not None:
             file = stack.enter_context(Checkpoint(checkpoint, checkpoint_seconds))
-        way = plan(
-            game,
-            objective,
-            solver=solver,
-            horizon=horizon,
-            max_states=max_states,
-            run=Run(progress=watched, cancel=event, checkpoint=file),
-        )
-        run = Run(
-            tolerance=min(1e-9, epsilon / 4),
-            progress=progress,
-            deadline=None if time_limit is None else time.monotonic() + time_limit,
-            cancel=event,
-            on_limit=on_limit,
-            checkpoint=file,
-        )
+            run = attrs.evolve(run, checkpoint=file)
+        way = plan(game, objective, solver=solver, horizon=horizon, max_states=max_states, run=run)
         return way.solve(run, epsilon, interrupts)
 
 
@@ -209,7 +201,7 @@ def plan(
     lattice = None
     ordinary = solver == "auto" and horizon is None and run.checkpoint is None
     if isinstance(game, Game) and ordinary and fits_lattices(game, objective):
-        lattice = compile_lattice(game, max_states=max_states, progress=run.progress)
+        lattice = compile_lattice(game, max_states=max_states, progress=run.watch)
         layers = large_layers(lattice, objective, run)
         if layers is not None:
             written_out = functools.partial(
@@ -228,10 +220,8 @@ def _flat_plan(
     run: Run,
     lattice: Lattice | None,
 ) -> FlatPlan:
-    problem = prepare(
-        game, objective, horizon=horizon, progress=run.progress, max_states=max_states, lattice=lattice
-    )
-    return FlatPlan(problem, choose(problem, solver, _extra(run)), repr(objective))
+    problem = prepare(game, objective, horizon=horizon, run=run, max_states=max_states, lattice=lattice)
+    return FlatPlan(problem, choose(problem, solver, _extra(run)), repr(objective), solver == "auto")
 
 
 @attrs.frozen
@@ -246,11 +236,14 @@ class FlatPlan:
         Who solves it.
     objective : str
         What was asked, for the checkpoint.
+    surely : bool
+        Go on in exact arithmetic where floats prove nothing.
     """
 
     problem: Problem
     solver: Solver
     objective: str
+    surely: bool = False
 
     def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
         """Run the back-end and certify its answer."""
@@ -260,7 +253,8 @@ class FlatPlan:
             run = attrs.evolve(run, tolerance=epsilon / 16)
         file = run.checkpoint
         if file is None:
-            return solve_problem(self.problem, self.solver, run, epsilon, interrupts)
+            solve_it = _solve_surely if self.surely else solve_problem
+            return solve_it(self.problem, self.solver, run, epsilon, interrupts)
         solver = self.solver
         key = {
             "problem": self.problem.canonical.digest,
@@ -331,6 +325,58 @@ class SearchPlan:
 
 def _extra(run: Run) -> frozenset[Feature]:
     return frozenset() if run.checkpoint is None else frozenset({Feature.CHECKPOINT})
+
+
+def _solve_surely(
+    problem: Problem,
+    backend: Solver,
+    run: Run,
+    epsilon: float,
+    interrupts: Interrupts,
+) -> Solution:
+    """Solve in floats, and exactly if that proves nothing and the network is small enough."""
+    left = None if run.deadline is None else run.deadline - time.monotonic()
+    solution, stop = None, None
+    try:
+        solution = solve_problem(problem, backend, run, epsilon, interrupts)
+        if solution.proved:
+            return solution
+        why = solution.reason
+    except NotConvergedError as error:
+        stop, why = error, error.message
+    network, exact = problem.canonical, load_solver("exact")
+    stages = 1 if network.horizon is None else network.horizon + 1
+    seconds = EXACT_SECONDS if left is None else left / 2
+    if (
+        network.n_nodes * stages <= EXACT_UP_TO_NODES
+        and problem.needs() <= exact.features
+        and backend.name != exact.name
+    ):
+        deadline = time.monotonic() + seconds
+        deadline = deadline if run.deadline is None else min(deadline, run.deadline)
+        run = attrs.evolve(run, deadline=deadline)
+        try:
+            proved = solve_problem(problem, exact(), run, epsilon, interrupts)
+        except SolveInterrupted:
+            if run.cancel.is_set():
+                raise
+            late = f"exact arithmetic had no answer within {seconds:.3g} s; give it more with solver='exact'"
+            if stop is not None:
+                stop.message += f"; {late}"
+            elif solution is not None:
+                solution = attrs.evolve(solution, reason=f"{solution.reason.removesuffix(SETTLES)}; {late}")
+        except (UnsupportedError, PluginError):  # numbers beyond floats, say: what there is stays
+            pass
+        else:
+            if proved.proved:
+                why = why.removesuffix(SETTLES)
+                note = f"{backend.name} gave no proof ({why}); the answer was found in exact arithmetic"
+                made = attrs.evolve(proved.provenance, notes=(*proved.provenance.notes, note))
+                return attrs.evolve(proved, provenance=made)
+    if solution is None:
+        assert stop is not None
+        raise stop
+    return solution
 
 
 def _checkpointed(
@@ -424,14 +470,18 @@ def solve_problem(
         check_candidate(canonical, value, policy, solver.name)
         claimed = candidate.details.get("exact")
         if claimed is not None and unrolled is None:
-            verdict = certify_exact(canonical, claimed, value, policy)
+            verdict = certify_exact(canonical, claimed, value, policy, run.check)
             if verdict.certified:
                 return lift(problem, solver, candidate, value, policy, verdict, started, exact=claimed)
         run.tell("certify", nodes=canonical.n_nodes, edges=canonical.n_edges)
         details = candidate.details
         candidate = attrs.evolve(candidate, details={k: v for k, v in details.items() if k != "lengths"})
-        verdict = certify(canonical, value, policy, epsilon, details=details if unrolled is None else {})
-        return lift(problem, solver, candidate, value, policy, verdict, started)
+        details = details if unrolled is None else {}
+        verdict = certify(canonical, value, policy, epsilon, run.check, details)
+        solution = lift(problem, solver, candidate, value, policy, verdict, started)
+        if not solution.proved and solver.name != "exact":
+            solution = attrs.evolve(solution, reason=solution.reason + SETTLES)
+        return solution
     except (SolveInterrupted, NotConvergedError) as error:
         stop = error
     except (KeyboardInterrupt, PluginError) as error:

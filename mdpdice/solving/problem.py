@@ -15,11 +15,12 @@ import numpy as np
 from mdpdice.answers.answer import Provenance, Status
 from mdpdice.answers.node_values import NodeValues
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import Candidate, Feature, Progress, Solver, needed_features
+from mdpdice.backend import Candidate, Feature, Run, Solver, needed_features
 from mdpdice.certification.verdict import Verdict, check_infinities, enclose_exactly
-from mdpdice.errors import GameError
+from mdpdice.errors import GameError, HorizonRangeError
 from mdpdice.exploration.to_network import explore
 from mdpdice.lattices.lattice import Lattice
+from mdpdice.memory import available_bytes
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Bools, Floats, Network
 from mdpdice.numerics.graph import find_cycle, is_acyclic
@@ -28,6 +29,10 @@ from mdpdice.objectives.reductions import Lowering
 
 __all__ = ["Problem", "library_version", "lift", "prepare"]
 
+STAGE_BYTES = 80
+"""Memory of a node at one stage of a horizon: value, policy, both bounds, and those of all that work on them."""
+ASKED_BYTES = 1 << 28
+"""Memory that is taken without asking whether it is there."""
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 
@@ -91,15 +96,16 @@ def prepare(
     objective: Objective | None = None,
     *,
     horizon: int | None = None,
-    progress: Progress | None = None,
+    run: Run | None = None,
     max_states: int = 10_000_000,
     lattice: Lattice | None = None,
 ) -> Problem:
-    """Explore a game and lower its objective; see `solve` and `mdpdice.explore` for the parameters."""
+    """Explore a game and lower its objective, until `run` stops it; see `solve` and `mdpdice.explore`."""
+    run = Run() if run is None else run
     if isinstance(game, Network):
         network = game
     elif isinstance(game, Game):
-        network = explore(game, max_states=max_states, progress=progress, lattice=lattice)
+        network = explore(game, max_states=max_states, progress=run.watch, lattice=lattice)
     else:
         msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
@@ -113,8 +119,25 @@ def prepare(
             raise GameError(msg, value=horizon)
         network = Horizon(horizon).apply(network)
     applied = chosen.apply(network)
+    _refuse_vast(applied)
     text = "total" if isinstance(chosen, Horizon) else str(chosen)
-    return Problem(applied, tuple(chosen.lower(applied)), chosen.sense, text)
+    return Problem(applied, tuple(chosen.lower(applied, run.check)), chosen.sense, text)
+
+
+def _refuse_vast(network: Network) -> None:
+    """Refuse a horizon whose stages cannot fit in memory, before anybody makes room for them."""
+    if network.horizon is None:
+        return
+    size = (network.horizon + 1) * network.n_nodes * STAGE_BYTES
+    # Finding out how much there is takes longer than a small solve.
+    if size > ASKED_BYTES and size > (room := available_bytes()):
+        fits = max(0, room // (network.n_nodes * STAGE_BYTES) - 1)
+        msg = (
+            f"a horizon of {network.horizon:,} decisions keeps {network.n_nodes:,} nodes at each stage, some "
+            f"{size / 2**30:,.3g} GiB, more than the {room / 2**30:,.3g} GiB free; horizons up to {fits:,} fit, "
+            "and a discount below 1 needs no stages"
+        )
+        raise HorizonRangeError(msg, value=network.horizon, limit=fits)
 
 
 def lift(

@@ -383,7 +383,7 @@ class _Solve:
             self.run.check()
             msg = (
                 f"{self.method.solver} did not finish within time_limit={self.method.time_limit} s; "
-                "raise it, or use solver='value-iteration'"
+                "raise it, or use solver='exact'"
             )
             raise NotConvergedError(
                 msg, iterations=self.iterations, width=math.inf, limit=self.method.time_limit
@@ -420,7 +420,7 @@ class _Solve:
         if len(lost):
             msg = "the linear program is infeasible: from here no play ends, and each costs without bound"
             return LPInfeasibleError(msg, state=problem.describe(int(block.variables[lost[0]])))
-        msg = f"{self.method.solver} found no optimal basis, although there is one; use solver='value-iteration'"
+        msg = f"{self.method.solver} found no optimal basis, although there is one; use solver='exact'"
         return NotConvergedError(msg, iterations=self.iterations, width=math.inf)
 
     def ray(self, block: Block) -> int | None:

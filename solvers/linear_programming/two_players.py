@@ -79,7 +79,7 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
         if len(switch) == 0:
             return _seen_by_mover(problem, value, policy, iterations, done + 1)
         chosen[switch] = best[switch]
-    msg = f"the minimiser still found better options after {ROUNDS} rounds; use solver='value-iteration'"
+    msg = f"the minimiser still found better options after {ROUNDS} rounds; use solver='exact'"
     raise NotConvergedError(msg, iterations=ROUNDS, width=np.inf)
 
 

@@ -292,7 +292,7 @@ class _Search:
         if self.iterations > self.settings.max_iterations:
             msg = (
                 f"policy iteration was not done after max_iterations={self.settings.max_iterations} of one block; "
-                "raise it, or use solver='value-iteration'"
+                "raise it, or use solver='exact'"
             )
             raise NotConvergedError(msg, iterations=self.iterations, width=np.inf)
         self.check()
@@ -430,18 +430,48 @@ class _Search:
         reply = not (player & self.is_max).any()
         # A single player keeps what does no harm.
         found = np.zeros_like(losing) if self.two_player else ~self.coming_to(losing)
-        while True:
-            out = (block.leave > 0) | (block.matrix @ found.astype(np.float64) > 0)
-            some = np.logical_or.reduceat(out, block.start[:-1])
-            other = out[self.policy] if reply else np.logical_and.reduceat(out, block.start[:-1])
-            new = ~found & np.where(decides & ~player, other, some)
-            if not new.any():
-                break
-            rows = np.flatnonzero(out & (new & player)[self.owner])
-            self.policy[self.owner[rows[::-1]]] = rows[::-1]
-            found |= new
-        if not (losing & found).any():
+        usable = np.ones(len(self.owner), dtype=bool)
+        if reply:
+            others = decides & ~player
+            usable[others[self.owner]] = False
+            usable[self.policy[others]] = True
+        rank, way = self.attract(found, block.leave > 0, usable, ~decides | player)
+        if not (losing & (rank >= 0)).any():
             raise _InfiniteError(int(np.argmax(losing)))
+        led = player & (way >= 0)
+        self.policy[led] = way[led]
+
+    def attract(self, found: Bools, out: Bools, usable: Bools, some: Bools) -> tuple[Ints, Ints]:
+        """Rank the variables from which play comes to those in `found`, or takes an option that is `out`.
+
+        Where `some` holds one usable option that leads there is enough, elsewhere all of them must.
+
+        Returns
+        -------
+        rank, way : ndarray of int64, shape (n,)
+            -1 where play need not come there; and, for those in `some` that were not found before, the first
+            option that leads nearer.
+        """
+        from mdpdice.numerics.kernels import graph as kernels
+
+        n, entries = len(found), self.block.matrix.tocoo()
+        options, ahead = np.flatnonzero(usable), entries.data > 0
+        # Variables and options take turns, so the options that lead out at once have rank 1.
+        source = np.concatenate((self.owner[options], n + entries.row[ahead].astype(np.int64)))
+        dst = np.concatenate((n + options, entries.col[ahead].astype(np.int64)))
+        order = np.argsort(source, kind="stable")
+        source, dst = source[order], dst[order]
+        wait = np.bincount(source, minlength=n + len(usable))
+        rank = np.concatenate((np.where(found, 0, -1), np.where(out, 1, -1)))
+        ptr = np.concatenate(([0], np.cumsum(wait)))
+        enough = np.concatenate((some, np.ones(len(usable), dtype=bool)))
+        kernels.escape(source, *kernels.reverse(ptr, dst), enough, wait, rank)
+        mine, option = rank[:n], rank[n:]
+        nearer = usable & (option >= 0) & (option < mine[self.owner]) & (some & ~found)[self.owner]
+        way = np.full(n, -1, dtype=np.int64)
+        rows = np.flatnonzero(nearer)[::-1]
+        way[self.owner[rows]] = rows
+        return mine, way
 
     def stay(self, player: Kind) -> bool:
         """Make a player stay where that is worth 0 and everything else less; whether there was such a place."""
@@ -479,20 +509,9 @@ class _Search:
             tight &= ~self.is_max[self.owner]
             tight[self.policy[self.is_max]] = True
         loss = -self.value if player == Kind.MAX else self.value
-        inside = loss > EQUAL * size
-        way = np.full(len(inside), -1, dtype=np.int64)
-        mine = self.block.kind == player
-        starts = self.block.start[:-1]
-        while True:
-            out = self.out(inside)
-            leaves = np.logical_or.reduceat(out & tight, starts)
-            stays = np.logical_or.reduceat(~out & tight, starts)
-            gone = inside & np.where(mine, ~stays, leaves)
-            if not gone.any():
-                return inside, tight, way
-            rows = np.flatnonzero(out & tight & (gone & ~mine)[self.owner])[::-1]
-            way[self.owner[rows]] = rows
-            inside &= ~gone
+        leads_out = self.block.pays | (self.block.leave > 0)
+        rank, way = self.attract(loss <= EQUAL * size, leads_out, tight, self.block.kind != player)
+        return rank < 0, tight, way
 
     def settle_reply(self) -> None:
         """Make the minimiser leave where staying would give the maximiser 0 instead of less."""

@@ -111,7 +111,7 @@ class _Search:
             if self.iterations > max_iterations:
                 msg = (
                     f"policy iteration was not done after max_iterations={max_iterations}; "
-                    "raise it, or use solver='value-iteration'"
+                    "raise it, or use solver='exact'"
                 )
                 raise NotConvergedError(
                     msg, iterations=self.iterations, width=np.inf, partial=self.proposed()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import time
 from fractions import Fraction
 from itertools import pairwise
+from typing import NamedTuple
 
 import pytest
 from helpers.small_games import COIN, game
@@ -24,7 +26,8 @@ from mdpdice import (
     roll,
     solve,
 )
-from mdpdice.errors import MdpDiceError, StateLimitError
+from mdpdice.errors import MdpDiceError, SolveInterrupted, StateLimitError
+from mdpdice.exploration import traversal
 from mdpdice.games.knucklebones import Knucklebones
 
 # --- limits --------------------------------------------------------------------------------------
@@ -303,3 +306,72 @@ def test_garbage_collection_is_back_on_after_an_error():
     assert gc.isenabled()
     explore(game({"start": end}))
     assert gc.isenabled()
+
+
+# --- runaways ------------------------------------------------------------------------------------
+
+
+class Tally(NamedTuple):
+    place: int
+    paid: int
+
+
+def tally(step, *, most=None):
+    """Ten places, and a count that nothing bounds but `most`."""
+
+    def node(s):
+        if s.paid == most:
+            return end(s.paid)
+        return decide({k: go(Tally((s.place + k) % 10, s.paid + step)) for k in (1, 3)})
+
+    return Game.of(start=Tally(0, 0), node=node)
+
+
+@pytest.fixture
+def _early(monkeypatch):
+    monkeypatch.setattr(traversal, "RUNAWAY", 20_000)
+    monkeypatch.setattr(traversal, "_CHECK_EVERY", 1 << 10)
+
+
+@pytest.mark.usefixtures("_early")
+@pytest.mark.parametrize(("step", "way"), [(1, "rises"), (-2, "falls")])
+def test_a_field_that_never_turns_back_is_named(step, way):
+    with pytest.raises(StateLimitError, match=f"'paid' only {way}.*max_states") as caught:
+        explore(tally(step))
+    assert 20_000 <= caught.value.explored < 30_000
+
+
+@pytest.mark.usefixtures("_early")
+def test_a_state_that_is_a_number_is_named():
+    with pytest.raises(StateLimitError, match="the state only rises"):
+        solve(Game.of(start=0, node=lambda s: decide({"on": go(s + 1), "out": end(s)})))
+
+
+@pytest.mark.usefixtures("_early")
+def test_what_is_meant_to_be_large_is_explored():
+    # The count ends; nothing counts; the limit is the user's own.
+    assert explore(tally(1, most=3000)).n_states == 14_995
+    ring = Game.of(start=0, node=lambda s: decide({"on": go((s + 1) % 25_000), "back": go((s - 1) % 25_000)}))
+    assert explore(ring).n_states == 25_000
+    with pytest.raises(StateLimitError, match="passed max_states=30,000"):
+        explore(tally(1), max_states=30_000)
+
+
+def test_a_slow_game_is_stopped_in_time():
+    """Long before its edges would be counted."""
+    asked = []
+
+    def node(s):
+        asked.append(s)
+        time.sleep(0.005)
+        return decide({"on": go(s + 1)})
+
+    with pytest.raises(SolveInterrupted, match="ran into its deadline before a solver was at work"):
+        solve(Game.of(start=0, node=node), time_limit=0.2)
+    assert len(asked) < 1000
+
+
+def test_reducing_is_stopped_too():
+    network = explore(Game.of(start=0, node=lambda s: decide({"on": go(0, reward=1), "out": end(1)})))
+    with pytest.raises(SolveInterrupted, match="ran into its deadline"):
+        solve(network, time_limit=0)

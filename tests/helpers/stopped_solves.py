@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
+from types import MappingProxyType
 
 import numpy as np
 
 from mdpdice import Game, decide, die, end, go, roll
 from mdpdice.archives import text_member, write_archive
+from mdpdice.backend import Run
+from mdpdice.solving import pipeline
 
 
 def walk(ends=30):
@@ -40,12 +43,23 @@ def same(one, two):
     assert one.value() == two.value()
 
 
+def certify_unwatched(monkeypatch):
+    """Let looks at the clock count while a solver is at work only, so that every leg gets on."""
+    certify = pipeline.certify
+
+    def unwatched(problem, value, policy, epsilon, check, details=MappingProxyType({})):
+        watches = isinstance(getattr(check, "__self__", None), Run)
+        return certify(problem, value, policy, epsilon, (lambda: None) if watches else check, details)
+
+    monkeypatch.setattr(pipeline, "certify", unwatched)
+
+
 class Interrupting(threading.Event):
-    """A cancel event that is set when it was looked at so many times."""
+    """A cancel event that is set when it was looked at so many times, beyond once for each reduction of `Total`."""
 
     def __init__(self, looks):
         super().__init__()
-        self.looks = looks
+        self.looks = 7 + looks
 
     def is_set(self):
         self.looks -= 1

@@ -14,8 +14,14 @@ from helpers.policy_enumeration import CHANCE, END, MAX, MIN, best_value, networ
 from hypothesis import HealthCheck, given, settings
 
 from mdpdice import Reach, Status, Total, UntilReward, cross_check, solve
-from mdpdice.certification.checking.infinite import check_infinite, check_lost, check_missed
-from mdpdice.certification.verdict import check_infinities
+from mdpdice.certification.checking.infinite import (
+    Losing,
+    check_infinite,
+    check_lost,
+    check_missed,
+    check_missed_by_all,
+)
+from mdpdice.certification.verdict import _losing, check_infinities
 from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
 from mdpdice.networks.network import Network
 from mdpdice.objectives.endless_plays import drop_infinite, drop_lost
@@ -149,6 +155,20 @@ def _random_network(rng: random.Random) -> Network:
     return network([*nodes, (END, 0)])
 
 
+def _witness(net: Network, lost) -> Losing:
+    return _losing(net.source, net.dst, net.reward, net.kind == CHANCE, lost)
+
+
+def _guessed(rng: random.Random, n: int) -> Losing:
+    def ranks():
+        return np.array([rng.randrange(3) for _ in range(n)])
+
+    def marks():
+        return np.array([rng.random() < 0.6 for _ in range(n)])
+
+    return Losing(ranks(), marks(), ranks(), ranks(), marks())
+
+
 def test_false_claims_are_rejected():
     rng = random.Random(4)
     counts = {"-inf": 0, "+inf": 0, "false -inf": 0, "false +inf": 0}
@@ -160,13 +180,14 @@ def test_false_claims_are_rejected():
         lost = np.array([value == -INF for value in wanted])
         rich = np.array([value == INF for value in wanted])
         if lost.any():
-            assert check_lost(net, lost)
+            assert check_lost(net, lost, _witness(net, lost))
             counts["-inf"] += 1
         for node in np.flatnonzero(~lost).tolist():
             claim = lost.copy()
             claim[node] = True
-            assert not check_lost(net, claim)
-            counts["false -inf"] += 1
+            for losing in (_witness(net, claim), _guessed(rng, net.n_nodes), _guessed(rng, net.n_nodes)):
+                assert not check_lost(net, claim, losing)
+                counts["false -inf"] += 1
         if rich.any() and not lost.any():
             assert check_infinities(net, [low for low in [drop_infinite(net)] if low is not None])
             counts["+inf"] += 1
@@ -218,6 +239,55 @@ def test_the_policy_misses_the_target():
     assert found.nodes.values.tolist() == [INF, 0, INF]
     assert found.nodes.choice.tolist() == [1, -1, 2]
     claim = np.array([True, False, True])
-    assert check_missed(net, claim, np.array([1, -1, 2]), by_all=False)
+    assert check_missed(net, claim, np.array([1, -1, 2]))
     for wrong in ([0, -1, 2], [-1, -1, 2], [2, -1, 2]):
-        assert not check_missed(net, claim, np.array(wrong), by_all=False)
+        assert not check_missed(net, claim, np.array(wrong))
+
+
+def test_a_target_that_all_miss_comes_with_ranks():
+    """A coin at each of three nodes: on to the next, the last of which is a trap, or to the target."""
+    net = network(
+        [
+            (CHANCE, [(1, 0, 0.5), (4, 0, 0.5)]),
+            (CHANCE, [(2, 0, 0.5), (4, 0, 0.5)]),
+            (MAX, [(2,), (3,)]),
+            (MAX, [(2,)]),
+            (END, 0),
+        ]
+    )
+    claim, settled = np.array([True] * 4 + [False]), np.array([False, False, True, True, False])
+    assert check_missed_by_all(net, claim, np.array([2, 1, 0, 0, -1]), settled)
+    for wrong in ([1, 1, 0, 0, -1], [2, 0, 1, 1, -1], [2, 1, 0, 1, -1]):
+        assert not check_missed_by_all(net, claim, np.array(wrong), settled)
+    assert not check_missed_by_all(net, claim, np.array([2, 1, 0, 0, -1]), np.zeros(5, dtype=bool))
+    assert not check_missed_by_all(net, np.ones(5, dtype=bool), np.array([2, 1, 0, 0, 0]), net.kind != CHANCE)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [UntilReward([0], sense="min"), UntilReward([0]), Total(sense="min"), Reach([0], sense="min")],
+)
+def test_no_search_goes_through_a_long_chain_node_by_node(objective):
+    """Searches that start anew at every node of the chain would take minutes; the suite's own limit would end them."""
+    n = 50_000
+    # Decision i: stay, or toss a coin for the target or decision i - 1; nodes: target, end, decisions, coins.
+    decisions, coins = 2 + np.arange(n), 2 + n + np.arange(n)
+    before = np.where(np.arange(n) > 0, decisions - 1, 1)
+    net = Network(
+        kind=[END, END] + [MAX] * n + [CHANCE] * n,
+        indptr=np.concatenate(([0, 0, 0], 2 * np.arange(1, 2 * n + 1))),
+        dst=np.concatenate(
+            (np.stack((decisions, coins), axis=1).ravel(), np.stack((np.zeros(n), before), axis=1).ravel())
+        ).astype(int),
+        weight=np.concatenate((np.ones(2 * n), np.full(2 * n, 0.5))),
+        reward=np.concatenate((np.tile([1.0, 0.0], n), np.zeros(2 * n))),
+        sign=np.ones(4 * n, dtype=int),
+        step=np.ones(4 * n, dtype=bool),
+        payoff=np.zeros(2 * n + 2),
+        start=1 + n,
+        states=range(2 * n + 2),
+        state_node=np.arange(2 * n + 2),
+        node_state=np.arange(2 * n + 2),
+    )
+    found = solve(net, objective)
+    assert found.proved

@@ -12,8 +12,8 @@ import pytest
 from helpers.policy_enumeration import CHANCE, END, MAX, MIN, best_value, network
 
 from mdpdice import Status, Total, cross_check, solve
-from mdpdice.certification.checking.infinite import check_won
-from mdpdice.certification.verdict import check_infinities
+from mdpdice.certification.checking.infinite import check_won, losing_side
+from mdpdice.certification.verdict import _losing, check_infinities
 from mdpdice.errors import UnsupportedError
 from mdpdice.networks.network import Network
 from mdpdice.objectives.two_player_infinities import drop_won
@@ -139,7 +139,7 @@ def test_against_every_pair_of_policies_and_false_claims() -> None:
                 for _ in range(3):
                     policy = np.array([rng.choice(list(net.edges(i)) or [-1]) for i in range(net.n_nodes)])
                     policy[~net.decides] = -1
-                    assert not check_won(net, *claim, policy)
+                    assert not _confirmed(net, *claim, policy)
                     counts["false"] += 1
     print(counts)
     assert min(counts["infinite"], counts["finite"]) >= 25
@@ -147,10 +147,14 @@ def test_against_every_pair_of_policies_and_false_claims() -> None:
     assert counts["partial"] <= 5
 
 
+def _confirmed(net, plus, minus, policy) -> bool:
+    return check_won(net, plus, minus, policy, _losing(*losing_side(net, plus, minus, policy)))
+
+
 def test_a_wrong_policy_of_the_winner_is_rejected() -> None:
     plus, minus = np.array([True, True, False]), np.zeros(3, dtype=bool)
-    assert check_won(MILKED, plus, minus, np.array([0, 1, -1]))
-    assert not check_won(MILKED, plus, minus, np.array([0, 2, -1]))
-    assert not check_won(MILKED, minus, plus, np.array([0, 1, -1]))
+    assert _confirmed(MILKED, plus, minus, np.array([0, 1, -1]))
+    assert not _confirmed(MILKED, plus, minus, np.array([0, 2, -1]))
+    assert not _confirmed(MILKED, minus, plus, np.array([0, 1, -1]))
     # Left out: the minimiser's node, from where every play comes to a claimed one.
-    assert not check_won(MILKED, np.array([False, True, False]), minus, np.array([0, 1, -1]))
+    assert not _confirmed(MILKED, np.array([False, True, False]), minus, np.array([0, 1, -1]))

@@ -6,7 +6,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from helpers.stopped_solves import Interrupting, components, forge, put, same, walk
+from helpers.stopped_solves import Interrupting, certify_unwatched, components, forge, put, same, walk
 
 from mdpdice import Game, decide, die, end, go, roll, solve
 from mdpdice.answers.solution import Status
@@ -51,6 +51,11 @@ CASES = {
     "horizon": (walk, 8, 200),
     "horizon, decisions": (components, 40, 12),
 }
+
+
+@pytest.fixture(autouse=True)
+def _unwatched(monkeypatch):
+    certify_unwatched(monkeypatch)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -186,8 +191,11 @@ def test_auto_takes_one_that_has_them(tmp_path):
 
 
 def test_deadline(tmp_path):
+    def late(phase, _):
+        time.sleep(0.6 if phase == "solve" else 0)
+
     with pytest.raises(SolveInterrupted) as caught:
-        solve(walk(), solver="value-iteration", checkpoint=tmp_path / "a", time_limit=0)
+        solve(walk(), solver="value-iteration", checkpoint=tmp_path / "a", time_limit=0.5, progress=late)
     assert caught.value.checkpoint == str(tmp_path / "a")
     assert solve(walk(), solver="value-iteration", checkpoint=tmp_path / "a").proved
 

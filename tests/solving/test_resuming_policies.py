@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from helpers.stopped_solves import Interrupting, components, forge, put, same, walk
+from helpers.stopped_solves import Interrupting, certify_unwatched, components, forge, put, same, walk
 
 from mdpdice import Game, decide, die, end, explore, go, pass_to, roll, solve
 from mdpdice.errors import CorruptFileError, SolveInterrupted
@@ -69,6 +69,11 @@ CASES = {
     "two players": (standoff, None, PolicyIteration(direct=0)),
     "discounted": (interest, None, PolicyIteration(direct=0)),
 }
+
+
+@pytest.fixture(autouse=True)
+def _unwatched(monkeypatch):
+    certify_unwatched(monkeypatch)
 
 
 @pytest.mark.parametrize(

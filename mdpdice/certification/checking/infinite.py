@@ -1,21 +1,27 @@
 """The certificate of infinite values: graph look-ups, no arithmetic.
 
-A claim of +inf comes with a policy, the place where it collects, and ranks.  For the
-other claims the searches are made again, as plain worklists that share no code with
-`mdpdice.numerics.graph` and `mdpdice.numerics.regions`, which found the claims.
+A claim comes with a policy, or with ranks that show where plays come to stay, and is verified in one or two
+passes over the edges that share no code with `mdpdice.numerics.graph` and `mdpdice.numerics.regions`,
+which found it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
+import attrs
 import numpy as np
 
 from mdpdice.certification.checking.inequalities import best_replies
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 
-__all__ = ["check_infinite", "check_lost", "check_missed", "check_won"]
+__all__ = [
+    "Losing",
+    "check_infinite",
+    "check_lost",
+    "check_missed",
+    "check_missed_by_all",
+    "check_won",
+    "losing_side",
+]
 
 
 def check_infinite(network: Network, infinite: Bools, policy: Ints, trap: Bools, rank: Ints) -> bool:
@@ -49,7 +55,28 @@ def check_infinite(network: Network, infinite: Bools, policy: Ints, trap: Bools,
     return bool(stays and closed and comes[infinite].all() and (rank[infinite] >= 0).all())
 
 
-def check_lost(network: Network, lost: Bools) -> bool:
+@attrs.frozen(eq=False)
+class Losing:
+    """What shows that nodes are worth minus infinity.
+
+    Parameters
+    ----------
+    misses, settled : ndarray, shape (N,)
+        Ranks and marks, as in `_falls`, that keep plays from all other nodes.
+    pays : ndarray of int64, shape (N,)
+        Ranks that fall along edges on which nothing is paid.
+    gathers, gathered : ndarray, shape (N,)
+        Ranks and marks of all nodes that plays may come to; the ranks are -1 elsewhere.
+    """
+
+    misses: Ints
+    settled: Bools
+    pays: Ints
+    gathers: Ints
+    gathered: Bools
+
+
+def check_lost(network: Network, lost: Bools, losing: Losing) -> bool:
     """Verify that the nodes marked in `lost` have the value -inf for one player, undiscounted.
 
     From each of them every policy pays without end with positive probability, and none comes to
@@ -58,10 +85,10 @@ def check_lost(network: Network, lost: Bools) -> bool:
     some move on they stay at such nodes.
     """
     chance = network.kind == Kind.CHANCE
-    return _is_lost(network.source, network.dst, network.reward, chance, lost)
+    return _is_lost(network.source, network.dst, network.reward, chance, lost, losing)
 
 
-def check_won(network: Network, plus: Bools, minus: Bools, policy: Ints) -> bool:
+def check_won(network: Network, plus: Bools, minus: Bools, policy: Ints, losing: Losing) -> bool:
     """Verify the nodes whose value is plus or minus infinity in a game of two players, undiscounted.
 
     When the winner keeps to the policy, the other one is alone in the network of best replies, and lost
@@ -76,6 +103,8 @@ def check_won(network: Network, plus: Bools, minus: Bools, policy: Ints) -> bool
         The claims.
     policy : ndarray of int64, shape (N,)
         What the winner plays there.
+    losing : Losing
+        For the network of best replies, without what lies beyond the claim.
     """
     source, dst, kind = network.source, network.dst, network.kind
     claimed = plus | minus
@@ -86,44 +115,86 @@ def check_won(network: Network, plus: Bools, minus: Bools, policy: Ints) -> bool
     able[source[~claimed[dst]]] = True
     if (plus & minus).any() or (comes & wanted).any() or not able[network.decides & ~claimed].all():
         return False
+    start, end, reward, chance, lost = losing_side(network, plus, minus, policy)
+    won = np.concatenate((minus, plus))
+    return not won[end].any() and _is_lost(start, end, reward, chance, lost, losing)
+
+
+def losing_side(
+    network: Network, plus: Bools, minus: Bools, policy: Ints
+) -> tuple[Ints, Ints, Floats, Bools, Bools]:
+    """The loser's edges when the winner keeps to the policy (source, target, reward), chance nodes, and the claim."""
     replies = best_replies(network, policy)
     # Side 0 keeps the maximiser to the policy and turns the signs, side 1 the minimiser.
-    lost, won = np.concatenate((plus, minus)), np.concatenate((minus, plus))
+    lost = np.concatenate((plus, minus))
     within = lost[replies.source]
-    start, end = replies.source[within], replies.dst[within]
-    return not won[end].any() and _is_lost(start, end, replies.reward[within], replies.chance, lost)
+    return replies.source[within], replies.dst[within], replies.reward[within], replies.chance, lost
 
 
-def _is_lost(source: Ints, dst: Ints, reward: Floats, chance: Bools, lost: Bools) -> bool:
-    after, before, random = _lists(source, dst, chance)
-    free, _, _ = _lists(source[reward >= 0], dst[reward >= 0], chance)
-    decides = {i for i, targets in enumerate(after) if targets} - random
-    pays = {node for node in random if len(free[node]) < len(after[node])}
-    pays |= {node for node in decides if not free[node]}
-    pays = _closure(pays, before, lambda node, found: node in random or found.issuperset(free[node]))
-    missed = _missed_by_all(set(range(len(after))) - pays, after, before, random)
-    gains = reward > 0
-    gain_edges = list(zip(source[gains].tolist(), dst[gains].tolist(), strict=True))
-    collects = _collecting(gain_edges, after, before, random)
-    return all(node in missed and node not in collects for node in np.flatnonzero(lost).tolist())
+def _is_lost(source: Ints, dst: Ints, reward: Floats, chance: Bools, lost: Bools, losing: Losing) -> bool:
+    nowhere, near = np.zeros(len(lost), dtype=bool), losing.gathers >= 0
+    graph = source, dst, chance
+    same = near[source] & losing.gathered[source] & (losing.gathers[dst] == losing.gathers[source])
+    return (
+        _falls(*graph, lost, losing.misses, losing.settled)
+        # No claimed node can do without paying for ever.
+        and _falls(*graph, lost, losing.pays, nowhere, reward < 0)
+        # Where plays come to stay nothing is collected.
+        and bool(near[lost].all() and near[dst[near[source]]].all())
+        and _falls(*graph, near, losing.gathers, losing.gathered)
+        and not (same & (reward > 0)).any()
+    )
 
 
-def _collecting(
-    gains: list[tuple[int, int]], after: list[list[int]], before: list[list[int]], chance: set[int]
-) -> set[int]:
-    """Nodes from which some policy collects without end with positive probability."""
-    out = {node for node, targets in enumerate(after) if not targets}
-    while True:
-        out = _closure(out, before, lambda node, found: node in chance or found.issuperset(after[node]))
-        seeds = {node for node, target in gains if node not in out and target not in out}
-        again = _closure(seeds, before, partial(_is_outside, out))
-        if len(again) + len(out) == len(after):
-            return _closure(again, before, lambda _, __: True)
-        out = set(range(len(after))) - again
+def _falls(
+    source: Ints,
+    dst: Ints,
+    chance: Bools,
+    claimed: Bools,
+    rank: Ints,
+    settled: Bools,
+    done: Bools | None = None,
+) -> bool:
+    """Whether plays from claimed nodes come, with positive probability, to stay at claimed nodes of one rank.
+
+    From a settled node every edge leads to a claimed node of lower rank, or to a settled one of the same.  Of the
+    others, every edge of a decision, and some edge of a chance node, leads to a claimed node of lower rank.  So
+    whatever is done, with positive probability ranks fall until the play stays among settled nodes; and if all nodes
+    that it may come to are claimed, that happens almost surely, since it passes by the lowest rank that it
+    meets again and again.  Edges that are `done` count as lower ones: the play has what was asked for.
+    """
+    lower = claimed[dst] & (rank[dst] < rank[source])
+    if done is not None:
+        lower |= done
+    stays = claimed[dst] & settled[source] & settled[dst] & (rank[dst] == rank[source])
+    some, every = np.zeros(len(chance), dtype=bool), np.ones(len(chance), dtype=bool)
+    some[source[lower]] = True
+    every[source[~(lower | stays)]] = False
+    leaves = np.zeros(len(chance), dtype=bool)
+    leaves[source] = True
+    moves = settled | leaves
+    return bool((np.where(chance & ~settled, some, every) & moves)[claimed].all())
 
 
-def check_missed(network: Network, infinite: Bools, policy: Ints, *, by_all: bool) -> bool:
-    """Verify that the goals (ends of payoff 0) may be missed from every node marked in `infinite`.
+def check_missed_by_all(network: Network, infinite: Bools, rank: Ints, settled: Bools) -> bool:
+    """Verify that every policy may miss the goals (ends of payoff 0) from the nodes marked in `infinite`.
+
+    Parameters
+    ----------
+    network : Network
+        One player.
+    infinite : ndarray of bool, shape (N,)
+        The claim.
+    rank, settled : ndarray, shape (N,)
+        Ranks and marks, as in `_falls`: plays come to stay away from the goals.
+    """
+    goal = (network.kind == Kind.END) & (network.payoff == 0)
+    falls = _falls(network.source, network.dst, network.kind == Kind.CHANCE, infinite, rank, settled)
+    return falls and not (goal & infinite).any()
+
+
+def check_missed(network: Network, infinite: Bools, policy: Ints) -> bool:
+    """Verify that the policy may miss the goals (ends of payoff 0) from the nodes marked in `infinite`.
 
     Parameters
     ----------
@@ -133,21 +204,18 @@ def check_missed(network: Network, infinite: Bools, policy: Ints, *, by_all: boo
         The claim.
     policy : ndarray of int64, shape (N,)
         What he plays there.
-    by_all : bool
-        Whether every policy misses them with positive probability, or only this one.
     """
-    goal = set(np.flatnonzero((network.kind == Kind.END) & (network.payoff == 0)).tolist())
-    claimed = set(np.flatnonzero(infinite).tolist())
-    chance = network.kind == Kind.CHANCE
-    if by_all:
-        return claimed <= _missed_by_all(goal, *_lists(network.source, network.dst, chance))
+    # What comes after a node that is not claimed is as good as the goal.
+    goal = ~infinite | ((network.kind == Kind.END) & (network.payoff == 0))
     taken = _taken(network, infinite, policy)
     moves = np.bincount(network.source[taken], minlength=network.n_nodes) > 0
-    # What comes after a node that is not claimed is as good as the goal.
-    goal |= set(range(network.n_nodes)) - claimed
-    return bool(moves[infinite & network.decides].all()) and claimed <= _missed_by_some(
-        goal, *_lists(network.source[taken], network.dst[taken], chance)
-    )
+    before: list[list[int]] = [[] for _ in range(network.n_nodes)]
+    for node, target in zip(network.source[taken].tolist(), network.dst[taken].tolist(), strict=True):
+        before[target].append(node)
+    # From where a play cannot come to a goal it misses it, and so it may from where it can come there.
+    away = ~_closure(goal, before, np.zeros_like(goal))
+    missed = _closure(away, before, goal)
+    return bool(moves[infinite & network.decides].all() and missed[infinite].all())
 
 
 def _taken(network: Network, nodes: Bools, policy: Ints) -> Bools:
@@ -158,60 +226,12 @@ def _taken(network: Network, nodes: Bools, policy: Ints) -> Bools:
     return np.asarray(taken & nodes[network.source])
 
 
-def _lists(source: Ints, dst: Ints, chance: Bools) -> tuple[list[list[int]], list[list[int]], set[int]]:
-    """Successors and predecessors of every node along some edges, and the chance nodes."""
-    after: list[list[int]] = [[] for _ in range(len(chance))]
-    before: list[list[int]] = [[] for _ in range(len(chance))]
-    for node, target in zip(source.tolist(), dst.tolist(), strict=True):
-        after[node].append(target)
-        before[target].append(node)
-    return after, before, set(np.flatnonzero(chance).tolist())
-
-
-def _closure(seeds: set[int], before: list[list[int]], joins: Callable[[int, set[int]], bool]) -> set[int]:
-    """The seeds, and step by step every node before them that `joins` those found so far."""
-    found, todo = set(seeds), list(seeds)
+def _closure(seeds: Bools, before: list[list[int]], stop: Bools) -> Bools:
+    """The seeds, and every node from which a play comes there without passing a `stop`."""
+    found, todo = seeds.copy(), np.flatnonzero(seeds).tolist()
     while todo:
         for node in before[todo.pop()]:
-            if node not in found and joins(node, found):
-                found.add(node)
+            if not found[node] and not stop[node]:
+                found[node] = True
                 todo.append(node)
     return found
-
-
-def _is_outside(bad: set[int], node: int, found: set[int]) -> bool:  # noqa: ARG001 - as `_closure` calls it
-    return node not in bad
-
-
-def _missed_by_all(
-    goal: set[int], after: list[list[int]], before: list[list[int]], chance: set[int]
-) -> set[int]:
-    """Nodes from which no policy reaches the goal with probability one: a greatest fixed point of a least one."""
-    bad: set[int] = set()
-    while True:
-        reach = _closure(goal - bad, before, partial(_is_outside, bad))
-        lost = set(range(len(after))) - reach
-        forced = _closure(
-            bad | lost,
-            before,
-            lambda node, found: (
-                node not in goal and (node in chance or all(target in found for target in after[node]))
-            ),
-        )
-        if forced == bad:
-            return bad
-        bad = forced
-
-
-def _missed_by_some(
-    goal: set[int], after: list[list[int]], before: list[list[int]], chance: set[int]
-) -> set[int]:
-    """Nodes from which some policy keeps away from the goal with positive probability."""
-    caught = _closure(
-        goal,
-        before,
-        lambda node, found: node in chance or all(target in found for target in after[node]),
-    )
-    # Outside, play can keep away from the goal for ever; from where it can come there, it may miss.
-    away = set(range(len(after))) - caught
-    return _closure(away, before, lambda node, _: node not in goal)

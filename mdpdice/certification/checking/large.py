@@ -15,6 +15,9 @@ from mdpdice.networks.network import Floats, Ints, Network
 
 __all__ = ["verify_large"]
 
+AT_ONCE = 1 << 20
+"""Bounds that are looked at together."""
+
 
 def verify_large(problem: Network, policy: Ints, bounds: Floats, witness: Witness) -> str:
     """Verify that ``-bounds[..., :N] <= V_s <= V* <= bounds[..., N:]``, as
@@ -47,26 +50,33 @@ def verify_large(problem: Network, policy: Ints, bounds: Floats, witness: Witnes
     if problem.total != 0 or (witness.group >= 0).any():
         return "the witnesses do not fit the problem"
     rows, choices = np.atleast_2d(bounds), np.atleast_2d(policy)
-    if not all(np.isfinite(row).all() for row in rows):
+    at_once = 1 + AT_ONCE // (2 * n)
+    if not all(np.isfinite(rows[k : k + at_once]).all() for k in range(0, len(rows), at_once)):
         return "the bounds are not finite"
+    # What all stages share is made once: they can be a million, of two nodes each.
+    network = (
+        problem.kind,
+        _read(problem.indptr).view(np.uint64),
+        _read(problem.dst).view(np.uint64),
+        problem.weight,
+        problem.reward,
+        problem.sign,
+        problem.step,
+        float(problem.discount),
+        problem.payoff,
+        _read(problem.payoff_room),
+    )
+    rank, endless = _read(witness.rank), problem.discount == 1
+    rows, choices = _read(rows), _read(choices)
     for k in range(len(rows)):
         found = kernels.holds(
-            problem.kind,
-            _read(problem.indptr).view(np.uint64),
-            _read(problem.dst).view(np.uint64),
-            problem.weight,
-            problem.reward,
-            problem.sign,
-            problem.step,
-            float(problem.discount),
-            problem.payoff,
-            _read(problem.payoff_room),
-            _read(choices[k]),
-            _read(rows[k]),
-            _read(rows[max(k - 1, 0)]),
-            _read(witness.rank),
+            *network,
+            choices[k],
+            rows[k],
+            rows[max(k - 1, 0)],
+            rank,
             # With a horizon only chance needs ranks, which is the same at every stage: the one without decisions.
-            problem.discount == 1 and k == 0,
+            endless and k == 0,
             staged and k == 0,
         )
         if found == kernels.BOUNDS:

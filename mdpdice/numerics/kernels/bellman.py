@@ -96,6 +96,28 @@ def backup(
 
 
 @njit
+def backup_stages(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    gain: Floats,
+    coef: Floats,
+    base: Floats,
+    decisions: Ints,
+    chance: Ints,
+    values: Floats,
+    policies: Ints,
+    begin: int,
+    end: int,
+) -> None:
+    """Back up stages of a horizon one after the other: decisions read the stage before, chance nodes their own."""
+    for k in range(begin, end):
+        if k > 0:
+            backup(kind, indptr, dst, gain, coef, base, decisions, values[k - 1], values[k], policies[k])
+        backup(kind, indptr, dst, gain, coef, base, chance, values[k], values[k], policies[k])
+
+
+@njit
 def write_in_order(
     kind: Kinds,
     indptr: Ints,

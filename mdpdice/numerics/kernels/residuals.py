@@ -283,6 +283,35 @@ def stage(
 
 
 @njit
+def stages(
+    kind: Kinds,
+    indptr: Ints,
+    dst: Ints,
+    weight: Floats,
+    reward: Floats,
+    sign: Ints,
+    step: Bools,
+    discount: Number,
+    payoff: Floats,
+    room: Floats,
+    order: Ints,
+    values: Floats,
+    policies: Ints,
+    bounds: Floats,
+    begin: int,
+    end: int,
+) -> bool:
+    """Bounds of the stages from `begin` to `end`, as in `stage`."""
+    for k in range(begin, end):
+        if not stage(
+            kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, order,
+            values[k], policies[k], bounds[max(k - 1, 0)], bounds[k], k == 0,
+        ):  # fmt: skip
+            return False
+    return True
+
+
+@njit
 def rise(
     kind: Kinds,
     indptr: Ints,

@@ -233,7 +233,8 @@ def test_a_payoff_that_is_no_float_has_room(monkeypatch: pytest.MonkeyPatch) -> 
     assert (solution.nodes.lowers[:, 4] < solution.nodes.uppers[:, 4]).all()
 
 
-def test_a_search_for_bounds_can_be_given_up() -> None:
+def test_a_search_for_bounds_can_be_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residual_bounds, "STAGE_EDGES", 0)
     solution = solve(GAME)
     asked = []
 

@@ -1,0 +1,71 @@
+"""The limits ``--max-states`` and ``--time-limit``, which hold for all that a command does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, TypedDict, TypeVar
+
+import click
+
+__all__ = ["Limits", "limit_options", "limits", "most_states"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_LIMITS = "mdpdice.cli.limits"
+
+
+class Limits(TypedDict, total=False):
+    """Limits that were given on the command line."""
+
+    max_states: int
+    time_limit: float
+
+
+def _note(ctx: click.Context, option: click.Parameter, value: float | None) -> None:
+    """Keep a limit where `limits` finds it, the time as the moment when it is over."""
+    if value is None:
+        return
+    if option.name == "time_limit":
+        if not 0 < value < float("inf"):
+            raise click.BadParameter("write a positive number of seconds")
+        value += time.monotonic()
+    ctx.meta.setdefault(_LIMITS, {})[option.name] = value
+
+
+def limit_options(function: F) -> F:
+    """Add ``--max-states`` and ``--time-limit``, which `limits` tells and no function is given."""
+    states = click.option(
+        "--max-states",
+        type=click.IntRange(min=1),
+        metavar="N",
+        expose_value=False,
+        callback=_note,
+        help="Stop exploring after N states; by default after ten million, or where a number only rises.",
+    )
+    seconds = click.option(
+        "--time-limit",
+        type=float,
+        metavar="SECONDS",
+        expose_value=False,
+        callback=_note,
+        help="Stop after so many seconds, whatever is being done, and tell what is known then.",
+    )
+    return states(seconds(function))
+
+
+def limits() -> Limits:
+    """The limits of the command that is being run, as `mdpdice.solve` takes them."""
+    context = click.get_current_context(silent=True)
+    found = {} if context is None else context.meta.get(_LIMITS, {})
+    asked: Limits = {}
+    if "max_states" in found:
+        asked["max_states"] = int(found["max_states"])
+    if "time_limit" in found:
+        asked["time_limit"] = max(0.0, found["time_limit"] - time.monotonic())
+    return asked
+
+
+def most_states(default: int = 10_000_000) -> int:
+    """The limit of states alone, as `mdpdice.explore` takes it."""
+    return limits().get("max_states", default)
