@@ -87,7 +87,7 @@ def find_stages(
             problem.reward,
             problem.sign,
             problem.step,
-            float(problem.discount),
+            problem.factor,
             problem.payoff,
             locked(problem.payoff_room),
             unsigned(order),
@@ -163,7 +163,7 @@ def find_bounds(
         return None
     n = problem.n_nodes
     rows = (problem.kind, unsigned(problem.indptr), unsigned(problem.dst))
-    discount = float(problem.discount)
+    discount = problem.factor
     v, s = locked(value), locked(policy)
     low, high = np.empty(n), np.empty(n)
     worst = kernels.excess(

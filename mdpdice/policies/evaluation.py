@@ -346,14 +346,17 @@ def _ahead(chain: Network, coef: Floats, value: Floats) -> Floats:
 
 def _errors(chain: Network, value: Floats) -> Floats:
     """Error of one backup of every node, with room for what rounding adds; the checker measures it again."""
-    factor = np.where(chain.step, float(chain.discount), 1.0)
+    factor = np.where(chain.step, chain.factor, 1.0)
     worth = chain.reward + chain.sign * factor * value[chain.dst]
     size = np.abs(chain.reward) + factor * np.abs(value[chain.dst])
+    whole = np.abs(chain.reward) + np.abs(value[chain.dst])
     n = chain.n_nodes
-    mean, spread, total = (
-        np.bincount(chain.source, weights=chain.weight * part, minlength=n)
-        for part in (worth, size, np.ones(chain.n_edges))
+    mean, spread, total, sizes = (
+        np.bincount(chain.source, weights=part, minlength=n)
+        for part in (chain.weight * worth, chain.weight * size, chain.weight, whole)
     )
+    # What falls below the range of floats.
+    spread = spread + inequalities.NORMAL * (sizes + (sizes > 0))
     off = np.abs(mean - value)
     slack = ((2 * np.diff(chain.indptr) + 10) * inequalities.ULP + np.abs(1.0 - total)) * (
         spread + np.abs(value)
