@@ -34,8 +34,8 @@ the same way: where the layer reads itself, with ``1 + max w`` in place of ``w``
 
 Rounding is bounded per node and block of points: with ``m`` for the largest size of what a node adds up, a
 mean of ``k`` numbers is off by at most ``(2 k + 8) 2^-52 m + |1 - s| m``, where ``s`` is the float sum of
-the weights, next to what its arguments are off; ``2^-1022`` is added to each ``m`` that is not 0, for what falls below the
-range of floats. A choice by such numbers may lose twice that. Everything is written so that NaN fails.
+the weights, next to what its arguments are off; ``2^-1022`` is added to each ``m`` that is not 0, for what falls
+below the range of floats. A choice by such numbers may lose twice that. Everything is written so that NaN fails.
 """
 
 from __future__ import annotations
