@@ -69,7 +69,8 @@ def explore(
     game : Game
         What to explore.
     merge : bool
-        Merge parallel edges of a chance node and give them their mean reward.
+        Merge parallel edges of a chance node and give them their mean reward; those that pay less than 0 stay
+        apart from those that pay more.
         ``False`` keeps them apart, as distributions of outcomes need.
     max_states : int
         Largest number of states.
