@@ -125,7 +125,7 @@ class LatticeSolution(Answer):
     def _value(self, state: Hashable, node: int, point: int) -> float:
         rows, _ = self._lookup.rows(point)
         value = float(rows[self.layers.program.row[node]])
-        if not np.isfinite(value):
+        if not np.isfinite(value) or not self._lookup.reaches(node, point):
             shown = self.start if state is None else state
             msg = f"state {shown!r} cannot be reached in this game"
             raise UnknownStateError(msg, value=shown)
@@ -151,22 +151,7 @@ class LatticeSolution(Answer):
         UnknownStateError
             It is no state of this game at all.
         """
-        node, point = self._lookup.place(state)
-        lattice, program = self.lattice, self.layers.program
-        ahead = program.entries[self.layers.reached[:, point]].tolist()
-        seen = set(ahead)
-        if node in seen or not seen:
-            return bool(seen)
-        guards = self._lookup.rows(point)[1].guards[:, 0]
-        while ahead and node not in seen:
-            at = ahead.pop()
-            for edge in range(int(lattice.indptr[at]), int(lattice.indptr[at + 1])):
-                to, guard = int(lattice.dst[edge]), int(lattice.guard[edge])
-                inside = program.stored[edge] < 0 and lattice.weight[edge] > 0
-                if inside and to not in seen and (guard < 0 or guards[guard]):
-                    seen.add(to)
-                    ahead.append(to)
-        return node in seen
+        return self._lookup.reaches(*self._lookup.place(state))
 
     # --- decisions ----------------------------------------------------------
 
@@ -256,8 +241,7 @@ class LatticeSolution(Answer):
         Solution
             Behind every option of a decision is an end that is worth what the option is worth, so `value`, `q`,
             `ties`, `action` and the interval are those of the lattice.  It starts where the game does if that state
-            is among them.  States that play cannot reach may be among them too, where their value follows from
-            those of states that it can.
+            is among them.  States that play cannot reach are not.
 
         Raises
         ------

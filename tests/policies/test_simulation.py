@@ -177,17 +177,6 @@ def test_very_unequal_chances():
     assert abs(statistic - 399) < 4 * math.sqrt(2 * 399)
 
 
-def test_edges_of_chance_zero_are_never_taken():
-    network = explore(Game.of(start=0, node=lambda s: roll(Dist({1: 1, 2: 2, 3: 3}), end)))
-    weight, numerator = network.weight.copy(), network.numerator.copy()
-    weight[:] = [0.25, 0, 0.75]
-    numerator[:] = [1, 0, 3]
-    changed = attrs.evolve(network, weight=weight, numerator=numerator)
-    found = simulate(changed, Policy.uniform(changed), 20_000, seed=10)
-    assert set(found.totals) == {1, 3}
-    assert agrees(found, 2.5)
-
-
 def test_questions_that_have_no_answer():
     network = explore(PigTurn())
     policy = Policy.uniform(network)
