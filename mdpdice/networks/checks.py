@@ -198,7 +198,11 @@ def _check_exact(net: Network) -> None:
         if len(at) and not (at.min() >= 0 and at.max() < len(floats)):
             msg = f"an exact {name} belongs to no {'edge' if name == 'reward' else 'node'}"
             raise GameError(msg)
-        near = np.fromiter(map(nearest, exact.values()), dtype=np.float64, count=len(exact))
+        try:
+            near = np.fromiter(map(nearest, exact.values()), dtype=np.float64, count=len(exact))
+        except OverflowError as error:
+            msg = f"an exact {name} is larger than every float (1.8e308); count in a larger unit"
+            raise RewardNotFiniteError(msg) from error
         if not np.array_equal(near, floats[at]):
             bad = int(at[np.flatnonzero(near != floats[at])[0]])
             node = int(net.source[bad]) if name == "reward" else bad

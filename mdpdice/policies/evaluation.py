@@ -321,13 +321,15 @@ def _enclose(chain: Network) -> tuple[Floats, Floats, Floats, str]:
         value = np.where(np.isfinite(value), value, 0.0)
     moves = operator.plays()
     needed = _errors(chain, value)
-    excess = solve_chain(attrs.evolve(moves, base=needed), stochastic=stochastic)
-    # What rounding in that solution leaves short is made up for by a multiple of the expected length of plays.
-    short = float((needed + _ahead(chain, moves.coef, excess) - excess).max(initial=0.0))
-    if short > 0:
-        w = solve_chain(moves, stochastic=stochastic)
-        margin = (w - _ahead(chain, moves.coef, w))[chain.kind == Kind.CHANCE].min(initial=1.0)
-        excess = excess + (1.1 * short / margin if margin > 0 else np.nan) * w
+    # Where plays hardly ever end there is no such number, and nothing is proved.
+    with np.errstate(over="ignore", invalid="ignore"):
+        excess = solve_chain(attrs.evolve(moves, base=needed), stochastic=stochastic)
+        # What rounding in that solution leaves short is made up for by a multiple of the expected length of plays.
+        short = float((needed + _ahead(chain, moves.coef, excess) - excess).max(initial=0.0))
+        if short > 0:
+            w = solve_chain(moves, stochastic=stochastic)
+            margin = (w - _ahead(chain, moves.coef, w))[chain.kind == Kind.CHANCE].min(initial=1.0)
+            excess = excess + (1.1 * short / margin if margin > 0 else np.nan) * w
     bounds = np.concatenate((excess - value, excess + value))
     nobody = np.full(2 * chain.n_nodes, -1)
     rank = np.tile(_distance_to_end(chain), 2)

@@ -4,7 +4,6 @@ import math
 import statistics
 from fractions import Fraction
 
-import attrs
 import numpy as np
 import pytest
 from helpers.small_games import three_rounds
