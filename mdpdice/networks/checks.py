@@ -154,7 +154,7 @@ def _check_numbers(net: Network) -> None:
 def _check_numerators(net: Network) -> None:
     """Exact probabilities are positive, and those that their floats stand for."""
     given, weight = net.numerator, net.weight
-    if given.dtype == weight.dtype and np.array_equal(given, weight):
+    if given.dtype == weight.dtype and (_same(given, weight) or np.array_equal(given, weight)):
         return
     chance = net.kind == Kind.CHANCE
     degree = np.diff(net.indptr)
@@ -178,6 +178,11 @@ def _check_numerators(net: Network) -> None:
                 raise GameError(msg, state=net.describe(node), value=here)
 
 
+def _same(first: NDArray[Any], second: NDArray[Any]) -> bool:
+    """Whether two arrays are views of one, as where the floats are the exact numbers."""
+    return first.__array_interface__ == second.__array_interface__
+
+
 def _sums(numbers: NDArray[Any], indptr: Ints) -> tuple[Floats, Floats]:
     """The numbers as floats, NaN where they are none, and their sum over every node."""
     try:
@@ -194,8 +199,10 @@ def _check_exact(net: Network) -> None:
         ("reward", net.exact_rewards, net.reward),
         ("payoff", net.exact_payoffs, net.payoff),
     ):
+        if not exact:
+            continue
         at = np.fromiter(exact, dtype=np.int64, count=len(exact))
-        if len(at) and not (at.min() >= 0 and at.max() < len(floats)):
+        if not (at.min() >= 0 and at.max() < len(floats)):
             msg = f"an exact {name} belongs to no {'edge' if name == 'reward' else 'node'}"
             raise GameError(msg)
         try:

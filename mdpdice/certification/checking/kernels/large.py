@@ -71,10 +71,10 @@ def holds(
                     ends = kind[dst[e]] == END or (cut and kind[dst[e]] != CHANCE)
                     low_falls |= ends or rank[near] < rank[node]
                     high_falls |= ends or rank[far] < rank[other + node]
-            slack = (2 * np.int64(last - first) + 8) * ULP + abs(1.0 - total)
-            low_size += tiny(low_whole)
-            high_size += tiny(high_whole)
-            if not (here[node] >= low + slack * low_size and here[other + node] >= high + slack * high_size):
+            slack = (2 * float(last - first) + 8) * ULP + abs(1.0 - total)
+            below = low + slack * (low_size + tiny(low_whole))
+            above = high + slack * (high_size + tiny(high_whole))
+            if not (here[node] >= below and here[other + node] >= above):
                 return BOUNDS
             if ranked and not (low_falls and high_falls):
                 return ENDLESS
