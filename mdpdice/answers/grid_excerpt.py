@@ -79,9 +79,9 @@ def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> Nod
     chunk = max(64, CHUNK_BYTES // (8 * program.n_rows))
     for first in range(0, len(points), chunk):
         tables = layers.tables.at(points[first : first + chunk])
-        rows = known_rows(program, tables, table.stored)
+        rows, reached = known_rows(program, tables, table.stored), layers.nodes_at(tables)
         for core in cores.tolist():
-            parts += _parts(layers, core, tables, rows)
+            parts += _parts(layers, core, tables, rows, reached)
     if not parts:
         msg = f"play reaches no state with {dict(where)!r}"
         raise GameError(msg, value=dict(where))
@@ -143,12 +143,12 @@ def _chosen(layers: Layers, where: Mapping[str, Any]) -> tuple[Ints, Ints]:
     return np.flatnonzero(cores), points[keep]
 
 
-def _parts(layers: Layers, core: int, tables: Tables, rows: Floats) -> Iterator[_Part]:
+def _parts(layers: Layers, core: int, tables: Tables, rows: Floats, reached: Bools) -> Iterator[_Part]:
     """The states of one core state, by the node that they stand for where there is a switch."""
     lattice, program = layers.lattice, layers.program
     own = int(lattice.state_node[core])
     value = rows[program.row[own]]
-    for node, columns in _resolved(lattice, own, tables, np.flatnonzero(np.isfinite(value))):
+    for node, columns in _resolved(lattice, own, tables, np.flatnonzero(np.isfinite(value) & reached[own])):
         kind, length = int(lattice.kind[node]), len(columns)
         best, action = np.full(length, -1), np.full(0, -1)
         options, worth = np.zeros(length, dtype=np.int64), np.zeros(0)

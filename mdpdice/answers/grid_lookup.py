@@ -15,7 +15,7 @@ from mdpdice.lattices.layer_solver import known_rows
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.modelling.counters import At, full_state
 from mdpdice.modelling.equality import same_kind
-from mdpdice.networks.network import Floats
+from mdpdice.networks.network import Bools, Floats
 
 __all__ = ["Lookup"]
 
@@ -39,6 +39,7 @@ class Lookup:
 
     layers: Layers
     stored: Floats
+    _reached: dict[int, Bools] = attrs.field(factory=dict, init=False)
     _last: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
     _here: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
     _options: dict[int, list[tuple[Any, int, int, int]]] = attrs.field(factory=dict, init=False)
@@ -85,6 +86,17 @@ class Lookup:
         self._here.clear()
         here = self._here[point] = rows[:, point - first], tables.take(np.array([point - first]))
         return here
+
+    def reaches(self, node: int, point: int) -> bool:
+        """Tell whether play comes to a core node at a point; what is worked out for others there proves nothing."""
+        layers = self.layers
+        known = layers.reached[layers.program.entries == node, point]
+        if known.any():
+            return True
+        if point not in self._reached:
+            self._reached.clear()
+            self._reached[point] = layers.nodes_at(self.rows(point)[1])[:, 0]
+        return bool(self._reached[point][node])
 
     def options(self, node: int, tables: Tables) -> dict[Any, int]:
         """The actions of a decision that are there at a point, and the rows with what they are worth."""

@@ -106,7 +106,7 @@ class GridValues:
         node, point = self.lookup.place(state)
         rows, _ = self.lookup.rows(point)
         value = float(rows[self.layers.program.row[node]])
-        if not np.isfinite(value):
+        if not np.isfinite(value) or not self.lookup.reaches(node, point):
             shown = self.start if state is None else state
             msg = f"state {shown!r} cannot be reached in this game"
             raise UnknownStateError(msg, value=shown)
@@ -131,22 +131,7 @@ class GridValues:
 
     def reaches(self, state: Hashable) -> bool:
         """Whether play can come to a state."""
-        node, point = self.lookup.place(state)
-        lattice, program = self.lattice, self.layers.program
-        ahead = program.entries[self.layers.reached[:, point]].tolist()
-        seen = set(ahead)
-        if node in seen or not seen:
-            return bool(seen)
-        guards = self.lookup.rows(point)[1].guards[:, 0]
-        while ahead and node not in seen:
-            at = ahead.pop()
-            for edge in range(int(lattice.indptr[at]), int(lattice.indptr[at + 1])):
-                to, guard = int(lattice.dst[edge]), int(lattice.guard[edge])
-                inside = program.stored[edge] < 0 and lattice.weight[edge] > 0
-                if inside and to not in seen and (guard < 0 or guards[guard]):
-                    seen.add(to)
-                    ahead.append(to)
-        return node in seen
+        return self.lookup.reaches(*self.lookup.place(state))
 
     def action(self, state: Hashable, steps_left: int | None) -> Any:
         """The first of the best actions of a decision state."""

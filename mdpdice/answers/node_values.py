@@ -127,7 +127,7 @@ class NodeValues:
         value = float(ahead[net.dst[edge]])
         if net.sign[edge] < 0:
             value = float(net.total) - value
-        return float(net.reward[edge]) + (float(net.discount) if net.step[edge] else 1.0) * value
+        return float(net.reward[edge]) + (net.factor if net.step[edge] else 1.0) * value
 
     # --- look-ups -----------------------------------------------------------
 

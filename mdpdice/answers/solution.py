@@ -372,8 +372,8 @@ class Solution:
         Solution
             Behind every option of a decision is an end that is worth what the option is worth, so `value`, `q`,
             `ties`, `action` and the interval are those of the lattice.  It starts where the game does if that state
-            is among them.  States that play cannot reach may be among them too, where their value follows from
-            those of states that it can.  A solution with a network is its own excerpt, without `where`.
+            is among them.  States that play cannot reach are not.  A solution with a network is its own excerpt,
+            without `where`.
 
         Raises
         ------

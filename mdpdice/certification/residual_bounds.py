@@ -91,7 +91,7 @@ def find_stages(
             problem.reward,
             problem.sign,
             problem.step,
-            float(problem.discount),
+            problem.factor,
             problem.payoff,
             read_only(problem.payoff_room),
             unsigned(order),
@@ -167,7 +167,7 @@ def find_bounds(
         return None
     n = problem.n_nodes
     rows = (problem.kind, unsigned(problem.indptr), unsigned(problem.dst))
-    discount = float(problem.discount)
+    discount = problem.factor
     v, s = read_only(value), read_only(policy)
     low, high = np.empty(n), np.empty(n)
     worst = kernels.excess(

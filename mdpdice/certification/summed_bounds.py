@@ -125,12 +125,14 @@ class _Costs:
         ahead = np.where(replies.chance[source], here[dst], before[dst])
         worth = replies.reward + replies.factor * ahead
         size = np.abs(replies.reward) + replies.factor * np.abs(ahead) + np.abs(here[source])
+        whole = np.abs(replies.reward) + np.abs(ahead) + np.abs(here[source])
         cost = worth - here[source]
         off, slack, scale = np.zeros(len(here)), np.zeros(len(here)), np.abs(here)
         if len(dst):
             starts = replies.indptr[:-1]
             mean = np.add.reduceat(np.append(replies.weight * worth, 0.0), starts)
             spread = np.add.reduceat(np.append(replies.weight * size, 0.0), starts)
+            spread += _tiny(np.add.reduceat(np.append(whole, 0.0), starts))
             total = np.add.reduceat(np.append(replies.weight, 0.0), starts)
             slack = ((2 * np.diff(replies.indptr) + 10) * ULP + np.abs(1.0 - total)) * spread
             best = np.maximum.reduceat(np.append(cost, -np.inf), starts)
@@ -142,7 +144,11 @@ class _Costs:
             scale = np.where(replies.chance, spread, np.where(decides, top, scale))
         chance = np.where(replies.chance, off + 1.5 * slack, 0.0)
         end = np.where(replies.end, np.maximum(replies.payoff - here, 0.0), 0.0)
-        return _Costs(cost + 7 * ULP * size, chance, end, scale, off)
+        return _Costs(cost + 7 * ULP * (size + _tiny(whole)), chance, end, scale, off)
+
+
+def _tiny(whole: Floats) -> Floats:
+    return inequalities.NORMAL * (whole + (whole > 0))
 
 
 @attrs.frozen(eq=False)

@@ -100,7 +100,7 @@ class _Solved:
             return reward + ahead
         network = self.solution.network
         step = bool(network.decides[network.node_of(to)])
-        return reward + (float(network.discount) if step else 1.0) * ahead
+        return reward + (network.factor if step else 1.0) * ahead
 
 
 class Table:

@@ -43,7 +43,7 @@ def edge_intervals(solution: Solution) -> tuple[Floats, Floats]:
     low, high = solution.nodes.lowers, solution.nodes.uppers
     if net.horizon is not None:
         low, high = low[:-1], high[:-1]
-    factor = np.where(net.step, float(net.discount), 1.0)
+    factor = np.where(net.step, net.factor, 1.0)
     ends = [
         net.reward
         + factor * np.where(net.sign > 0, ahead[..., net.dst], float(net.total) - other[..., net.dst])

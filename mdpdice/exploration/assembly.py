@@ -8,17 +8,17 @@ mark for `pass_to`.  Nodes are numbered in the order of their rows, the ends beh
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice.modelling.nearest import SMALLEST
 from mdpdice.networks.network import Floats, Ints, Kind
 
-__all__ = ["END", "FLIP", "INLINE", "Rows", "assemble", "split_exact"]
+__all__ = ["END", "FLIP", "INLINE", "Rows", "assemble"]
 
 END = 1 << 40
 """Mark of a key that is the number of an inline end."""
@@ -113,17 +113,5 @@ def _weights(nums: Any, kind: Any, indptr: Any, totals: Sequence[int] | None) ->
         lo, hi = int(indptr[node]), int(indptr[node + 1])
         whole = sum(exact[lo:hi]) if totals is None else totals[at]
         # A probability below the smallest float is still one.
-        weight[lo:hi] = [num / whole or 5e-324 for num in exact[lo:hi]]
+        weight[lo:hi] = [num / whole or SMALLEST for num in exact[lo:hi]]
     return exact, weight
-
-
-def split_exact(size: int, values: Mapping[int, Any]) -> tuple[Floats, dict[int, Fraction]]:
-    """An array of floats with some numbers in it, 0 elsewhere, and those numbers that the floats do not equal."""
-    result = np.zeros(size)
-    exact = {}
-    for at, value in values.items():
-        result[at] = nearest = float(value)
-        # Python compares a float with an int or a Fraction exactly.
-        if nearest != value:
-            exact[at] = Fraction(value)
-    return result, exact

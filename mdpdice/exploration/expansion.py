@@ -33,6 +33,7 @@ from mdpdice.lattices.size import count_first, network_bytes
 from mdpdice.memory import available_bytes
 from mdpdice.modelling.counters import At, forbidden_error
 from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.nearest import nearest
 from mdpdice.networks.network import Ints, Kind, Network
 
 __all__ = ["replicate"]
@@ -323,7 +324,7 @@ class _Replication:
                 np.unique(point[same], return_inverse=True) if expr.names else (point[same[:1]], None)
             )
             values = [lattice.exact_reward_at(which, at) for at in seen.tolist()]
-            floats = np.array([float(value) for value in values])
+            floats = np.array([nearest(value) for value in values])
             result[same] = floats[0] if back is None else floats[back]
             for at, value in enumerate(values):
                 if float(value) != value:
@@ -361,7 +362,7 @@ class _Replication:
         payoff = np.zeros(self.n_rows + len(first))
         rows = self.row_start[states]
         payoff[rows] = at_states
-        payoff[self.n_rows :] = [float(value) for value in first]
+        payoff[self.n_rows :] = [nearest(value) for value in first]
         exact_payoffs = {int(rows[at]): value for at, value in exact_at_states.items()}
         exact_payoffs |= {
             self.n_rows + at: value for value, at in first.items() if isinstance(value, Fraction)
@@ -381,7 +382,7 @@ class _Replication:
         decides = (node_kind == Kind.MAX) | (node_kind == Kind.MIN)
         place = self.slot[self.queue_node].astype(np.int64) * size + self.queue_point
         self.ids[place] = 1 + 2 * self.row_start + decides
-        constants = [float(number.value or 0) for number in lattice.rewards]
+        constants = [nearest(number.value or 0) for number in lattice.rewards]
         inexact = np.array([self._inexact(at) for at in range(len(constants))], dtype=bool)
         is_exact_reward = inexact[lattice.reward[lattice.reward >= 0]].any()
         wide = lattice.numerator.dtype == object

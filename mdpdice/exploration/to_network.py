@@ -26,7 +26,7 @@ import numpy as np
 
 from mdpdice.backend import Progress
 from mdpdice.errors import GameError, MdpDiceError, StateLimitError
-from mdpdice.exploration.assembly import INLINE, assemble, split_exact
+from mdpdice.exploration.assembly import INLINE, assemble
 from mdpdice.exploration.chance_prefix import separate_prefix
 from mdpdice.exploration.expansion import replicate
 from mdpdice.exploration.repeatability import check_repeatable
@@ -44,6 +44,7 @@ from mdpdice.modelling.checks import (
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.network import Kind, Network
 
 __all__ = ["explore"]
@@ -68,7 +69,8 @@ def explore(
     game : Game
         What to explore.
     merge : bool
-        Merge parallel edges of a chance node and give them their mean reward.
+        Merge parallel edges of a chance node and give them their mean reward; those that pay less than 0 stay
+        apart from those that pay more.
         ``False`` keeps them apart, as distributions of outcomes need.
     max_states : int
         Largest number of states.  With the default a game is also refused in which, from a million states on,

@@ -306,18 +306,34 @@ class Traversal(abc.ABC, Generic[R]):
         return exact_number(value)
 
     def _merged(self, entries: list[tuple[K, Fraction, Any]]) -> list[tuple[K, Fraction, Any]]:
-        """Targets, probabilities and rewards with one entry per target, which has the mean reward."""
-        merged: dict[K, tuple[Fraction, Fraction | int]] = {}
+        """Targets, probabilities and rewards with one entry per target, which has the mean reward.
+
+        There are two where some rewards are above 0 and some below: whether a cycle both collects and pays, so that it
+        has no total, must not be hidden by a mean.
+        """
+        merged: dict[K, dict[int, tuple[Fraction, Fraction | int]]] = {}
         for key, weight, reward in entries:
             # Multiplying and dividing fractions takes most of the time, and most rewards are 0.
             product = weight * reward if reward else 0
-            if key not in merged:
-                merged[key] = (weight, product)
+            sign = 0 if not reward else 1 if reward > 0 else -1
+            parts = merged.setdefault(key, {})
+            if sign not in parts:
+                parts[sign] = (weight, product)
             else:
-                before, paid = merged[key]
+                before, paid = parts[sign]
                 self.averaged |= paid != (before * reward if reward else 0)
-                merged[key] = (before + weight, paid + product)
-        return [(key, weight, paid / weight if paid else 0) for key, (weight, paid) in merged.items()]
+                parts[sign] = (before + weight, paid + product)
+        for parts in merged.values():
+            if 0 in parts and len(parts) > 1:
+                self.averaged = True
+                weight, _ = parts.pop(0)
+                sign, (before, paid) = next(iter(parts.items()))
+                parts[sign] = (before + weight, paid)
+        return [
+            (key, weight, paid / weight if paid else 0)
+            for key, parts in merged.items()
+            for weight, paid in parts.values()
+        ]
 
     def _record_defect(self, defect: Fraction) -> None:
         """Remember that probabilities of the state being written were normalised."""

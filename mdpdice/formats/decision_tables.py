@@ -155,7 +155,7 @@ class _Maker:
         self.absorbing = int(self.end.any())
         self.n = int(kept.sum()) + self.absorbing
         # What an edge is worth by itself: its reward, and the payoff of an end behind it.
-        step = np.where(network.step, float(network.discount), 1.0)
+        step = np.where(network.step, network.factor, 1.0)
         payoff = np.where(self.end, network.payoff, 0.0)[network.dst]
         self.worth = self.sign * network.weight * (network.reward + step * payoff)
         self.discounted = network.weight * step
@@ -195,7 +195,7 @@ class _Maker:
             choice_ptr=choice_ptr,
             matrix=_normalised(matrix),
             reward=reward,
-            discount=float(network.discount),
+            discount=network.factor,
             horizon=network.horizon,
             node=states,
             start=int(self.number[network.start]) if self.kept[network.start] else None,

@@ -60,7 +60,7 @@ class NetworkEnv(gymnasium.Env[int, int]):
         _require_steps(network)
         self.network = network
         self.render_mode = render_mode
-        self.discount = float(network.discount)
+        self.discount = network.factor
         self.node = np.flatnonzero(network.decides)
         self._number = np.where(network.decides, np.cumsum(network.decides) - 1, len(self.node)).tolist()
         degree = np.diff(network.indptr)[self.node]

@@ -78,7 +78,8 @@ def from_gymnasium(
     actions: list[Hashable] = []
     for state, choices in table.items():
         for action, entries in _items(choices):
-            row: dict[int, list[tuple[Any, Any]]] = {}
+            # Costs stay apart, since a mean hides whether a cycle both collects and pays.
+            row: dict[tuple[int, bool], list[tuple[Any, Any]]] = {}
             for entry in _entries(entries, state, action):
                 p, to, reward, terminated = _entry(entry, state, action)
                 at = over if terminated else _place(number, to)
@@ -87,8 +88,8 @@ def from_gymnasium(
                     raise GameError(msg, state=state, action=action, value=to)
                 if max_denominator is not None:
                     p = _simple(p, max_denominator, state, action)
-                row.setdefault(at, []).append((p, reward))
-            for to, parts in row.items():
+                row.setdefault((at, bool(reward < 0)), []).append((p, reward))
+            for (to, _), parts in row.items():
                 total = sum(p for p, _ in parts)
                 target.append(to)
                 probability.append(total)

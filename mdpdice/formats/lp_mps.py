@@ -134,7 +134,7 @@ def _program(network: Network, nodes: Ints) -> Program:
     place = np.arange(network.n_edges) - network.indptr[:-1][source]
     row = first[source] + np.where(decides[source], place, 0)
     m = int(first[-1])
-    coef = network.weight * np.where(network.step, float(network.discount), 1.0)
+    coef = network.weight * np.where(network.step, network.factor, 1.0)
     end = (network.kind == Kind.END)[network.dst]
     worth = network.weight * network.reward + np.where(end, coef * network.payoff[network.dst], 0.0)
     rhs: Floats = np.zeros(m)

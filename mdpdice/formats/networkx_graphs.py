@@ -34,7 +34,8 @@ from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnknownStateError, UnsupportedError
 from mdpdice.formats.exported_model import action_text
 from mdpdice.formats.line_reader import require_network, write_lines
-from mdpdice.networks.choices import TINY, as_number, as_reward
+from mdpdice.modelling.nearest import nearest
+from mdpdice.networks.choices import as_number, as_reward
 from mdpdice.networks.network import Kind, Network
 
 if TYPE_CHECKING:
@@ -162,7 +163,8 @@ def _fraction(value: Any, what: str, state: Any = None) -> Fraction:
 def _number(value: Any, what: str, state: Any) -> tuple[float, Fraction | None]:
     """A number as a float, and exactly if no float equals it."""
     number = Fraction(as_reward(_fraction(value, what, state), what, {"state": state}))
-    return float(number), None if Fraction(float(number)) == number else number
+    near = nearest(number)
+    return near, None if near == number else number
 
 
 def _sign(data: Any, state: Any) -> int:
@@ -225,7 +227,7 @@ def _weights(
         whole = sum(row, Fraction(0))
         for edge, p in zip(span, row, strict=True):
             # A probability below the smallest float is still one.
-            weight[edge] = float(p / whole) or (TINY if p else 0.0)
+            weight[edge] = nearest(p / whole)
         at += len(span)
     if any(not isinstance(p, float) for p in given):
         numerator = numerator.astype(object)

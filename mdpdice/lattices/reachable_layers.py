@@ -109,6 +109,22 @@ class Layers:
         """Whether some layer leads to itself."""
         return any(layer.part is not None for layer in self.layers)
 
+    def nodes_at(self, tables: Tables) -> Bools:
+        """Find the core nodes that play comes to at the points of some tables: shape (N, points)."""
+        lattice, program = self.lattice, self.program
+        found = np.zeros((lattice.n_nodes, len(tables.points)), dtype=np.bool_)
+        found[program.entries] = self.reached[:, tables.points]
+        ptr, dst, guard = lattice.indptr.tolist(), lattice.dst.tolist(), lattice.guard.tolist()
+        inside = ((program.stored < 0) & (lattice.weight > 0)).tolist()
+        for node in program.order[::-1].tolist():
+            here = found[node]
+            if not here.any():
+                continue
+            for edge in range(ptr[node], ptr[node + 1]):
+                if inside[edge]:
+                    found[dst[edge]] |= here if guard[edge] < 0 else here & tables.guards[guard[edge]]
+        return found
+
 
 def find_layers(lattice: Lattice, run: Run | None = None) -> Layers:
     """Find the layers of a lattice and mark what play can reach.

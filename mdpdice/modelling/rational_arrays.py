@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from mdpdice.modelling.nearest import nearest
+
 __all__ = ["COMPARISONS", "Column", "combine"]
 
 _LIMIT = 1 << 63
@@ -141,7 +143,8 @@ class Column:
             return self.data.astype(np.float64)
         if max(-self.lower, self.upper, self.denominator) <= _FLOAT_EXACT:
             return self.data / self.denominator
-        flat = [numerator / self.denominator for numerator in self.data.ravel().tolist()]
+        whole = self.denominator
+        flat = [part / whole or nearest(Fraction(part, whole)) for part in self.data.ravel().tolist()]
         return np.array(flat).reshape(self.data.shape)
 
     def objects(self) -> Any:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice.modelling.nearest import nearest
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -29,6 +31,7 @@ __all__ = [
     "read_only_floats",
     "read_only_ints",
     "read_only_signs",
+    "split_exact",
 ]
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -102,3 +105,15 @@ def moved_numbers(exact: Mapping[int, Fraction], old: Ints) -> dict[int, Fractio
     if not exact:
         return {}
     return {at: exact[i] for at, i in enumerate(old.tolist()) if i in exact}
+
+
+def split_exact(size: int, values: Mapping[int, Any]) -> tuple[Floats, dict[int, Fraction]]:
+    """Make an array of floats with some numbers in it, 0 elsewhere, and list those that the floats do not equal."""
+    result = np.zeros(size)
+    exact = {}
+    for at, value in values.items():
+        result[at] = near = nearest(value)
+        # Python compares a float with an int or a Fraction exactly.
+        if near != value:
+            exact[at] = Fraction(value)
+    return result, exact

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mdpdice.errors import (
     DiscountRangeError,
@@ -15,8 +17,9 @@ from mdpdice.errors import (
     RewardNotFiniteError,
     UnknownStateError,
 )
+from mdpdice.modelling.nearest import SMALLEST, nearest
 from mdpdice.modelling.ranges import discount_error, horizon_error
-from mdpdice.networks.arrays import Kind, compiled
+from mdpdice.networks.arrays import Floats, Ints, Kind, compiled
 
 if TYPE_CHECKING:
     from mdpdice.networks.network import Network
@@ -38,6 +41,8 @@ def check_network(net: Network) -> None:
     if wrong or not _beyond_doubt(net):
         _check_shapes(net, wrong)
         _check_numbers(net)
+    _check_numerators(net)
+    _check_exact(net)
     _check_range(net)
 
 
@@ -124,9 +129,11 @@ def _check_numbers(net: Network) -> None:
     if not ((net.weight == 1) | chance).all():
         msg = "the edges of decision nodes have weight 1"
         raise GameError(msg)
-    if len(net.weight) and not (net.weight.min() >= 0 and net.weight.max() <= 1 + 1e-9):
-        bad = int(np.flatnonzero(~((net.weight >= 0) & (net.weight <= 1 + 1e-9)))[0])
-        msg = f"probability {net.weight[bad]} is outside [0, 1]"
+    if len(net.weight) and not (net.weight.min() > 0 and net.weight.max() <= 1 + 1e-9):
+        bad = int(np.flatnonzero(~((net.weight > 0) & (net.weight <= 1 + 1e-9)))[0])
+        msg = f"probability {net.weight[bad]} is outside (0, 1]"
+        if net.weight[bad] == 0:
+            msg += "; an edge that is never taken is no edge: leave it out, or use Network.from_choices"
         raise ProbabilityRangeError(
             msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad])
         )
@@ -142,6 +149,72 @@ def _check_numbers(net: Network) -> None:
             node = int(np.flatnonzero(at_chance)[worst])
             msg = f"the probabilities sum to {total[worst]!r}, not 1; scale them, or use Network.from_choices"
             raise ProbabilitySumError(msg, state=net.describe(node), value=float(total[worst]))
+
+
+def _check_numerators(net: Network) -> None:
+    """Exact probabilities are positive, and those that their floats stand for."""
+    given, weight = net.numerator, net.weight
+    if given.dtype == weight.dtype and (_same(given, weight) or np.array_equal(given, weight)):
+        return
+    chance = net.kind == Kind.CHANCE
+    degree = np.diff(net.indptr)
+    inside = np.repeat(chance, degree)
+    if not np.asarray(given > 0, dtype=bool)[inside].all():
+        bad = int(np.flatnonzero(inside & ~np.asarray(given > 0, dtype=bool))[0])
+        msg = f"the numerator {given[bad]!r} of a probability is not positive"
+        raise ProbabilityRangeError(msg, state=net.describe(int(net.source[bad])), value=given[bad])
+    parts, starts = _sums(given, net.indptr)
+    _, floats = _sums(weight, net.indptr)
+    # Rounding of the sums and of the quotient, rows that mean the normalised rationals, and floats below the range.
+    size = np.repeat((degree + 8) * 2.0**-53 + np.abs(floats - 1), degree)
+    with np.errstate(all="ignore"):
+        near = np.abs(parts / np.repeat(starts, degree) - weight) <= size * weight + SMALLEST
+    for node in np.unique(net.source[inside & ~near]).tolist():
+        # What floats cannot hold is looked at exactly.
+        for edge, exact in zip(net.edges(node), net.row(node), strict=True):
+            here = float(weight[edge])
+            if not abs(exact - Fraction(here)) <= Fraction(float(size[edge] * here)) + Fraction(SMALLEST):
+                msg = f"the probability of edge {edge} is {here!r}, and by its numerator {nearest(exact)!r}"
+                raise GameError(msg, state=net.describe(node), value=here)
+
+
+def _same(first: NDArray[Any], second: NDArray[Any]) -> bool:
+    """Whether two arrays are views of one, as where the floats are the exact numbers."""
+    return first.__array_interface__ == second.__array_interface__
+
+
+def _sums(numbers: NDArray[Any], indptr: Ints) -> tuple[Floats, Floats]:
+    """The numbers as floats, NaN where they are none, and their sum over every node."""
+    try:
+        parts = numbers.astype(np.float64, copy=False)
+    except OverflowError:
+        parts = np.full(len(numbers), np.nan)
+    # One more, so that ends behind the last edge have a start.
+    return parts, np.add.reduceat(np.append(parts, 0.0), indptr[:-1])
+
+
+def _check_exact(net: Network) -> None:
+    """Exact rewards and payoffs are those that their floats stand for."""
+    for name, exact, floats in (
+        ("reward", net.exact_rewards, net.reward),
+        ("payoff", net.exact_payoffs, net.payoff),
+    ):
+        if not exact:
+            continue
+        at = np.fromiter(exact, dtype=np.int64, count=len(exact))
+        if not (at.min() >= 0 and at.max() < len(floats)):
+            msg = f"an exact {name} belongs to no {'edge' if name == 'reward' else 'node'}"
+            raise GameError(msg)
+        try:
+            near = np.fromiter(map(nearest, exact.values()), dtype=np.float64, count=len(exact))
+        except OverflowError as error:
+            msg = f"an exact {name} is larger than every float (1.8e308); count in a larger unit"
+            raise RewardNotFiniteError(msg) from error
+        if not np.array_equal(near, floats[at]):
+            bad = int(at[np.flatnonzero(near != floats[at])[0]])
+            node = int(net.source[bad]) if name == "reward" else bad
+            msg = f"the {name} {float(floats[bad])!r} is not the float nearest to its exact number, {exact[bad]}"
+            raise GameError(msg, state=net.describe(node), value=float(floats[bad]))
 
 
 def _check_range(net: Network) -> None:

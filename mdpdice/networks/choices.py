@@ -23,16 +23,16 @@ from mdpdice.errors import (
     StateCollisionError,
     UnknownStateError,
 )
+from mdpdice.modelling.nearest import nearest
 from mdpdice.modelling.ranges import discount_error
-from mdpdice.networks.arrays import compiled, read_only_floats, read_only_ints
+from mdpdice.networks.arrays import compiled, read_only_floats, read_only_ints, split_exact
 from mdpdice.networks.choice_arrays import ChoiceArrays, write_edges
 from mdpdice.networks.network import Kind, Network
 
-__all__ = ["SUM_TOLERANCE", "TINY", "as_number", "as_reward", "build"]
+__all__ = ["SUM_TOLERANCE", "as_number", "as_reward", "build"]
 
 ROUNDING = 8 * 2.0**-53
 """Accepted distance of a float row sum from 1, per entry: plain rounding."""
-TINY = 5e-324
 SUM_TOLERANCE = 1e-9
 """Largest distance that is normalised away, and recorded."""
 RECHECK_UP_TO_ROWS = 1000
@@ -311,14 +311,10 @@ def _discount(value: Any) -> Fraction:
 def _payoffs(
     arrays: ChoiceArrays, ends: dict[int, Any], n_nodes: int
 ) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
-    payoff = np.zeros(n_nodes)
-    exact = {}
-    for state, value in ends.items():
-        number = as_reward(value, "payoff", {"state": arrays.states[state]})
-        payoff[state] = float(number)
-        if Fraction(float(number)) != number:
-            exact[state] = Fraction(number)
-    return payoff, exact
+    return split_exact(
+        n_nodes,
+        {state: as_reward(value, "payoff", {"state": arrays.states[state]}) for state, value in ends.items()},
+    )
 
 
 def _rewards(
@@ -343,14 +339,10 @@ def _rewards(
         if len(bad):
             as_reward(reward[bad[0]], "reward", where(int(bad[0])))
         return reward.astype(np.float64, copy=False), {}
-    floats = np.zeros(wanted)
-    exact = {}
-    for at, value in enumerate(_listed(reward)):
-        number = as_reward(value, "reward", where(at)) if value != 0 else 0
-        floats[at] = float(number)
-        if Fraction(float(number)) != number:
-            exact[at] = Fraction(number)
-    return floats, exact
+    numbers = enumerate(_listed(reward))
+    return split_exact(
+        wanted, {at: as_reward(value, "reward", where(at)) for at, value in numbers if value != 0}
+    )
 
 
 def _probabilities(
@@ -377,7 +369,7 @@ def _probabilities(
         if total != 1:
             repairs[choice] = float(total - 1)
         # A probability below the smallest float is still one.
-        weights.extend(float(Fraction(p) / total) or (TINY if p else 0.0) for p in row)
+        weights.extend(nearest(Fraction(p) / total) for p in row)
     defects = np.array(list(repairs.values()), dtype=np.float64)
     warnings = _repairs(arrays, _most(np.array(list(repairs), dtype=np.int64), defects))
     return np.array([Fraction(p) for p in exact], dtype=object), np.array(weights), warnings

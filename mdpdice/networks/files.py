@@ -29,7 +29,7 @@ from mdpdice.archives import Archive, exact_text, rational, text_member, write_a
 from mdpdice.errors import UnknownStateError
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.text import decode, encode, named_classes
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.network import Network
 
 __all__ = ["read_network", "write_network"]
 
@@ -187,7 +187,6 @@ class _File(Archive):
                 warnings=header["warnings"],
                 averaged=header["averaged"],
             )
-        self.check_exact(network)
         if network.digest != header["digest"]:
             raise self.corrupt("digest", "the network is not the one whose digest it states")
         return network
@@ -253,36 +252,3 @@ class _File(Archive):
                 raise
             name = json.dumps(data, ensure_ascii=False)
         return name
-
-    def check_exact(self, network: Network) -> None:
-        """The exact numbers are those that the floats stand for."""
-        with self.part("numerator"):
-            if not np.asarray((network.numerator > 0) == (network.weight > 0), dtype=bool).all():
-                raise self.corrupt("numerator", "a weight or its numerator is 0 and the other is not")
-            # Rounding of the sum and of the quotient, with room.
-            degree = np.diff(network.indptr)[network.source]
-            off = np.abs(_quotients(network) - network.weight)
-            if not (off <= (degree + 8) * 2.0**-51).all():
-                raise self.corrupt("numerator", "numerators and weights say different things")
-        for key, exact, floats in (
-            ("exact_rewards", network.exact_rewards, network.reward),
-            ("exact_payoffs", network.exact_payoffs, network.payoff),
-        ):
-            with self.part(key):
-                if any(float(x) != floats[at] for at, x in exact.items()):
-                    raise self.corrupt(key, "an exact number is not the one that its float stands for")
-
-
-def _quotients(network: Network) -> NDArray[np.float64]:
-    """The weights that the numerators mean, as floats."""
-    result = np.ones(network.n_edges)
-    chance = network.kind == Kind.CHANCE
-    if network.numerator.dtype == object:
-        for node in np.flatnonzero(chance).tolist():
-            result[network.indptr[node] : network.indptr[node + 1]] = [float(x) for x in network.row(node)]
-        return result
-    numerator = network.numerator.astype(np.float64)
-    whole = np.bincount(network.source, weights=numerator, minlength=network.n_nodes)
-    inside = chance[network.source]
-    result[inside] = numerator[inside] / whole[network.source[inside]]
-    return result

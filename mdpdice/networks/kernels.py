@@ -62,7 +62,7 @@ def decided_edges(
             good &= 0 <= dst[e] < n
             good &= reward[e] - reward[e] == 0.0
             good &= abs(sign[e]) == 1
-            good &= (0.0 <= p <= 1.0) if chance else (p == 1.0)
+            good &= (0.0 < p <= 1.0) if chance else (p == 1.0)
             total += p
         width = np.int64(last - first)
         if chance:

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.html import card, remarks
+from mdpdice.modelling.nearest import nearest
 from mdpdice.modelling.ranges import number_text
 from mdpdice.networks.arrays import (
     Bools,
@@ -200,6 +201,11 @@ class Network(Names):
         return attrs.evolve(self, **{**kept, **changes})
 
     # --- exact numbers ------------------------------------------------------
+
+    @property
+    def factor(self) -> float:
+        """The discount as a float, below 1 if the discount is."""
+        return 1.0 if self.discount == 1 else min(nearest(self.discount), 1.0 - 2.0**-53)
 
     def row(self, node: int) -> list[Fraction]:
         """Exact weights of the edges of a node."""

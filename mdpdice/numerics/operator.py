@@ -68,7 +68,7 @@ def bellman(problem: Network) -> Operator:
     """The Bellman operator of a canonical problem (`total` 0, its horizon left to the caller)."""
     coef = problem.weight * problem.sign
     if problem.discount != 1:
-        coef[problem.step] *= float(problem.discount)
+        coef[problem.step] *= problem.factor
     gain = problem.weight * problem.reward
     chance = problem.kind == Kind.CHANCE
     base = np.where(problem.kind == Kind.END, problem.payoff, 0.0)
@@ -90,7 +90,7 @@ def bellman_in_order(problem: Network, order: Ints) -> Operator:
     gain, coef = np.empty(m), np.empty(m)
     kernels.write_in_order(
         problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.weight, problem.reward,
-        problem.sign, problem.step, problem.payoff, float(problem.discount), unsigned(order), read_only(place),
+        problem.sign, problem.step, problem.payoff, problem.factor, unsigned(order), read_only(place),
         indptr, dst, gain, coef, base,
     )  # fmt: skip
     return _operator(problem.kind[order], indptr, dst, gain, coef, base)

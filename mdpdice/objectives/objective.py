@@ -23,6 +23,7 @@ import numpy as np
 from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, UnsupportedError
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.ranges import discount_error, horizon_error, number_text
+from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.network import Bools, Kind, Network
 from mdpdice.numerics.regions import reached_by_all, reached_by_some
 from mdpdice.objectives.endless_plays import (
@@ -410,12 +411,9 @@ def _with_utility(network: Network, function: Callable[[Fraction], Any], name: s
             "points in the state and pay them with end(...)"
         )
         raise UnsupportedError(msg)
-    payoff = np.zeros(network.n_nodes)
-    exact = {}
     nothing = Fraction(function(Fraction(0)))
-    for node in np.flatnonzero(network.kind == Kind.END).tolist():
-        value = Fraction(function(network.exact_payoff(node))) - nothing
-        payoff[node] = float(value)
-        if Fraction(float(value)) != value:
-            exact[node] = value
+    ends = np.flatnonzero(network.kind == Kind.END).tolist()
+    payoff, exact = split_exact(
+        network.n_nodes, {node: Fraction(function(network.exact_payoff(node))) - nothing for node in ends}
+    )
     return attrs.evolve(network, payoff=payoff, exact_payoffs=exact, total=Fraction(0))

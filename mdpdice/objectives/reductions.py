@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import attrs
 import numpy as np
 
-from mdpdice.networks.arrays import moved_numbers
+from mdpdice.networks.arrays import moved_numbers, split_exact
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 
 __all__ = [
@@ -225,14 +225,10 @@ def shift_total(network: Network) -> Lowering | None:
     if network.total == 0:
         return None
     half = network.total / 2
-    ends = np.flatnonzero(network.kind == Kind.END)
-    payoff = network.payoff.copy()
-    exact_payoffs = {}
-    for node in ends.tolist():
-        value = network.exact_payoff(node) - half
-        payoff[node] = float(value)
-        if Fraction(float(value)) != value:
-            exact_payoffs[node] = value
+    ends = np.flatnonzero(network.kind == Kind.END).tolist()
+    payoff, exact_payoffs = split_exact(
+        network.n_nodes, {node: network.exact_payoff(node) - half for node in ends}
+    )
     lowered = attrs.evolve(network, payoff=payoff, total=Fraction(0), exact_payoffs=exact_payoffs)
     return Lowering(lowered, shift=half, **_identity(network))
 

@@ -211,13 +211,15 @@ def _enclose(chain: Network) -> tuple[Floats, Floats, Floats, str]:
         value = np.where(np.isfinite(value), value, 0.0)
     moves = operator.plays()
     needed = _errors(chain, value)
-    excess = solve_chain(attrs.evolve(moves, base=needed), stochastic=stochastic)
-    # What rounding in that solution leaves short is made up for by a multiple of the expected length of plays.
-    short = float((needed + _ahead(chain, moves.coef, excess) - excess).max(initial=0.0))
-    if short > 0:
-        w = solve_chain(moves, stochastic=stochastic)
-        margin = (w - _ahead(chain, moves.coef, w))[chain.kind == Kind.CHANCE].min(initial=1.0)
-        excess = excess + (1.1 * short / margin if margin > 0 else np.nan) * w
+    # Where plays hardly ever end there is no such number, and nothing is proved.
+    with np.errstate(over="ignore", invalid="ignore"):
+        excess = solve_chain(attrs.evolve(moves, base=needed), stochastic=stochastic)
+        # What rounding in that solution leaves short is made up for by a multiple of the expected length of plays.
+        short = float((needed + _ahead(chain, moves.coef, excess) - excess).max(initial=0.0))
+        if short > 0:
+            w = solve_chain(moves, stochastic=stochastic)
+            margin = (w - _ahead(chain, moves.coef, w))[chain.kind == Kind.CHANCE].min(initial=1.0)
+            excess = excess + (1.1 * short / margin if margin > 0 else np.nan) * w
     bounds = np.concatenate((excess - value, excess + value))
     nobody = np.full(2 * chain.n_nodes, -1)
     rank = np.tile(_distance_to_end(chain), 2)
@@ -236,14 +238,17 @@ def _ahead(chain: Network, coef: Floats, value: Floats) -> Floats:
 
 def _errors(chain: Network, value: Floats) -> Floats:
     """Error of one backup of every node, with room for what rounding adds; the checker measures it again."""
-    factor = np.where(chain.step, float(chain.discount), 1.0)
+    factor = np.where(chain.step, chain.factor, 1.0)
     worth = chain.reward + chain.sign * factor * value[chain.dst]
     size = np.abs(chain.reward) + factor * np.abs(value[chain.dst])
+    whole = np.abs(chain.reward) + np.abs(value[chain.dst])
     n = chain.n_nodes
-    mean, spread, total = (
-        np.bincount(chain.source, weights=chain.weight * part, minlength=n)
-        for part in (worth, size, np.ones(chain.n_edges))
+    mean, spread, total, sizes = (
+        np.bincount(chain.source, weights=part, minlength=n)
+        for part in (chain.weight * worth, chain.weight * size, chain.weight, whole)
     )
+    # What falls below the range of floats.
+    spread = spread + inequalities.NORMAL * (sizes + (sizes > 0))
     off = np.abs(mean - value)
     slack = ((2 * np.diff(chain.indptr) + 10) * ULP + np.abs(1.0 - total)) * (spread + np.abs(value))
     moves = chain.kind == Kind.CHANCE

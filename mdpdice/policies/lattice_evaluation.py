@@ -36,7 +36,7 @@ from mdpdice.errors import UnknownStateError, UnsupportedError
 from mdpdice.lattices.digest import same_core
 from mdpdice.lattices.lattice import FORBIDDEN, Lattice
 from mdpdice.lattices.layer_solver import known_rows, solve_layers
-from mdpdice.lattices.reachable_layers import Layers, find_layers
+from mdpdice.lattices.reachable_layers import find_layers
 from mdpdice.modelling.counters import At
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.expressions import Expr, as_expr
@@ -260,7 +260,7 @@ class _Points:
         for first in range(0, len(points), chunk):
             some = points[first : first + chunk]
             tables = layers.tables.at(some)
-            there = _reached(layers, some, tables)
+            there = layers.nodes_at(tables)
             known = None
             if grid is not None:
                 known = known_rows(grid.layers.program, tables, grid.stored)
@@ -333,25 +333,6 @@ def _chances(answer: Any, offered: Mapping[Any, int], counters: Mapping[str, int
         return {answer: Fraction(1)}
     scores = {action: as_expr(answer[action]).evaluate(counters) for action in offered if action in answer}
     return {max(scores, key=scores.__getitem__): Fraction(1)} if scores else {}
-
-
-def _reached(layers: Layers, points: Ints, tables: Any) -> Any:
-    """Core nodes that play can come to, at some points: bool of shape (nodes, points)."""
-    lattice, program = layers.lattice, layers.program
-    there = np.zeros((lattice.n_nodes, len(points)), dtype=np.bool_)
-    there[program.entries] = layers.reached[:, points]
-    source = np.repeat(np.arange(lattice.n_nodes), np.diff(lattice.indptr))
-    inside = np.flatnonzero((program.stored < 0) & (lattice.weight > 0))
-    changed = True
-    while changed:
-        changed = False
-        for edge in inside.tolist():
-            start, to, guard = int(source[edge]), int(lattice.dst[edge]), int(lattice.guard[edge])
-            come = there[start] if guard < 0 else there[start] & tables.guards[guard]
-            if (come & ~there[to]).any():
-                there[to] |= come
-                changed = True
-    return there
 
 
 def _open(lattice: Lattice, edge: int, tables: Any) -> Any:

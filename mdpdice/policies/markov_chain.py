@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.answers.policy import Policy, Weights
+from mdpdice.modelling.nearest import SMALLEST
 from mdpdice.networks.arrays import moved_numbers
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
@@ -140,7 +141,9 @@ def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, se
     weight = network.weight[old].copy()
     whole = np.zeros(n * copies, dtype=numerator.dtype)
     np.add.at(whole, (copy * n + source)[decided], numerator[decided])
-    weight[decided] = numerator[decided] / whole[(copy * n + source)[decided]]
+    quotients = numerator[decided] / whole[(copy * n + source)[decided]]
+    # A probability below the smallest float is still one.
+    weight[decided] = np.maximum(quotients.astype(np.float64), SMALLEST)
     alone = copies == 1
     return attrs.evolve(
         network,

@@ -285,7 +285,7 @@ class _Table:
         """Fill `totals` with the totals of so many plays; return the number of edges taken."""
         chain = self.chain
         flips, pays = bool((chain.sign < 0).any()), bool(chain.reward.any())
-        discount = float(chain.discount)
+        discount = chain.factor
         play = np.arange(len(totals))
         node = np.full(len(totals), start)
         side, factor, total = np.ones(len(totals)), np.ones(len(totals)), np.zeros(len(totals))

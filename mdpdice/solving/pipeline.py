@@ -532,31 +532,23 @@ def _partial(
         check_candidate(canonical, value, policy, solver.name)
     except Exception:  # noqa: BLE001 - a plug-in that was stopped may hand over anything
         return None
-    verdict = _quick_verdict(canonical, solver, found, value, policy)
+    verdict = _quick_verdict(canonical, found, value, policy)
     return lift(
         problem, solver, found, value, policy, attrs.evolve(verdict, certified=False, reason=reason), started
     )
 
 
-def _quick_verdict(
-    canonical: Network, solver: Solver, candidate: Candidate, value: Floats, policy: Ints
-) -> Verdict:
-    bounds: list[Any] = [candidate.details.get(end) for end in ("lower", "upper")]
-    own = type(solver).__module__.startswith("mdpdice.")
-    if own and all(isinstance(bound, np.ndarray) and bound.shape == value.shape for bound in bounds):
-        lower, upper = bounds
-        width = float(np.max((upper - lower) / np.maximum(1.0, np.abs(value)), initial=0.0))
-        return Verdict(certified=False, lower=lower, upper=upper, width=width)
-    limit = time.monotonic() + PARTIAL_SECONDS
+def _quick_verdict(canonical: Network, candidate: Candidate, value: Floats, policy: Ints) -> Verdict:
+    """Bounds of what there is: those that the back-end claims, if they hold, or what is found in a moment."""
+    edges = canonical.n_edges * (1 if canonical.horizon is None else canonical.horizon + 1)
+    limit = time.monotonic() + (PARTIAL_SECONDS if edges <= PARTIAL_UP_TO_EDGES else 0.0)
 
     def check() -> None:
         if time.monotonic() > limit:
             raise TimeoutError
 
-    if canonical.n_edges * (1 if canonical.horizon is None else canonical.horizon + 1) <= PARTIAL_UP_TO_EDGES:
-        try:
-            return certify(canonical, value, policy, 0.0, check)
-        except TimeoutError:
-            pass
-    nothing = np.full(value.shape, np.inf)
-    return Verdict(certified=False, lower=-nothing, upper=nothing, width=np.inf)
+    try:
+        return certify(canonical, value, policy, np.inf, check, candidate.details)
+    except TimeoutError:
+        nothing = np.full(value.shape, np.inf)
+        return Verdict(certified=False, lower=-nothing, upper=nothing, width=np.inf)

@@ -72,7 +72,7 @@ class View:
     def of(cls, problem: Network) -> View:
         """The view of a problem of one player."""
         sense = -1.0 if (problem.kind == Kind.MIN).any() else 1.0
-        coef = np.where(problem.step, problem.weight * float(problem.discount), problem.weight)
+        coef = np.where(problem.step, problem.weight * problem.factor, problem.weight)
         value = np.where(problem.kind == Kind.END, sense * problem.payoff, np.nan)
         component = np.full(problem.n_nodes, -1, dtype=np.int64)
         if problem.discount == 1:

@@ -51,7 +51,7 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
     game = both_sides(problem) if (problem.sign < 0).any() else problem  # the mover's side first
     minimises = game.kind == Kind.MIN
     chosen = _towards_ends(game)
-    factor = np.where(game.step, float(game.discount), 1.0)
+    factor = np.where(game.step, game.factor, 1.0)
     iterations = 0
     for done in range(ROUNDS):
         run.check()

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from mdpdice.modelling.nearest import nearest
 from mdpdice.networks.arrays import Matrix
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
@@ -130,7 +131,7 @@ def _edges(problem: Network, operator: Operator, value: Floats, local: Ints, nod
     gain[outside] += coef[outside] * value[dst[outside]]
     lost = np.where(outside, weight, 0.0)
     if problem.discount != 1:
-        lost += np.where(~outside & problem.step[number], weight * float(1 - problem.discount), 0.0)
+        lost += np.where(~outside & problem.step[number], weight * nearest(1 - problem.discount), 0.0)
     return _Edges(number, source, target, coef, gain, lost, problem.reward[number] != 0)
 
 

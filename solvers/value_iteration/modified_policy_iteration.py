@@ -125,7 +125,7 @@ class Sweeps:
 
         self.kernels = kernels
         self.problem, self.run, self.pool = problem, run, pool
-        self.discount = float(problem.discount)
+        self.discount = problem.factor
         n = problem.n_nodes
         self.value, self.new = np.zeros(n), np.zeros(n)
         self.policy = np.full(n, -1, dtype=np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import permutations, product
 
@@ -18,6 +19,7 @@ from mdpdice import (
     Game,
     Kind,
     Policy,
+    compile_lattice,
     d6,
     decide,
     die,
@@ -30,9 +32,68 @@ from mdpdice import (
     solve,
     when,
 )
-from mdpdice.errors import UnknownStateError
+from mdpdice.errors import NotConvergedError, TotalRewardUndefinedError, UnknownStateError
 
 # --- parallel edges ------------------------------------------------------------------------------
+
+
+def spins(rewards, *, quit_for=0):
+    """A wheel that may be spun again and again, and left."""
+    dist = Dist(dict.fromkeys(range(len(rewards)), 1))
+    spin = roll(dist, lambda k: go(0, reward=rewards[k]))
+    return Game.of(start=0, node=lambda s: decide({"spin": spin, "quit": end(quit_for)}))
+
+
+@pytest.mark.parametrize("rewards", [[1, -1], [2, -1], [1, -2], [1, 0, -1], [1, 1, -2, 0]])
+def test_merging_hides_no_cycle_that_collects_and_pays(rewards):
+    for merge in (True, False):
+        network = explore(spins(rewards), merge=merge)
+        with pytest.raises(TotalRewardUndefinedError):
+            solve(network)
+        # With a horizon there is a total.
+        assert solve(network, horizon=2).value() == pytest.approx(max(0, 2 * sum(rewards) / len(rewards)))
+
+
+@pytest.mark.parametrize(
+    ("rewards", "worth"),
+    [([1, 0], math.inf), ([0, 2, 1], math.inf), ([-1, 0], 3), ([0, -2, -1], 3), ([0, 0], 3)],
+)
+def test_merging_keeps_what_a_cycle_is_worth(rewards, worth):
+    merged, apart = (explore(spins(rewards, quit_for=3), merge=merge) for merge in (True, False))
+    assert solve(merged).value() == solve(apart).value() == worth
+    # Nothing, and something beside it, are one edge.
+    assert merged.n_edges < apart.n_edges
+
+
+def test_merged_edges_pay_their_mean_gain_and_their_mean_cost():
+    network = explore(spins([3, 1, 0, -5, -3, 0]))
+    inline = int(network.dst[0])
+    edges = network.edges(inline)
+    paid = {network.exact_reward(edge): network.row(inline)[edge - edges.start] for edge in edges}
+    assert paid == {Fraction(1): Fraction(2, 3), Fraction(-4): Fraction(1, 3)}
+    assert network.averaged
+
+
+def test_a_lattice_merges_as_a_network_does():
+    class Spins(Game[str, str]):
+        left = Counter(range(2), start=1)
+
+        def start(self):
+            return "wheel"
+
+        def node(self, state):
+            coin = roll(Dist({1: 1, -1: 1}), lambda k: go(state, reward=k))
+            return when(self.left == 0, end(0), decide({"spin": coin, "quit": go(state, self.left.set(0))}))
+
+    for network in (explore(Spins()), explore(Spins().unrolled())):
+        with pytest.raises(TotalRewardUndefinedError):
+            solve(network)
+    # On the lattice itself nothing is proved.
+    try:
+        found = solve(compile_lattice(Spins()))
+    except NotConvergedError:
+        return
+    assert not found.proved
 
 
 def test_parallel_edges_are_merged_with_their_mean_reward():

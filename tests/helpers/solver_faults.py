@@ -19,6 +19,8 @@ from mdpdice.solvers.value_iteration import ValueIteration
 
 Fault = Callable[[Network, Candidate, np.random.Generator], Candidate | None]
 FAULTS: dict[str, Fault] = {}
+LOST = 1e-30
+"""Probability of an edge that a mistake loses: a network has none of probability 0."""
 
 
 def fault(function: Fault) -> Fault:
@@ -128,7 +130,7 @@ def target_edge_dropped(problem, answer, rng):
         return None
     row = slice(int(problem.indptr[node]), int(problem.indptr[node + 1]))
     weight = problem.weight.copy()
-    weight[row.start] = 0.0
+    weight[row.start] = LOST
     weight[row] /= weight[row].sum()
     return honest(attrs.evolve(problem, weight=weight, numerator=weight))
 
@@ -271,6 +273,6 @@ def last_parallel_edge_wins(problem, answer, rng):
         return None
     row = slice(int(problem.indptr[node]), int(problem.indptr[node + 1]))
     weight = problem.weight.copy()
-    weight[row] = 0.0
+    weight[row] = LOST
     weight[row.stop - 1] = 1.0
     return sweeps(attrs.evolve(problem, weight=weight, numerator=weight), 300)

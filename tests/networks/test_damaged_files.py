@@ -297,25 +297,35 @@ def test_other_members_are_refused(sound, path):
     corrupt(path, field="archive")
 
 
-def test_weights_and_exact_numerators_that_contradict_each_other(path):
-    # Both are right alone; the digest is computed over both, so the forger states that of his own network.
-    forged = Network(
+@pytest.fixture
+def forged(monkeypatch):
+    """Networks that nobody checked; the digest is computed over all numbers, so the forger states that of his own."""
+
+    def make(**arrays):
+        with monkeypatch.context() as unchecked:
+            unchecked.setattr("mdpdice.networks.network.check_network", lambda network: None)
+            return Network(**arrays)
+
+    return make
+
+
+def test_weights_and_exact_numerators_that_contradict_each_other(path, forged):
+    # Both are right alone.
+    forged(
         kind=[3, 0, 0], indptr=[0, 2, 2, 2], dst=[1, 2], weight=[0.5, 0.5], reward=[0, 0], sign=[1, 1], step=[0, 0],
         payoff=[0, 1, 2], start=0, numerator=np.array([1, 2]),
-    )  # fmt: skip
-    forged.save(path)
-    corrupt(path, field="numerator")
+    ).save(path)  # fmt: skip
+    assert "by its numerator 0.333" in str(corrupt(path, field="network"))
 
 
-def test_exact_numbers_that_contradict_their_floats(path):
+def test_exact_numbers_that_contradict_their_floats(path, forged):
     sound = {
         "kind": [3, 0, 0], "indptr": [0, 2, 2, 2], "dst": [1, 2], "weight": [0.5, 0.5], "reward": [0, 0],
         "sign": [1, 1], "step": [0, 0], "payoff": [0, 1, 2], "start": 0,
     }  # fmt: skip
-    Network(**sound, exact_rewards={0: Fraction(1, 3)}).save(path)
-    corrupt(path, field="exact_rewards")
-    Network(**sound, exact_payoffs={1: Fraction(1, 3)}).save(path)
-    corrupt(path, field="exact_payoffs")
+    for numbers in ({"exact_rewards": {0: Fraction(1, 3)}}, {"exact_payoffs": {1: Fraction(1, 3)}}):
+        forged(**sound, **numbers).save(path)
+        assert "is not the float nearest" in str(corrupt(path, field="network"))
 
 
 def test_the_error_says_what_to_do(sound, path):

@@ -447,8 +447,8 @@ def test_the_digest_tells_exact_weights_apart_that_floats_do_not():
     def coin(numbers):
         return Network(**arrays(numerator=[1, 1, *numbers])).digest
 
-    base = coin([2**40, 2**40])
-    assert coin([2**40, 2**40 + 1]) != base
+    base = coin([2**60, 2**60])
+    assert coin([2**60, 2**60 + 1]) != base
     assert coin([2.0**-1, 2.0**-1]) == Network(**arrays()).digest
     assert coin([0.5, 0.5 + 1e-16 * 2]) != coin([0.5, 0.5])
     assert coin([1, 1]) == coin([2, 2])  # one and the same problem
@@ -456,10 +456,107 @@ def test_the_digest_tells_exact_weights_apart_that_floats_do_not():
 
 def test_the_digest_of_exact_numbers_beyond_pythons_limit_of_digits():
     huge = Fraction(1, 7**6000)
-    assert (
-        Network(**arrays(exact_rewards={0: huge})).digest
-        != Network(**arrays(exact_rewards={0: huge / 7})).digest
-    )
+
+    def paid(exact):
+        return Network(**arrays(reward=[5e-324, 1, 0, 0]), exact_rewards={0: exact}).digest
+
+    assert paid(huge) != paid(huge / 7)
+
+
+# --- exact numbers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight", [[1, 1, 1, 0], [1, 1, 0, 1], [1, 1, 1, -0.0]])
+def test_an_edge_that_is_never_taken_is_no_edge(weight):
+    with pytest.raises(
+        ProbabilityRangeError, match=r"outside \(0, 1\]; an edge that is never taken is no edge"
+    ):
+        Network(**arrays(weight=weight))
+
+
+@pytest.mark.parametrize(
+    "numerator", [[1, 1, 1, 0], [1, 1, -1, 2], [1, 1, 0.5, math.nan], [1, 1, Fraction(1), Fraction(0)]]
+)
+def test_numerators_are_positive(numerator):
+    dtype = object if isinstance(numerator[3], Fraction) else None
+    with pytest.raises(ProbabilityRangeError, match="numerator"):
+        Network(**arrays(numerator=np.array(numerator, dtype=dtype)))
+
+
+WRONG_NUMERATORS = [
+    [1, 1, 1, 3],
+    [1, 1, 10**15, 10**15 + 10],
+    [1, 1, 0.5, 0.5 + 1e-12],
+    [1, 1, Fraction(1, 3), Fraction(2, 3)],
+    [1, 1, 10**400, 10**400 + 10**386],
+    [1, 1, Fraction(1, 10**400), Fraction(3, 10**400)],
+]
+RIGHT_NUMERATORS = [
+    [1, 1, 7, 7],
+    [1, 1, 2**62, 2**62],
+    [1, 1, 10**17, 10**17 + 1],
+    [1, 1, 10**400, 10**400 + 1],
+    [1, 1, Fraction(1, 10**400), Fraction(1, 10**400)],
+]
+
+
+@pytest.mark.parametrize("numerator", WRONG_NUMERATORS)
+def test_numerators_that_contradict_the_floats_are_refused(numerator):
+    with pytest.raises(GameError, match="by its numerator"):
+        Network(**arrays(numerator=np.array([*numerator, None], dtype=object)[:-1]))
+    if all(type(x) is not Fraction and x < 2**63 for x in numerator):
+        with pytest.raises(GameError, match="by its numerator"):
+            Network(**arrays(numerator=numerator))
+
+
+@pytest.mark.parametrize("numerator", RIGHT_NUMERATORS)
+def test_numerators_may_be_what_no_float_is(numerator):
+    made = Network(**arrays(numerator=np.array([*numerator, None], dtype=object)[:-1]))
+    assert sum(made.row(1)) == 1
+
+
+def test_a_probability_below_every_float_is_an_edge():
+    weight, numerator = [1, 1, 1, 5e-324], np.array([1, 1, 10**400, 1], dtype=object)
+    assert Network(**arrays(weight=weight, numerator=numerator)).row(1)[1] == Fraction(1, 10**400 + 1)
+    # Ten times the smallest float is another number.
+    with pytest.raises(GameError, match="by its numerator"):
+        Network(**arrays(weight=[1, 1, 1, 5e-323], numerator=numerator))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        (
+            {"exact_rewards": {1: Fraction(4, 3)}},
+            "reward 1.0 is not the float nearest to its exact number, 4/3",
+        ),
+        ({"exact_rewards": {0: Fraction(1, 10**400)}}, "reward 0.0 is not the float nearest"),
+        ({"exact_payoffs": {3: Fraction(1, 3)}}, "payoff 5.0 is not the float nearest"),
+        ({"exact_payoffs": {9: Fraction(1, 3)}}, "an exact payoff belongs to no node"),
+        ({"exact_rewards": {-1: Fraction(1, 3)}}, "an exact reward belongs to no edge"),
+    ],
+)
+def test_exact_numbers_that_contradict_the_floats_are_refused(numbers, told):
+    with pytest.raises(GameError, match=told):
+        Network(**arrays(**numbers))
+
+
+def test_an_exact_number_beyond_every_float_is_refused():
+    with pytest.raises(RewardNotFiniteError, match="larger than every float"):
+        Network(**arrays(exact_rewards={1: Fraction(10**400)}))
+
+
+@pytest.mark.parametrize(
+    ("discount", "factor"),
+    [
+        (1, 1.0),
+        (Fraction(1, 3), 1 / 3),
+        (1 - Fraction(1, 10**17), 1 - 2.0**-53),
+        (Fraction(1, 10**400), 5e-324),
+    ],
+)
+def test_a_discount_below_1_is_a_float_below_1(discount, factor):
+    assert Network(**arrays(discount=discount, step=[True] * 4)).factor == factor
 
 
 # --- networkx ------------------------------------------------------------------------------------

@@ -103,10 +103,15 @@ def test_rewards_that_were_averaged_are_refused():
         outcomes(network, Policy.uniform(network))
     found = outcomes(explore(game, merge=False), Policy.uniform(network))
     assert as_table(found) == pytest.approx(dict.fromkeys(range(1, 7), 1 / 6))
-    # The mean of +1 and -1 is 0, and the network remembers all the same.
+    # Gains and costs are not merged, and the network remembers of each what was.
     coin = Game.of(start=0, node=lambda s: end() if s else roll(uniform([1, -1]), lambda k: go(1, reward=k)))
-    assert explore(coin).averaged
-    assert not explore(coin, merge=False).averaged
+    assert as_table(outcomes(explore(coin), Policy.uniform(explore(coin)))) == {-1: 0.5, 1: 0.5}
+    for more in ([1, 0], [1, -1, 0], [-1, -2, 1]):
+        mixed = Game.of(
+            start=0, node=lambda s, m=more: end() if s else roll(uniform(m), lambda k: go(1, reward=k))
+        )
+        assert explore(mixed).averaged
+        assert not explore(mixed, merge=False).averaged
     # Equal rewards lose nothing.
     flat = Game.of(start=0, node=lambda s: end() if s else roll(d6, lambda k: go(1, reward=5)))
     assert as_table(outcomes(explore(flat), Policy.uniform(explore(flat)))) == {5: 1}

@@ -4,7 +4,6 @@ import math
 import statistics
 from fractions import Fraction
 
-import attrs
 import numpy as np
 import pytest
 from helpers.small_games import three_rounds
@@ -175,17 +174,6 @@ def test_very_unequal_chances():
     # Pearson's statistic has mean 399 and standard deviation sqrt(798) here.
     statistic = float(((counts - expected) ** 2 / expected).sum())
     assert abs(statistic - 399) < 4 * math.sqrt(2 * 399)
-
-
-def test_edges_of_chance_zero_are_never_taken():
-    network = explore(Game.of(start=0, node=lambda s: roll(Dist({1: 1, 2: 2, 3: 3}), end)))
-    weight, numerator = network.weight.copy(), network.numerator.copy()
-    weight[:] = [0.25, 0, 0.75]
-    numerator[:] = [1, 0, 3]
-    changed = attrs.evolve(network, weight=weight, numerator=numerator)
-    found = simulate(changed, Policy.uniform(changed), 20_000, seed=10)
-    assert set(found.totals) == {1, 3}
-    assert agrees(found, 2.5)
 
 
 def test_questions_that_have_no_answer():

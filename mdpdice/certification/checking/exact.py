@@ -64,8 +64,9 @@ def verify_exact(
         if problem.discount == 1:
             replies = best_replies(problem, policy[k], last=not flat and k == 0)
             live = ~replies.end if flat else replies.chance
-            floats = np.array([float(value) for value in row])
-            if not endless_plays_lose(replies, live, np.concatenate((-floats, floats)), witness):
+            # As floats some would be 0 that are not.
+            exact = np.array([*row, None], dtype=object)[:-1]
+            if not endless_plays_lose(replies, live, np.concatenate((-exact, exact)), witness):
                 return "some play may never end"
     return ""
 

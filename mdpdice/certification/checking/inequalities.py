@@ -41,6 +41,8 @@ float sum of their probabilities, ``(2 k + 8) 2^-52 m + |1 - s| m`` is added to 
 side: the first term covers the sums, and numbers that were rounded once or twice themselves;
 the second covers float rows that mean the rationals ``p / s``.  An option of a decision needs
 ``4 2^-52 m``, and nothing where it pays and discounts nothing: then two floats are compared.
+What falls below the range of floats is covered by ``t (1 + sum |r| + |u|)``, which is part of every ``m`` and 0 where
+all numbers are; ``t = 2^-1022`` is the smallest normal float.
 """
 
 from __future__ import annotations
@@ -53,6 +55,7 @@ from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 __all__ = ["Replies", "Witness", "best_replies", "endless_plays_lose", "verify"]
 
 ULP = 2.0**-52
+NORMAL = 2.0**-1022
 
 
 @attrs.frozen(eq=False)
@@ -107,14 +110,14 @@ class Witness:
 def best_replies(network: Network, policy: Ints, *, last: bool = False) -> Replies:
     """Build the network of best replies to a policy, of its own edges; `last` makes decisions ends of payoff 0."""
     n, source, decides = network.n_nodes, network.source, network.decides
-    factor = np.where(network.step, float(network.discount), 1.0)
+    factor = np.where(network.step, network.factor, 1.0)
     own = (network.indptr[:-1] <= policy) & (policy < network.indptr[1:])
     edges, targets, degrees = [], [], []
     for side in (0, 1):
         fixed = decides & ((network.kind == Kind.MAX) == (side == 0))
         usable = ~fixed[source]
         usable[policy[fixed & own]] = True
-        usable &= (network.weight > 0) & ~(last & decides[source])
+        usable &= ~(last & decides[source])
         kept = np.flatnonzero(usable)
         edges.append(kept)
         targets.append(network.dst[kept] + n * np.where(network.sign[kept] < 0, 1 - side, side))
@@ -186,20 +189,26 @@ def _above(replies: Replies, here: Floats, before: Floats, group: Ints) -> bool:
     ahead = np.where(replies.chance[source], here[dst], before[dst])
     value = replies.reward + replies.factor * ahead
     size = np.abs(replies.reward) + replies.factor * np.abs(ahead)
+    whole = np.abs(replies.reward) + np.abs(ahead)
     starts, decides = replies.indptr[:-1], ~replies.chance & ~replies.end
     good = np.where(replies.end, here >= replies.payoff, np.diff(replies.indptr) > 0)
     if len(dst):
         # reduceat gives nonsense for empty rows; only rows of chance nodes are used, which are not empty.
-        terms = (replies.weight * value, replies.weight, replies.weight * size)
+        terms = (replies.weight * value, replies.weight, replies.weight * size, whole)
         # One more, so that an empty last row has a start.
-        mean, total, spread = (np.add.reduceat(np.append(term, 0.0), starts) for term in terms)
-        slack = ((2 * np.diff(replies.indptr) + 8) * ULP + np.abs(1.0 - total)) * spread
+        mean, total, spread, sizes = (np.add.reduceat(np.append(term, 0.0), starts) for term in terms)
+        slack = ((2 * np.diff(replies.indptr) + 8) * ULP + np.abs(1.0 - total)) * (spread + _tiny(sizes))
         inner = (group >= 0) & replies.chance
         good &= np.where(replies.chance & ~inner, here >= mean + slack, True)
     plain = (replies.reward == 0) & (replies.factor == 1)
-    enough = here[source] >= value + np.where(plain, 0.0, 4 * ULP * size)
+    enough = here[source] >= value + np.where(plain, 0.0, 4 * ULP * (size + _tiny(whole)))
     within_group = (group[source] >= 0) & (group[source] == group[dst])
     return bool(good.all() and (enough | within_group)[decides[source]].all())
+
+
+def _tiny(whole: Floats) -> Floats:
+    """What is added to sizes for numbers below the range of floats."""
+    return NORMAL * (whole + (whole > 0))
 
 
 def endless_plays_lose(replies: Replies, live: Bools, u: Floats, witness: Witness) -> bool:

@@ -62,7 +62,7 @@ def verify_large(problem: Network, policy: Ints, bounds: Floats, witness: Witnes
         problem.reward,
         problem.sign,
         problem.step,
-        float(problem.discount),
+        problem.factor,
         problem.payoff,
         _read(problem.payoff_room),
     )

@@ -34,8 +34,8 @@ the same way: where the layer reads itself, with ``1 + max w`` in place of ``w``
 
 Rounding is bounded per node and block of points: with ``m`` for the largest size of what a node adds up, a
 mean of ``k`` numbers is off by at most ``(2 k + 8) 2^-52 m + |1 - s| m``, where ``s`` is the float sum of
-the weights, next to what its arguments are off. A choice by such numbers may lose twice that. Everything is
-written so that NaN fails.
+the weights, next to what its arguments are off; ``2^-1022`` is added to each ``m`` that is not 0, for what falls
+below the range of floats. A choice by such numbers may lose twice that. Everything is written so that NaN fails.
 """
 
 from __future__ import annotations
@@ -137,6 +137,8 @@ def verify_lattice(lattice: Lattice, claim: Claim, check: Callable[[], None] | N
     flat = (claim.layer, claim.inner)
     if claim.values.shape != shape or any(array.shape != shape[1:] for array in flat):
         return Widths(nothing, nothing, "the claim does not fit the lattice")
+    if 0 < abs(lattice.total) < kernels.NORMAL:
+        return Widths(nothing, nothing, "the total of both sides is below the range of floats")
     start = np.flatnonzero(claim.entries == lattice.start)
     if len(start) != 1 or not stored[start[0], lattice.start_point]:
         return Widths(nothing, nothing, "nothing is claimed about the start")

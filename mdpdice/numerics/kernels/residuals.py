@@ -24,6 +24,8 @@ from mdpdice.numerics.kernels.bellman import (
 
 __all__ = ["add_up", "checksum", "excess", "lengthen", "rise", "scale", "stage"]
 
+NORMAL = 2.0**-1022
+
 
 @njit
 def checksum(words: Ints) -> Number:
@@ -32,6 +34,12 @@ def checksum(words: Ints) -> Number:
     for i in range(np.uint64(len(words))):
         total += words[i] * (two * i + one)
     return total
+
+
+@njit
+def tiny(whole: Number) -> Number:
+    """What `mdpdice.certification.checking.inequalities` adds to sizes for numbers below the range of floats."""
+    return NORMAL * (whole + 1.0) if whole > 0.0 else 0.0
 
 
 @njit
@@ -64,16 +72,17 @@ def excess(
             continue
         here = value[node]
         if kind[node] == CHANCE:
-            mean, spread, total, count = 0.0, 0.0, 0.0, 0
+            mean, spread, whole, total, count = 0.0, 0.0, abs(here), 0.0, 0
             for e in range(first, last):
                 ahead = (discount if step[e] else 1.0) * value[dst[e]]
                 if sign[e] < 0:
                     ahead = -ahead
                 mean += weight[e] * (reward[e] + ahead)
                 spread += weight[e] * (abs(reward[e]) + abs(ahead))
+                whole += abs(reward[e]) + abs(value[dst[e]])
                 total += weight[e]
                 count += 1
-            slack = 1.5 * ((2 * count + 10) * ULP + abs(1.0 - total)) * (spread + abs(here))
+            slack = 1.5 * ((2 * count + 10) * ULP + abs(1.0 - total)) * (spread + abs(here) + tiny(whole))
             high[node] = max(mean - here, 0.0) + slack
             low[node] = max(here - mean, 0.0) + slack
         else:
@@ -83,7 +92,8 @@ def excess(
                 if sign[e] < 0:
                     ahead = -ahead
                 move = reward[e] + ahead - here
-                slack = 7 * ULP * (abs(reward[e]) + abs(ahead) + abs(here))
+                whole = abs(reward[e]) + abs(value[dst[e]]) + abs(here)
+                slack = 7 * ULP * (abs(reward[e]) + abs(ahead) + abs(here) + tiny(whole))
                 mine = np.int64(e) == policy[node]
                 if mine or kind[node] == MAX:
                     best = max(best, move + slack)
@@ -156,7 +166,9 @@ def lengthen(
         for e in range(indptr[node], indptr[node + one]):
             factor = discount if step[e] else 1.0
             ahead = factor * value[dst[e]]
-            cost = reward[e] + ahead - here + 7 * ULP * (abs(reward[e]) + abs(ahead) + abs(here))
+            size = abs(reward[e]) + abs(ahead) + abs(here)
+            size += tiny(abs(reward[e]) + abs(value[dst[e]]) + abs(here))
+            cost = reward[e] + ahead - here + 7 * ULP * size
             lack = cost - d * (w[node] - factor * w[dst[e]])
             if lack > worst:
                 worst = lack
@@ -199,7 +211,8 @@ def add_up(
             here, most = value[node], 0.0
             for e in range(first, last):
                 to = dst[e]
-                cost = reward[e] + value[to] - here + 7 * ULP * (abs(reward[e]) + abs(value[to]) + abs(here))
+                size = abs(reward[e]) + abs(value[to]) + abs(here)
+                cost = reward[e] + value[to] - here + 7 * ULP * (size + tiny(size))
                 most = max(most, cost + above[to])
             below[node] = low[node] + below[dst[np.uint64(policy[node])]]
             above[node] = most
@@ -240,6 +253,7 @@ def stage(
         below, above = -value[node], value[node]
         if kind[node] == CHANCE:
             low, high, low_size, high_size, total, count = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+            low_whole, high_whole = 0.0, 0.0
             for e in range(first, last):
                 p = weight[e]
                 near, far = dst[e], dst[e] + other
@@ -251,11 +265,13 @@ def stage(
                 high += p * (plus + reward[e])
                 low_size += p * (abs(minus) + abs(reward[e]))
                 high_size += p * (abs(plus) + abs(reward[e]))
+                low_whole += abs(here[near]) + abs(reward[e])
+                high_whole += abs(here[far]) + abs(reward[e])
                 total += p
                 count += 1
             slack = 1.5 * ((2 * count + 10) * ULP + abs(1.0 - total))
-            below = max(below, low + slack * low_size)
-            above = max(above, high + slack * high_size)
+            below = max(below, low + slack * (low_size + tiny(low_whole)))
+            above = max(above, high + slack * (high_size + tiny(high_whole)))
         elif first == last or cut:
             paid = payoff[node] if first == last else 0.0
             below, above = max(below, room[node] - paid), max(above, room[node] + paid)
@@ -271,12 +287,12 @@ def stage(
                 factor = discount if step[e] else 1.0
                 free = reward[e] == 0.0 and factor == 1.0
                 if mine or kind[node] != MAX:
-                    ahead = factor * before[near]
-                    slack = 0.0 if free else 5 * ULP * (abs(ahead) + abs(reward[e]))
+                    ahead, whole = factor * before[near], abs(before[near]) + abs(reward[e])
+                    slack = 0.0 if free else 5 * ULP * (abs(ahead) + abs(reward[e]) + tiny(whole))
                     below = max(below, ahead - reward[e] + slack)
                 if mine or kind[node] == MAX:
-                    ahead = factor * before[far]
-                    slack = 0.0 if free else 5 * ULP * (abs(ahead) + abs(reward[e]))
+                    ahead, whole = factor * before[far], abs(before[far]) + abs(reward[e])
+                    slack = 0.0 if free else 5 * ULP * (abs(ahead) + abs(reward[e]) + tiny(whole))
                     above = max(above, ahead + reward[e] + slack)
         here[node], here[node + other] = below, above
     return True

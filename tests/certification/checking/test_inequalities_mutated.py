@@ -7,7 +7,9 @@ unmutated checker gets all of them right.
 from __future__ import annotations
 
 import types
+from fractions import Fraction
 
+import attrs
 import numpy as np
 import pytest
 from helpers.mutated_modules import mutated
@@ -39,9 +41,19 @@ PASSED = network([(MAX, [(1, 1, 0, -1), (2,)]), (END, []), (END, [])], payoff=[0
 LOOP = network([(MAX, [(0, 1, -1.0), (1,)]), (END, [])], payoff=[0, -5])
 IDLE = network([(MAX, [(0,), (1,)]), (END, [])], payoff=[0, -5])
 RICH = network([(MAX, [(0, 1, 1.0), (1,)]), (END, [])], payoff=[0, 0])
-# So close to 0 that the room for rounding is 0 too: only the rank shows that the loop is worth 0.
-TINY = -1e-310
-ENDLESS = network([(MAX, [(1,), (2,)]), (CHANCE, [(1, 1.0)]), (END, [])], payoff=[0, 0, TINY])
+# Where all numbers are 0 there is no room for rounding, and only ranks are missing.
+ENDLESS = network([(MAX, [(1,), (2,)]), (CHANCE, [(1, 1.0)]), (END, [])])
+# Below the range of floats: half of the smallest number, and a probability of 10^-400 that is a float of 5e-324.
+HALVED = network([(CHANCE, [(1, 0.5), (2, 0.5)]), (END, []), (END, [])], payoff=[0, 0, 5e-324])
+HALVED_COST = network([(CHANCE, [(1, 0.5), (2, 0.5)]), (END, []), (END, [])], payoff=[0, 0, -5e-324])
+HALF_PAY = network([(MAX, [(1, 1, 0.0, 1, True)]), (END, [])], payoff=[0, 5e-324], discount=0.5)
+RARE = network([(CHANCE, [(1, 1.0), (2, 5e-324)]), (END, []), (END, [])], payoff=[0, 0, 1e300])
+RARE = attrs.evolve(RARE, numerator=np.array([10**400, 1], dtype=object))
+NOTHING = network([(CHANCE, [(1, 0.5), (2, 0.5)]), (END, []), (END, [])])
+# The discount is less than 1, and the nearest float is not.
+PATIENT = network(
+    [(MAX, [(0, 1, 0.0, 1, True), (1,)]), (END, [])], payoff=[0, -1], discount=1 - Fraction(1, 10**17)
+)
 # Round and round for +1 and -1: such a play has no total, so it must not count as one that loses.
 SEESAW = network([(MAX, [(1, 1, 1.0)]), (MAX, [(0, 1, -1.0), (2,)]), (END, [])], payoff=[0, 0, -5])
 # A loop that pays, and a way round that gains 1 until chance ends it.
@@ -148,10 +160,19 @@ CASES: dict[str, tuple[tuple, bool]] = {
         claim(DETOUR, *DETOUR_CLAIM, rank=[2, 1, 3, 0] * 2, gains=(MOST + np.inf, PROOF)),
         False,
     ),
-    "endless chance below 0": (
-        claim(ENDLESS, [1, -1, -1], [TINY] * 3, [TINY] * 3, rank=[2, 0, 0] * 2),
+    "endless chance": (claim(ENDLESS, [1, -1, -1], [0] * 3, [0] * 3, rank=[2, 0, 0] * 2), False),
+    "half of the smallest number": (claim(HALVED, [-1] * 3, [-1, 0, 5e-324], [0, 0, 5e-324]), False),
+    "half of the smallest cost": (claim(HALVED_COST, [-1] * 3, [0, 0, -5e-324], [1, 0, -5e-324]), False),
+    "half of the smallest number after a step": (
+        claim(HALF_PAY, [0, -1], [-1, 5e-324], [0, 5e-324]),
         False,
     ),
+    "probability below the smallest float": (
+        claim(RARE, [-1] * 3, [4.9e-24, 0, 1e300], [1, 0, 1e300]),
+        False,
+    ),
+    "nothing by chance": (claim(NOTHING, [-1] * 3, [0, 0, 0], [0, 0, 0]), True),
+    "patience for ever": (claim(PATIENT, [0, -1], [-1, -1], [-1, -1]), False),
     "group of unequal bounds": (
         claim(
             network([(MAX, [(1,)]), (MAX, [(0,), (2,)]), (END, [])], payoff=[0, 0, 3]),
@@ -220,9 +241,31 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
     ),
     "sides never change": ("np.where(network.sign[kept] < 0, 1 - side, side)", "side", "sign forgotten"),
     "discount skipped": (
-        "np.where(network.step, float(network.discount), 1.0)",
+        "np.where(network.step, network.factor, 1.0)",
         "np.ones(network.n_edges)",
         "discounted stay",
+    ),
+    "discount of 1": ("network.factor", "float(network.discount)", "patience for ever"),
+    "underflow of means": ("(spread + _tiny(sizes))", "spread", "half of the smallest number"),
+    "underflow of options": (
+        "4 * ULP * (size + _tiny(whole))",
+        "4 * ULP * size",
+        "half of the smallest number after a step",
+    ),
+    "underflow of probabilities": (
+        "NORMAL * (whole + (whole > 0))",
+        "NORMAL * (whole > 0)",
+        "probability below the smallest float",
+    ),
+    "underflow of products": (
+        "NORMAL * (whole + (whole > 0))",
+        "NORMAL * whole",
+        "half of the smallest number",
+    ),
+    "underflow of nothing": (
+        "NORMAL * (whole + (whole > 0))",
+        "NORMAL * (whole + 1)",
+        "nothing by chance",
     ),
     "ranks of options skipped": (
         "if _some(source, falls, chance) and falls[options].all():",
@@ -232,7 +275,7 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
     "ranks of chance skipped": (
         "if _some(source, falls, chance) and falls[options].all():",
         "if falls[options].all():",
-        "endless chance below 0",
+        "endless chance",
     ),
     "endless plays allowed": (
         "endless_plays_lose(replies, ~replies.end, bounds, witness)",

@@ -20,6 +20,7 @@ from helpers.raw_networks import claim, network
 from mdpdice.certification.checking import inequalities, kernels
 from mdpdice.certification.checking import large as checking_large
 from mdpdice.certification.checking.inequalities import Witness
+from mdpdice.certification.checking.kernels import large as loops
 from mdpdice.networks.network import Kind
 
 END, MAX, MIN, CHANCE = Kind.END, Kind.MAX, Kind.MIN, Kind.CHANCE
@@ -42,10 +43,20 @@ THIRD = attrs.evolve(
     network([(MAX, [(1,)]), (END, [])], payoff=[0, 1 / 3]), exact_payoffs={1: Fraction(1, 3)}
 )
 IDLE = network([(MAX, [(0,), (1,)]), (END, [])], payoff=[0, -5])
-# So close to 0 that the room for rounding is 0 too: only the rank shows that the loop is worth 0.
-TINY = -1e-310
-ENDLESS = network([(MAX, [(1,), (2,)]), (CHANCE, [(1, 1.0), (2, 0.0)]), (END, [])], payoff=[0, 0, TINY])
-ROUND = network([(MAX, [(1,), (2,)]), (CHANCE, [(0, 1.0)]), (END, [])], payoff=[0, 0, TINY])
+# Where all numbers are 0 there is no room for rounding, and only ranks are missing.
+ENDLESS = network([(MAX, [(1,), (2,)]), (CHANCE, [(1, 1.0)]), (END, [])])
+ROUND = network([(MAX, [(1,), (2,)]), (CHANCE, [(0, 1.0)]), (END, [])])
+# Below the range of floats: half of the smallest number, and a probability of 10^-400 that is a float of 5e-324.
+HALVED = network([(CHANCE, [(1, 0.5), (2, 0.5)]), (END, []), (END, [])], payoff=[0, 0, 5e-324])
+HALVED_COST = network([(CHANCE, [(1, 0.5), (2, 0.5)]), (END, []), (END, [])], payoff=[0, 0, -5e-324])
+HALF_PAY = network([(MAX, [(1, 1, 0.0, 1, True)]), (END, [])], payoff=[0, 5e-324], discount=0.5)
+RARE = network([(CHANCE, [(1, 1.0), (2, 5e-324)]), (END, []), (END, [])], payoff=[0, 0, 1e300])
+RARE = attrs.evolve(RARE, numerator=np.array([10**400, 1], dtype=object))
+NOTHING = network([(CHANCE, [(1, 0.5), (2, 0.5)]), (END, []), (END, [])])
+# The discount is less than 1, and the nearest float is not.
+PATIENT = network(
+    [(MAX, [(0, 1, 0.0, 1, True), (1,)]), (END, [])], payoff=[0, -1], discount=1 - Fraction(1, 10**17)
+)
 CHAIN = network([(CHANCE, [(1, 1.0)]), (CHANCE, [(2, 1.0)]), (END, [])], payoff=[0, 0, 3])
 STEPS = network([(MAX, [(0, 1, 1.0, 1, True), (1,)]), (END, [])], payoff=[0, 0], discount=0.5)
 LATER = network([(CHANCE, [(1, 1.0, 0.0, 1, True)]), (END, [])], payoff=[0, 4], discount=0.5)
@@ -103,11 +114,20 @@ CASES: dict[str, tuple[tuple, bool]] = {
     "sign forgotten": (claim(PASSED, [0, -1, -1], [2, 2, -3], [2, 2, -3], rank=[1, 0, 0] * 2), False),
     "passed by chance": (claim(TURNED, [-1] * 3, [1 - 1e-9, 2, 4], [1 + 1e-9, 2, 4]), True),
     "idle loop below 0": (claim(IDLE, [1, -1], [-5, -5], [-5, -5], rank=[1, 0] * 2), False),
-    "endless chance below 0": (
-        claim(ENDLESS, [1, -1, -1], [TINY] * 3, [TINY] * 3, rank=[2, 0, 0] * 2),
+    "endless chance": (claim(ENDLESS, [1, -1, -1], [0] * 3, [0] * 3, rank=[2, 0, 0] * 2), False),
+    "endless round": (claim(ROUND, [1, -1, -1], [0] * 3, [0] * 3, rank=[2, 1, 0] * 2), False),
+    "half of the smallest number": (claim(HALVED, [-1] * 3, [-1, 0, 5e-324], [0, 0, 5e-324]), False),
+    "half of the smallest cost": (claim(HALVED_COST, [-1] * 3, [0, 0, -5e-324], [1, 0, -5e-324]), False),
+    "half of the smallest number after a step": (
+        claim(HALF_PAY, [0, -1], [-1, 5e-324], [0, 5e-324]),
         False,
     ),
-    "endless round below 0": (claim(ROUND, [1, -1, -1], [TINY] * 3, [TINY] * 3, rank=[2, 1, 0] * 2), False),
+    "probability below the smallest float": (
+        claim(RARE, [-1] * 3, [4.9e-24, 0, 1e300], [1, 0, 1e300]),
+        False,
+    ),
+    "nothing by chance": (claim(NOTHING, [-1] * 3, [0, 0, 0], [0, 0, 0]), True),
+    "patience for ever": (claim(PATIENT, [0, -1], [-1, -1], [-1, -1]), False),
     "chain of chance": (
         claim(CHAIN, [-1] * 3, [2.9, 2.95, 3], [3.1, 3.05, 3], rank=[2, 1, 0] * 2),
         True,
@@ -162,8 +182,8 @@ CASES: dict[str, tuple[tuple, bool]] = {
         claim(
             LOOPED,
             [[-1] * 3, [1, -1, -1]],
-            [[TINY] * 3] * 2,
-            [[0, TINY, TINY], [TINY] * 3],
+            [[0] * 3] * 2,
+            [[0] * 3] * 2,
             rank=[2, 0, 0] * 2,
         ),
         False,
@@ -196,7 +216,6 @@ KERNEL: dict[str, tuple[str, str, int, str]] = {
     "room below": ("room[node] - paid", "-paid", 0, "third from below"),
     "room above": ("paid + room[node]", "paid", 0, "third from above"),
     "never cut off": (" or (cut and decides)", "", 0, "cut off after one decision"),
-    "impossible edges": ("if not p > 0:", "if False:", 0, "endless chance below 0"),
     "side kept by chance": ("if sign[e] < 0:", "if False:", 0, "passed by chance"),
     "side kept": ("(here_at if sign[e] > 0 else there_at)", "here_at", 0, "passed to the opponent"),
     "discount of chance": ("discount if step[e] else 1.0", "1.0", 0, "discounted by chance"),
@@ -210,10 +229,26 @@ KERNEL: dict[str, tuple[str, str, int, str]] = {
         0,
         "chance a stage late",
     ),
-    "rounding below": ("low + slack * low_size", "low", 0, "mean from below as if exact"),
-    "rounding above": ("high + slack * high_size", "high", 0, "mean from above as if exact"),
-    "floor of chance": ("here[node] >= low + slack * low_size and ", "", 0, "mean too high"),
-    "ceiling of chance": (" and here[other + node] >= high + slack * high_size", "", 0, "mean too low"),
+    "underflow below": (" + tiny(low_whole)", "", 0, "half of the smallest cost"),
+    "underflow above": (" + tiny(high_whole)", "", 0, "half of the smallest number"),
+    "underflow of options": (
+        " + tiny(abs(gain) + abs(before[to]))",
+        "",
+        0,
+        "half of the smallest number after a step",
+    ),
+    "underflow of probabilities": ("(whole + 1.0)", "1.0", 0, "probability below the smallest float"),
+    "underflow of products": ("(whole + 1.0)", "whole", 0, "half of the smallest number"),
+    "underflow of nothing": (" if whole > 0.0 else 0.0", "", 0, "nothing by chance"),
+    "rounding below": ("low + slack * (low_size + tiny(low_whole))", "low", 0, "mean from below as if exact"),
+    "rounding above": (
+        "high + slack * (high_size + tiny(high_whole))",
+        "high",
+        0,
+        "mean from above as if exact",
+    ),
+    "floor of chance": ("here[node] >= below and ", "", 0, "mean too high"),
+    "ceiling of chance": (" and here[other + node] >= above", "", 0, "mean too low"),
     "sum of probabilities": (" + abs(1.0 - total)", "", 0, "probabilities of 1 as if exact"),
     "ranks below": ("low_falls |= ends or", "low_falls |= True or", 0, "ranks on one side"),
     "ranks above": ("high_falls |= ends or", "high_falls |= True or", 0, "ranks on the other side"),
@@ -221,7 +256,7 @@ KERNEL: dict[str, tuple[str, str, int, str]] = {
         "(cut and kind[dst[e]] != CHANCE)",
         "kind[dst[e]] != CHANCE",
         0,
-        "endless round below 0",
+        "endless round",
     ),
     "decisions are no way out": (" or (cut and kind[dst[e]] != CHANCE)", "", 0, "chance to decide"),
     "sides exchanged": ("(side == 0)", "(side == 1)", 0, "better option ignored"),
@@ -242,6 +277,7 @@ KERNEL: dict[str, tuple[str, str, int, str]] = {
 }
 
 LARGE: dict[str, tuple[str, str, int, str]] = {
+    "discount of 1": ("problem.factor", "float(problem.discount)", 0, "patience for ever"),
     "stage before": ("rows[max(k - 1, 0)]", "rows[k]", 0, "cut off after one decision"),
     "never cut off": ("staged and k == 0,", "False,", 0, "cut off after one decision"),
     "always cut off": ("staged and k == 0,", "staged,", 0, "worth of nothing"),
@@ -252,18 +288,17 @@ LARGE: dict[str, tuple[str, str, int, str]] = {
     "infinite": ("np.isfinite(rows[k : k + at_once]).all()", "True", 0, "infinite bound"),
     "groups": ("(witness.group >= 0).any()", "False", 0, "group"),
     "bounds ignored": ("found == kernels.BOUNDS", "False", 0, "policy worth less"),
-    "endless ignored": ("found == kernels.ENDLESS", "False", 0, "endless chance below 0"),
+    "endless ignored": ("found == kernels.ENDLESS", "False", 0, "endless chance"),
 }
 
 
 @pytest.mark.parametrize("name", KERNEL)
 def test_mutated_kernel_fails_its_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text, replacement, at, case = KERNEL[name]
-    compiled = kernels.large
     # In plain Python and unchanged it is right.
-    monkeypatch.setattr(kernels, "large", plain(compiled))
+    monkeypatch.setattr(kernels, "large", plain(loops))
     assert says(case) is CASES[case][1]
-    monkeypatch.setattr(kernels, "large", mutated(compiled, text, replacement, at))
+    monkeypatch.setattr(kernels, "large", mutated(loops, text, replacement, at))
     with np.errstate(all="ignore"):
         assert says(case) is not CASES[case][1]
 

@@ -359,12 +359,12 @@ MUTATIONS = [
     ("if choices[i, points[first + j]] != number[e]:", "if False:", "sheet: wrong choices"),
     ("defect[i] = abs(1.0 - whole)", "defect[i] = 0.0", "sheet: right"),
     (
-        "room[n + q], slack[n + q] = near, 4 * ULP * near, 0.0",
+        "room[n + q], slack[n + q] = near, 4 * ULP * _least(near), 0.0",
         "room[n + q], slack[n + q] = near, 0.0, 0.0",
         "sheet: right",
     ),
     (
-        "room[i] = (1.0 + defect[i]) * rooms + ((2 * terms + 8) * ULP + defect[i]) * largest",
+        "room[i] = (1.0 + defect[i]) * rooms + ((2 * terms + 8) * ULP + defect[i]) * _least(largest)",
         "room[i] = rooms",
         "sheet: right",
     ),
@@ -389,7 +389,7 @@ MUTATIONS = [
         "        if _block(first, lanes, core, claim, tables, rooms, found, whole, defect):\n            itself = 0.0",
         "race: right",
     ),
-    ("most_room = max(most_room, room[i] + 2 * ULP * size[i])", "most_room = 0.0", "sheet: right"),
+    ("most_room = max(most_room, room[i] + 2 * ULP * _least(size[i]))", "most_room = 0.0", "sheet: right"),
     ("most_slack = max(most_slack, slack[i])", "most_slack = 0.0", "sheet: right"),
     ("later[r, j] = w[0, k, p] if p >= 0 else 0.0", "later[r, j] = 0.0", "race: right"),
     ("later[n_reads + r, j] = w[1, k, p] if p >= 0 else 0.0", "later[n_reads + r, j] = 0.0", "race: endless"),

@@ -151,14 +151,6 @@ class TestExactAnswers:
         # a = 1 + a/2 + b/2, b = a/4 + 9/4
         check(problem, solve(problem, form=form), [17 / 3, 11 / 3, 3], tolerance=1e-14)
 
-    def test_probability_zero_is_no_way_out(self, form):
-        problem = network(
-            [(MAX, [(1, -1), (2,)]), (CHANCE, [(0, 0, 1.0), (3, 0, 0.0)]), (END, -5), (END, 100)]
-        )
-        answer = solve(problem, form=form)
-        assert answer.value[[0, 1]].tolist() == [-5, -5]
-        assert answer.policy[0] == 1
-
     @pytest.mark.parametrize("small", [1e-12, -1e-12])
     def test_differences_below_the_solvers_tolerance(self, form, small):
         problem = network([(MAX, [(1,), (2,)]), (END, 1), (END, 1 + small)])

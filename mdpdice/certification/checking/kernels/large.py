@@ -17,9 +17,16 @@ from mdpdice.networks.network import Kind
 __all__ = ["holds"]
 
 ULP = 2.0**-52
+NORMAL = 2.0**-1022
 END, MAX, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.CHANCE)
 
 BOUNDS, ENDLESS = 1, 2
+
+
+@njit
+def tiny(whole):
+    """What is added to sizes for numbers below the range of floats."""
+    return NORMAL * (whole + 1.0) if whole > 0.0 else 0.0
 
 
 @njit
@@ -46,12 +53,10 @@ def holds(
                 return BOUNDS
         elif kind[node] == CHANCE:
             # Both sides at once: what they share is read once.
-            low, high, low_size, high_size, total, usable = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+            low, high, low_size, high_size, low_whole, high_whole, total = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
             low_falls, high_falls = False, False
             for e in range(first, last):
                 p = weight[e]
-                if not p > 0:
-                    continue
                 near, far = dst[e], other + dst[e]
                 if sign[e] < 0:
                     near, far = far, near
@@ -60,14 +65,17 @@ def holds(
                 high += p * (factor * here[far] + reward[e])
                 low_size += p * (factor * abs(here[near]) + abs(reward[e]))
                 high_size += p * (factor * abs(here[far]) + abs(reward[e]))
+                low_whole += abs(here[near]) + abs(reward[e])
+                high_whole += abs(here[far]) + abs(reward[e])
                 total += p
-                usable += 1
                 if ranked:
                     ends = kind[dst[e]] == END or (cut and kind[dst[e]] != CHANCE)
                     low_falls |= ends or rank[near] < rank[node]
                     high_falls |= ends or rank[far] < rank[other + node]
-            slack = (2 * usable + 8) * ULP + abs(1.0 - total)
-            if not (here[node] >= low + slack * low_size and here[other + node] >= high + slack * high_size):
+            slack = (2 * float(last - first) + 8) * ULP + abs(1.0 - total)
+            below = low + slack * (low_size + tiny(low_whole))
+            above = high + slack * (high_size + tiny(high_whole))
+            if not (here[node] >= below and here[other + node] >= above):
                 return BOUNDS
             if ranked and not (low_falls and high_falls):
                 return ENDLESS
@@ -83,13 +91,11 @@ def holds(
                     begin = np.uint64(policy[node])
                     end = begin + one
                 for e in range(begin, end):
-                    if not weight[e] > 0:
-                        continue
                     to = (here_at if sign[e] > 0 else there_at) + dst[e]
                     gain = view * reward[e]
                     factor = discount if step[e] else 1.0
                     value = gain + factor * before[to]
-                    size = abs(gain) + factor * abs(before[to])
+                    size = abs(gain) + factor * abs(before[to]) + tiny(abs(gain) + abs(before[to]))
                     slack = 0.0 if gain == 0.0 and factor == 1.0 else 4 * ULP * size
                     if not bound >= value + slack:
                         return BOUNDS

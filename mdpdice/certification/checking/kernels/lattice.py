@@ -36,6 +36,7 @@ from mdpdice.networks.network import Kind
 __all__ = ["LANES", "inner_reads", "passes", "residuals"]
 
 ULP = 2.0**-52
+NORMAL = 2.0**-1022
 
 END, MAX, MIN, CHANCE = int(Kind.END), int(Kind.MAX), int(Kind.MIN), int(Kind.CHANCE)
 
@@ -289,6 +290,12 @@ def _defects(core):
 
 
 @njit
+def _least(size):
+    """A size with room for what falls below the range of floats, which nothing does where all numbers are 0."""
+    return size + NORMAL if size > 0.0 else 0.0
+
+
+@njit
 def _rounding(core, ports, claim, size_read, size_reward, defect, size, room, slack):
     """How large the rows may be, how far rounding may have moved them, and what rounded choices may lose."""
     order, kind, indptr, arg, _, _, flip, reward, _, payoff, _ = core
@@ -299,11 +306,11 @@ def _rounding(core, ports, claim, size_read, size_reward, defect, size, room, sl
             near += total
         if ports[2][q] >= 0:
             near += size_reward[ports[2][q]]
-        size[n + q], room[n + q], slack[n + q] = near, 4 * ULP * near, 0.0
+        size[n + q], room[n + q], slack[n + q] = near, 4 * ULP * _least(near), 0.0
     for i in order:
         if kind[i] == END:
             size[i] = size_reward[payoff[i]] if payoff[i] >= 0 else 0.0
-            room[i], slack[i] = 4 * ULP * size[i], 0.0
+            room[i], slack[i] = 4 * ULP * _least(size[i]), 0.0
             continue
         largest, rooms, slacks = 0.0, 0.0, 0.0
         for e in range(indptr[i], indptr[i + 1]):
@@ -313,13 +320,13 @@ def _rounding(core, ports, claim, size_read, size_reward, defect, size, room, sl
                     near += total
                 if reward[e] >= 0:
                     near += size_reward[reward[e]]
-                added += 4 * ULP * near
+                added += 4 * ULP * _least(near)
             largest, rooms, slacks = max(largest, near), max(rooms, added), max(slacks, slack[arg[e]])
         size[i], slack[i] = largest, slacks
         if kind[i] == CHANCE:
             terms = indptr[i + 1] - indptr[i]
             # A mean is off by no more than the worst of its arguments, and its own rounding.
-            room[i] = (1.0 + defect[i]) * rooms + ((2 * terms + 8) * ULP + defect[i]) * largest
+            room[i] = (1.0 + defect[i]) * rooms + ((2 * terms + 8) * ULP + defect[i]) * _least(largest)
         else:
             room[i] = rooms
             slack[i] += 0.0 if following else 2 * rooms
@@ -377,7 +384,7 @@ def residuals(core, ports, reads, claim, tables, noted, live, near):
     for k in range(len(entries)):
         if used[k]:
             i = entries[k]
-            most_room = max(most_room, room[i] + 2 * ULP * size[i])
+            most_room = max(most_room, room[i] + 2 * ULP * _least(size[i]))
             most_slack = max(most_slack, slack[i])
     return off, most_room, most_slack, itself
 
