@@ -29,10 +29,11 @@ from mdpdice.exploration.traversal import (
 )
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.memory import available_bytes
-from mdpdice.modelling.checks import exact_discount, finite_number, hashing_error, not_a_node_error
+from mdpdice.modelling.checks import hashing_error, not_a_node_error
 from mdpdice.modelling.counters import Update, axes, unknown_counter_error
 from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.number import exact_discount, finite_number
 
 __all__ = ["CoreTraversal", "compile_lattice"]
 

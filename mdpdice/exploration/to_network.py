@@ -34,16 +34,11 @@ from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, MAX_KIND, MIN_KIND, Traversal, dead_end_error
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.memory import available_bytes
-from mdpdice.modelling.checks import (
-    exact_discount,
-    finite_number,
-    hashing_error,
-    not_a_node_error,
-    not_an_edge_error,
-)
+from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edge_error
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.number import exact_discount, finite_number
 from mdpdice.networks.network import Kind, Network
 
 __all__ = ["explore"]

@@ -19,15 +19,12 @@ from mdpdice.backend import Progress
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitError
 from mdpdice.exploration.assembly import END, FLIP
 from mdpdice.memory import used_bytes
-from mdpdice.modelling.checks import (
-    check_state,
-    finite_number,
-    hashing_error,
-    not_an_edge_error,
-)
+from mdpdice.modelling.asking import ask
+from mdpdice.modelling.checks import check_state, hashing_error, not_an_edge_error
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Conditional, End, Game, Go, PassTo
+from mdpdice.modelling.number import finite_number
 from mdpdice.networks.network import Kind
 
 __all__ = ["Traversal", "dead_end_error", "exact_number"]
@@ -147,14 +144,8 @@ class Traversal(abc.ABC, Generic[R]):
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a function of the game gives; an error names it and its state."""
-        state = args[0] if args else None
-        try:
-            return function(*args)
-        except MdpDiceError as error:
-            raise error.at(state) from error.__cause__
-        except Exception as error:
-            msg = f"{getattr(function, '__name__', 'the game')}() raised {type(error).__name__}: {error}"
-            raise GameError(msg, state=state) from error
+        what = f"{getattr(function, '__name__', 'the game')}()"
+        return ask(function, *args, what=what, state=args[0] if args else None)
 
     def _check_limits(self, position: int) -> None:
         found, edges = len(self.states), len(self.keys)

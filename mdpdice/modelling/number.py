@@ -1,0 +1,140 @@
+"""The door for numbers: what enters becomes one of Python's own, or is refused.
+
+Numbers of numpy wrap around, round when they are compared, and hide inside a `fractions.Fraction`, where a wrong
+answer would look exact.  So nothing behind this door knows them.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from mdpdice.errors import GameError, RewardNotFiniteError
+from mdpdice.modelling.ranges import discount_error
+
+__all__ = ["exact_discount", "finite_number", "own_number", "size", "whole_number"]
+
+_SAFE = 1 << 53
+_LONGEST = 5000
+"""Largest decimal exponent: a power of ten beyond it takes minutes to write out, and no float comes near."""
+_EXPONENT = re.compile(r"[eE]([-+]?\d+)\s*\Z")
+
+
+def own_number(value: Any, what: str) -> int | float | Fraction:
+    """Return a number as one of Python's own, exactly; NaN and infinity are floats.
+
+    Parameters
+    ----------
+    value : number or str
+        An int, float, Fraction or Decimal, a scalar of numpy, or a text such as ``"1/3"`` or ``"0.1"``.
+    what : str
+        What it is, for the message.
+
+    Raises
+    ------
+    GameError
+        It is none of these.
+    """
+    kind = type(value)
+    if kind is int or kind is float or (kind is Fraction and type(value.numerator) is int):
+        return value  # type: ignore[no-any-return]
+    try:
+        return _own(value.item() if isinstance(value, np.generic) else value)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        msg = f'the {what} {value!r} is not a number; write an int, float, Fraction or Decimal, or a text "p/q"'
+        raise GameError(msg, value=value) from error
+
+
+def _own(value: Any) -> int | float | Fraction:
+    if isinstance(value, int | np.bool_):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, str):
+        return _read(value)
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Decimal):
+        if value.is_finite() and abs(value.adjusted()) > _LONGEST:
+            raise OverflowError
+        return Fraction(value) if value.is_finite() else float(value)
+    if isinstance(value, np.longdouble):  # the only scalar of numpy whose item() is of numpy, too
+        return Fraction(*map(int, value.as_integer_ratio())) if np.isfinite(value) else float(value)
+    raise TypeError
+
+
+def _read(text: str) -> float | Fraction:
+    exponent = _EXPONENT.search(text)
+    if exponent is not None and abs(int(exponent[1])) > _LONGEST:
+        raise OverflowError
+    try:
+        return Fraction(text)
+    except ValueError:
+        return float(text)  # "nan" and "inf" are refused where numbers are finite
+
+
+def finite_number(value: Any, what: str) -> int | float | Fraction:
+    """Return a number as one of Python's own, no larger than a float can be.
+
+    Raises
+    ------
+    GameError
+        It is no number.
+    RewardNotFiniteError
+        It is NaN or infinite, or larger than every float.
+    """
+    if type(value) is int and -_SAFE < value < _SAFE:
+        return value
+    number = own_number(value, what)
+    try:
+        finite = math.isfinite(number)
+    except OverflowError as error:
+        msg = f"the {what} is larger than every float (1.8e308); count in a larger unit"
+        raise RewardNotFiniteError(msg, value=value) from error
+    if not finite:
+        msg = f"the {what} is {number!r}; infinite values are found by the solver, not declared"
+        raise RewardNotFiniteError(msg, value=value)
+    return number
+
+
+def exact_discount(value: Any) -> Fraction:
+    """Return the discount of a game."""
+    try:
+        return Fraction(finite_number(value, "discount"))
+    except RewardNotFiniteError as error:
+        raise discount_error(value) from error
+
+
+def whole_number(value: Any) -> int | None:
+    """Return a whole number as an int of Python; None where it is none, as a bool is."""
+    if isinstance(value, bool | np.bool_):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def size(value: Any, what: str) -> float:
+    """Return a tolerance, a limit or a time as a float: at least 0, maybe infinite.
+
+    Raises
+    ------
+    GameError
+        It is no number, NaN or negative.
+    """
+    number = own_number(value, what)
+    if not number >= 0:  # written so that NaN is refused
+        msg = f"{what}={value!r}: it must be a number of at least 0"
+        raise GameError(msg, value=value)
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
