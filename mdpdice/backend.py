@@ -68,6 +68,16 @@ class Feature(enum.Enum):
     CHECKPOINT = "checkpoints"
 
 
+def _tolerance(value: Any) -> float:
+    return size(value, "tolerance")
+
+
+def _on_limit(_: object, _attribute: attrs.Attribute[Any], value: object) -> None:
+    if value not in ("raise", "partial"):
+        msg = f"on_limit={value!r}: it is 'raise' or 'partial'"
+        raise GameError(msg, value=value)
+
+
 @attrs.frozen
 class Run:
     """The circumstances of one solve: what to aim at, whom to tell, when to stop.
@@ -88,11 +98,11 @@ class Run:
         Where to keep the state of a long solve; see `resume` and `save`.
     """
 
-    tolerance: float = 1e-9
+    tolerance: float = attrs.field(default=1e-9, converter=_tolerance)
     progress: Progress | None = None
     deadline: float | None = None
     cancel: threading.Event = attrs.field(factory=threading.Event)
-    on_limit: str = attrs.field(default="raise", validator=attrs.validators.in_(("raise", "partial")))
+    on_limit: str = attrs.field(default="raise", validator=_on_limit)
     checkpoint: Checkpoint | None = None
     _offers: list[Callable[[], Candidate]] = attrs.field(factory=list, init=False, repr=False, eq=False)
 
@@ -353,4 +363,7 @@ def needed_features(problem: Network, *, cyclic: bool) -> frozenset[Feature]:
         need.add(Feature.DISCOUNT)
     if problem.horizon is not None:
         need.add(Feature.HORIZON)
+    if problem.discount < 1 == float(problem.discount):
+        # To floats it is no discount.
+        need.add(Feature.EXACT)
     return frozenset(need)

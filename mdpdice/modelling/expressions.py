@@ -33,7 +33,7 @@ from mdpdice.modelling.expression_values import (
     column_of,
     value_at,
 )
-from mdpdice.modelling.number import own_number
+from mdpdice.modelling.number import is_own, own_number
 from mdpdice.modelling.rational_arrays import Column
 
 __all__ = ["Expr", "as_expr", "constant", "least", "most", "table"]
@@ -315,7 +315,7 @@ def constant(value: Scalar) -> Expr:
         `value` is something else.
     """
     kind = _KINDS.get(type(value))
-    if kind is None or (kind == RATIONAL and type(value.numerator) is not int):
+    if kind is None or (kind == RATIONAL and not is_own(value)):
         if isinstance(value, np.bool_):
             return constant(bool(value))
         try:

@@ -19,12 +19,20 @@ import numpy as np
 from mdpdice.errors import GameError, RewardNotFiniteError
 from mdpdice.modelling.ranges import discount_error
 
-__all__ = ["exact_discount", "finite_number", "own_number", "size", "whole_number"]
+__all__ = ["exact_discount", "finite_number", "is_own", "own_number", "size", "whole_number"]
 
 _SAFE = 1 << 53
 _LONGEST = 5000
 """Largest decimal exponent: a power of ten beyond it takes minutes to write out, and no float comes near."""
 _EXPONENT = re.compile(r"[eE]([-+]?\d+)\s*\Z")
+
+
+def is_own(value: Any) -> bool:
+    """Whether a number is an int, float or Fraction of Python's own through and through."""
+    kind = type(value)
+    if kind is Fraction:
+        return type(value.numerator) is type(value.denominator) is int
+    return kind is int or kind is float
 
 
 def own_number(value: Any, what: str) -> int | float | Fraction:
@@ -42,18 +50,21 @@ def own_number(value: Any, what: str) -> int | float | Fraction:
     GameError
         It is none of these.
     """
-    kind = type(value)
-    if kind is int or kind is float or (kind is Fraction and type(value.numerator) is int):
+    if is_own(value):
         return value  # type: ignore[no-any-return]
     try:
-        return _own(value.item() if isinstance(value, np.generic) else value)
+        return _own(value)
     except (TypeError, ValueError, ArithmeticError) as error:
-        msg = f'the {what} {value!r} is not a number; write an int, float, Fraction or Decimal, or a text "p/q"'
+        msg = f'the {what} is {value!r}, which is not a number; write an int, float, Fraction, Decimal or text "p/q"'
         raise GameError(msg, value=value) from error
 
 
 def _own(value: Any) -> int | float | Fraction:
-    if isinstance(value, int | np.bool_):
+    if isinstance(value, np.timedelta64):  # an integer, says numpy
+        raise TypeError
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
         return float(value)
