@@ -19,7 +19,17 @@ import attrs
 import numpy as np
 
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import Feature, Progress, Run, Solver, available_solvers, load_solver, solver_names
+from mdpdice.backend import (
+    Feature,
+    Progress,
+    Run,
+    Solver,
+    ancestors,
+    available_solvers,
+    check_named_or_made,
+    load_solver,
+    solver_names,
+)
 from mdpdice.crosscheck.comparison import (
     compare_actions,
     compare_policies,
@@ -31,6 +41,7 @@ from mdpdice.crosscheck.comparison import (
 from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.html import card, grid, remarks
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.number import size
 from mdpdice.networks.network import Bools, Network
 from mdpdice.objectives.objective import Objective
 from mdpdice.solving.pipeline import solve_problem, unsupported
@@ -56,17 +67,21 @@ class Entry:
         Why not.
     solution : Solution or None
         The answer, certified or not.
+    kin : frozenset of str
+        Back-ends whose `solve` it inherits, or may.
     """
 
     solver: str
     outcome: str
     message: str = ""
     solution: Solution | None = None
+    kin: frozenset[str] = frozenset()
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """Other back-ends that it asked while it worked, in alphabetical order."""
-        return () if self.solution is None else tuple(sorted(self.solution.details.get("called", ())))
+        """Other back-ends that it asked while it worked, or is made of, in alphabetical order."""
+        called = () if self.solution is None else self.solution.details.get("called", ())
+        return tuple(sorted({*called, *self.kin}))
 
 
 COUNTERS = ("independent", "states", "infinities", "decisions", "ties", "actions", "policies")
@@ -92,7 +107,8 @@ class Report:
     ties : int
         Decisions where more than one action may be optimal.
     independent : int
-        Back-ends that ran and did not ask each other.
+        Back-ends that ran, did not ask each other, and do not inherit from each other.  What other threads
+        solve in the meantime counts as asked.
     actions : int
         Chosen actions that were judged by the bounds of another back-end.
     policies : int
@@ -272,8 +288,9 @@ def cross_check(
     UnsupportedError
         No back-end has a name in `solvers`.
     """
-    floors = _floors(at_least)
+    floors, epsilon = _floors(at_least), size(epsilon, "epsilon")
     for name in solvers or ():
+        check_named_or_made(name)
         if isinstance(name, str) and name not in solver_names():
             load_solver(name)  # raises: a name that is not known is no back-end that cannot, or fails
     problem = prepare(game, objective, horizon=horizon, progress=progress, max_states=max_states)
@@ -360,7 +377,8 @@ def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Pro
         if lacking:
             raise unsupported(name, need, backend.features | {Feature.HORIZON})
         run = Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
-        return Entry(name, "ran", solution=solve_problem(problem, backend, run, epsilon))
+        kin = frozenset(cls.name for cls in ancestors(backend)) - {name}
+        return Entry(name, "ran", solution=solve_problem(problem, backend, run, epsilon), kin=kin)
     except UnsupportedError as error:
         return Entry(name, "unsupported", str(error))
     except MdpDiceError as error:
@@ -371,8 +389,7 @@ def _independent(ran: Sequence[Entry]) -> int:
     """Number of groups of back-ends that did not ask each other."""
     group = {entry.solver: entry.solver for entry in ran}
     for entry in ran:
-        called = entry.solution.details.get("called", ()) if entry.solution is not None else ()
-        for other in called:
+        for other in entry.asked:
             # Whoever was asked stands for both, whether or not it ran by itself.
             old, new = group[entry.solver], group.get(other, other)
             group = {name: new if root == old else root for name, root in group.items()} | {other: new}

@@ -38,7 +38,7 @@ from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edg
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
-from mdpdice.modelling.number import exact_discount, finite_number
+from mdpdice.modelling.number import exact_discount, finite_number, limit
 from mdpdice.networks.network import Kind, Network
 
 __all__ = ["explore"]
@@ -97,6 +97,7 @@ def explore(
     if not isinstance(game, Game):
         msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
+    max_states = limit(max_states, "max_states")  # type: ignore[assignment]  # infinity, too
     if (least := game.least_states()) is not None and least > max_states:
         raise _too_large(game, least, max_states)
     if lattice is not None and (lattice.axes != axes(game) or (lattice.averaged and not merge)):
@@ -112,8 +113,8 @@ def explore(
         network = replicate(lattice, **limits)
         symmetric = type(game).canonical is not Game.canonical
         return attrs.evolve(network, canonical=game.unrolled().canonical) if symmetric else network
-    limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
-    network = _FlatTraversal(game, merge, max_states, limit, progress).run()
+    most = available_bytes() * 4 // 5 if max_bytes is None else limit(max_bytes, "max_bytes")
+    network = _FlatTraversal(game, merge, max_states, most, progress).run()
     check_repeatable(game, network.states)
     return network
 

@@ -10,16 +10,17 @@ import math
 import numbers
 import operator
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from mdpdice.errors import GameError, RewardNotFiniteError
+from mdpdice.errors import GameError, RewardNotFiniteError, UnsupportedError
 from mdpdice.modelling.ranges import discount_error
 
-__all__ = ["exact_discount", "finite_number", "is_own", "own_number", "size", "whole_number"]
+__all__ = ["exact_discount", "finite_number", "is_own", "limit", "nearest_floats", "own_number", "size", "too_large_error", "whole_number"]
 
 _SAFE = 1 << 53
 _LONGEST = 5000
@@ -133,8 +134,8 @@ def whole_number(value: Any) -> int | None:
         return None
 
 
-def size(value: Any, what: str) -> float:
-    """Return a tolerance, a limit or a time as a float: at least 0, maybe infinite.
+def limit(value: Any, what: str) -> int | float | Fraction:
+    """Return a limit, a tolerance or a time: at least 0, maybe infinite.
 
     Raises
     ------
@@ -143,9 +144,35 @@ def size(value: Any, what: str) -> float:
     """
     number = own_number(value, what)
     if not number >= 0:  # written so that NaN is refused
-        msg = f"{what}={value!r}: it must be a number of at least 0"
+        msg = f"{what}={value!r}: it is a number of at least 0"
         raise GameError(msg, value=value)
+    return number
+
+
+def size(value: Any, what: str) -> float:
+    """Return the same as a float."""
+    number = limit(value, what)
     try:
         return float(number)
     except OverflowError:
         return math.inf
+
+
+def nearest_floats(values: Iterable[int | float | Fraction]) -> list[float]:
+    """Return the floats next to some values.
+
+    Raises
+    ------
+    UnsupportedError
+        One is larger than every float.
+    """
+    try:
+        return [float(number) for number in values]
+    except OverflowError as error:
+        raise too_large_error() from error
+
+
+def too_large_error() -> UnsupportedError:
+    """Return the error for a value that is larger than every float, although all that is declared is smaller."""
+    msg = "the value is too large for a float; measure rewards in larger units"
+    return UnsupportedError(msg)

@@ -40,6 +40,7 @@ from mdpdice.errors import (
 from mdpdice.exploration.to_network import explore
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.number import nearest_floats, size
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import bellman
@@ -210,6 +211,7 @@ def evaluate(
     >>> round(evaluate(network, hold_at_20).value(), 6)
     8.141795
     """
+    epsilon = size(epsilon, "epsilon")
     if isinstance(game, Lattice):
         if exact or not callable(policy):
             msg = "on a lattice a rule is evaluated, in floats: a function of core states"
@@ -239,7 +241,7 @@ def evaluate(
 
         shift = whole.total if lowered is None else chain.network.total / 2
         numbers = [number + shift for number in solve_exactly(problem)]
-        value = np.array([float(number) for number in numbers])
+        value = np.array(nearest_floats(numbers))
         lower, upper, reason = np.nextafter(value, -np.inf), np.nextafter(value, np.inf), ""
         fractions = [
             None if at else number for number, at in zip(numbers, (infinite != 0).tolist(), strict=True)

@@ -39,15 +39,18 @@ class Outcomes:
 
     @property
     def mean(self) -> float:
-        """Expected total, of the plays that were followed to their end; NaN if it is infinite both ways."""
-        if np.isinf(self.totals).sum() == 2:
+        """Expected total, of the plays that were followed to their end.
+
+        NaN if it is infinite both ways, or if no play was followed to its end.
+        """
+        if np.isinf(self.totals).sum() == 2 or not self._mass:
             return math.nan
         return math.fsum((self.chances * self.totals).tolist()) / self._mass
 
     @property
     def variance(self) -> float:
         """Variance of the total."""
-        if not np.isfinite(self.totals).all():
+        if not (np.isfinite(self.totals).all() and self._mass):
             return math.nan
         return math.fsum((self.chances * (self.totals - self.mean) ** 2).tolist()) / self._mass
 

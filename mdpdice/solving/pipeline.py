@@ -34,6 +34,7 @@ from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.number import size
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.regions import largest_component
@@ -178,6 +179,8 @@ def solve(
     CheckpointLockedError, CheckpointMismatchError, CorruptFileError
         The checkpoint is used by another solve, belongs to another one, or is damaged.
     """
+    epsilon, every = size(epsilon, "epsilon"), size(checkpoint_seconds, "checkpoint_seconds")
+    seconds = None if time_limit is None else size(time_limit, "time_limit")
     event = threading.Event() if cancel is None else cancel
 
     def watched(phase: str, numbers: Mapping[str, float]) -> None:
@@ -190,7 +193,7 @@ def solve(
     with Interrupts(event) as interrupts, contextlib.ExitStack() as stack:
         file = None
         if checkpoint is not None:
-            file = stack.enter_context(Checkpoint(checkpoint, checkpoint_seconds))
+            file = stack.enter_context(Checkpoint(checkpoint, every))
         searcher = game_solver(solver)
         problem = None
         lattice: Lattice | Layers | None = game if isinstance(game, Lattice) else None
@@ -212,7 +215,7 @@ def solve(
         run = Run(
             tolerance=_tolerance(problem, epsilon),
             progress=progress,
-            deadline=None if time_limit is None else time.monotonic() + time_limit,
+            deadline=None if seconds is None else time.monotonic() + seconds,
             cancel=event,
             on_limit=on_limit,
             checkpoint=file,

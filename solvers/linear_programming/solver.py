@@ -333,7 +333,7 @@ class _Solve:
         """Rows of the basis that the solver finds for the right-hand sides `gain`, and its value for the true ones."""
         largest = float(np.abs(gain).max())
         # A power of two changes no digit; at this size the solver's tolerance of 1e-9 is 12 digits.
-        scale = 2.0 ** (10 - math.frexp(largest)[1]) if largest > 0 else 1.0
+        scale = 2.0 ** min(10 - math.frexp(largest)[1], 1023) if largest > 0 else 1.0
         program = blocks.program(block, self.method.form, gain * scale)
         answer = self.run_program(program, interior=tangle >= INTERIOR)
         if answer.outcome is not Outcome.OPTIMAL:
