@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import enum
 import functools
-import numbers
 import sys
 import threading
 import time
@@ -48,6 +47,7 @@ __all__ = [
     "check_named_or_made",
     "load_solver",
     "needed_features",
+    "needs",
     "solver_names",
     "traced",
 ]
@@ -70,16 +70,27 @@ class Feature(enum.Enum):
     CHECKPOINT = "checkpoints"
 
 
-def _tolerance(_: object, _attribute: attrs.Attribute[Any], value: Any) -> None:
-    if not (isinstance(value, numbers.Real) and value >= 0):
-        msg = f"tolerance={value!r}: it is a number of at least 0"
-        raise GameError(msg, value=value)
+def needs(what: str, holds: Callable[[Any], bool]) -> Callable[[object, attrs.Attribute[Any], Any], None]:
+    """Return a validator for a parameter of a back-end, whose errors are those of this library.
 
+    Parameters
+    ----------
+    what : str
+        What the parameter is, for the message: ``"a number of at least 1"``.
+    holds : callable
+        Whether a value is that; what it cannot even compare is not.
+    """
 
-def _on_limit(_: object, _attribute: attrs.Attribute[Any], value: object) -> None:
-    if value not in ("raise", "partial"):
-        msg = f"on_limit={value!r}: it is 'raise' or 'partial'"
-        raise GameError(msg, value=value)
+    def check(_: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        try:
+            good = bool(holds(value))
+        except (TypeError, ValueError):
+            good = False
+        if not good:
+            msg = f"{attribute.name}={value!r}: it is {what}"
+            raise GameError(msg, value=value)
+
+    return check
 
 
 @attrs.frozen
@@ -102,11 +113,13 @@ class Run:
         Where to keep the state of a long solve; see `resume` and `save`.
     """
 
-    tolerance: float = attrs.field(default=1e-9, validator=_tolerance)
+    tolerance: float = attrs.field(default=1e-9, validator=needs("a number of at least 0", lambda x: x >= 0))
     progress: Progress | None = None
     deadline: float | None = None
     cancel: threading.Event = attrs.field(factory=threading.Event)
-    on_limit: str = attrs.field(default="raise", validator=_on_limit)
+    on_limit: str = attrs.field(
+        default="raise", validator=needs("'raise' or 'partial'", lambda x: x in ("raise", "partial"))
+    )
     checkpoint: Checkpoint | None = None
     _offers: list[Callable[[], Candidate]] = attrs.field(factory=list, init=False, repr=False, eq=False)
 
@@ -195,7 +208,9 @@ def traced(solve: Solve) -> Solve:
     @functools.wraps(solve)
     def recorded(self: Any, problem: Network, run: Run) -> Candidate:
         for calls in list(_records.values()):
-            calls.update((self.name, *(cls.name for cls in ancestors(self) if vars(cls)["solve"] is recorded)))
+            calls.update(
+                (self.name, *(cls.name for cls in ancestors(self) if vars(cls)["solve"] is recorded))
+            )
         return solve(self, problem, run)
 
     return cast(Solve, recorded)

@@ -34,6 +34,7 @@ from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, MAX_KIND, MIN_KIND, Traversal, dead_end_error
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.memory import available_bytes
+from mdpdice.modelling.asking import ask
 from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edge_error
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
@@ -97,8 +98,8 @@ def explore(
     if not isinstance(game, Game):
         msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
-    max_states = limit(max_states, "max_states")  # type: ignore[assignment]  # infinity, too
-    if (least := game.least_states()) is not None and least > max_states:
+    least = ask(game.least_states, what="least_states()")
+    if least is not None and least > limit(max_states, "max_states"):
         raise _too_large(game, least, max_states)
     if lattice is not None and (lattice.axes != axes(game) or (lattice.averaged and not merge)):
         msg = (
@@ -113,7 +114,7 @@ def explore(
         network = replicate(lattice, **limits)
         symmetric = type(game).canonical is not Game.canonical
         return attrs.evolve(network, canonical=game.unrolled().canonical) if symmetric else network
-    most = available_bytes() * 4 // 5 if max_bytes is None else limit(max_bytes, "max_bytes")
+    most = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
     network = _FlatTraversal(game, merge, max_states, most, progress).run()
     check_repeatable(game, network.states)
     return network

@@ -13,6 +13,8 @@ import gc
 from array import array
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
+from itertools import count, islice
+from operator import eq
 from typing import Any, Generic, TypeVar
 
 from mdpdice.backend import Progress
@@ -24,7 +26,7 @@ from mdpdice.modelling.checks import check_state, hashing_error, not_an_edge_err
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Conditional, End, Game, Go, PassTo
-from mdpdice.modelling.number import finite_number
+from mdpdice.modelling.number import finite_number, limit
 from mdpdice.networks.network import Kind
 
 __all__ = ["Traversal", "dead_end_error", "exact_number"]
@@ -60,11 +62,12 @@ class Traversal(abc.ABC, Generic[R]):
     ) -> None:
         self.game = game
         self.merge = merge
-        self.max_states = max_states
-        self.max_bytes = max_bytes
+        self.max_states = limit(max_states, "max_states")
+        self.max_bytes = limit(max_bytes, "max_bytes")
         self.progress = progress
         self.used_before = used_bytes()
         self.next_check = _CHECK_EVERY
+        self.unchanged = 0  # states that were looked at again
         overridden = getattr(type(game), "canonical", None) is not Game.canonical
         self.canonical: Callable[[Any], Any] | None = game.canonical if overridden else None
         self.states: list[Any] = []
@@ -148,6 +151,7 @@ class Traversal(abc.ABC, Generic[R]):
         return ask(function, *args, what=what, state=args[0] if args else None)
 
     def _check_limits(self, position: int) -> None:
+        self._check_unchanged(position)
         found, edges = len(self.states), len(self.keys)
         self.next_check = edges + _CHECK_EVERY
         if found > self.max_states:
@@ -160,7 +164,23 @@ class Traversal(abc.ABC, Generic[R]):
         if self.progress is not None:
             self.progress("explore", {"states": found, "explored": position, "edges": edges})
 
-    def _limit_error(self, name: str, limit: int, position: int) -> StateLimitError:
+    def _check_unchanged(self, position: int) -> None:
+        """Refuse states that are not what they were when they were handed out.
+
+        A state that has changed is no longer found where it was filed.
+        """
+        states = islice(self.states, self.unchanged, position)
+        found = map(self.index.get, states)
+        if not all(map(eq, found, count(self.unchanged))):
+            state = next(s for at, s in enumerate(self.states) if self.index.get(s) != at)
+            msg = (
+                "this state was changed after it was handed out, and is now another one; states are values: make a "
+                "new one, as with attrs.evolve, and decorate its class with @attrs.frozen"
+            )
+            raise GameError(msg, state=state)
+        self.unchanged = position
+
+    def _limit_error(self, name: str, limit: int | float | Fraction, position: int) -> StateLimitError:
         found = len(self.states)
         frontier = self.states[position : position + 3] or self.states[-3:]
         msg = (
@@ -291,16 +311,31 @@ class Traversal(abc.ABC, Generic[R]):
         if abs(defect) > abs(self.worst_defect[0]):
             self.worst_defect = (defect, self.states[len(self.state_row) - 1])
 
+    def paid(self) -> tuple[set[Any], bool]:
+        """Payoffs of all ends, and whether something is paid on the way."""
+        return {*self.payoffs.values(), *self.ends}, bool(self.rewards)
+
     def warnings(self) -> tuple[str, ...]:
-        """One sentence, however many there are: a large model would hold millions."""
-        if not self.defects:
-            return ()
-        defect, state = self.worst_defect
-        text = (
-            f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
-            f"the largest defect is {float(defect):.3g}, in state {state!r}"
-        )
-        return (text,)
+        """What was repaired, and what looks like an oversight; one sentence each, however often it occurs."""
+        found = []
+        if self.defects:
+            defect, state = self.worst_defect
+            found.append(
+                f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
+                f"the largest defect is {float(defect):.3g}, in state {state!r}"
+            )
+        payoffs, on_the_way = self.paid()
+        if not (payoffs or on_the_way):
+            found.append(
+                f"no play can end from any of the {len(self.states):,} states, and nothing is paid on the way, so every "
+                "total is 0; let node() give end(payoff) where a play is over"
+            )
+        if self.flips and not on_the_way and 0 in payoffs and payoffs <= {0, 1} and self.game.total == 0:
+            found.append(
+                "players take turns by pass_to, no payoff is other than 0 and 1, and `total` is 0, so what one gets the "
+                "other loses; where 1 is a win and 0 a loss, give the game total = 1, and values are chances to win"
+            )
+        return tuple(found)
 
     def check_sides(self) -> None:
         """Refuse a game that tells its players apart in both ways."""

@@ -20,7 +20,17 @@ import numpy as np
 from mdpdice.errors import GameError, RewardNotFiniteError, UnsupportedError
 from mdpdice.modelling.ranges import discount_error
 
-__all__ = ["exact_discount", "finite_number", "is_own", "limit", "nearest_floats", "own_number", "size", "too_large_error", "whole_number"]
+__all__ = [
+    "exact_discount",
+    "finite_number",
+    "is_own",
+    "limit",
+    "nearest_floats",
+    "own_number",
+    "size",
+    "too_large_error",
+    "whole_number",
+]
 
 _SAFE = 1 << 53
 _LONGEST = 5000

@@ -199,7 +199,12 @@ class _Defects(NamedTuple):
 def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
     """What rows of floats are off, if a large network was seen to have sound ones, in one pass."""
     size = len(arrays.target)
-    if not _are_floats(probability) or probability.ndim != 1 or len(probability) != size or not compiled(size):
+    if (
+        not _are_floats(probability)
+        or probability.ndim != 1
+        or len(probability) != size
+        or not compiled(size)
+    ):
         return None
     from mdpdice.networks import kernels
 

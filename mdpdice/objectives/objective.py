@@ -140,9 +140,7 @@ def _marked(network: Network, states: States) -> Bools:
             return bool(states(state))
 
         what = f"the function {_named(states)} of the objective"
-        chosen = {
-            i for i, state in enumerate(network.states) if ask(meant, state, what=what, state=state)
-        }
+        chosen = {i for i, state in enumerate(network.states) if ask(meant, state, what=what, state=state)}
         marked = np.isin(network.node_state, np.fromiter(chosen, dtype=np.int64, count=len(chosen)))
     else:
         marked = np.zeros(network.n_nodes, dtype=bool)
@@ -434,7 +432,9 @@ def _with_utility(network: Network, function: Callable[[Fraction], Fraction], na
     nothing = function(Fraction(0))
     for node in np.flatnonzero(network.kind == Kind.END).tolist():
         try:
-            value = Fraction(finite_number(function(network.exact_payoff(node)) - nothing, "difference of utilities"))
+            value = Fraction(
+                finite_number(function(network.exact_payoff(node)) - nothing, "difference of utilities")
+            )
         except MdpDiceError as error:
             raise error.at(network.describe(node)) from error.__cause__
         payoff[node] = float(value)

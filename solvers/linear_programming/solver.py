@@ -90,7 +90,7 @@ import attrs
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from mdpdice.backend import Candidate, Feature, Run, traced
+from mdpdice.backend import Candidate, Feature, Run, needs, traced
 from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedError, UnsupportedError
 from mdpdice.networks.network import Kind, Network
 from mdpdice.numerics import graph
@@ -170,13 +170,17 @@ class LinearProgramming:
     name: ClassVar[str] = "linear-programming"
     features: ClassVar[frozenset[Feature]] = frozenset({Feature.CYCLIC, Feature.DISCOUNT, Feature.TWO_PLAYER})
 
-    solver: str = attrs.field(default="HiGHS", validator=attrs.validators.instance_of(str))
-    form: str = attrs.field(default="primal", validator=attrs.validators.in_(("primal", "dual")))
-    block: int = attrs.field(default=1000, validator=attrs.validators.ge(1))
-    time_limit: float | None = attrs.field(
-        default=None, validator=attrs.validators.optional(attrs.validators.gt(0))
+    solver: str = attrs.field(
+        default="HiGHS", validator=needs("the name of a solver", lambda x: isinstance(x, str))
     )
-    max_size: int = attrs.field(default=20_000, validator=attrs.validators.ge(1))
+    form: str = attrs.field(
+        default="primal", validator=needs("'primal' or 'dual'", lambda x: x in ("primal", "dual"))
+    )
+    block: int = attrs.field(default=1000, validator=needs("a number of at least 1", lambda x: x >= 1))
+    time_limit: float | None = attrs.field(
+        default=None, validator=attrs.validators.optional(needs("a number above 0", lambda x: x > 0))
+    )
+    max_size: int = attrs.field(default=20_000, validator=needs("a number of at least 1", lambda x: x >= 1))
 
     @classmethod
     def available(cls) -> bool:
