@@ -279,12 +279,6 @@ class CoreTraversal(Traversal[dict[str, Any]]):
     def _end(self, payoff: Any) -> int:
         return self.ends.setdefault(self._number(payoff, "payoff"), END + len(self.ends))
 
-    def paid(self) -> tuple[set[Any], bool]:
-        """Payoffs of all ends, and whether something is paid on the way."""
-        places = {*self.payoffs.values(), *self.ends}
-        payoffs = {0 if at < 0 else self.numbers.items[at].value for at in places}
-        return payoffs, any(at >= 0 for at in self.edge_rewards)
-
     # --- the lattice --------------------------------------------------------
 
     def finish(self) -> dict[str, Any]:

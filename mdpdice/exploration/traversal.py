@@ -180,7 +180,7 @@ class Traversal(abc.ABC, Generic[R]):
             raise GameError(msg, state=state)
         self.unchanged = position
 
-    def _limit_error(self, name: str, limit: int | float | Fraction, position: int) -> StateLimitError:
+    def _limit_error(self, name: str, limit: float | Fraction, position: int) -> StateLimitError:
         found = len(self.states)
         frontier = self.states[position : position + 3] or self.states[-3:]
         msg = (
@@ -311,31 +311,16 @@ class Traversal(abc.ABC, Generic[R]):
         if abs(defect) > abs(self.worst_defect[0]):
             self.worst_defect = (defect, self.states[len(self.state_row) - 1])
 
-    def paid(self) -> tuple[set[Any], bool]:
-        """Payoffs of all ends, and whether something is paid on the way."""
-        return {*self.payoffs.values(), *self.ends}, bool(self.rewards)
-
     def warnings(self) -> tuple[str, ...]:
-        """What was repaired, and what looks like an oversight; one sentence each, however often it occurs."""
-        found = []
-        if self.defects:
-            defect, state = self.worst_defect
-            found.append(
-                f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
-                f"the largest defect is {float(defect):.3g}, in state {state!r}"
-            )
-        payoffs, on_the_way = self.paid()
-        if not (payoffs or on_the_way):
-            found.append(
-                f"no play can end from any of the {len(self.states):,} states, and nothing is paid on the way, so every "
-                "total is 0; let node() give end(payoff) where a play is over"
-            )
-        if self.flips and not on_the_way and 0 in payoffs and payoffs <= {0, 1} and self.game.total == 0:
-            found.append(
-                "players take turns by pass_to, no payoff is other than 0 and 1, and `total` is 0, so what one gets the "
-                "other loses; where 1 is a win and 0 a loss, give the game total = 1, and values are chances to win"
-            )
-        return tuple(found)
+        """One sentence, however many there are: a large model would hold millions."""
+        if not self.defects:
+            return ()
+        defect, state = self.worst_defect
+        text = (
+            f"{self.defects} distributions do not sum to 1 and mean the normalised rationals; "
+            f"the largest defect is {float(defect):.3g}, in state {state!r}"
+        )
+        return (text,)
 
     def check_sides(self) -> None:
         """Refuse a game that tells its players apart in both ways."""

@@ -119,10 +119,10 @@ def finite_number(value: Any, what: str) -> int | float | Fraction:
         finite = math.isfinite(number)
     except OverflowError as error:
         msg = f"the {what} is larger than every float (1.8e308); count in a larger unit"
-        raise RewardNotFiniteError(msg, value=value) from error
+        raise RewardNotFiniteError(msg, value=number) from error
     if not finite:
         msg = f"the {what} is {number!r}; infinite values are found by the solver, not declared"
-        raise RewardNotFiniteError(msg, value=value)
+        raise RewardNotFiniteError(msg, value=number)
     return number
 
 

@@ -39,6 +39,7 @@ from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.regions import largest_component
 from mdpdice.objectives.objective import Objective
+from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.solving.estimate import game_solver, search_game
@@ -196,11 +197,11 @@ def solve(
             file = stack.enter_context(Checkpoint(checkpoint, every))
         searcher = game_solver(solver)
         problem = None
-        lattice: Lattice | Layers | None = game if isinstance(game, Lattice) else None
+        lattice: Lattice | Layers | None = noted(game, objective) if isinstance(game, Lattice) else None
         compiled = None
         ordinary = searcher is None and horizon is None and checkpoint is None
         if isinstance(game, Game) and ordinary and fits_lattices(game, objective, solver):
-            compiled = compile_lattice(game, max_states=max_states, progress=watched)
+            compiled = noted(compile_lattice(game, max_states=max_states, progress=watched), objective)
             lattice = large_layers(compiled, objective, Run(progress=watched, cancel=event))
         if lattice is not None:
             if horizon is not None or checkpoint is not None:
