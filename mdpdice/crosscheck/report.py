@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import attrs
@@ -41,7 +41,7 @@ from mdpdice.crosscheck.comparison import (
 from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.html import card, grid, remarks
 from mdpdice.modelling.game import Game
-from mdpdice.modelling.number import size
+from mdpdice.modelling.number import count, size
 from mdpdice.networks.network import Bools, Network
 from mdpdice.objectives.objective import Objective
 from mdpdice.solving.pipeline import solve_problem, unsupported
@@ -289,6 +289,9 @@ def cross_check(
         No back-end has a name in `solvers`.
     """
     floors, epsilon = _floors(at_least), size(epsilon, "epsilon")
+    if isinstance(solvers, str) or not isinstance(solvers, Iterable | None):
+        msg = f"solvers={solvers!r}: it is a list of names or back-ends, as in ['exact', 'value-iteration']"
+        raise GameError(msg, value=solvers)
     for name in solvers or ():
         check_named_or_made(name)
         if isinstance(name, str) and name not in solver_names():
@@ -330,7 +333,11 @@ def cross_check(
 
 
 def _floors(at_least: Mapping[str, int] | None) -> dict[str, int]:
-    floors = {"independent": 2} | dict(at_least or {})
+    if at_least is not None and not isinstance(at_least, Mapping):
+        msg = f"at_least={at_least!r}: it says how much of what, as in {{'independent': 3}}"
+        raise GameError(msg, value=at_least)
+    wanted = {name: count(floor, f"at_least[{name!r}]") for name, floor in (at_least or {}).items()}
+    floors = {"independent": 2} | wanted
     unknown = sorted(set(floors) - set(COUNTERS))
     if unknown:
         msg = f"at_least[{unknown[0]!r}] is not counted; what is: {', '.join(COUNTERS)}"
@@ -342,15 +349,15 @@ def _floors(at_least: Mapping[str, int] | None) -> dict[str, int]:
 def _missing(counts: Mapping[str, int], floors: Mapping[str, int]) -> Iterator[str]:
     """What was asked for and not reached."""
     for name, floor in floors.items():
-        count = counts[name]
-        if count >= floor:
+        found = counts[name]
+        if found >= floor:
             continue
         if name == "independent" and floor == 2:
-            yield f"{count} independent back-end{'s' * (count != 1)} ran; agreement needs two"
+            yield f"{found} independent back-end{'s' * (found != 1)} ran; agreement needs two"
         elif name == "independent":
-            yield f"{count} independent back-end{'s' * (count != 1)} ran, fewer than {floor:,}"
+            yield f"{found} independent back-end{'s' * (found != 1)} ran, fewer than {floor:,}"
         else:
-            yield f"{count:,} {name} were compared, fewer than {floor:,}"
+            yield f"{found:,} {name} were compared, fewer than {floor:,}"
 
 
 def _counted(solution: Solution, possible: Bools) -> dict[str, int]:

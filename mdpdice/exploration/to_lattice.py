@@ -390,6 +390,9 @@ def compile_lattice(
     GameError
         The game has no counters, or hands over something that is none of its nodes.
     """
+    if not isinstance(game, Game):
+        msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
+        raise GameError(msg, value=game)
     limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
     core = CoreTraversal(game, merge, max_states, limit, progress).run()
     point = 0

@@ -39,7 +39,7 @@ from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edg
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
-from mdpdice.modelling.number import exact_discount, finite_number, limit
+from mdpdice.modelling.number import count, exact_discount, finite_number
 from mdpdice.networks.network import Kind, Network
 
 __all__ = ["explore"]
@@ -98,8 +98,8 @@ def explore(
     if not isinstance(game, Game):
         msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
-    least = ask(game.least_states, what="least_states()")
-    if least is not None and least > limit(max_states, "max_states"):
+    max_states = count(max_states, "max_states")
+    if (least := ask(game.least_states, what="least_states()")) is not None and least > max_states:
         raise _too_large(game, least, max_states)
     if lattice is not None and (lattice.axes != axes(game) or (lattice.averaged and not merge)):
         msg = (

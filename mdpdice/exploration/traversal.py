@@ -13,7 +13,7 @@ import gc
 from array import array
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
-from itertools import count, islice
+from itertools import islice
 from operator import eq
 from typing import Any, Generic, TypeVar
 
@@ -26,7 +26,7 @@ from mdpdice.modelling.checks import check_state, hashing_error, not_an_edge_err
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Conditional, End, Game, Go, PassTo
-from mdpdice.modelling.number import finite_number, limit
+from mdpdice.modelling.number import count, finite_number
 from mdpdice.networks.network import Kind
 
 __all__ = ["Traversal", "dead_end_error", "exact_number"]
@@ -62,8 +62,8 @@ class Traversal(abc.ABC, Generic[R]):
     ) -> None:
         self.game = game
         self.merge = merge
-        self.max_states = limit(max_states, "max_states")
-        self.max_bytes = limit(max_bytes, "max_bytes")
+        self.max_states = count(max_states, "max_states")
+        self.max_bytes = count(max_bytes, "max_bytes")
         self.progress = progress
         self.used_before = used_bytes()
         self.next_check = _CHECK_EVERY
@@ -171,7 +171,7 @@ class Traversal(abc.ABC, Generic[R]):
         """
         states = islice(self.states, self.unchanged, position)
         found = map(self.index.get, states)
-        if not all(map(eq, found, count(self.unchanged))):
+        if not all(map(eq, found, range(self.unchanged, position))):
             state = next(s for at, s in enumerate(self.states) if self.index.get(s) != at)
             msg = (
                 "this state was changed after it was handed out, and is now another one; states are values: make a "
@@ -180,7 +180,7 @@ class Traversal(abc.ABC, Generic[R]):
             raise GameError(msg, state=state)
         self.unchanged = position
 
-    def _limit_error(self, name: str, limit: float | Fraction, position: int) -> StateLimitError:
+    def _limit_error(self, name: str, limit: int, position: int) -> StateLimitError:
         found = len(self.states)
         frontier = self.states[position : position + 3] or self.states[-3:]
         msg = (

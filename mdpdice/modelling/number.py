@@ -21,10 +21,10 @@ from mdpdice.errors import GameError, RewardNotFiniteError, UnsupportedError
 from mdpdice.modelling.ranges import discount_error
 
 __all__ = [
+    "count",
     "exact_discount",
     "finite_number",
     "is_own",
-    "limit",
     "nearest_floats",
     "own_number",
     "size",
@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 _SAFE = 1 << 53
+_UNLIMITED = 1 << 62
 _LONGEST = 5000
 """Largest decimal exponent: a power of ten beyond it takes minutes to write out, and no float comes near."""
 _EXPONENT = re.compile(r"[eE]([-+]?\d+)\s*\Z")
@@ -144,28 +145,38 @@ def whole_number(value: Any) -> int | None:
         return None
 
 
-def limit(value: Any, what: str) -> int | float | Fraction:
-    """Return a limit, a tolerance or a time: at least 0, maybe infinite.
+def size(value: Any, what: str) -> float:
+    """Return a tolerance or a time as a float: at least 0, maybe infinite.
 
     Raises
     ------
     GameError
         It is no number, NaN or negative.
     """
+    number = _not_negative(value, what)
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def count(value: Any, what: str) -> int:
+    """Return a limit of what is counted as an int: the whole part of a number of at least 0.
+
+    Raises
+    ------
+    GameError
+        It is no number, NaN or negative.
+    """
+    return int(min(_not_negative(value, what), _UNLIMITED))
+
+
+def _not_negative(value: Any, what: str) -> int | float | Fraction:
     number = own_number(value, what)
     if not number >= 0:  # written so that NaN is refused
         msg = f"{what}={value!r}: it is a number of at least 0"
         raise GameError(msg, value=value)
     return number
-
-
-def size(value: Any, what: str) -> float:
-    """Return the same as a float."""
-    number = limit(value, what)
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf
 
 
 def nearest_floats(values: Iterable[int | float | Fraction]) -> list[float]:

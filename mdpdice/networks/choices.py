@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -66,6 +66,9 @@ def build(
         None if actions is None else _names(actions),
     )
     _check_fit(arrays)
+    if not isinstance(terminal, Mapping | None):
+        msg = f"terminal={terminal!r}: it gives the payoff of every state where the play ends, as in {{3: 1}}"
+        raise GameError(msg, value=terminal)
     ends = {_state_number(arrays, state): payoff for state, payoff in dict(terminal or {}).items()}
     start = _state_number(arrays, start)
     plain = _plain_rows(arrays, probability)
@@ -159,8 +162,9 @@ def _ints(values: Any, name: str) -> NDArray[np.int64]:
 
 
 def _check_flat(values: Any, name: str) -> None:
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        msg = f"{name} must be a flat array of numbers, not one of shape {values.shape}"
+    shape = np.shape(values) if isinstance(values, np.ndarray) else (1,) * isinstance(values, Collection)
+    if len(shape) != 1:
+        msg = f"{name} must be a flat array of numbers, not one of shape {shape}"
         raise GameError(msg)
 
 
@@ -328,7 +332,10 @@ def _rewards(
     floats = np.zeros(wanted)
     exact = {}
     for at, value in enumerate(_listed(reward)):
-        number = as_reward(value, "reward", where(at)) if value != 0 else 0
+        try:
+            number = finite_number(value, "reward")
+        except MdpDiceError as error:
+            raise error.at(**where(at)) from error.__cause__
         floats[at] = float(number)
         if Fraction(float(number)) != number:
             exact[at] = Fraction(number)

@@ -35,6 +35,7 @@ from mdpdice.exploration.to_network import explore
 from mdpdice.lattices.digest import digest
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.number import count, size
 from mdpdice.modelling.ranges import number_text
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
@@ -94,6 +95,7 @@ def outcomes(
     TotalRewardUndefinedError
         A play can collect and pay without end.
     """
+    missing, max_rounds = size(missing, "missing"), count(max_rounds, "max_rounds")
     if isinstance(game, Lattice):
         if exact or state is not None:
             what = "in rational numbers" if exact else "from another state than the start"

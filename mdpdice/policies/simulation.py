@@ -35,6 +35,7 @@ from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.number import count, size, whole_number
 from mdpdice.networks.network import Bools, Floats, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.sampling import Sampler
@@ -101,6 +102,7 @@ class Simulation:
         level : float
             Chance that such an interval holds the expected total, in (0, 1).
         """
+        level = size(level, "level")
         if not 0 < level < 1:
             msg = f"the level of a confidence interval is in (0, 1), not {level!r}"
             raise GameError(msg, value=level)
@@ -175,14 +177,20 @@ def simulate(
     >>> low < 8.1418 < high
     True
     """
-    if type(n) is not int or n < 1:
+    plays = whole_number(n)
+    if plays is None or plays < 1:
         msg = f"the number of plays is a whole number of at least 1, not {n!r}"
         raise GameError(msg, value=n)
+    n, max_moves = plays, count(max_moves, "max_moves")
     given = policies if isinstance(policies, Sequence) else (policies,)
     if not 1 <= len(given) <= 2:
         msg = f"a game has one or two players, not {len(given)}"
         raise GameError(msg, value=len(given))
-    generator = np.random.default_rng(seed)
+    try:
+        generator = np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        msg = f"seed={seed!r}: it is a whole number of at least 0, or a generator of numpy"
+        raise GameError(msg, value=seed) from error
     if not all(isinstance(one, Policy) for one in given):
         return _simulate_elsewhere(
             game, given, n, generator, state, horizon, max_moves, progress, symmetric=symmetric
