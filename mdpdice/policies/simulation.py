@@ -35,7 +35,7 @@ from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
-from mdpdice.modelling.number import count, size, whole_number
+from mdpdice.modelling.number import count, own_number, whole_number
 from mdpdice.networks.network import Bools, Floats, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.sampling import Sampler
@@ -102,7 +102,7 @@ class Simulation:
         level : float
             Chance that such an interval holds the expected total, in (0, 1).
         """
-        level = size(level, "level")
+        level = float(own_number(level, "level"))
         if not 0 < level < 1:
             msg = f"the level of a confidence interval is in (0, 1), not {level!r}"
             raise GameError(msg, value=level)

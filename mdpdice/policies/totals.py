@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from mdpdice.errors import GameError
-from mdpdice.modelling.number import size
+from mdpdice.modelling.number import own_number
 from mdpdice.networks.network import Floats
 
 __all__ = ["Outcomes"]
@@ -85,7 +85,7 @@ class Outcomes:
         GameError
             The level is out of its range, or lies in the mass that is missing.
         """
-        level = size(level, "level")
+        level = float(own_number(level, "level"))
         if not 0 < level <= 1:
             msg = f"a quantile is asked for at a level in (0, 1], not {level!r}"
             raise GameError(msg, value=level)
