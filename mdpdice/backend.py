@@ -18,7 +18,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast, runtime_checkable
 
@@ -26,7 +25,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.errors import MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
+from mdpdice.errors import GameError, MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
 
 if TYPE_CHECKING:
     from mdpdice.modelling.game import Game
@@ -42,10 +41,13 @@ __all__ = [
     "Run",
     "Searched",
     "Solver",
+    "ancestors",
     "available_solvers",
     "calls_recorded",
+    "check_named_or_made",
     "load_solver",
     "needed_features",
+    "needs",
     "solver_names",
     "traced",
 ]
@@ -65,6 +67,29 @@ class Feature(enum.Enum):
     HORIZON = "a horizon"
     EXACT = "exact rational answers"
     CHECKPOINT = "checkpoints"
+
+
+def needs(what: str, holds: Callable[[Any], bool]) -> Callable[[object, attrs.Attribute[Any], Any], None]:
+    """Return a validator for a parameter of a back-end, whose errors are those of this library.
+
+    Parameters
+    ----------
+    what : str
+        What the parameter is, for the message: ``"a number of at least 1"``.
+    holds : callable
+        Whether a value is that; what it cannot even compare is not.
+    """
+
+    def check(_: object, attribute: attrs.Attribute[Any], value: Any) -> None:
+        try:
+            good = bool(holds(value))
+        except (TypeError, ValueError):
+            good = False
+        if not good:
+            msg = f"{attribute.name}={value!r}: it is {what}"
+            raise GameError(msg, value=value)
+
+    return check
 
 
 @attrs.frozen
@@ -87,11 +112,13 @@ class Run:
         Where to keep the state of a long solve; see `resume` and `save`.
     """
 
-    tolerance: float = 1e-9
+    tolerance: float = attrs.field(default=1e-9, validator=needs("a number of at least 0", lambda x: x >= 0))
     progress: Progress | None = None
     deadline: float | None = None
     cancel: threading.Event = attrs.field(factory=threading.Event)
-    on_limit: str = attrs.field(default="raise", validator=attrs.validators.in_(("raise", "partial")))
+    on_limit: str = attrs.field(
+        default="raise", validator=needs("'raise' or 'partial'", lambda x: x in ("raise", "partial"))
+    )
     checkpoint: Checkpoint | None = None
     _offers: list[Callable[[], Candidate]] = attrs.field(factory=list, init=False, repr=False, eq=False)
 
@@ -176,34 +203,42 @@ class Candidate:
 
 Solve = TypeVar("Solve", bound=Callable[..., "Candidate"])
 
-_called: ContextVar[set[str] | None] = ContextVar("mdpdice_called", default=None)
+# Of all threads: a back-end may ask another one in a thread of its own.
+_records: dict[int, set[str]] = {}
 
 
 def traced(solve: Solve) -> Solve:
     """Decorate the `solve` of a back-end so that a cross-check can tell who calls whom.
 
-    A back-end that asks another one for its answer is no second opinion.
+    A back-end that asks another one for its answer is no second opinion, nor is one that inherits its `solve`.
     """
 
     @functools.wraps(solve)
     def recorded(self: Any, problem: Network, run: Run) -> Candidate:
-        calls = _called.get()
-        if calls is not None:
-            calls.add(self.name)
+        for calls in list(_records.values()):
+            calls.update(
+                (self.name, *(cls.name for cls in ancestors(self) if vars(cls)["solve"] is recorded))
+            )
         return solve(self, problem, run)
 
     return cast(Solve, recorded)
 
 
+def ancestors(solver: object) -> list[Any]:
+    """Back-ends that the class of one is made of, itself among them."""
+    parts = [cls for cls in type(solver).__mro__ if "solve" in vars(cls)]
+    return [cls for cls in parts if isinstance(getattr(cls, "name", None), str)]
+
+
 @contextmanager
 def calls_recorded() -> Iterator[set[str]]:
-    """Collect the names of the back-ends that are asked inside the block."""
+    """Collect the names of the back-ends that are asked while the block runs, in whatever thread."""
     calls: set[str] = set()
-    token = _called.set(calls)
+    _records[id(calls)] = calls
     try:
         yield calls
     finally:
-        _called.reset(token)
+        del _records[id(calls)]
 
 
 @runtime_checkable
@@ -308,12 +343,31 @@ def load_solver(name: str) -> type[Solver]:
     except Exception as error:
         msg = f"solver {name!r} could not be loaded from {points[name].value}: {error}"
         raise PluginError(msg, name=name, phase="load") from error
-    missing = [part for part in ("name", "features", "available", "solve") if not hasattr(cls, part)]
-    if missing:
+    if missing := _missing_parts(cls):
         msg = f"solver {name!r} is not a back-end: it lacks {', '.join(missing)}"
         raise PluginError(msg, name=name, phase="load")
     solver: type[Solver] = cls
     return solver
+
+
+def _missing_parts(solver: object) -> list[str]:
+    return [part for part in ("name", "features", "available", "solve") if not hasattr(solver, part)]
+
+
+def check_named_or_made(solver: object) -> None:
+    """Refuse what is neither the name of a back-end nor a back-end.
+
+    Raises
+    ------
+    UnsupportedError
+        The message says what to write.
+    """
+    if not isinstance(solver, str) and (isinstance(solver, type) or _missing_parts(solver)):
+        msg = (
+            f"solver={solver!r} is no back-end; write the name of one, such as 'value-iteration', or one with its "
+            "parameters, as in ValueIteration()"
+        )
+        raise UnsupportedError(msg, value=solver)
 
 
 def _describe(point: EntryPoint) -> str:
@@ -361,4 +415,7 @@ def needed_features(problem: Network, *, cyclic: bool) -> frozenset[Feature]:
         need.add(Feature.DISCOUNT)
     if problem.horizon is not None:
         need.add(Feature.HORIZON)
+    if problem.discount < 1 == float(problem.discount):
+        # To floats it is no discount.
+        need.add(Feature.EXACT)
     return frozenset(need)

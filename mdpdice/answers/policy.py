@@ -21,11 +21,11 @@ from mdpdice.answers.solution import Solution
 from mdpdice.errors import (
     GameError,
     HorizonRangeError,
-    MdpDiceError,
     UnknownStateError,
     UnsupportedError,
 )
 from mdpdice.lattices.lattice import Lattice
+from mdpdice.modelling.asking import ask
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Game
@@ -373,13 +373,7 @@ def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) 
         if state is None:
             msg = "a decision has no state of its own; make the policy before the network is reduced"
             raise GameError(msg, state=network.describe(node))
-        try:
-            action = function(state, *more)
-        except MdpDiceError as error:
-            raise error.at(state) from error.__cause__
-        except Exception as error:
-            msg = f"the function of the policy raised {type(error).__name__}: {error}"
-            raise GameError(msg, state=state) from error
+        action = ask(function, state, *more, what="the function of the policy", state=state)
         if isinstance(action, Dist):
             parts = {
                 network.edge_of(node, one): part

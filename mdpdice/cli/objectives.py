@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import click
 
 import mdpdice
-from mdpdice.errors import MdpDiceError, UnknownStateError
+from mdpdice.errors import GameError, MdpDiceError, UnknownStateError
+from mdpdice.modelling.number import own_number
 
 if TYPE_CHECKING:
     from mdpdice.objectives.objective import Sense
@@ -111,14 +112,14 @@ def _made(kind: str, value: str, sense: Sense, read_state: Callable[[str], Hasha
 
 def _number(text: str) -> Fraction:
     try:
-        return Fraction(text)
-    except ZeroDivisionError as error:
+        return Fraction(own_number(text, "number"))
+    except (GameError, OverflowError) as error:
         raise ValueError(text) from error
 
 
 def _decisions(text: str) -> int:
     try:
-        return mdpdice.Horizon(int(text) if text.isdecimal() else text).decisions  # type: ignore[arg-type]  # checked there
+        return mdpdice.Horizon(int(text) if text.isdecimal() else text).decisions
     except MdpDiceError as error:
         raise click.UsageError(f"--objective horizon:{text}: {error.message}") from error
 

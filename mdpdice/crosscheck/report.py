@@ -12,14 +12,24 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import attrs
 import numpy as np
 
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import Feature, Progress, Run, Solver, available_solvers, load_solver, solver_names
+from mdpdice.backend import (
+    Feature,
+    Progress,
+    Run,
+    Solver,
+    ancestors,
+    available_solvers,
+    check_named_or_made,
+    load_solver,
+    solver_names,
+)
 from mdpdice.crosscheck.comparison import (
     compare_actions,
     compare_policies,
@@ -31,6 +41,7 @@ from mdpdice.crosscheck.comparison import (
 from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.html import card, grid, remarks
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.number import count, size
 from mdpdice.networks.network import Bools, Network
 from mdpdice.objectives.objective import Objective
 from mdpdice.solving.pipeline import solve_problem, unsupported
@@ -56,17 +67,21 @@ class Entry:
         Why not.
     solution : Solution or None
         The answer, certified or not.
+    kin : frozenset of str
+        Back-ends whose `solve` it inherits, or may.
     """
 
     solver: str
     outcome: str
     message: str = ""
     solution: Solution | None = None
+    kin: frozenset[str] = frozenset()
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """Other back-ends that it asked while it worked, in alphabetical order."""
-        return () if self.solution is None else tuple(sorted(self.solution.details.get("called", ())))
+        """Other back-ends that it asked while it worked, or is made of, in alphabetical order."""
+        called = () if self.solution is None else self.solution.details.get("called", ())
+        return tuple(sorted({*called, *self.kin}))
 
 
 COUNTERS = ("independent", "states", "infinities", "decisions", "ties", "actions", "policies")
@@ -92,7 +107,8 @@ class Report:
     ties : int
         Decisions where more than one action may be optimal.
     independent : int
-        Back-ends that ran and did not ask each other.
+        Back-ends that ran, did not ask each other, and do not inherit from each other.  What other threads
+        solve in the meantime counts as asked.
     actions : int
         Chosen actions that were judged by the bounds of another back-end.
     policies : int
@@ -272,8 +288,12 @@ def cross_check(
     UnsupportedError
         No back-end has a name in `solvers`.
     """
-    floors = _floors(at_least)
+    floors, epsilon = _floors(at_least), size(epsilon, "epsilon")
+    if isinstance(solvers, str) or not isinstance(solvers, Iterable | None):
+        msg = f"solvers={solvers!r}: it is a list of names or back-ends, as in ['exact', 'value-iteration']"
+        raise GameError(msg, value=solvers)
     for name in solvers or ():
+        check_named_or_made(name)
         if isinstance(name, str) and name not in solver_names():
             load_solver(name)  # raises: a name that is not known is no back-end that cannot, or fails
     problem = prepare(game, objective, horizon=horizon, run=Run(progress=progress), max_states=max_states)
@@ -313,7 +333,11 @@ def cross_check(
 
 
 def _floors(at_least: Mapping[str, int] | None) -> dict[str, int]:
-    floors = {"independent": 2} | dict(at_least or {})
+    if at_least is not None and not isinstance(at_least, Mapping):
+        msg = f"at_least={at_least!r}: it says how much of what, as in {{'independent': 3}}"
+        raise GameError(msg, value=at_least)
+    wanted = {name: count(floor, f"at_least[{name!r}]") for name, floor in (at_least or {}).items()}
+    floors = {"independent": 2} | wanted
     unknown = sorted(set(floors) - set(COUNTERS))
     if unknown:
         msg = f"at_least[{unknown[0]!r}] is not counted; what is: {', '.join(COUNTERS)}"
@@ -325,15 +349,15 @@ def _floors(at_least: Mapping[str, int] | None) -> dict[str, int]:
 def _missing(counts: Mapping[str, int], floors: Mapping[str, int]) -> Iterator[str]:
     """What was asked for and not reached."""
     for name, floor in floors.items():
-        count = counts[name]
-        if count >= floor:
+        found = counts[name]
+        if found >= floor:
             continue
         if name == "independent" and floor == 2:
-            yield f"{count} independent back-end{'s' * (count != 1)} ran; agreement needs two"
+            yield f"{found} independent back-end{'s' * (found != 1)} ran; agreement needs two"
         elif name == "independent":
-            yield f"{count} independent back-end{'s' * (count != 1)} ran, fewer than {floor:,}"
+            yield f"{found} independent back-end{'s' * (found != 1)} ran, fewer than {floor:,}"
         else:
-            yield f"{count:,} {name} were compared, fewer than {floor:,}"
+            yield f"{found:,} {name} were compared, fewer than {floor:,}"
 
 
 def _counted(solution: Solution, possible: Bools) -> dict[str, int]:
@@ -360,7 +384,8 @@ def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Pro
         if lacking:
             raise unsupported(name, need, backend.features | {Feature.HORIZON})
         run = Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
-        return Entry(name, "ran", solution=solve_problem(problem, backend, run, epsilon))
+        kin = frozenset(cls.name for cls in ancestors(backend)) - {name}
+        return Entry(name, "ran", solution=solve_problem(problem, backend, run, epsilon), kin=kin)
     except UnsupportedError as error:
         return Entry(name, "unsupported", str(error))
     except MdpDiceError as error:
@@ -371,8 +396,7 @@ def _independent(ran: Sequence[Entry]) -> int:
     """Number of groups of back-ends that did not ask each other."""
     group = {entry.solver: entry.solver for entry in ran}
     for entry in ran:
-        called = entry.solution.details.get("called", ()) if entry.solution is not None else ()
-        for other in called:
+        for other in entry.asked:
             # Whoever was asked stands for both, whether or not it ran by itself.
             old, new = group[entry.solver], group.get(other, other)
             group = {name: new if root == old else root for name, root in group.items()} | {other: new}

@@ -32,10 +32,11 @@ from mdpdice.exploration.traversal import (
 )
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.memory import available_bytes
-from mdpdice.modelling.checks import exact_discount, finite_number, hashing_error, not_a_node_error
+from mdpdice.modelling.checks import hashing_error, not_a_node_error
 from mdpdice.modelling.counters import Update, axes, unknown_counter_error
 from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.number import exact_discount, finite_number
 
 __all__ = ["CoreTraversal", "compile_lattice"]
 
@@ -392,6 +393,9 @@ def compile_lattice(
     GameError
         The game has no counters, or hands over something that is none of its nodes.
     """
+    if not isinstance(game, Game):
+        msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
+        raise GameError(msg, value=game)
     limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
     core = CoreTraversal(game, merge, max_states, limit, progress).run()
     point = 0

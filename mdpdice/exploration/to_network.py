@@ -34,16 +34,12 @@ from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, MAX_KIND, MIN_KIND, Traversal, dead_end_error
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.memory import available_bytes
-from mdpdice.modelling.checks import (
-    exact_discount,
-    finite_number,
-    hashing_error,
-    not_a_node_error,
-    not_an_edge_error,
-)
+from mdpdice.modelling.asking import ask
+from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edge_error
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.number import count, exact_discount, finite_number
 from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.network import Kind, Network
 
@@ -105,7 +101,8 @@ def explore(
     if not isinstance(game, Game):
         msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
-    if (least := game.least_states()) is not None and least > max_states:
+    max_states = count(max_states, "max_states")
+    if (least := ask(game.least_states, what="least_states()")) is not None and least > max_states:
         raise _too_large(game, least, max_states)
     if lattice is not None and (lattice.axes != axes(game) or (lattice.averaged and not merge)):
         msg = (
@@ -120,8 +117,8 @@ def explore(
         network = replicate(lattice, **limits)
         symmetric = type(game).canonical is not Game.canonical
         return attrs.evolve(network, canonical=game.unrolled().canonical) if symmetric else network
-    limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
-    network = _FlatTraversal(game, merge, max_states, limit, progress).run()
+    most = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
+    network = _FlatTraversal(game, merge, max_states, most, progress).run()
     check_repeatable(game, network.states)
     return network
 

@@ -14,6 +14,8 @@ import time
 from array import array
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
+from itertools import islice
+from operator import eq
 from typing import Any, Generic, TypeVar
 
 from mdpdice.backend import Progress
@@ -21,15 +23,12 @@ from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitErro
 from mdpdice.exploration.assembly import END, FLIP
 from mdpdice.exploration.runaway import runaway
 from mdpdice.memory import used_bytes
-from mdpdice.modelling.checks import (
-    check_state,
-    finite_number,
-    hashing_error,
-    not_an_edge_error,
-)
+from mdpdice.modelling.asking import ask
+from mdpdice.modelling.checks import check_state, hashing_error, not_an_edge_error
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Conditional, End, Game, Go, PassTo
+from mdpdice.modelling.number import count, finite_number
 from mdpdice.networks.network import Kind
 
 __all__ = ["Traversal", "dead_end_error", "exact_number"]
@@ -70,13 +69,14 @@ class Traversal(abc.ABC, Generic[R]):
     ) -> None:
         self.game = game
         self.merge = merge
-        self.max_states = max_states
-        self.max_bytes = max_bytes
+        self.max_states = count(max_states, "max_states")
+        self.max_bytes = count(max_bytes, "max_bytes")
         self.progress = progress
         self.used_before = used_bytes()
         self.next_check = _CHECK_EVERY
         self.next_look = 0.0
         self.next_runaway = RUNAWAY
+        self.unchanged = 0  # states that were looked at again
         overridden = getattr(type(game), "canonical", None) is not Game.canonical
         self.canonical: Callable[[Any], Any] | None = game.canonical if overridden else None
         self.states: list[Any] = []
@@ -159,16 +159,11 @@ class Traversal(abc.ABC, Generic[R]):
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
         """What a function of the game gives; an error names it and its state."""
-        state = args[0] if args else None
-        try:
-            return function(*args)
-        except MdpDiceError as error:
-            raise error.at(state) from error.__cause__
-        except Exception as error:
-            msg = f"{getattr(function, '__name__', 'the game')}() raised {type(error).__name__}: {error}"
-            raise GameError(msg, state=state) from error
+        what = f"{getattr(function, '__name__', 'the game')}()"
+        return ask(function, *args, what=what, state=args[0] if args else None)
 
     def _check_limits(self, position: int) -> None:
+        self._check_unchanged(position)
         found, edges = len(self.states), len(self.keys)
         self.next_check = edges + _CHECK_EVERY
         self.next_look = time.monotonic() + _LOOK_EVERY
@@ -193,6 +188,22 @@ class Traversal(abc.ABC, Generic[R]):
                 )
         if self.progress is not None:
             self.progress("explore", {"states": found, "explored": position, "edges": edges})
+
+    def _check_unchanged(self, position: int) -> None:
+        """Refuse states that are not what they were when they were handed out.
+
+        A state that has changed is no longer found where it was filed.
+        """
+        states = islice(self.states, self.unchanged, position)
+        found = map(self.index.get, states)
+        if not all(map(eq, found, range(self.unchanged, position))):
+            state = next(s for at, s in enumerate(self.states) if self.index.get(s) != at)
+            msg = (
+                "this state was changed after it was handed out, and is now another one; states are values: make a "
+                "new one, as with attrs.evolve, and decorate its class with @attrs.frozen"
+            )
+            raise GameError(msg, state=state)
+        self.unchanged = position
 
     def _limit_error(self, name: str, limit: int, position: int) -> StateLimitError:
         found = len(self.states)

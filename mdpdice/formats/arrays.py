@@ -25,6 +25,7 @@ from mdpdice.errors import (
 )
 from mdpdice.formats.decision_tables import Table, tabulate
 from mdpdice.formats.exported_model import Model
+from mdpdice.modelling.number import own_number
 from mdpdice.networks.network import Floats, Ints, Network
 
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
     "to_quantecon",
 ]
 
+FLOAT_EXACT = 1 << 53
+"""Whole numbers up to here are floats."""
 MAX_DENSE = 500_000_000
 """Most numbers of a dense array: 4 GB."""
 
@@ -357,10 +360,20 @@ def from_quantecon(
 
 def _floats(values: Any, name: str) -> Floats:
     try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        given = np.asarray(values)
+        found: Floats = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
         msg = f"{name} is no array of numbers: {error}"
         raise GameError(msg, value=values) from error
+    # Python compares exactly, one by one; all but large integers and what is wider than a float is one.
+    wide = given.dtype.kind not in "biuf" or given.dtype.itemsize > found.dtype.itemsize
+    if wide or (given.dtype.kind in "iu" and (np.abs(found) >= FLOAT_EXACT).any()):
+        pairs = zip(given.ravel().tolist(), found.ravel().tolist(), strict=True)
+        rounded = next((number for number, nearest in pairs if own_number(number, name) != nearest), None)
+        if rounded is not None:
+            msg = f"{name} holds {rounded!r}, which is no float; Network.from_choices keeps such numbers exactly"
+            raise GameError(msg, value=rounded)
+    return found
 
 
 def _sparse(matrix: Any, name: str) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from mdpdice.errors import GameError, ProbabilityRangeError
-from mdpdice.networks.choices import SUM_TOLERANCE, as_number, as_reward
+from mdpdice.modelling.number import own_number
+from mdpdice.networks.choices import SUM_TOLERANCE, as_reward
 from mdpdice.networks.network import Network
 
 __all__ = ["OVER", "from_gymnasium"]
@@ -179,7 +180,7 @@ def _entry(entry: Any, state: Any, action: Any) -> tuple[Any, Any, Any, bool]:
         msg = f"terminated is {terminated!r}; it is True or False"
         raise GameError(msg, state=state, action=action, value=terminated)
     try:
-        chance = as_number(p)
+        chance = own_number(p, "probability")
     except GameError as error:
         raise error.at(state, action) from error.__cause__
     # Looked at before entries of one row are added up, which could hide it.

@@ -35,7 +35,8 @@ from mdpdice.errors import GameError, UnknownStateError, UnsupportedError
 from mdpdice.formats.exported_model import action_text
 from mdpdice.formats.line_reader import require_network, write_lines
 from mdpdice.modelling.nearest import nearest
-from mdpdice.networks.choices import as_number, as_reward
+from mdpdice.modelling.number import exact_discount, finite_number, own_number
+from mdpdice.networks.choices import as_reward
 from mdpdice.networks.network import Kind, Network
 
 if TYPE_CHECKING:
@@ -121,9 +122,9 @@ def from_networkx(graph: Any) -> Network:
         step=np.array([bool(data.get("step", deciding[b])) for _, b, data in edges], dtype=bool),
         payoff=payoff,
         start=number[_start(graph, states)],
-        discount=_fraction(graph.graph.get("discount", 1), "discount"),
+        discount=exact_discount(graph.graph.get("discount", 1)),
         horizon=graph.graph.get("horizon"),
-        total=_fraction(graph.graph.get("total", 0), "total"),
+        total=Fraction(finite_number(graph.graph.get("total", 0), "total")),
         numerator=numerator,
         states=states,
         actions=[name for at, mine in enumerate(out) if deciding[at] for name in _actions(mine, states[at])],
@@ -152,17 +153,9 @@ def _kind(data: Any, edges: list[Any], state: Hashable) -> Kind:
     return kind
 
 
-def _fraction(value: Any, what: str, state: Any = None) -> Fraction:
-    try:
-        return Fraction(value.item() if isinstance(value, np.generic) else value)
-    except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
-        msg = f'{what} {value!r} is not a finite number; write floats, Fractions or strings "p/q"'
-        raise GameError(msg, state=state, value=value) from error
-
-
 def _number(value: Any, what: str, state: Any) -> tuple[float, Fraction | None]:
     """A number as a float, and exactly if no float equals it."""
-    number = Fraction(as_reward(_fraction(value, what, state), what, {"state": state}))
+    number = Fraction(as_reward(value, what, {"state": state}))
     near = nearest(number)
     return near, None if near == number else number
 
@@ -220,7 +213,7 @@ def _weights(
         actions=["chance"] * n,
     )
     # A row of one edge is no chance node there, and an edge that cannot be taken is none.
-    exact = [Fraction(as_number(p)) for p in given]
+    exact = [Fraction(own_number(p, "weight")) for p in given]
     at = 0
     for span in spans:
         row = exact[at : at + len(span)]

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from mdpdice.errors import GameError, RewardNotFiniteError
+from mdpdice.errors import GameError
 from mdpdice.modelling.equality import Getter, as_tuple, no_parts, parts
 from mdpdice.modelling.game import Conditional, Decide, Go, Option, PassTo, Unavailable
-from mdpdice.modelling.ranges import discount_error
 
 __all__ = [
     "check_state",
-    "exact_discount",
-    "finite_number",
     "hashing_error",
     "not_a_node_error",
     "not_an_edge_error",
@@ -72,37 +65,6 @@ def hashing_error(error: Exception) -> GameError:
     else:
         msg = f"reading the node raised {type(error).__name__}: {error} (in hashing or comparing a state?)"
     return GameError(msg)
-
-
-_SAFE = 1 << 53
-
-
-def finite_number(value: Any, what: str) -> Any:
-    """A finite int, float or Fraction, or an error."""
-    if type(value) is int and -_SAFE < value < _SAFE:
-        return value
-    if isinstance(value, np.generic):
-        value = value.item()
-    if not isinstance(value, numbers.Real):
-        msg = f"the {what} is {value!r}; it must be a number"
-        raise GameError(msg, value=value)
-    try:
-        finite = math.isfinite(value)
-    except OverflowError as error:
-        msg = f"the {what} is larger than every float (1.8e308); count in a larger unit"
-        raise RewardNotFiniteError(msg, value=value) from error
-    if not finite:
-        msg = f"the {what} is {value!r}; infinite values are found by the solver, not declared"
-        raise RewardNotFiniteError(msg, value=value)
-    return value
-
-
-def exact_discount(value: Any) -> Fraction:
-    """The discount of a game."""
-    try:
-        return Fraction(finite_number(value, "discount"))
-    except RewardNotFiniteError as error:
-        raise discount_error(value) from error
 
 
 def not_an_edge_error(edge: Any) -> GameError:

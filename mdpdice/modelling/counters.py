@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 import attrs
 
 from mdpdice.errors import GameError
+from mdpdice.modelling.asking import ask
 from mdpdice.modelling.expression_values import BOOL, INT
 from mdpdice.modelling.expressions import Expr, as_expr, flag_operation
 from mdpdice.modelling.grid import (
@@ -43,6 +44,7 @@ from mdpdice.modelling.grid import (
     range_error,
     unknown_counter_error,
 )
+from mdpdice.modelling.number import whole_number
 
 if TYPE_CHECKING:
     from mdpdice.modelling.game import Game
@@ -326,15 +328,14 @@ class Counter(_Declaration):
             msg = f"counter {name!r} has values beyond 2**62; count in a larger unit"
             raise GameError(msg, value=values, limit=_LARGEST)
         start = values[0] if self._start is None else _ask(self._start, game, name, "start")
-        try:
-            start = operator.index(start)
-        except TypeError:
+        first = whole_number(start)
+        if first is None:
             msg = f"counter {name!r} starts at {start!r}, which is no whole number"
-            raise GameError(msg, value=start) from None
-        if start not in values:
-            msg = f"counter {name!r} starts at {start}, outside its values {values}"
-            raise GameError(msg, value=start, limit=values)
-        return Axis(name, values, start, self._outside, flags=False)
+            raise GameError(msg, value=start)
+        if first not in values:
+            msg = f"counter {name!r} starts at {first}, outside its values {values}"
+            raise GameError(msg, value=first, limit=values)
+        return Axis(name, values, first, self._outside, flags=False)
 
 
 class Flags(_Declaration):
@@ -370,10 +371,11 @@ class Flags(_Declaration):
     def _size(self, game: Any) -> int:
         name = self._ready()
         n = _ask(self._n, game, name, "number of boxes")
-        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= _MOST_BOXES:
+        boxes = whole_number(n)
+        if boxes is None or not 1 <= boxes <= _MOST_BOXES:
             msg = f"flags {name!r} have {n!r} boxes; they may have 1 to {_MOST_BOXES}"
             raise GameError(msg, value=n, limit=_MOST_BOXES)
-        return n
+        return boxes
 
     def axis(self, game: Any) -> Axis:
         """Values of the flags in a game: the numbers whose bits are the boxes."""
@@ -384,11 +386,7 @@ def _ask(value: Any, game: Any, name: str, what: str) -> Any:
     """A number or range that may depend on the game."""
     if not callable(value):
         return value
-    try:
-        return value(game)
-    except Exception as error:
-        msg = f"the {what} of counter {name!r} raised {type(error).__name__}: {error}"
-        raise GameError(msg) from error
+    return ask(value, game, what=f"the {what} of counter {name!r}")
 
 
 def axes(game: Game[Any, Any]) -> tuple[Axis, ...]:

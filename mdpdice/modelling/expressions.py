@@ -35,6 +35,7 @@ from mdpdice.modelling.expression_values import (
     column_of,
     value_at,
 )
+from mdpdice.modelling.number import is_own, own_number
 from mdpdice.modelling.rational_arrays import Column
 
 __all__ = ["Expr", "as_expr", "constant", "least", "most", "table", "truth_of_conditions"]
@@ -331,14 +332,15 @@ def constant(value: Scalar) -> Expr:
         `value` is something else.
     """
     kind = _KINDS.get(type(value))
-    if kind is None:
-        if isinstance(value, np.generic):
-            return constant(value.item())
-        for number in (int, Fraction, float):  # an enum of ints, say
-            if isinstance(value, number):
-                return constant(number(value))
-        msg = f"{value!r} is no number; expressions over counters are made of ints, Fractions, floats and counters"
-        raise GameError(msg, value=value)
+    if kind is None or (kind == RATIONAL and not is_own(value)):
+        if isinstance(value, np.bool_):
+            return constant(bool(value))
+        try:
+            # A text may be a payoff, and is nothing to add to.
+            return constant(own_number(None if isinstance(value, str) else value, "number"))
+        except GameError as error:
+            msg = f"{value!r} is no number; expressions over counters are made of ints, Fractions, floats and counters"
+            raise GameError(msg, value=value) from error
     if kind == FLOAT and not math.isfinite(value):
         msg = f"{value!r} in an expression; numbers are finite"
         raise GameError(msg, value=value)

@@ -311,7 +311,13 @@ def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *, reward: Number | Expr =
     """
     if type(dist) is not Dist:
         dist = as_dist(dist)
-    return Chance(dist, tuple(map(then, dist.outcomes)), reward)
+    try:
+        return Chance(dist, tuple(map(then, dist.outcomes)), reward)
+    except TypeError as error:
+        if callable(then):
+            raise
+        msg = f"roll() takes a function from an outcome to an edge, not {then!r}; write lambda k: go(k)"
+        raise GameError(msg, value=then) from error
 
 
 def chance(dist: Dist[Edge[S]], *, reward: Number | Expr = 0) -> Edge[S]:

@@ -67,10 +67,11 @@ class Column:
         array = np.asarray(values)
         if array.dtype.kind not in "iub":
             array = np.array([operator.index(value) for value in array.ravel().tolist()]).reshape(array.shape)
-        array = array.astype(np.int64)
         if array.size == 0:
-            return cls(array)
-        return cls(array, 1, int(array.min()), int(array.max()))
+            return cls(array.astype(np.int64))
+        column = cls(None, 1, int(array.min()), int(array.max()))
+        column.data = array.astype(np.int64)
+        return column
 
     @classmethod
     def constant(cls, value: Any) -> Column:

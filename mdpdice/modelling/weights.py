@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from mdpdice.errors import (
     ProbabilitySumError,
 )
 from mdpdice.modelling.equality import collision_error, same_kind
+from mdpdice.modelling.number import own_number
 
 __all__ = [
     "ZERO",
@@ -83,7 +83,7 @@ def integer_weights(given: list[Any]) -> tuple[list[int], Fraction]:
         if not all(isinstance(weight, int | np.integer) for weight in given):
             one = denominator
     if integers and min(integers) < 0:
-        raise _range_error(next(weight for weight in given if weight < 0))
+        raise _range_error(next(weight for weight, n in zip(given, integers, strict=True) if n < 0))
     total = sum(integers)
     if not total:
         raise _empty_error()
@@ -135,39 +135,35 @@ def common_denominator(ratios: list[tuple[int, int]]) -> tuple[list[int], int]:
 
 def _ratio_of_weight(weight: Any) -> tuple[int, int]:
     """Return a weight as numerator and denominator, exactly."""
-    if not isinstance(weight, _NUMBERS) or isinstance(weight, bool):
+    try:
+        number = own_number(None if isinstance(weight, bool | np.bool_) else weight, "weight")
+    except GameError as error:
         raise GameError(
             f"the weight {weight!r} is not a number; weights are int, float or Fraction ({_REMEDY}), and a"
             " bool is written int(flag)",
             value=weight,
-        )
+        ) from error
     try:
-        return _ratio(weight)
+        return number.as_integer_ratio()
     except (OverflowError, ValueError) as error:
         raise _range_error(weight) from error
 
 
 def ratio_of_outcome(value: Any) -> tuple[int, int]:
     """Return an outcome as numerator and denominator, exactly; bools are 0 and 1."""
-    if not isinstance(value, (*_NUMBERS, np.bool_)):
+    try:
+        number = own_number(None if isinstance(value, str) else value, "outcome")
+    except GameError as error:
         raise GameError(
             f"the mean needs numbers, not {value!r}; give mean() a function that makes them numbers",
             value=value,
-        )
+        ) from error
     try:
-        return _ratio(value)
+        return number.as_integer_ratio()
     except (OverflowError, ValueError) as error:
         raise GameError(f"the mean needs finite numbers, not {value!r}", value=value) from error
 
 
-def _ratio(number: Any) -> tuple[int, int]:
-    if isinstance(number, int | np.integer | np.bool_):  # numpy's have no such method, and overflow
-        return int(number), 1
-    numerator, denominator = number.as_integer_ratio()  # of numpy ints, for a Fraction made of them
-    return int(numerator), int(denominator)
-
-
-_NUMBERS = (int, float, Fraction, Decimal, np.integer, np.floating)
 _INT = frozenset({int})
 ZERO = Fraction(0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -17,19 +17,20 @@ from mdpdice.errors import (
     DuplicateActionError,
     EmptySupportError,
     GameError,
+    MdpDiceError,
     ProbabilityRangeError,
     ProbabilitySumError,
-    RewardNotFiniteError,
     StateCollisionError,
     UnknownStateError,
 )
 from mdpdice.modelling.nearest import nearest
+from mdpdice.modelling.number import finite_number, own_number
 from mdpdice.modelling.ranges import discount_error
 from mdpdice.networks.arrays import compiled, read_only_floats, read_only_ints, split_exact
 from mdpdice.networks.choice_arrays import ChoiceArrays, write_edges
 from mdpdice.networks.network import Kind, Network
 
-__all__ = ["SUM_TOLERANCE", "as_number", "as_reward", "build"]
+__all__ = ["SUM_TOLERANCE", "as_reward", "build"]
 
 ROUNDING = 8 * 2.0**-53
 """Accepted distance of a float row sum from 1, per entry: plain rounding."""
@@ -65,6 +66,9 @@ def build(
         None if actions is None else _names(actions),
     )
     _check_fit(arrays)
+    if not isinstance(terminal, Mapping | None):
+        msg = f"terminal={terminal!r}: it gives the payoff of every state where the play ends, as in {{3: 1}}"
+        raise GameError(msg, value=terminal)
     ends = {_state_number(arrays, state): payoff for state, payoff in dict(terminal or {}).items()}
     start = _state_number(arrays, start)
     plain = _plain_rows(arrays, probability)
@@ -110,6 +114,11 @@ def _listed(values: Any) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
+def _are_floats(values: Any) -> bool:
+    """Whether an array holds floats, or numbers that floats hold as they are."""
+    return isinstance(values, np.ndarray) and values.dtype.kind == "f" and values.dtype.itemsize <= 8
+
+
 def _names(values: Any) -> Sequence[Hashable]:
     """Names as a sequence of Python's own objects: those of numpy have types of their own."""
     return values if isinstance(values, range | list | tuple) else _listed(values)
@@ -153,8 +162,9 @@ def _ints(values: Any, name: str) -> NDArray[np.int64]:
 
 
 def _check_flat(values: Any, name: str) -> None:
-    if isinstance(values, np.ndarray) and values.ndim != 1:
-        msg = f"{name} must be a flat array of numbers, not one of shape {values.shape}"
+    shape = np.shape(values) if isinstance(values, np.ndarray) else (1,) * isinstance(values, Collection)
+    if len(shape) != 1:
+        msg = f"{name} must be a flat array of numbers, not one of shape {shape}"
         raise GameError(msg)
 
 
@@ -193,8 +203,12 @@ class _Defects(NamedTuple):
 def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
     """What rows of floats are off, if a large network was seen to have sound ones, in one pass."""
     size = len(arrays.target)
-    floats = isinstance(probability, np.ndarray) and probability.dtype.kind == "f" and probability.ndim == 1
-    if not floats or len(probability) != size or not compiled(size):
+    if (
+        not _are_floats(probability)
+        or probability.ndim != 1
+        or len(probability) != size
+        or not compiled(size)
+    ):
         return None
     from mdpdice.networks import kernels
 
@@ -265,44 +279,16 @@ def _repeated(names: Sequence[Hashable], state: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def as_number(value: Any) -> Any:
-    """A number as it was meant: strings are exact rationals, floats and ints stand for themselves."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, str):
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            try:
-                return float(value)  # "nan", "inf": refused below, with its place
-            except ValueError as error:
-                msg = f'{value!r} is not a number; write floats, Fractions or strings "p/q"'
-                raise GameError(msg, value=value) from error
-    if not isinstance(value, int | float | Fraction):
-        msg = f'{value!r} is not a number; write floats, Fractions or strings "p/q"'
-        raise GameError(msg, value=value)
-    return value
-
-
 def as_reward(value: Any, what: str, where: dict[str, Any]) -> Any:
     """A finite number as it was meant, no larger than a float can be."""
     try:
-        number = as_number(value)
-    except GameError as error:
+        return finite_number(value, what)
+    except MdpDiceError as error:
         raise error.at(where["state"], where.get("action")) from error.__cause__
-    try:
-        finite = math.isfinite(number)
-    except OverflowError as error:
-        msg = f"a {what} is larger than every float (1.8e308); count in a larger unit"
-        raise RewardNotFiniteError(msg, value=number, **where) from error
-    if not finite:
-        msg = f"{what} {number!r} is not finite; infinite values are found by the solver, not declared"
-        raise RewardNotFiniteError(msg, value=number, **where)
-    return number
 
 
 def _discount(value: Any) -> Fraction:
-    number = as_number(value)
+    number = own_number(value, "discount")
     if not 0 < number <= 1:
         raise discount_error(number, shown=repr(value))
     return Fraction(number)
@@ -334,15 +320,18 @@ def _rewards(
         branch = int(np.searchsorted(arrays.branch_ptr, at, side="right")) - 1
         return arrays.where(at if reward_per == "choice" else branch)
 
-    if isinstance(reward, np.ndarray) and reward.dtype.kind == "f":
+    if _are_floats(reward):
         bad = np.flatnonzero(~np.isfinite(reward))
         if len(bad):
             as_reward(reward[bad[0]], "reward", where(int(bad[0])))
         return reward.astype(np.float64, copy=False), {}
-    numbers = enumerate(_listed(reward))
-    return split_exact(
-        wanted, {at: as_reward(value, "reward", where(at)) for at, value in numbers if value != 0}
-    )
+    found = {}
+    for at, value in enumerate(_listed(reward)):
+        try:
+            found[at] = finite_number(value, "reward")
+        except MdpDiceError as error:
+            raise error.at(**where(at)) from error.__cause__
+    return split_exact(wanted, {at: number for at, number in found.items() if number != 0})
 
 
 def _probabilities(
@@ -356,16 +345,17 @@ def _probabilities(
     if plain is not None:
         weight = given.astype(np.float64, copy=False)
         return weight, weight, _repairs(arrays, plain)
-    if isinstance(given, np.ndarray) and given.dtype.kind == "f":
+    if _are_floats(given):
         return _float_probabilities(arrays, given.astype(np.float64, copy=False))
-    exact = [as_number(p) for p in _listed(given)]
+    rounded = isinstance(given, np.ndarray) and given.dtype.kind == "f"
+    exact = [own_number(p, "probability") for p in _listed(given)]
     if all(type(p) is float or (type(p) is int and 0 <= p <= 1) for p in exact):
         return _float_probabilities(arrays, np.array(exact, dtype=np.float64))
     weights: list[float] = []
     repairs: dict[int, float] = {}
     for choice in range(arrays.n_choices):
         row = exact[int(arrays.branch_ptr[choice]) : int(arrays.branch_ptr[choice + 1])]
-        total = _row_sum(arrays, choice, row)
+        total = _row_sum(arrays, choice, row, rounded=rounded)
         if total != 1:
             repairs[choice] = float(total - 1)
         # A probability below the smallest float is still one.
@@ -448,7 +438,7 @@ def _repairs(arrays: ChoiceArrays, defects: _Defects) -> tuple[str, ...]:
     return (text,)
 
 
-def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any]) -> Fraction:
+def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], *, rounded: bool = False) -> Fraction:
     for p in row:
         # Written so that NaN fails.
         if not 0 <= p <= 1 + SUM_TOLERANCE:
@@ -458,8 +448,8 @@ def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any]) -> Fraction:
     if total == 0:
         msg = "a choice whose branches all have probability 0"
         raise EmptySupportError(msg, **arrays.where(choice))
-    floats = any(type(p) is float for p in row)
-    if total != 1 and not (floats and abs(total - 1) <= SUM_TOLERANCE):
+    rounded = rounded or any(type(p) is float for p in row)
+    if total != 1 and not (rounded and abs(total - 1) <= SUM_TOLERANCE):
         defect = float(total - 1)
         msg = f"the probabilities sum to {float(total)!r} (defect {defect:.3g}); they must sum to 1"
         raise ProbabilitySumError(msg, value=float(total), **arrays.where(choice))

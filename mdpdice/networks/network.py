@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from mdpdice.html import card, remarks
 from mdpdice.modelling.nearest import nearest
+from mdpdice.modelling.number import exact_discount, finite_number
 from mdpdice.modelling.ranges import number_text
 from mdpdice.networks.arrays import (
     Bools,
@@ -56,6 +57,10 @@ if TYPE_CHECKING:
 __all__ = ["Bools", "Floats", "Ints", "Kind", "NamedStates", "Network"]
 
 Number: TypeAlias = "int | float | Fraction | str"
+
+
+def _total(value: Any) -> Fraction:
+    return Fraction(finite_number(value, "total"))
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -123,9 +128,9 @@ class Network(Names):
     step: Bools = attrs.field(converter=read_only_bools)
     payoff: Floats = attrs.field(converter=read_only_floats)
     start: int
-    discount: Fraction = attrs.field(default=Fraction(1), converter=Fraction)
+    discount: Fraction = attrs.field(default=Fraction(1), converter=exact_discount)
     horizon: int | None = None
-    total: Fraction = attrs.field(default=Fraction(0), converter=Fraction)
+    total: Fraction = attrs.field(default=Fraction(0), converter=_total)
     numerator: NDArray[Any] = attrs.field(
         default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=read_only
     )

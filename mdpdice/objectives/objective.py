@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import abc
 import math
-import numbers
 from collections.abc import Callable, Collection, Hashable
 from fractions import Fraction
 from functools import partial
@@ -20,8 +19,10 @@ from typing import Any, Literal, TypeAlias
 import attrs
 import numpy as np
 
-from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, UnsupportedError
+from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, MdpDiceError, UnsupportedError
+from mdpdice.modelling.asking import ask
 from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.number import finite_number, own_number, whole_number
 from mdpdice.modelling.ranges import discount_error, horizon_error, number_text
 from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.network import Bools, Kind, Network
@@ -137,7 +138,12 @@ def _for_the_maximiser(network: Network, sense: Sense) -> list[Step]:
 def _marked(network: Network, states: States) -> Bools:
     """Nodes of the states that are given as a collection or by a predicate."""
     if callable(states):
-        chosen = {i for i, state in enumerate(network.states) if states(state)}
+
+        def meant(state: Hashable) -> bool:
+            return bool(states(state))
+
+        what = f"the function {_named(states)} of the objective"
+        chosen = {i for i, state in enumerate(network.states) if ask(meant, state, what=what, state=state)}
         marked = np.isin(network.node_state, np.fromiter(chosen, dtype=np.int64, count=len(chosen)))
     else:
         marked = np.zeros(network.n_nodes, dtype=bool)
@@ -175,8 +181,8 @@ class Total(Objective):
 
 def _discount(value: Any) -> Fraction:
     try:
-        discount = Fraction(value)
-    except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        discount = Fraction(own_number(value, "discount"))
+    except (GameError, ValueError, OverflowError) as error:
         msg = f"discount {value!r} is not a number in (0, 1], such as 0.95 or Fraction(95, 100)"
         raise DiscountRangeError(msg, value=value) from error
     if not 0 < discount <= 1:
@@ -211,9 +217,11 @@ class Discounted(Objective):
         return attrs.evolve(network, discount=self.discount)
 
 
-def _decisions(_: object, _attribute: attrs.Attribute[Any], value: object) -> None:
-    if type(value) is not int or value < 0:
+def _decisions(value: Any) -> int:
+    decisions = whole_number(value)
+    if decisions is None or decisions < 0:
         raise horizon_error(value)
+    return decisions
 
 
 @attrs.frozen
@@ -228,7 +236,7 @@ class Horizon(Objective):
         What the player to move wants.
     """
 
-    decisions: int = attrs.field(validator=_decisions)
+    decisions: int = attrs.field(converter=_decisions)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def __str__(self) -> str:
@@ -346,7 +354,7 @@ class Utility(Objective):
     Parameters
     ----------
     function : callable
-        Gives the utility of a payoff (a float), as a number.  An endless play, or
+        Gives the utility of a payoff (a float), as a finite number.  An endless play, or
         one that a horizon cuts off, has payoff 0.
     sense : {"max", "min"}
         What the player to move wants.
@@ -360,17 +368,28 @@ class Utility(Objective):
 
     def apply(self, network: Network) -> Network:
         """The network whose ends pay the utility of their payoff, less that of payoff 0."""
-        return _with_utility(network, lambda payoff: self.function(float(payoff)), "Utility")
+        return _with_utility(network, self._of, "Utility")
 
     def _first(self) -> list[Step]:
-        return [partial(shift_value, shift=Fraction(self.function(0.0)))]
+        return [partial(shift_value, shift=self._of(Fraction(0)))]
+
+    def _of(self, payoff: Fraction) -> Fraction:
+        number = float(payoff)
+        what = f"utility {_named(self.function)} of {'payoff 0, which an endless play has,' if not payoff else number}"
+        return Fraction(finite_number(ask(self.function, number, what=f"the {what}"), what))
 
 
-def _threshold(_: object, _attribute: attrs.Attribute[Any], value: Any) -> None:
-    # NaN differs from itself; no payoff would reach it.
-    if not isinstance(value, numbers.Real) or value != value:  # noqa: PLR0124
-        msg = f"PayoffAtLeast({value!r}): give it a number that a payoff is compared with, such as 20 or Fraction(1, 3)"
-        raise GameError(msg, value=value)
+def _threshold(value: Any) -> int | float | Fraction:
+    try:
+        number = own_number(value, "threshold")
+        if not math.isnan(number):  # no payoff would reach it
+            return number
+    except OverflowError:  # larger than every float, which payoffs are compared with all the same
+        return number
+    except GameError:
+        pass
+    msg = f"PayoffAtLeast({value!r}): give it a number that a payoff is compared with, such as 20 or Fraction(1, 3)"
+    raise GameError(msg, value=value)
 
 
 @attrs.frozen
@@ -385,25 +404,25 @@ class PayoffAtLeast(Objective):
         What the player to move wants.
     """
 
-    threshold: Any = attrs.field(validator=_threshold)
+    threshold: int | float | Fraction = attrs.field(converter=_threshold)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def __str__(self) -> str:
         number = self.threshold
-        return f"payoff-at-least:{number_text(number) if math.isfinite(number) else number}"
+        return f"payoff-at-least:{number if number in (math.inf, -math.inf) else number_text(number)}"
 
     def apply(self, network: Network) -> Network:
         """The network whose ends pay 1 or 0, less what payoff 0 would."""
         return _with_utility(network, self._reached, "PayoffAtLeast")
 
     def _first(self) -> list[Step]:
-        return [partial(shift_value, shift=Fraction(self._reached(Fraction(0))))]
+        return [partial(shift_value, shift=self._reached(Fraction(0)))]
 
-    def _reached(self, payoff: Fraction) -> int:
-        return int(payoff >= self.threshold)
+    def _reached(self, payoff: Fraction) -> Fraction:
+        return Fraction(payoff >= self.threshold)
 
 
-def _with_utility(network: Network, function: Callable[[Fraction], Any], name: str) -> Network:
+def _with_utility(network: Network, function: Callable[[Fraction], Fraction], name: str) -> Network:
     _refuse_pass_to(network, name)
     if network.reward.any() or network.discount < 1:
         msg = (
@@ -411,9 +430,14 @@ def _with_utility(network: Network, function: Callable[[Fraction], Any], name: s
             "points in the state and pay them with end(...)"
         )
         raise UnsupportedError(msg)
-    nothing = Fraction(function(Fraction(0)))
-    ends = np.flatnonzero(network.kind == Kind.END).tolist()
-    payoff, exact = split_exact(
-        network.n_nodes, {node: Fraction(function(network.exact_payoff(node))) - nothing for node in ends}
-    )
+    nothing = function(Fraction(0))
+    worth = {}
+    for node in np.flatnonzero(network.kind == Kind.END).tolist():
+        try:
+            worth[node] = Fraction(
+                finite_number(function(network.exact_payoff(node)) - nothing, "difference of utilities")
+            )
+        except MdpDiceError as error:
+            raise error.at(network.describe(node)) from error.__cause__
+    payoff, exact = split_exact(network.n_nodes, worth)
     return attrs.evolve(network, payoff=payoff, exact_payoffs=exact, total=Fraction(0))

@@ -37,6 +37,7 @@ from mdpdice.lattices.digest import digest
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import second_moments
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.number import count, size
 from mdpdice.modelling.ranges import number_text
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
@@ -94,6 +95,7 @@ def outcomes(
     TotalRewardUndefinedError
         A play can collect and pay without end.
     """
+    missing, max_rounds = size(missing, "missing"), count(max_rounds, "max_rounds")
     policies = policies_of(game, policy)
     network = model_of(game, policies, merge=False)
     if isinstance(network, Lattice):

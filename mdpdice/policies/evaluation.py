@@ -34,6 +34,7 @@ from mdpdice.certification.checking import inequalities
 from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.number import nearest_floats, size
 from mdpdice.networks.arrays import ULP
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics.graph import attract
@@ -96,6 +97,7 @@ def evaluate(
     >>> round(evaluate(pig, lambda p: "hold" if p >= 20 else "roll").value(), 6)
     8.141795
     """
+    epsilon = size(epsilon, "epsilon")
     started = time.perf_counter()
     policies = policies_of(game, policy)
     network = model_of(game, policies, progress=progress)
@@ -119,7 +121,7 @@ def evaluate(
 
         shift = whole.total if lowered is None else chain.network.total / 2
         numbers = [number + shift for number in solve_exactly(problem)]
-        value = np.array([float(number) for number in numbers])
+        value = np.array(nearest_floats(numbers))
         lower, upper, reason = np.nextafter(value, -np.inf), np.nextafter(value, np.inf), ""
         fractions = [
             None if at else number for number, at in zip(numbers, (infinite != 0).tolist(), strict=True)

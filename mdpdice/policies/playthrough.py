@@ -15,15 +15,16 @@ import enum
 import random
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import attrs
 
 from mdpdice.errors import GameError, NotConvergedError, UnknownStateError
-from mdpdice.modelling.checks import exact_discount
+from mdpdice.modelling.asking import ask
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable
+from mdpdice.modelling.number import exact_discount, finite_number
 
 __all__ = ["Event", "Happening", "Seat", "Turn", "plain", "play"]
 
@@ -187,7 +188,7 @@ class _Play:
         self.total = Fraction(0)
 
     def events(self, max_moves: int) -> Iterator[Event]:
-        state = self._place(self.game.start())
+        state = self._place(ask(self.game.start, what="start()"))
         node: Any = None
         for _ in range(max_moves):
             if node is None:
@@ -206,7 +207,7 @@ class _Play:
                 yield event
                 continue
             if reward := getattr(node, "reward", 0):
-                self.total += self.factor * self.side * _exact(reward)
+                self.total += self.factor * self.side * _exact(reward, "reward")
                 yield self._event(Happening.REWARD, reward)
             if isinstance(node, Chance):
                 node, outcome = self._roll(node)
@@ -215,7 +216,7 @@ class _Play:
                 state = self._place(node.state)
                 if isinstance(node, PassTo):
                     # What the mover gets is `total` less what the other one makes of it.
-                    self.total += self.factor * self.side * _exact(self.game.total)
+                    self.total += self.factor * self.side * _exact(self.game.total, "total")
                     self.side = -self.side
                 node = None
             else:
@@ -231,13 +232,13 @@ class _Play:
         return Event(kind, self.player, what, among, self.total)
 
     def _worth(self, payoff: Any) -> Fraction:
-        return self.side * _exact(payoff)
+        return self.side * _exact(payoff, "payoff")
 
     def _place(self, state: Any) -> Any:
-        return self.game.canonical(state) if self.symmetric else state
+        return ask(self.game.canonical, state, what="canonical()", state=state) if self.symmetric else state
 
     def _node(self, state: Any) -> Any:
-        return self.game.node(state)
+        return ask(self.game.node, state, what="node()", state=state)
 
     def _mover(self, node: Any) -> int:
         if isinstance(node, Decide):
@@ -261,7 +262,8 @@ class _Play:
             tuple(option for _, option in offered),
             self.steps_left,
         )
-        action = self.seats[self.player if len(self.seats) == 2 else 0](turn)
+        seat = self.seats[self.player if len(self.seats) == 2 else 0]
+        action = ask(seat, turn, what="the function of the seat", state=state)
         for known, option in offered:
             if known == action and same_kind(known, action):
                 if self.steps_left is not None:
@@ -279,5 +281,5 @@ class _Play:
         raise AssertionError
 
 
-def _exact(number: Any) -> Fraction:
-    return Fraction(cast("Any", number))
+def _exact(value: Any, what: str) -> Fraction:
+    return Fraction(finite_number(value, what))

@@ -31,6 +31,7 @@ from mdpdice.backend import Progress
 from mdpdice.errors import GameError, NotConvergedError, TotalRewardUndefinedError
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.number import count, own_number, whole_number
 from mdpdice.networks.network import Bools, Floats, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.sampling import Sampler
@@ -97,6 +98,7 @@ class Simulation:
         level : float
             Chance that such an interval holds the expected total, in (0, 1).
         """
+        level = float(own_number(level, "level"))
         if not 0 < level < 1:
             msg = f"the level of a confidence interval is in (0, 1), not {level!r}"
             raise GameError(msg, value=level)
@@ -161,8 +163,8 @@ def simulate(
     >>> low < 8.1418 < high
     True
     """
-    _check_number(plays)
-    generator = np.random.default_rng(seed)
+    plays, generator = _plays(plays), _generator(seed)
+    max_moves = count(max_moves, "max_moves")
     policies = policies_of(game, policy)
     network = model_of(game, policies, merge=False)
     began = time.perf_counter()
@@ -211,7 +213,8 @@ def simulate_by_rules(
     symmetric : bool
         Play in the representatives that `Game.canonical` gives, as on a network.
     """
-    _check_number(plays)
+    plays, generator = _plays(plays), _generator(seed)
+    max_moves = count(max_moves, "max_moves")
     if not isinstance(game, Game):
         msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
@@ -220,7 +223,6 @@ def simulate_by_rules(
         msg = f"a game has one or two seats, which are functions of the turn, not {seats!r}"
         raise GameError(msg, value=seats)
     began = time.perf_counter()
-    generator = np.random.default_rng(seed)
     if state is not None:
         game = game.at(state)
     # Chance by integers that are the same everywhere, as in every play by the rules.
@@ -238,10 +240,20 @@ def simulate_by_rules(
     return Simulation(totals, moves, time.perf_counter() - began)
 
 
-def _check_number(plays: object) -> None:
-    if type(plays) is not int or plays < 1:
+def _plays(plays: object) -> int:
+    number = whole_number(plays)
+    if number is None or number < 1:
         msg = f"the number of plays is a whole number of at least 1, not {plays!r}"
         raise GameError(msg, value=plays)
+    return number
+
+
+def _generator(seed: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        msg = f"seed={seed!r}: it is a whole number of at least 0, or a generator of numpy"
+        raise GameError(msg, value=seed) from error
 
 
 @attrs.frozen(eq=False)

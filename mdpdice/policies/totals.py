@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from mdpdice.errors import GameError
+from mdpdice.modelling.number import own_number
 from mdpdice.networks.network import Floats
 
 __all__ = ["Outcomes"]
@@ -39,15 +40,18 @@ class Outcomes:
 
     @property
     def mean(self) -> float:
-        """Expected total, of the plays that were followed to their end; NaN if it is infinite both ways."""
-        if np.isinf(self.totals).sum() == 2:
+        """Expected total, of the plays that were followed to their end.
+
+        NaN if it is infinite both ways, or if no play was followed to its end.
+        """
+        if np.isinf(self.totals).sum() == 2 or not self._mass:
             return math.nan
         return math.fsum((self.chances * self.totals).tolist()) / self._mass
 
     @property
     def variance(self) -> float:
         """Variance of the total."""
-        if not np.isfinite(self.totals).all():
+        if not (np.isfinite(self.totals).all() and self._mass):
             return math.nan
         return math.fsum((self.chances * (self.totals - self.mean) ** 2).tolist()) / self._mass
 
@@ -81,6 +85,7 @@ class Outcomes:
         GameError
             The level is out of its range, or lies in the mass that is missing.
         """
+        level = float(own_number(level, "level"))
         if not 0 < level <= 1:
             msg = f"a quantile is asked for at a level in (0, 1], not {level!r}"
             raise GameError(msg, value=level)

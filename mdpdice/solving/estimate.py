@@ -10,7 +10,7 @@ import numpy as np
 from mdpdice.answers.answer import Provenance, Status
 from mdpdice.answers.node_values import NodeValues
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import GameSolver, Run, Searched, Solver, load_solver
+from mdpdice.backend import GameSolver, Run, Searched, Solver, check_named_or_made, load_solver
 from mdpdice.errors import MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Network
@@ -23,6 +23,7 @@ __all__ = ["game_solver", "search_game"]
 
 def game_solver(solver: str | Solver) -> GameSolver | None:
     """Return the back-end that is named, if it is one that takes the game itself."""
+    check_named_or_made(solver)
     if isinstance(solver, str):
         cls = None if solver == "auto" else load_solver(solver)
         if cls is None or not hasattr(cls, "search"):

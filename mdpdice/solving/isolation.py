@@ -29,7 +29,7 @@ import attrs
 import numpy as np
 
 from mdpdice.archives import Archive, text_member, write_archive
-from mdpdice.backend import Candidate, Feature, Run, Solver, load_solver, traced
+from mdpdice.backend import Candidate, Feature, Run, Solver, calls_recorded, load_solver, needs, traced
 from mdpdice.errors import (
     CorruptFileError,
     NotConvergedError,
@@ -84,7 +84,7 @@ def isolate(solver: str | Solver, *, time_limit: float | None = None, max_bytes:
     return cast("Solver", _Isolated(inner, time_limit, max_bytes))
 
 
-_positive = attrs.validators.optional(attrs.validators.gt(0))
+_positive = attrs.validators.optional(needs("a number above 0", lambda x: x > 0))
 
 
 @attrs.frozen
@@ -185,9 +185,8 @@ class _Isolated:
             raise PluginError(msg, name=self.name, phase="solve") from error
         candidate = None
         if header["candidate"]:
-            candidate = Candidate(
-                members["value"], members["policy"], header["iterations"], header["details"]
-            )
+            details = {**header["details"], "called": header["called"]}
+            candidate = Candidate(members["value"], members["policy"], header["iterations"], details)
         message, ended = header["message"], header["ended"]
         if ended == "SolveInterrupted":
             run.check(candidate)
@@ -260,9 +259,11 @@ def _work(folder: Path) -> None:
     deadline = None if task["seconds"] is None else time.monotonic() + task["seconds"]
     run = Run(task["tolerance"], deadline=deadline, cancel=cancel, on_limit=task["on_limit"])
     answer: Any = None
+    called: set[str] = set()
     ended, message, width, iterations = "answer", "", 0.0, 0
     try:
-        answer = found(**task["parameters"]).solve(problem, run)
+        with calls_recorded() as called:
+            answer = found(**task["parameters"]).solve(problem, run)
         message = f"returned {answer!r:.500} instead of a Candidate with arrays of float64 and int64"
     except SolveInterrupted as error:
         answer = run.offered() if error.partial is None else error.partial
@@ -283,6 +284,7 @@ def _work(folder: Path) -> None:
         "iterations": int(answer.iterations) if sound else 0,
         "after": iterations,
         "details": _plain(answer.details) if sound else {},
+        "called": sorted(called),
         "ended": ended,
         "message": message,
         "width": width,

@@ -36,10 +36,12 @@ from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.number import size
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, largest_component
 from mdpdice.objectives.objective import Objective, Total
+from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.solving.estimate import game_solver, search_game
@@ -144,17 +146,19 @@ def solve(
     CheckpointLockedError, CheckpointMismatchError, CorruptFileError
         The checkpoint is used by another solve, belongs to another one, or is damaged.
     """
+    epsilon, every = size(epsilon, "epsilon"), size(checkpoint_seconds, "checkpoint_seconds")
+    seconds = None if time_limit is None else size(time_limit, "time_limit")
     event = threading.Event() if cancel is None else cancel
     run = Run(
         tolerance=min(1e-9, epsilon / 4),
         progress=progress,
-        deadline=None if time_limit is None else time.monotonic() + time_limit,
+        deadline=None if seconds is None else time.monotonic() + seconds,
         cancel=event,
         on_limit=on_limit,
     )
     with Interrupts(event) as interrupts, contextlib.ExitStack() as stack:
         if checkpoint is not None:
-            file = stack.enter_context(Checkpoint(checkpoint, checkpoint_seconds))
+            file = stack.enter_context(Checkpoint(checkpoint, every))
             run = attrs.evolve(run, checkpoint=file)
         way = plan(game, objective, solver=solver, horizon=horizon, max_states=max_states, run=run)
         return way.solve(run, epsilon, interrupts)
@@ -197,11 +201,11 @@ def plan(
                 "solve(explore(game), ...)"
             )
             raise UnsupportedError(msg, value=horizon)
-        return LatticePlan(layers_of(game, chosen, run), chosen)
+        return LatticePlan(layers_of(noted(game, chosen), chosen, run), chosen)
     lattice = None
     ordinary = solver == "auto" and horizon is None and run.checkpoint is None
     if isinstance(game, Game) and ordinary and fits_lattices(game, objective):
-        lattice = compile_lattice(game, max_states=max_states, progress=run.watch)
+        lattice = noted(compile_lattice(game, max_states=max_states, progress=run.watch), objective)
         layers = large_layers(lattice, objective, run)
         if layers is not None:
             written_out = functools.partial(

@@ -25,6 +25,7 @@ from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Bools, Floats, Network
 from mdpdice.numerics.graph import find_cycle, is_acyclic
 from mdpdice.objectives.objective import Horizon, Objective, Sense, Total
+from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering
 
 __all__ = ["Problem", "library_version", "lift", "prepare"]
@@ -118,7 +119,7 @@ def prepare(
             msg = "the horizon is given twice: in the objective and as horizon="
             raise GameError(msg, value=horizon)
         network = Horizon(horizon).apply(network)
-    applied = chosen.apply(network)
+    applied = noted(chosen.apply(network), chosen)
     _refuse_vast(applied)
     text = "total" if isinstance(chosen, Horizon) else str(chosen)
     return Problem(applied, tuple(chosen.lower(applied, run.check)), chosen.sense, text)

@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run, Solver, calls_recorded
 from mdpdice.errors import MdpDiceError, PluginError
+from mdpdice.modelling.number import too_large_error
 from mdpdice.networks.network import Floats, Ints, Network
 
 __all__ = ["check_candidate", "propose"]
 
 CHECKSUM_FROM_EDGES = 20_000
 """Edges from which a problem is compared by quick sums instead of its digest, before and after a back-end had it."""
+
+HUGE = 1e150
+"""Reward or payoff from which values that are not finite are no fault of a back-end: its sums and products overflow."""
 
 _BEFORE: WeakKeyDictionary[Network, object] = WeakKeyDictionary()
 """What networks looked like when they were first solved."""
@@ -54,7 +58,8 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     except (TypeError, ValueError) as error:
         msg = f"solver {solver.name!r} gave an answer that is none: {error}"
         raise PluginError(msg, name=solver.name, phase="answer") from error
-    others = frozenset(called - {solver.name})
+    # One that ran in a process of its own tells whom it asked there.
+    others = frozenset({*called, *candidate.details.get("called", ())} - {solver.name})
     return attrs.evolve(
         candidate, value=value, policy=policy, details={**candidate.details, "called": others}
     )
@@ -94,6 +99,8 @@ def check_candidate(network: Network, value: Floats, policy: Ints, name: str) ->
     ------
     PluginError
         The message says what is wrong.
+    UnsupportedError
+        Values of this problem may be too large for floats.
     """
     shape = (network.n_nodes,) if network.horizon is None else (network.horizon + 1, network.n_nodes)
     problem = ""
@@ -103,6 +110,8 @@ def check_candidate(network: Network, value: Floats, policy: Ints, name: str) ->
         problem = f"its policy is not an int64 array of shape {shape}"
     elif not np.isfinite(value).all():
         node = int(np.argwhere(~np.isfinite(value))[0][-1])
+        if max(np.abs(network.reward).max(initial=0.0), np.abs(network.payoff).max(initial=0.0)) >= HUGE:
+            raise too_large_error().at(network.describe(node))
         problem = f"its value of {network.describe(node)!r} is {value[..., node].ravel()[0]}"
     else:
         rows = policy if network.horizon is None else policy[1:]

@@ -58,6 +58,7 @@ import numpy as np
 
 from mdpdice.backend import Candidate, Feature, Run, traced
 from mdpdice.errors import MdpDiceError, SolveInterrupted, TotalRewardUndefinedError, UnsupportedError
+from mdpdice.modelling.number import too_large_error
 from mdpdice.networks.network import Bools, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.solvers.exact import parts, strategy_improvement
@@ -198,8 +199,7 @@ class _Solve:
         floats = np.array([[quotient(pair) for pair in row] for row in values])
         if not np.isfinite(floats).all():
             node = int(np.argwhere(~np.isfinite(floats))[0][-1])
-            msg = "the value is too large for a float; measure rewards in larger units"
-            raise UnsupportedError(msg, state=self.problem.describe(node))
+            raise too_large_error().at(self.problem.describe(node))
         exact: list[Any] = [[Fraction(*pair) for pair in row] for row in values]
         if self.problem.horizon is None:
             floats, exact = floats[0], exact[0]

@@ -90,7 +90,7 @@ import attrs
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from mdpdice.backend import Candidate, Feature, Run, traced
+from mdpdice.backend import Candidate, Feature, Run, needs, traced
 from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedError, UnsupportedError
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
@@ -171,13 +171,17 @@ class LinearProgramming:
     name: ClassVar[str] = "linear-programming"
     features: ClassVar[frozenset[Feature]] = frozenset({Feature.CYCLIC, Feature.DISCOUNT, Feature.TWO_PLAYER})
 
-    solver: str = attrs.field(default="HiGHS", validator=attrs.validators.instance_of(str))
-    form: str = attrs.field(default="primal", validator=attrs.validators.in_(("primal", "dual")))
-    block: int = attrs.field(default=1000, validator=attrs.validators.ge(1))
-    time_limit: float | None = attrs.field(
-        default=None, validator=attrs.validators.optional(attrs.validators.gt(0))
+    solver: str = attrs.field(
+        default="HiGHS", validator=needs("the name of a solver", lambda x: isinstance(x, str))
     )
-    max_size: int = attrs.field(default=20_000, validator=attrs.validators.ge(1))
+    form: str = attrs.field(
+        default="primal", validator=needs("'primal' or 'dual'", lambda x: x in ("primal", "dual"))
+    )
+    block: int = attrs.field(default=1000, validator=needs("a number of at least 1", lambda x: x >= 1))
+    time_limit: float | None = attrs.field(
+        default=None, validator=attrs.validators.optional(needs("a number above 0", lambda x: x > 0))
+    )
+    max_size: int = attrs.field(default=20_000, validator=needs("a number of at least 1", lambda x: x >= 1))
 
     @classmethod
     def available(cls) -> bool:
@@ -334,7 +338,7 @@ class _Solve:
         """Rows of the basis that the solver finds for the right-hand sides `gain`, and its value for the true ones."""
         largest = float(np.abs(gain).max())
         # A power of two changes no digit; at this size the solver's tolerance of 1e-9 is 12 digits.
-        scale = 2.0 ** (10 - math.frexp(largest)[1]) if largest > 0 else 1.0
+        scale = 2.0 ** min(10 - math.frexp(largest)[1], 1023) if largest > 0 else 1.0
         program = blocks.program(block, self.method.form, gain * scale)
         answer = self.run_program(program, interior=tangle >= INTERIOR_POINT_FROM_VARIABLES)
         if answer.outcome is not Outcome.OPTIMAL:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError
-from mdpdice.modelling.checks import finite_number, not_a_node_error, not_an_edge_error
+from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.number import finite_number
 
 __all__ = ["CHANCE", "END", "MAX", "MIN", "Expansions", "Position", "Row"]
 

@@ -13,6 +13,7 @@ decisions only: for another position ask for ``solve(game.at(position), solver=L
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, ClassVar, TypeAlias, TypeVar, cast
@@ -20,7 +21,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, cast
 import attrs
 import numpy as np
 
-from mdpdice.backend import Candidate, Feature, Run, Searched
+from mdpdice.backend import Candidate, Feature, Run, Searched, needs
 from mdpdice.errors import CycleError, SolveInterrupted, UnsupportedError
 from mdpdice.exploration.to_network import explore
 from mdpdice.modelling.counters import axes
@@ -62,12 +63,19 @@ class Lookahead:
     name: ClassVar[str] = "lookahead"
     features: ClassVar[frozenset[Feature]] = frozenset({Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT})
 
-    depth: int = attrs.field(default=4, validator=[attrs.validators.instance_of(int), attrs.validators.ge(1)])
-    pruning: Pruning = attrs.field(
-        default="star2", validator=attrs.validators.in_(("none", "star1", "star2"))
+    depth: int = attrs.field(
+        default=4, validator=needs("a whole number of at least 1", lambda x: operator.index(x) >= 1)
     )
-    table_size: int = attrs.field(default=500_000, validator=attrs.validators.ge(1))
-    seconds: float | None = None
+    pruning: Pruning = attrs.field(
+        default="star2",
+        validator=needs("'none', 'star1' or 'star2'", lambda x: x in ("none", "star1", "star2")),
+    )
+    table_size: int = attrs.field(
+        default=500_000, validator=needs("a number of at least 1", lambda x: x >= 1)
+    )
+    seconds: float | None = attrs.field(
+        default=None, validator=attrs.validators.optional(needs("a number of at least 0", lambda x: x >= 0))
+    )
 
     @classmethod
     def available(cls) -> bool:

@@ -78,7 +78,7 @@ from typing import ClassVar
 
 import attrs
 
-from mdpdice.backend import Candidate, Feature, Run, traced
+from mdpdice.backend import Candidate, Feature, Run, needs, traced
 from mdpdice.errors import NotConvergedError
 from mdpdice.networks.network import Network
 from mdpdice.solvers.policy_iteration import blocks, krylov
@@ -120,9 +120,11 @@ class PolicyIteration:
     (3.0, 0)
     """
 
-    max_iterations: int = attrs.field(default=1000, validator=attrs.validators.ge(1))
-    direct: int = attrs.field(default=600, validator=attrs.validators.ge(0))
-    sweeps: int = attrs.field(default=20, validator=attrs.validators.ge(0))
+    max_iterations: int = attrs.field(
+        default=1000, validator=needs("a number of at least 1", lambda x: x >= 1)
+    )
+    direct: int = attrs.field(default=600, validator=needs("a number of at least 0", lambda x: x >= 0))
+    sweeps: int = attrs.field(default=20, validator=needs("a number of at least 0", lambda x: x >= 0))
 
     name: ClassVar[str] = "policy-iteration"
     features: ClassVar[frozenset[Feature]] = frozenset(

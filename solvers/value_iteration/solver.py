@@ -79,7 +79,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.backend import Candidate, Feature, Run, traced
+from mdpdice.backend import Candidate, Feature, Run, needs, traced
 from mdpdice.errors import NotConvergedError, SolveInterrupted
 from mdpdice.networks.arrays import ULP
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
@@ -128,7 +128,9 @@ class ValueIteration:
     True
     """
 
-    max_sweeps: int = attrs.field(default=100_000, validator=attrs.validators.ge(1))
+    max_sweeps: int = attrs.field(
+        default=100_000, validator=needs("a number of at least 1", lambda x: x >= 1)
+    )
 
     name: ClassVar[str] = "value-iteration"
     features: ClassVar[frozenset[Feature]] = frozenset(

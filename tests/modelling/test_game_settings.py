@@ -42,7 +42,7 @@ def test_a_discount_outside_its_range(discount):
 
 
 @pytest.mark.parametrize("field", ["discount", "total"])
-@pytest.mark.parametrize("junk", [None, "9/10", [1]])
+@pytest.mark.parametrize("junk", [None, "9/0", [1]])
 def test_settings_that_are_no_number(field, junk):
     check_error(failure(game({"start": end}, **{field: junk})), GameError, f"the {field} is {junk!r}")
 
@@ -50,7 +50,8 @@ def test_settings_that_are_no_number(field, junk):
 def test_settings_are_exact():
     network = explore(game({"start": end}, discount=0.1))
     assert network.discount == Fraction(0.1) != Fraction(1, 10)
-    assert explore(game({"start": end}, total=Fraction(1, 3))).total == Fraction(1, 3)
+    for third in (Fraction(1, 3), "1/3"):
+        assert explore(game({"start": end}, total=third)).total == Fraction(1, 3)
 
 
 def test_a_constant_sum_is_not_discounted_and_has_no_horizon():

@@ -252,7 +252,9 @@ def test_numbers_that_are_not_finite(place, number):
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("junk", [None, "", "1", [], 1j, Decimal(1)])
+@pytest.mark.parametrize(
+    "junk", [None, "", "one", [], 1j, np.timedelta64(1), Decimal("1e999999999"), "1e-999999999"]
+)
 def test_numbers_that_are_none(place, junk):
     error = failure(PLACES[place](junk))
     assert type(error) is GameError
@@ -262,7 +264,17 @@ def test_numbers_that_are_none(place, junk):
 
 @pytest.mark.parametrize("place", PLACES)
 def test_every_kind_of_number_is_a_number(place):
-    for number in (3, 3.0, Fraction(3), np.int64(3), np.float32(3), np.float64(3)):
+    for number in (
+        3,
+        3.0,
+        Fraction(3),
+        np.int64(3),
+        np.float32(3),
+        np.float64(3),
+        np.longdouble(3),
+        Decimal(3),
+        "3",
+    ):
         assert explore(PLACES[place](number)).digest == explore(PLACES[place](3)).digest
 
 

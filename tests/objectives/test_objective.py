@@ -98,7 +98,7 @@ def test_states_to_avoid_are_checked_too():
         Reach([1], avoiding=3)
 
 
-@pytest.mark.parametrize("threshold", [None, "20", math.nan, [20]])
+@pytest.mark.parametrize("threshold", [None, "twenty", math.nan, [20]])
 def test_a_threshold_is_a_number(threshold):
     with pytest.raises(GameError, match="give it a number"):
         PayoffAtLeast(threshold)

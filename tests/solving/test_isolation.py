@@ -11,7 +11,7 @@ from helpers import hanging_solvers
 from mdpdice import Game, decide, end, go, isolate, solve
 from mdpdice.answers.solution import Status
 from mdpdice.crosscheck.report import cross_check
-from mdpdice.errors import NotConvergedError, PluginError, SolveInterrupted, UnsupportedError
+from mdpdice.errors import GameError, NotConvergedError, PluginError, SolveInterrupted, UnsupportedError
 from mdpdice.solvers.value_iteration import ValueIteration
 
 GAME = Game.of(start=0, node=lambda n: decide({"on": go(n + 1), "stop": end(n)}) if n < 9 else end(7))
@@ -154,7 +154,7 @@ class TestRefused:
 
     @pytest.mark.parametrize("limits", [{"time_limit": 0}, {"max_bytes": -1}])
     def test_limits(self, limits):
-        with pytest.raises(ValueError, match="must be > 0"):
+        with pytest.raises(GameError, match="it is a number above 0"):
             isolate("value-iteration", **limits)
 
     def test_checkpoints(self, tmp_path):

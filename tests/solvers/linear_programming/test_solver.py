@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from mdpdice.backend import Feature, Run, Solver
 from mdpdice.errors import (
+    GameError,
     LPInfeasibleError,
     LPUnboundedError,
     NotConvergedError,
@@ -288,7 +289,7 @@ class TestUnsupported:
 
     def test_parameters_are_checked(self):
         for wrong in ({"form": "both"}, {"block": 0}, {"time_limit": 0}, {"max_size": 0}, {"solver": 3}):
-            with pytest.raises((ValueError, TypeError)):
+            with pytest.raises(GameError, match="it is "):
                 LinearProgramming(**wrong)
 
 

@@ -69,7 +69,7 @@ def test_it_takes_no_network_and_no_other_question():
 
 @pytest.mark.parametrize("wrong", [{"depth": 0}, {"depth": 2.5}, {"pruning": "much"}, {"table_size": 0}])
 def test_parameters_out_of_range(wrong):
-    with pytest.raises((ValueError, TypeError)):
+    with pytest.raises(GameError, match="it is "):
         Lookahead(**wrong)
 
 

@@ -28,7 +28,7 @@ from scipy.sparse import csr_array
 
 from mdpdice import Status, solve
 from mdpdice.backend import Feature, Run, Solver, calls_recorded
-from mdpdice.errors import NotConvergedError, SolveInterrupted, UnsupportedError
+from mdpdice.errors import GameError, NotConvergedError, SolveInterrupted, UnsupportedError
 from mdpdice.networks.network import Network
 from mdpdice.numerics.operator import bellman
 from mdpdice.objectives.reductions import unroll
@@ -231,7 +231,7 @@ def test_protocol():
     assert PolicyIteration.available()
     assert {Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT} <= PolicyIteration.features
     for wrong in ({"max_iterations": 0}, {"direct": -1}, {"sweeps": -1}):
-        with pytest.raises(ValueError, match="must be"):
+        with pytest.raises(GameError, match="it is a number of at least"):
             PolicyIteration(**wrong)
     with calls_recorded() as calls:
         propose(network([(MAX, [(1,)]), (END, 1)]))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdpdice.backend import Run, Solver
-from mdpdice.errors import NotConvergedError, SolveInterrupted
+from mdpdice.errors import GameError, NotConvergedError, SolveInterrupted
 from mdpdice.networks.network import Kind, Network
 from mdpdice.solvers.backward_induction import BackwardInduction
 from mdpdice.solvers.value_iteration import ValueIteration
@@ -439,7 +439,7 @@ def test_a_limit_that_comes_before_any_bound():
 
 
 def test_sweeps_are_a_whole_number_above_zero():
-    with pytest.raises(ValueError, match="max_sweeps"):
+    with pytest.raises(GameError, match="max_sweeps=0: it is a number of at least 1"):
         ValueIteration(max_sweeps=0)
 
 

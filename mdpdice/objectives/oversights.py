@@ -1,0 +1,60 @@
+"""What looks like an oversight in a model whose total is asked for: a note, since it may be meant."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.networks.network import Kind, Network
+from mdpdice.objectives.objective import Objective, Total
+
+__all__ = ["noted"]
+
+M = TypeVar("M", Network, Lattice)
+
+
+def noted(model: M, objective: Objective | None) -> M:
+    """Return a model, with its oversights among its warnings if the undiscounted total is asked for."""
+    if (
+        not isinstance(objective, Total | None)
+        or model.discount != 1
+        or getattr(model, "horizon", None) is not None
+    ):
+        return model
+    payoffs, on_the_way = _paid_on_network(model) if isinstance(model, Network) else _paid_on_lattice(model)
+    if on_the_way:
+        return model
+    note = None
+    if not payoffs:
+        note = (
+            "no play can end from any state, and nothing is paid on the way, so every total is 0; let node() give "
+            "end(payoff) where a play is over"
+        )
+    elif 0 in payoffs and payoffs <= {0, 1} and model.total == 0 and (model.sign < 0).any():
+        note = (
+            "players take turns by pass_to, no payoff is other than 0 and 1, and `total` is 0, so what one gets the "
+            "other loses; where 1 is a win and 0 a loss, give the game total = 1, and values are chances to win"
+        )
+    if note is None or note in model.warnings:
+        return model
+    return attrs.evolve(model, warnings=(*model.warnings, note))
+
+
+def _paid_on_network(network: Network) -> tuple[set[Any], bool]:
+    """The payoffs, of which None is any but 0 and 1, and whether something is paid on the way."""
+    if network.reward.any() or network.exact_rewards:
+        return set(), True
+    payoff = network.payoff[network.kind == Kind.END]
+    found: set[Any] = {number for number in (0, 1) if (payoff == number).any()}
+    if not np.isin(payoff, (0, 1)).all() or network.exact_payoffs:
+        found.add(None)
+    return found, False
+
+
+def _paid_on_lattice(lattice: Lattice) -> tuple[set[Any], bool]:
+    """The same, where None is a payoff that depends on the counters."""
+    places = np.unique(lattice.payoff[lattice.kind == Kind.END]).tolist()
+    return {0 if at < 0 else lattice.rewards[at].value for at in places}, bool((lattice.reward >= 0).any())
