@@ -23,7 +23,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Bools, Floats, Network
 from mdpdice.numerics.graph import find_cycle, is_acyclic
-from mdpdice.objectives.objective import Horizon, Objective, Sense, Total
+from mdpdice.objectives.objective import Horizon, Objective, OfPayoff, Sense, Total
 from mdpdice.objectives.reductions import Lowering
 
 __all__ = ["Problem", "library_version", "lift", "prepare"]
@@ -96,13 +96,10 @@ def prepare(
     lattice: Lattice | None = None,
 ) -> Problem:
     """Explore a game and lower its objective; see `solve` and `mdpdice.explore` for the parameters."""
-    if isinstance(game, Network):
-        network = game
-    elif isinstance(game, Game):
-        network = explore(game, max_states=max_states, progress=progress, lattice=lattice)
-    else:
+    if not isinstance(game, Game | Network):
         msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
+    network = game if isinstance(game, Network) else _explored(game, objective, max_states, progress, lattice)
     chosen = Total() if objective is None else objective
     if not isinstance(chosen, Objective):
         msg = f"{chosen!r} is not an objective; write Total('min'), Discounted(Fraction(9, 10)), Reach([...]), ..."
@@ -115,6 +112,20 @@ def prepare(
     applied = chosen.apply(network)
     text = "total" if isinstance(chosen, Horizon) else str(chosen)
     return Problem(applied, tuple(chosen.lower(applied)), chosen.sense, text)
+
+
+def _explored(
+    game: Game[Any, Any],
+    objective: Objective | None,
+    max_states: int,
+    progress: Progress | None,
+    lattice: Lattice | None,
+) -> Network:
+    network = explore(game, max_states=max_states, progress=progress, lattice=lattice)
+    if network.averaged and isinstance(objective, OfPayoff):
+        # The sum of the rewards counts, so those that differ are kept apart.
+        return explore(game, merge=False, max_states=max_states, progress=progress)
+    return network
 
 
 def lift(
