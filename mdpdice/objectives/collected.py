@@ -129,7 +129,7 @@ class _Sums:
             own = () if self.settled(collected) else range(ptr[node], ptr[node + 1])
             for edge in own:
                 after = collected + rewards.get(edge, 0)
-                if self.settled(after):
+                if limit is not None and after > limit:
                     after = limit
                 to = known.setdefault(after * n + dst[edge], len(self.nodes))
                 if to == len(self.nodes):
@@ -235,7 +235,7 @@ def _representative(canonical: Callable[[Any], Any], state: At[Any]) -> At[Any]:
 
 
 def _ending(network: Network, gain: list[Fraction], name: str) -> Network:
-    """End the plays that go on for ever without another reward; an end without a payoff is worth what they collected."""
+    """End the plays that go on for ever without another reward, with what they have collected."""
     loose = np.array([bool(one) for one in gain]) & (network.kind != Kind.END)
     if not loose.any():
         return network

@@ -461,4 +461,6 @@ class PayoffAtMost(OfPayoff):
 
     def top(self, unit: int, least: Fraction) -> int:
         """Smallest sum that is too large."""
-        return math.floor((Fraction(self.threshold) - least) * unit) + 1 if math.isfinite(self.threshold) else 0
+        return (
+            math.floor((Fraction(self.threshold) - least) * unit) + 1 if math.isfinite(self.threshold) else 0
+        )

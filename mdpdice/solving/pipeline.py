@@ -30,12 +30,14 @@ from mdpdice.errors import (
     NotConvergedError,
     PluginError,
     SolveInterrupted,
+    StateLimitError,
     UnsupportedError,
 )
-from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.modelling.counters import axes
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.ranges import number_text
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.regions import largest_component
@@ -46,6 +48,7 @@ from mdpdice.solving.estimate import game_solver, search_game
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.lattice_route import (
     MOST_EDGES,
+    compile_for,
     fits_lattices,
     large_layers,
     layers_of,
@@ -206,17 +209,47 @@ def plan(
             )
             raise UnsupportedError(msg, value=horizon)
         return LatticePlan(layers_of(game, chosen, run), chosen)
-    lattice = None
+    lattice = refused = None
     ordinary = solver == "auto" and horizon is None and run.checkpoint is None
     if isinstance(game, Game) and ordinary and fits_lattices(game, objective):
-        lattice = compile_lattice(game, max_states=max_states, progress=run.progress)
-        layers = large_layers(lattice, objective, run)
+        lattice = compile_for(game, objective, max_states=max_states, progress=run.progress)
+        layers = None
+        try:
+            layers = large_layers(lattice, objective, run)
+        except UnsupportedError as error:
+            refused = error
+            if (lattice.sign < 0).any():
+                # A network cannot do it either, and that is told before it is written out.
+                raise
         if layers is not None:
             written_out = functools.partial(
                 _flat_plan, game, objective, solver, None, max_states, run, lattice
             )
             return LatticePlan(layers, chosen, written_out if layers.edges <= MOST_EDGES else None)
-    return _flat_plan(game, objective, solver, horizon, max_states, run, lattice)
+    try:
+        return _flat_plan(game, objective, solver, horizon, max_states, run, lattice)
+    except StateLimitError as error:
+        if refused is None and isinstance(game, Game) and axes(game):
+            refused = _refused_by_lattices(game, objective, horizon)
+        if refused is None:
+            raise
+        raise refused from error
+
+
+def _refused_by_lattices(
+    game: Game[Any, Any], objective: Objective | None, horizon: int | None
+) -> UnsupportedError | None:
+    """The error for a question that only a network can answer, of a game that is too large for one."""
+    if fits_lattices(game, objective) and horizon is None:
+        return None
+    what = f"{objective} " if objective is not None and not isinstance(objective, Total) else "the total "
+    what += f"with a horizon of {horizon} " if horizon is not None else ""
+    what += "" if game.discount == 1 else f"with the discount {number_text(game.discount)} "
+    msg = (
+        f"{what}needs the network of a game, and this game is too large for one; of games like it, solve() knows the "
+        "undiscounted Total, PayoffAtLeast, PayoffAtMost, Utility, and Reach with targets told by comparisons"
+    )
+    return UnsupportedError(msg, value=objective)
 
 
 def _flat_plan(
