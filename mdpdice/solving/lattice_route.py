@@ -13,6 +13,7 @@ that are told by no comparisons), or cannot prove: the intervals of a network ar
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -23,7 +24,7 @@ from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.solution import Solution
 from mdpdice.backend import Progress, Run
 from mdpdice.certification.lattice_verdict import certify_lattice
-from mdpdice.errors import UnsupportedError
+from mdpdice.errors import StateLimitError, UnsupportedError
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import solve_layers
@@ -31,6 +32,7 @@ from mdpdice.lattices.reachable_layers import Layers, find_large_layers, find_la
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Floats
+from mdpdice.objectives.collected import COLLECTED
 from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Total
 from mdpdice.objectives.on_lattices import lower_lattice
 from mdpdice.solving.problem import library_version
@@ -94,10 +96,22 @@ def large_layers(
     lowered, endless = lower_lattice(lattice, Total() if objective is None else objective, run)
     if lowered.n_edges * lowered.size <= edges:
         return None
-    layers = find_large_layers(lowered, run)
+    # With the sums beside its states a network has edges for every sum, however thin the layers are.
+    layers = _layers(find_layers if paid else find_large_layers, lowered, objective, run)
     if layers is None or (endless and layers.cyclic):
         return None
     return layers if layers.edges > edges else None
+
+
+def _layers(
+    find: Callable[[Lattice, Run], Layers | None], lowered: Lattice, objective: Objective | None, run: Run
+) -> Layers | None:
+    try:
+        return find(lowered, run)
+    except StateLimitError as error:
+        if lowered.axes[-1].name != COLLECTED:
+            raise
+        raise UnsupportedError(f"{objective}: {error.message}", value=objective) from error
 
 
 def layers_of(lattice: Lattice, objective: Objective, run: Run) -> Layers:
@@ -109,7 +123,8 @@ def layers_of(lattice: Lattice, objective: Objective, run: Run) -> Layers:
         The lattice is discounted, or cannot do the objective.
     """
     lowered, endless = lower_lattice(lattice, objective, run)
-    layers = find_layers(lowered, run)
+    layers = _layers(find_layers, lowered, objective, run)
+    assert layers is not None
     if endless and layers.cyclic:
         msg = f"on a lattice with cycles {objective!r} is not solved; use solve(explore(game), ...)"
         raise UnsupportedError(msg, value=objective)

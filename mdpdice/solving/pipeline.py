@@ -242,12 +242,12 @@ def _refused_by_lattices(
     """The error for a question that only a network can answer, of a game that is too large for one."""
     if fits_lattices(game, objective) and horizon is None:
         return None
-    what = f"{objective} " if objective is not None and not isinstance(objective, Total) else "the total "
-    what += f"with a horizon of {horizon} " if horizon is not None else ""
-    what += "" if game.discount == 1 else f"with the discount {number_text(game.discount)} "
+    what = "the total" if isinstance(objective, Total | None) else str(objective)
+    what += "" if horizon is None else f" with a horizon of {horizon}"
+    what += "" if game.discount == 1 else f" with the discount {number_text(game.discount)}"
     msg = (
-        f"{what}needs the network of a game, and this game is too large for one; of games like it, solve() knows the "
-        "undiscounted Total, PayoffAtLeast, PayoffAtMost, Utility, and Reach with targets told by comparisons"
+        f"{what} is solved on the network of a game alone, and this game is too large for one. On the lattice of its "
+        "counters solve() knows Total, PayoffAtLeast, PayoffAtMost and Utility without a discount, and Reach"
     )
     return UnsupportedError(msg, value=objective)
 
