@@ -20,6 +20,7 @@ from mdpdice.objectives.objective import (
     Horizon,
     Objective,
     PayoffAtLeast,
+    PayoffAtMost,
     Reach,
     Sense,
     Total,
@@ -33,6 +34,7 @@ FORMS = {
     "discounted": "discounted:0.95 (or 19/20)",
     "horizon": "horizon:20",
     "payoff-at-least": "payoff-at-least:1000",
+    "payoff-at-most": "payoff-at-most:5",
     "reach": "reach:STATE or 'reach:STATE;STATE'",
     "until-reward": "until-reward:STATE",
 }
@@ -110,6 +112,8 @@ def _made(kind: str, value: str, sense: Sense, read_state: Callable[[str], Hasha
         return Discounted(_number(value), sense)
     if kind == "payoff-at-least":
         return PayoffAtLeast(_number(value), sense)
+    if kind == "payoff-at-most":
+        return PayoffAtMost(_number(value), sense)
     targets = [read_state(part.strip()) for part in value.split(";")]
     return Reach(targets, sense=sense) if kind == "reach" else UntilReward(targets, sense)
 
@@ -146,6 +150,6 @@ def known_targets(objective: Objective | None, text: str) -> Iterator[None]:
 
 def evaluable(objective: Objective | None) -> bool:
     """Whether a policy has a value of its own under an objective, as the total of the network of `Objective.apply`."""
-    if isinstance(objective, PayoffAtLeast):
-        return bool(objective.threshold > 0)
+    if isinstance(objective, PayoffAtLeast | PayoffAtMost):
+        return objective.worth(Fraction(0)) == 0
     return objective is None or isinstance(objective, Total | Discounted | Reach)

@@ -143,7 +143,7 @@ def _complete_solver(_ctx: click.Context, _parameter: click.Parameter, beginning
 
 
 # The keys of `mdpdice.cli.objectives.FORMS`, which a shell should not wait for either.
-OBJECTIVES = ("total", "discounted", "horizon", "payoff-at-least", "reach", "until-reward")
+OBJECTIVES = ("total", "discounted", "horizon", "payoff-at-least", "payoff-at-most", "reach", "until-reward")
 
 
 def _complete_objective(_ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[str]:
