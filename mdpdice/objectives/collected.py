@@ -23,7 +23,7 @@ import numpy as np
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.modelling.grid import At
 from mdpdice.networks.arrays import moved_numbers
-from mdpdice.networks.network import Ints, Kind, Network
+from mdpdice.networks.network import Bools, Ints, Kind, Network
 from mdpdice.numerics.graph import end_components
 from mdpdice.numerics.regions import components
 
@@ -31,7 +31,7 @@ __all__ = ["COLLECTED", "pay_at_the_end", "refuse_counter"]
 
 COLLECTED = "collected"
 """Name of the counter that holds the sum of the rewards."""
-MOST_EDGES = 4_000_000
+MOST_EDGES = 8_000_000
 """Edges of the largest network that is written out with the sums beside its states."""
 
 
@@ -65,14 +65,15 @@ def pay_at_the_end(
     def gain(payoff: Fraction) -> Fraction:
         return Fraction(worth(payoff)) - nothing
 
-    level = [Fraction(0)] * network.n_nodes
+    sums, unit = [0] * network.n_nodes, 1
     if network.reward.any() or network.exact_rewards:
-        network, level = _with_sums(network, top, name)
-        network = _ending(network, [gain(one) for one in level], name)
+        network, sums, unit = _with_sums(network, top, name)
+        gains = {one: bool(gain(Fraction(one, unit))) for one in set(sums)}
+        network = _ending(network, np.array([gains[one] for one in sums]), name)
     payoff = np.zeros(network.n_nodes)
     exact = {}
     for node in np.flatnonzero(network.kind == Kind.END).tolist():
-        value = gain(level[node] + network.exact_payoff(node))
+        value = gain(Fraction(sums[node], unit) + network.exact_payoff(node))
         payoff[node] = float(value)
         if Fraction(float(value)) != value:
             exact[node] = value
@@ -81,8 +82,8 @@ def pay_at_the_end(
 
 def _with_sums(
     network: Network, top: Callable[[int, Fraction], int | None], name: str
-) -> tuple[Network, list[Fraction]]:
-    """The network without rewards whose nodes stand once for every sum, and the sum of every node."""
+) -> tuple[Network, list[int], int]:
+    """The network without rewards whose nodes stand once for every sum, the sum of every node, and its unit."""
     if network.averaged:
         msg = (
             f"{name} needs the rewards themselves, and this network holds means of rewards that differ; give it the "
@@ -108,7 +109,7 @@ def _with_sums(
             )
             raise UnsupportedError(msg, state=network.describe(int(network.source[edge])), limit=MOST_EDGES)
     found = _Sums(network, {edge: int(reward * unit) for edge, reward in rewards.items()}, limit, name)
-    return found.network(least), [Fraction(one, unit) for one in found.sums]
+    return found.network(least), found.sums, unit
 
 
 class _Sums:
@@ -117,25 +118,27 @@ class _Sums:
     def __init__(self, network: Network, rewards: dict[int, int], limit: int | None, name: str) -> None:
         self.before = network
         self.limit = limit
-        self.nodes = [network.start]
-        self.sums = [0]
+        self.nodes = nodes = [network.start]
+        self.sums = sums = [0]
         self.edges = array("q")
         self.targets = array("q")
         self.degree = array("q")
         ptr, dst, n = network.indptr.tolist(), network.dst.tolist(), network.n_nodes
         known = {network.start: 0}
-        for at, node in enumerate(self.nodes):  # which grows
-            collected = self.sums[at]
+        number, reward, follow = known.setdefault, rewards.get, self.targets.append
+        for at, node in enumerate(nodes):  # which grows
+            collected = sums[at]
             own = () if self.settled(collected) else range(ptr[node], ptr[node + 1])
             for edge in own:
-                after = collected + rewards.get(edge, 0)
+                after = collected + reward(edge, 0)
                 if limit is not None and after > limit:
                     after = limit
-                to = known.setdefault(after * n + dst[edge], len(self.nodes))
-                if to == len(self.nodes):
-                    self.nodes.append(dst[edge])
-                    self.sums.append(after)
-                self.targets.append(to)
+                new = len(nodes)
+                to = number(after * n + dst[edge], new)
+                if to == new:
+                    nodes.append(dst[edge])
+                    sums.append(after)
+                follow(to)
             self.edges.extend(own)
             self.degree.append(len(own))
             if len(self.edges) > MOST_EDGES:
@@ -234,9 +237,9 @@ def _representative(canonical: Callable[[Any], Any], state: At[Any]) -> At[Any]:
     return _with_collected(canonical(At(state.state, **counters) if counters else state.state), collected)
 
 
-def _ending(network: Network, gain: list[Fraction], name: str) -> Network:
+def _ending(network: Network, gains: Bools, name: str) -> Network:
     """End the plays that go on for ever without another reward, with what they have collected."""
-    loose = np.array([bool(one) for one in gain]) & (network.kind != Kind.END)
+    loose = gains & (network.kind != Kind.END)
     if not loose.any():
         return network
     if network.horizon is not None:

@@ -262,7 +262,5 @@ def _values(lattice: Lattice, expr: Expr, objective: OfPayoff) -> Any:
         _refuse(objective, f"{expr} depends on too many values of counters")
     grids = np.meshgrid(*(np.array(axis.values) for axis in axes), indexing="ij")
     points = {axis.name: values.reshape(-1) for axis, values in zip(axes, grids, strict=True)}
-    if not points:
-        return np.array([expr.evaluate({})])
     found, defined = expr.evaluate_where_defined(points)
     return found[defined]
