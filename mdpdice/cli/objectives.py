@@ -27,6 +27,7 @@ FORMS = {
     "discounted": "discounted:0.95 (or 19/20)",
     "horizon": "horizon:20",
     "payoff-at-least": "payoff-at-least:1000",
+    "payoff-at-most": "payoff-at-most:5",
     "reach": "reach:STATE or 'reach:STATE;STATE'",
     "until-reward": "until-reward:STATE",
 }
@@ -106,6 +107,8 @@ def _made(kind: str, value: str, sense: Sense, read_state: Callable[[str], Hasha
         return mdpdice.Discounted(_number(value), sense)
     if kind == "payoff-at-least":
         return mdpdice.PayoffAtLeast(_number(value), sense)
+    if kind == "payoff-at-most":
+        return mdpdice.PayoffAtMost(_number(value), sense)
     targets = [read_state(part.strip()) for part in value.split(";")]
     return mdpdice.Reach(targets, sense=sense) if kind == "reach" else mdpdice.UntilReward(targets, sense)
 
@@ -144,6 +147,6 @@ def known_targets(objective: mdpdice.Objective | None, text: str) -> Iterator[No
 
 def evaluable(objective: mdpdice.Objective | None) -> bool:
     """Whether a policy has a value of its own under an objective, as the total of the network of `Objective.apply`."""
-    if isinstance(objective, mdpdice.PayoffAtLeast):
-        return bool(objective.threshold > 0)
+    if isinstance(objective, mdpdice.PayoffAtLeast | mdpdice.PayoffAtMost):
+        return objective.worth(Fraction(0)) == 0
     return objective is None or isinstance(objective, mdpdice.Total | mdpdice.Discounted | mdpdice.Reach)

@@ -63,7 +63,7 @@ def count_first(lattice: Lattice, max_states: int, max_bytes: int, progress: Pro
             msg = (
                 f"this game has at least {found:,} states and {edges:,} edges ({size:,} bytes), more than {name}="
                 f"{limit:,}, so it was not explored. Let counters take fewer values, or merge equal futures; its "
-                "undiscounted total, and PayoffAtLeast, need no network: solve(compile_lattice(game))"
+                "undiscounted total, PayoffAtLeast and the like need no network: solve(compile_lattice(game))"
             )
             refusal = StateLimitError(msg, explored=0, frontier=[], value=found, limit=limit)
             raise refusal

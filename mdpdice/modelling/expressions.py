@@ -242,6 +242,10 @@ class Expr:
     # --- text ---------------------------------------------------------------
 
     def __repr__(self) -> str:
+        if _DECIDE.get() is not None:
+            # Who makes a text of a number and compares that cannot be followed, and is asked about real numbers then.
+            msg = "a counter has no text while all ways through a function are followed"
+            raise GameError(msg)
         return expression_text(self)
 
     # --- values -------------------------------------------------------------

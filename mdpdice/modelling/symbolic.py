@@ -33,6 +33,20 @@ class _Symbolic(At[Any]):
     def counters(self) -> Any:
         return self._symbols  # type: ignore[attr-defined]  # set past the frozen class
 
+    def __eq__(self, other: object) -> Any:
+        if (
+            not isinstance(other, At)
+            or self.state != other.state
+            or set(self.counters) != set(other.counters)
+        ):
+            return False
+        equal = as_expr(value=True)
+        for name, value in other.counters.items():
+            equal = equal & (self.counters[name] == value)
+        return equal
+
+    __hash__ = None  # type: ignore[assignment]  # its counters have no values
+
 
 def ways_through(
     function: Callable[[Any], Any], core: Any, axes: tuple[Axis, ...]

@@ -19,14 +19,14 @@ from typing import Any, Literal, TypeAlias
 import attrs
 import numpy as np
 
-from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, MdpDiceError, UnsupportedError
+from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, UnsupportedError
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.number import finite_number, own_number, whole_number
 from mdpdice.modelling.ranges import discount_error, horizon_error, number_text
-from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.network import Bools, Kind, Network
 from mdpdice.numerics.regions import reached_by_all, reached_by_some
+from mdpdice.objectives.collected import pay_at_the_end
 from mdpdice.objectives.endless_plays import (
     collapse_idle,
     drop_infinite,
@@ -46,7 +46,18 @@ from mdpdice.objectives.reductions import (
 )
 from mdpdice.objectives.two_player_infinities import drop_won, turn_if_alone
 
-__all__ = ["Discounted", "Horizon", "Objective", "PayoffAtLeast", "Reach", "Total", "UntilReward", "Utility"]
+__all__ = [
+    "Discounted",
+    "Horizon",
+    "Objective",
+    "OfPayoff",
+    "PayoffAtLeast",
+    "PayoffAtMost",
+    "Reach",
+    "Total",
+    "UntilReward",
+    "Utility",
+]
 
 States: TypeAlias = Collection[Hashable] | Callable[[Any], bool]
 
@@ -341,6 +352,32 @@ def _leave_out_unreached(network: Network, *, minimises: bool) -> Lowering | Non
     return without(network, region, policy, because=why)
 
 
+class OfPayoff(Objective):
+    """An objective that is a function of the whole payoff: that of the end and all rewards on the way.
+
+    An endless play, or one that a horizon cuts off, has the payoff that it collected.
+    """
+
+    @abc.abstractmethod
+    def worth(self, payoff: Fraction) -> Any:
+        """What a whole payoff is worth, as a number."""
+
+    def top(self, unit: int, least: Fraction) -> int | None:
+        """Sum of rewards, in parts of ``1 / unit``, from which on a play is worth the same whatever follows.
+
+        None: there is none.  What follows is at least `least`.
+        """
+        return None
+
+    def apply(self, network: Network) -> Network:
+        """The network whose ends pay what the whole payoff is worth, less what payoff 0 would be."""
+        _refuse_pass_to(network, type(self).__name__)
+        return pay_at_the_end(network, self.worth, self.top, type(self).__name__)
+
+    def _first(self) -> list[Step]:
+        return [partial(shift_value, shift=Fraction(self.worth(Fraction(0))))]
+
+
 def _utility(_: object, _attribute: attrs.Attribute[Any], value: object) -> None:
     if not callable(value):
         msg = f"Utility({value!r}): give it a function from a payoff to a number, such as math.sqrt"
@@ -348,14 +385,14 @@ def _utility(_: object, _attribute: attrs.Attribute[Any], value: object) -> None
 
 
 @attrs.frozen
-class Utility(Objective):
-    """Expected utility of the payoff.
+class Utility(OfPayoff):
+    """Expected utility of the payoff with all rewards on the way.
 
     Parameters
     ----------
     function : callable
         Gives the utility of a payoff (a float), as a finite number.  An endless play, or
-        one that a horizon cuts off, has payoff 0.
+        one that a horizon cuts off, has the payoff that it collected.
     sense : {"max", "min"}
         What the player to move wants.
     """
@@ -366,20 +403,14 @@ class Utility(Objective):
     def __str__(self) -> str:
         return f"utility:{_named(self.function)}"
 
-    def apply(self, network: Network) -> Network:
-        """The network whose ends pay the utility of their payoff, less that of payoff 0."""
-        return _with_utility(network, self._of, "Utility")
-
-    def _first(self) -> list[Step]:
-        return [partial(shift_value, shift=self._of(Fraction(0)))]
-
-    def _of(self, payoff: Fraction) -> Fraction:
+    def worth(self, payoff: Fraction) -> Fraction:
+        """The utility of a payoff."""
         number = float(payoff)
         what = f"utility {_named(self.function)} of {'payoff 0, which an endless play has,' if not payoff else number}"
         return Fraction(finite_number(ask(self.function, number, what=f"the {what}"), what))
 
 
-def _threshold(value: Any) -> int | float | Fraction:
+def _threshold(name: str, value: Any) -> int | float | Fraction:
     try:
         number = own_number(value, "threshold")
         if not math.isnan(number):  # no payoff would reach it
@@ -388,13 +419,21 @@ def _threshold(value: Any) -> int | float | Fraction:
         return number
     except GameError:
         pass
-    msg = f"PayoffAtLeast({value!r}): give it a number that a payoff is compared with, such as 20 or Fraction(1, 3)"
+    msg = f"{name}({value!r}): give it a number that a payoff is compared with, such as 20 or Fraction(1, 3)"
     raise GameError(msg, value=value)
 
 
+def _threshold_text(number: Any) -> str:
+    return str(number) if _endless(number) else number_text(number)
+
+
+def _endless(number: Any) -> bool:
+    return number in (math.inf, -math.inf)  # which math.isinf cannot ask of an int beyond all floats
+
+
 @attrs.frozen
-class PayoffAtLeast(Objective):
-    """Probability that the payoff is at least a number.
+class PayoffAtLeast(OfPayoff):
+    """Probability that the payoff, with all rewards on the way, is at least a number.
 
     Parameters
     ----------
@@ -404,40 +443,53 @@ class PayoffAtLeast(Objective):
         What the player to move wants.
     """
 
-    threshold: int | float | Fraction = attrs.field(converter=_threshold)
+    threshold: int | float | Fraction = attrs.field(
+        converter=lambda value: _threshold("PayoffAtLeast", value)
+    )
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def __str__(self) -> str:
-        number = self.threshold
-        return f"payoff-at-least:{number if number in (math.inf, -math.inf) else number_text(number)}"
+        return f"payoff-at-least:{_threshold_text(self.threshold)}"
 
-    def apply(self, network: Network) -> Network:
-        """The network whose ends pay 1 or 0, less what payoff 0 would."""
-        return _with_utility(network, self._reached, "PayoffAtLeast")
+    def worth(self, payoff: Fraction) -> int:
+        """1 for a payoff that is large enough, else 0."""
+        return int(payoff >= self.threshold)
 
-    def _first(self) -> list[Step]:
-        return [partial(shift_value, shift=self._reached(Fraction(0)))]
-
-    def _reached(self, payoff: Fraction) -> Fraction:
-        return Fraction(payoff >= self.threshold)
-
-
-def _with_utility(network: Network, function: Callable[[Fraction], Fraction], name: str) -> Network:
-    _refuse_pass_to(network, name)
-    if network.reward.any() or network.discount < 1:
-        msg = (
-            f"{name} needs the whole payoff at the end, but this network pays on the way or discounts; keep the "
-            "points in the state and pay them with end(...)"
+    def top(self, unit: int, least: Fraction) -> int:
+        """Smallest sum that suffices."""
+        return (
+            math.ceil((Fraction(self.threshold) - least) * unit)
+            if self.threshold not in (math.inf, -math.inf)
+            else 0
         )
-        raise UnsupportedError(msg)
-    nothing = function(Fraction(0))
-    worth = {}
-    for node in np.flatnonzero(network.kind == Kind.END).tolist():
-        try:
-            worth[node] = Fraction(
-                finite_number(function(network.exact_payoff(node)) - nothing, "difference of utilities")
-            )
-        except MdpDiceError as error:
-            raise error.at(network.describe(node)) from error.__cause__
-    payoff, exact = split_exact(network.n_nodes, worth)
-    return attrs.evolve(network, payoff=payoff, exact_payoffs=exact, total=Fraction(0))
+
+
+@attrs.frozen
+class PayoffAtMost(OfPayoff):
+    """Probability that the payoff, with all rewards on the way, is at most a number.
+
+    Parameters
+    ----------
+    threshold : number
+        The number.
+    sense : {"max", "min"}
+        What the player to move wants: ``"max"`` makes the chance large, and so the payoff small.
+    """
+
+    threshold: Any = attrs.field(converter=lambda value: _threshold("PayoffAtMost", value))
+    sense: Sense = attrs.field(default="max", validator=_sense)
+
+    def __str__(self) -> str:
+        return f"payoff-at-most:{_threshold_text(self.threshold)}"
+
+    def worth(self, payoff: Fraction) -> int:
+        """1 for a payoff that is small enough, else 0."""
+        return int(payoff <= self.threshold)
+
+    def top(self, unit: int, least: Fraction) -> int:
+        """Smallest sum that is too large."""
+        return (
+            math.floor((Fraction(self.threshold) - least) * unit) + 1
+            if self.threshold not in (math.inf, -math.inf)
+            else 0
+        )

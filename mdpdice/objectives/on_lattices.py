@@ -2,62 +2,125 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from fractions import Fraction
+from typing import Any
 
 import attrs
 import numpy as np
 
-from mdpdice.errors import UnsupportedError
+from mdpdice.backend import Run
+from mdpdice.errors import UnknownStateError, UnsupportedError
 from mdpdice.lattices.lattice import Lattice
-from mdpdice.modelling.expressions import as_expr
+from mdpdice.modelling.counters import CounterValue, full_state
+from mdpdice.modelling.equality import same_kind
+from mdpdice.modelling.expressions import Expr, as_expr
+from mdpdice.modelling.symbolic import ways_through
 from mdpdice.networks.network import Kind
-from mdpdice.objectives.objective import Objective, PayoffAtLeast, Sense, Total
+from mdpdice.objectives.lattice_endings import end_where
+from mdpdice.objectives.lattice_payoffs import pay_worth
+from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Sense, States, Total
 
 __all__ = ["lower_lattice"]
 
 
-def lower_lattice(lattice: Lattice, objective: Objective) -> Lattice:
+def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None) -> tuple[Lattice, bool]:
     """The lattice whose total reward is the objective, for the player to move.
+
+    Returns
+    -------
+    lattice : Lattice
+    endless : bool
+        Whether a play without an end is worth something, as far as is known; on a lattice it is worth its rewards.
 
     Raises
     ------
     UnsupportedError
         The lattice is discounted, or cannot do the objective.
     """
-    if not isinstance(objective, Total | PayoffAtLeast) or lattice.discount != 1:
-        supported = isinstance(objective, Total | PayoffAtLeast)
+    supported = isinstance(objective, Total | Reach | OfPayoff)
+    if not supported or (lattice.discount != 1 and not isinstance(objective, Reach)):
         what = "a discount" if supported else f"the objective {objective!r}"
         msg = (
-            "lattices are solved for the undiscounted total and for PayoffAtLeast, not for "
+            "lattices are solved for the undiscounted total, Reach, PayoffAtLeast, PayoffAtMost and Utility, not for "
             f"{what}; use solve(explore(game), ...)"
         )
         raise UnsupportedError(msg, value=objective)
-    if isinstance(objective, PayoffAtLeast):
+    endless = False
+    if isinstance(objective, Reach):
         lattice = _reaching(lattice, objective)
-    return _for_sense(lattice, objective.sense)
+    elif isinstance(objective, OfPayoff):
+        lattice, endless = pay_worth(lattice, objective, Run() if run is None else run)
+    return _for_sense(lattice, objective.sense), endless
 
 
-def _reaching(lattice: Lattice, objective: PayoffAtLeast) -> Lattice:
-    """The lattice whose ends pay 1 where the payoff is large enough, else 0."""
-    if (lattice.sign < 0).any() or (lattice.reward >= 0).any():
-        what = "changes sides" if (lattice.sign < 0).any() else "pays on the way"
-        msg = (
-            f"PayoffAtLeast needs the whole payoff at the end, for one player, but this lattice {what}; keep the "
-            "points in a counter and pay them with end(...)"
-        )
-        raise UnsupportedError(msg, value=objective)
-    ends = lattice.kind == Kind.END
-    # Payoff 0 has no expression of its own.
-    payoffs = [*lattice.rewards, as_expr(0)]
-    reached = [as_expr(payoff >= objective.threshold) for payoff in payoffs]
-    number = np.where(lattice.payoff < 0, len(lattice.rewards), lattice.payoff)
-    return attrs.evolve(
+def _reaching(lattice: Lattice, objective: Reach) -> Lattice:
+    """The lattice in which targets end with payoff 1, and everything else pays nothing."""
+    if (lattice.sign < 0).any():
+        msg = "Reach is not defined on a game with pass_to, whose sides take turns; use Total"
+        raise UnsupportedError(msg)
+    goals, shunned = (_conditions(lattice, states) for states in (objective.targets, objective.avoiding))
+    quiet = attrs.evolve(
         lattice,
-        rewards=tuple(reached),
-        payoff=np.where(ends, number, -1).astype(lattice.payoff.dtype),
+        reward=np.full_like(lattice.reward, -1),
+        payoff=np.full_like(lattice.payoff, -1),
+        rewards=(),
         total=Fraction(0),
+        discount=Fraction(1),
         averaged=False,
     )
+    never = as_expr(value=False)
+    endings = {}
+    for state in {**goals, **shunned}:
+        goal, avoided = goals.get(state, never), shunned.get(state, never)
+        endings[state] = [(goal, as_expr(1)), (avoided & ~goal, as_expr(0))]
+    return end_where(quiet, endings)
+
+
+def _conditions(lattice: Lattice, states: States) -> dict[int, Expr]:
+    """By the number of a core state: the condition under which a full state of it is meant."""
+    found: dict[int, Expr] = {}
+    if not callable(states):
+        numbers = {state: at for at, state in enumerate(lattice.states)}
+        for state in states:
+            at, condition = _condition_of(lattice, numbers, state)
+            found[at] = found[at] | condition if at in found else condition
+        return found
+    for at, core in enumerate(lattice.states):
+        condition = as_expr(value=False)
+        for way, out in ways_through(states, core, lattice.axes) or _not_followed(states):
+            condition = condition | (way & _truth(out))
+        if condition.value is not False:
+            found[at] = condition
+    return found
+
+
+def _condition_of(lattice: Lattice, numbers: dict[Hashable, int], state: Hashable) -> tuple[int, Expr]:
+    full = full_state(state, lattice.axes)
+    full.point(lattice.axes)
+    at = numbers.get(full.state)
+    if at is None or not same_kind(lattice.states[at], full.state):
+        msg = f"state {full.state!r} is not in the core of this game; its first states are {list(lattice.states[:3])!r}"
+        raise UnknownStateError(msg, value=state)
+    condition = as_expr(value=True)
+    for name, value in full.counters.items():
+        condition = condition & (CounterValue(name) == value)
+    return at, condition
+
+
+def _truth(out: Any) -> Expr:
+    if isinstance(out, Expr):
+        return out if out.boolean else out != 0
+    return as_expr(value=bool(out))
+
+
+def _not_followed(states: Any) -> Any:
+    msg = (
+        f"the states that {states!r} means cannot be told for all values of the counters at once; write it with "
+        "comparisons of state.counters['name'], such as lambda state: state.counters['points'] >= 50, and of "
+        "state.state"
+    )
+    raise UnsupportedError(msg, value=states)
 
 
 def _for_sense(lattice: Lattice, sense: Sense) -> Lattice:

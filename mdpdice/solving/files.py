@@ -25,14 +25,13 @@ from mdpdice.answers.solution import Solution
 from mdpdice.archives import Archive, Question, read_header, text_member, write_archive
 from mdpdice.backend import Candidate, Feature, Run, Solver
 from mdpdice.errors import PluginError, ProblemMismatchError
-from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.lattices.digest import digest
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.objective import Objective, Total
 from mdpdice.objectives.reductions import Lowering
-from mdpdice.solving.lattice_route import certified, layers_of
+from mdpdice.solving.lattice_route import certified, compile_for, layers_of
 from mdpdice.solving.pipeline import solve_problem
 from mdpdice.solving.problem import Problem, prepare
 
@@ -173,7 +172,7 @@ def _load_lattice(
     asked = Question(str(chosen), chosen.sense, horizon)
     if horizon is not None:
         raise read.mismatch("horizon", asked)
-    lattice = game if isinstance(game, Lattice) else compile_lattice(game, max_states=max_states)
+    lattice = game if isinstance(game, Lattice) else compile_for(game, chosen, max_states=max_states)
     layers = layers_of(lattice, chosen, Run())
     for field, right in (
         ("digest", header["digest"] == digest(layers.lattice)),

@@ -5,14 +5,15 @@ back-end and has all that a network offers, but every pair of core state and gri
 memory, and every edge some more.  On the lattice only a few values per point are kept, and edges never.
 Both ways give the same values and are certified.
 
-`mdpdice.solve` writes out what is small, or what the lattice cannot do (a horizon, a discount, objectives other
-than the total and `PayoffAtLeast`), or cannot prove: the intervals of a network are narrower.  To choose by oneself:
+`mdpdice.solve` writes out what is small, or what the lattice cannot do (a horizon, a discount, `UntilReward`, targets
+that are told by no comparisons), or cannot prove: the intervals of a network are narrower.  To choose by oneself:
 ``solve(explore(game))`` and ``solve(compile_lattice(game))``.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -21,16 +22,18 @@ import numpy as np
 from mdpdice.answers.answer import Provenance, Status
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import Run
+from mdpdice.backend import Progress, Run
 from mdpdice.certification.lattice_verdict import certify_lattice
-from mdpdice.errors import UnsupportedError
+from mdpdice.errors import StateLimitError, UnsupportedError
+from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import solve_layers
 from mdpdice.lattices.reachable_layers import Layers, find_large_layers, find_layers
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Floats
-from mdpdice.objectives.objective import Objective, PayoffAtLeast, Total
+from mdpdice.objectives.collected import COLLECTED
+from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Total
 from mdpdice.objectives.on_lattices import lower_lattice
 from mdpdice.solving.problem import library_version
 
@@ -39,6 +42,7 @@ __all__ = [
     "FLAT_UP_TO_EDGES",
     "LAYER_SWEEPS",
     "certified",
+    "compile_for",
     "fits_lattices",
     "large_layers",
     "layers_of",
@@ -56,8 +60,23 @@ LAYER_SWEEPS = "layer-sweeps"
 
 
 def fits_lattices(game: Game[Any, Any], objective: Objective | None) -> bool:
-    """Whether a game has a lattice on which the objective can be found."""
-    return bool(axes(game)) and game.discount == 1 and isinstance(objective, Total | PayoffAtLeast | None)
+    """Whether a game has a lattice on which such an objective can be found."""
+    discounted = game.discount != 1 and not isinstance(objective, Reach)
+    return bool(axes(game)) and not discounted and isinstance(objective, Total | Reach | OfPayoff | None)
+
+
+def compile_for(
+    game: Game[Any, Any],
+    objective: Objective | None,
+    *,
+    max_states: int = 10_000_000,
+    progress: Progress | None = None,
+) -> Lattice:
+    """The lattice of a game, with its rewards kept apart where their sum counts."""
+    lattice = compile_lattice(game, max_states=max_states, progress=progress)
+    if lattice.averaged and isinstance(objective, OfPayoff):
+        return compile_lattice(game, merge=False, max_states=max_states, progress=progress)
+    return lattice
 
 
 def large_layers(
@@ -70,17 +89,31 @@ def large_layers(
     Raises
     ------
     UnsupportedError
-        The lattice is large, and `PayoffAtLeast` is not defined on it.
+        The lattice cannot do the objective.
     """
     edges = FLAT_UP_TO_EDGES if edges is None else edges
-    if lattice.n_edges * lattice.size <= edges:
+    paid = isinstance(objective, OfPayoff) and bool((lattice.reward >= 0).any())
+    if not paid and lattice.n_edges * lattice.size <= edges:
         return None
-    # What a lattice cannot do of these, a network cannot either, and that is told before it is written out.
-    objective = Total() if objective is None else objective
-    layers = find_large_layers(lower_lattice(lattice, objective), run)
-    if layers is None or _endless_play_counts(layers, objective):
+    lowered, endless = lower_lattice(lattice, Total() if objective is None else objective, run)
+    if lowered.n_edges * lowered.size <= edges:
+        return None
+    # With the sums beside its states a network has edges for every sum, however thin the layers are.
+    layers = _layers(find_layers if paid else find_large_layers, lowered, objective, run)
+    if layers is None or (endless and layers.cyclic):
         return None
     return layers if layers.edges > edges else None
+
+
+def _layers(
+    find: Callable[[Lattice, Run], Layers | None], lowered: Lattice, objective: Objective | None, run: Run
+) -> Layers | None:
+    try:
+        return find(lowered, run)
+    except StateLimitError as error:
+        if lowered.axes[-1].name != COLLECTED:
+            raise
+        raise UnsupportedError(f"{objective}: {error.message}", value=objective) from error
 
 
 def layers_of(lattice: Lattice, objective: Objective, run: Run) -> Layers:
@@ -91,16 +124,13 @@ def layers_of(lattice: Lattice, objective: Objective, run: Run) -> Layers:
     UnsupportedError
         The lattice is discounted, or cannot do the objective.
     """
-    layers = find_layers(lower_lattice(lattice, objective), run)
-    if _endless_play_counts(layers, objective):
+    lowered, endless = lower_lattice(lattice, objective, run)
+    layers = _layers(find_layers, lowered, objective, run)
+    assert layers is not None
+    if endless and layers.cyclic:
         msg = f"on a lattice with cycles {objective!r} is not solved; use solve(explore(game), ...)"
         raise UnsupportedError(msg, value=objective)
     return layers
-
-
-def _endless_play_counts(layers: Layers, objective: Objective) -> bool:
-    """Whether a play without end would have reached the payoff: it has payoff 0."""
-    return isinstance(objective, PayoffAtLeast) and layers.cyclic and bool(objective.threshold <= 0)
 
 
 def solve_on_lattice(layers: Layers, objective: Objective, run: Run, epsilon: float) -> Solution:

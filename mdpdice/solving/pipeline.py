@@ -30,13 +30,15 @@ from mdpdice.errors import (
     NotConvergedError,
     PluginError,
     SolveInterrupted,
+    StateLimitError,
     UnsupportedError,
 )
-from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.reachable_layers import Layers
+from mdpdice.modelling.counters import axes
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.number import size
+from mdpdice.modelling.ranges import number_text
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, largest_component
@@ -48,6 +50,7 @@ from mdpdice.solving.estimate import game_solver, search_game
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.lattice_route import (
     FALL_BACK_UP_TO_EDGES,
+    compile_for,
     fits_lattices,
     large_layers,
     layers_of,
@@ -202,17 +205,47 @@ def plan(
             )
             raise UnsupportedError(msg, value=horizon)
         return LatticePlan(layers_of(noted(game, chosen), chosen, run), chosen)
-    lattice = None
+    lattice = refused = None
     ordinary = solver == "auto" and horizon is None and run.checkpoint is None
     if isinstance(game, Game) and ordinary and fits_lattices(game, objective):
-        lattice = noted(compile_lattice(game, max_states=max_states, progress=run.watch), objective)
-        layers = large_layers(lattice, objective, run)
+        lattice = noted(compile_for(game, objective, max_states=max_states, progress=run.watch), objective)
+        layers = None
+        try:
+            layers = large_layers(lattice, objective, run)
+        except UnsupportedError as error:
+            refused = error
+            if (lattice.sign < 0).any():
+                # A network cannot do it either, and that is told before it is written out.
+                raise
         if layers is not None:
             written_out = functools.partial(
                 _flat_plan, game, objective, solver, None, max_states, run, lattice
             )
             return LatticePlan(layers, chosen, written_out if layers.edges <= FALL_BACK_UP_TO_EDGES else None)
-    return _flat_plan(game, objective, solver, horizon, max_states, run, lattice)
+    try:
+        return _flat_plan(game, objective, solver, horizon, max_states, run, lattice)
+    except StateLimitError as error:
+        if refused is None and isinstance(game, Game) and axes(game):
+            refused = _refused_by_lattices(game, objective, horizon)
+        if refused is None:
+            raise
+        raise refused from error
+
+
+def _refused_by_lattices(
+    game: Game[Any, Any], objective: Objective | None, horizon: int | None
+) -> UnsupportedError | None:
+    """The error for a question that only a network can answer, of a game that is too large for one."""
+    if fits_lattices(game, objective) and horizon is None:
+        return None
+    what = "the total" if isinstance(objective, Total | None) else str(objective)
+    what += "" if horizon is None else f" with a horizon of {horizon}"
+    what += "" if game.discount == 1 else f" with the discount {number_text(game.discount)}"
+    msg = (
+        f"{what} is solved on the network of a game alone, and this game is too large for one. On the lattice of its "
+        "counters solve() knows Total, PayoffAtLeast, PayoffAtMost and Utility without a discount, and Reach"
+    )
+    return UnsupportedError(msg, value=objective)
 
 
 def _flat_plan(

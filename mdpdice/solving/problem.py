@@ -24,7 +24,7 @@ from mdpdice.memory import available_bytes
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Bools, Floats, Network
 from mdpdice.numerics.graph import find_cycle, is_acyclic
-from mdpdice.objectives.objective import Horizon, Objective, Sense, Total
+from mdpdice.objectives.objective import Horizon, Objective, OfPayoff, Sense, Total
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering
 
@@ -103,13 +103,10 @@ def prepare(
 ) -> Problem:
     """Explore a game and lower its objective, until `run` stops it; see `solve` and `mdpdice.explore`."""
     run = Run() if run is None else run
-    if isinstance(game, Network):
-        network = game
-    elif isinstance(game, Game):
-        network = explore(game, max_states=max_states, progress=run.watch, lattice=lattice)
-    else:
+    if not isinstance(game, Game | Network):
         msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
+    network = game if isinstance(game, Network) else _explored(game, objective, max_states, run, lattice)
     chosen = Total() if objective is None else objective
     if not isinstance(chosen, Objective):
         msg = f"{chosen!r} is not an objective; write Total('min'), Discounted(Fraction(9, 10)), Reach([...]), ..."
@@ -139,6 +136,20 @@ def _refuse_vast(network: Network) -> None:
             "and a discount below 1 needs no stages"
         )
         raise HorizonRangeError(msg, value=network.horizon, limit=fits)
+
+
+def _explored(
+    game: Game[Any, Any],
+    objective: Objective | None,
+    max_states: int,
+    run: Run,
+    lattice: Lattice | None,
+) -> Network:
+    network = explore(game, max_states=max_states, progress=run.watch, lattice=lattice)
+    if network.averaged and isinstance(objective, OfPayoff):
+        # The sum of the rewards counts, so those that differ are kept apart.
+        return explore(game, merge=False, max_states=max_states, progress=run.watch)
+    return network
 
 
 def lift(

@@ -11,6 +11,7 @@ from mdpdice import (
     Discounted,
     Horizon,
     PayoffAtLeast,
+    PayoffAtMost,
     Policy,
     Reach,
     Total,
@@ -32,6 +33,7 @@ ASKED = {
     "discounted: 19/20": (Discounted("19/20"), "discounted:19/20"),
     "payoff-at-least:20": (PayoffAtLeast(20), "payoff-at-least:20"),
     "PAYOFF_AT_LEAST:41/2": (PayoffAtLeast(20.5), "payoff-at-least:41/2"),
+    "payoff-at-most: 5": (PayoffAtMost(5), "payoff-at-most:5"),
     "reach:30": (Reach([30]), "reach:30"),
     "reach:30;31": (Reach([30, 31]), "reach:30;31"),
     "until-reward:30": (UntilReward([30]), "until-reward:30"),
@@ -176,9 +178,9 @@ def test_policies_of_a_game_too_large_for_a_network(run, monkeypatch):
 
 
 def test_a_game_too_large_for_a_network_is_refused_before_it_is_written_out(run):
-    # Yatzy pays on the way, and would have two thousand million states.
-    result = run("solve", "yatzy", "--objective", "payoff-at-least:250")
-    assert (result.exit_code, "this lattice pays on the way" in result.output) == (1, True)
+    # Yatzy pays on the way: with the sum beside the counters there are hundreds of millions of points.
+    result = run("solve", "yatzy", "--objective", "payoff-at-least:1000000")
+    assert (result.exit_code, "its sums go up to 1,000,000" in result.output) == (1, True)
 
 
 def completed(*args):
@@ -189,7 +191,7 @@ def completed(*args):
 
 def test_the_shell_completes():
     assert completed("solve", "pig-turn", "--objective", "") == [
-        "total", "discounted:", "horizon:", "payoff-at-least:", "reach:", "until-reward:",
+        "total", "discounted:", "horizon:", "payoff-at-least:", "payoff-at-most:", "reach:", "until-reward:",
     ]  # fmt: skip
     assert completed("evaluate", "pig-turn", "--objective", "r") == ["reach:"]
     assert completed("solve", "pig-turn", "--sense", "m") == ["max", "min"]

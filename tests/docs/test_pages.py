@@ -46,7 +46,7 @@ BLOCKS = {
     "gallery": 2,
     "index": 2,
     "merging": 9,
-    "objectives": 2,
+    "objectives": 4,
     "solvers": 6,
     "textbook": 5,
     "tutorial": 10,

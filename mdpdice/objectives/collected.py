@@ -1,0 +1,268 @@
+"""The sum of the rewards on the way, beside the state: for objectives of the whole payoff.
+
+Whether a play comes to at least twenty points depends on what it has collected so far.  So every node of a network
+stands once for every sum with which play can come there, and its state is ``At(state, collected=sum)``, beside the
+counters of the game.  Sums are whole numbers, in parts of one over the common denominator of the rewards: for
+whole-number rewards they are the sums themselves.
+
+Where nothing more is taken away, a threshold settles what a play is worth from some sum on: plays end there,
+and the sums past it are one.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
+from mdpdice.modelling.grid import At
+from mdpdice.modelling.nearest import nearest
+from mdpdice.modelling.number import finite_number
+from mdpdice.networks.arrays import moved_numbers, split_exact
+from mdpdice.networks.network import Bools, Ints, Kind, Network
+from mdpdice.numerics.graph import end_components
+from mdpdice.numerics.regions import components
+
+__all__ = ["COLLECTED", "pay_at_the_end", "refuse_counter"]
+
+COLLECTED = "collected"
+"""Name of the counter that holds the sum of the rewards."""
+MOST_EDGES = 16_000_000
+"""Edges of the largest network that is written out with the sums beside its states."""
+
+
+def pay_at_the_end(
+    network: Network,
+    worth: Callable[[Fraction], Any],
+    top: Callable[[int, Fraction], int | None],
+    name: str,
+) -> Network:
+    """The network whose ends pay what the whole payoff is worth, less what payoff 0 would be.
+
+    Parameters
+    ----------
+    network : Network
+        Undiscounted, without `pass_to`.
+    worth, top : callable
+        As in `mdpdice.objectives.objective.OfPayoff`.
+    name : str
+        Name of the objective, for errors.
+
+    Raises
+    ------
+    UnsupportedError
+        The network is discounted; or it pays on the way, and the sums cannot be kept apart.
+    """
+    if network.discount < 1:
+        msg = f"{name} needs the whole payoff, and this network discounts it; use Total, or a game without a discount"
+        raise UnsupportedError(msg)
+    nothing = Fraction(worth(Fraction(0)))
+
+    def gain(payoff: Fraction) -> Fraction:
+        return Fraction(worth(payoff)) - nothing
+
+    sums, unit = [0] * network.n_nodes, 1
+    if network.reward.any() or network.exact_rewards:
+        network, sums, unit = _with_sums(network, top, name)
+        gains = {one: bool(gain(Fraction(one, unit))) for one in set(sums)}
+        network = _ending(network, np.array([gains[one] for one in sums]), name)
+    found = {}
+    for node in np.flatnonzero(network.kind == Kind.END).tolist():
+        try:
+            value = gain(Fraction(sums[node], unit) + network.exact_payoff(node))
+            found[node] = Fraction(finite_number(value, "difference of utilities"))
+        except MdpDiceError as error:
+            raise error.at(network.describe(node)) from error.__cause__
+    payoff, exact = split_exact(network.n_nodes, found)
+    return attrs.evolve(network, payoff=payoff, exact_payoffs=exact, total=Fraction(0))
+
+
+def _with_sums(
+    network: Network, top: Callable[[int, Fraction], int | None], name: str
+) -> tuple[Network, list[int], int]:
+    """The network without rewards whose nodes stand once for every sum, the sum of every node, and its unit."""
+    if network.averaged:
+        msg = (
+            f"{name} needs the rewards themselves, and this network holds means of rewards that differ; give it the "
+            "game, or explore(game, merge=False)"
+        )
+        raise UnsupportedError(msg)
+    paying = sorted({*np.flatnonzero(network.reward).tolist(), *network.exact_rewards})
+    rewards = {edge: network.exact_reward(edge) for edge in paying}
+    unit = math.lcm(*(reward.denominator for reward in rewards.values()))
+    # Plays that stop without an end are paid nothing more.
+    ends = np.flatnonzero(network.kind == Kind.END).tolist()
+    least = min((network.exact_payoff(node) for node in ends), default=Fraction(0))
+    least = min(least, Fraction(0))
+    limit = top(unit, least) if min(rewards.values()) >= 0 else None
+    if limit is None:
+        label = components(network)[0]
+        inside = label[network.source[paying]] == label[network.dst[paying]]
+        if (inside & (network.weight[paying] > 0)).any():
+            edge = paying[int(np.argmax(inside))]
+            msg = (
+                f"{name} of rewards that a play can collect again and again: their sum has no bound; count them in "
+                "the state up to a largest value, and pay them with end(...)"
+            )
+            raise UnsupportedError(msg, state=network.describe(int(network.source[edge])), limit=MOST_EDGES)
+    found = _Sums(network, {edge: int(reward * unit) for edge, reward in rewards.items()}, limit, name)
+    return found.network(least), found.sums, unit
+
+
+class _Sums:
+    """The pairs of a node and a sum that play can come to, breadth first."""
+
+    def __init__(self, network: Network, rewards: dict[int, int], limit: int | None, name: str) -> None:
+        self.before = network
+        self.limit = limit
+        self.nodes = nodes = [network.start]
+        self.sums = sums = [0]
+        self.edges = array("q")
+        self.targets = array("q")
+        self.degree = array("q")
+        ptr, dst, n = network.indptr.tolist(), network.dst.tolist(), network.n_nodes
+        known = {network.start: 0}
+        number, reward, follow = known.setdefault, rewards.get, self.targets.append
+        for at, node in enumerate(nodes):  # which grows
+            collected = sums[at]
+            own = () if self.settled(collected) else range(ptr[node], ptr[node + 1])
+            for edge in own:
+                after = collected + reward(edge, 0)
+                if limit is not None and after > limit:
+                    after = limit
+                new = len(nodes)
+                to = number(after * n + dst[edge], new)
+                if to == new:
+                    nodes.append(dst[edge])
+                    sums.append(after)
+                follow(to)
+            self.edges.extend(own)
+            self.degree.append(len(own))
+            if len(self.edges) > MOST_EDGES:
+                msg = (
+                    f"{name} of rewards on the way: with the sum beside the state this network would have more than "
+                    f"{MOST_EDGES:,} edges; pay in larger units, or declare the parts of the state as counters, for "
+                    "solve() to work on their lattice"
+                )
+                raise UnsupportedError(msg, limit=MOST_EDGES)
+
+    def settled(self, collected: int) -> bool:
+        """Whether it is known what a play is worth that has collected so much."""
+        return self.limit is not None and collected >= self.limit
+
+    def network(self, least: Fraction) -> Network:
+        """The network of the pairs; where a sum settles it all, play ends with the least payoff."""
+        net = self.before
+        old, edges = np.array(self.nodes, dtype=np.int64), np.array(self.edges, dtype=np.int64)
+        settled = np.array([self.settled(one) for one in self.sums])
+        payoff = np.where(settled, nearest(least), net.payoff[old])
+        exact = moved_numbers(net.exact_payoffs, old)
+        for node in np.flatnonzero(settled).tolist():
+            exact.pop(node, None)
+            if nearest(least) != least:
+                exact[node] = least
+        states, state_node, node_state = self._states(old)
+        decided = net.decides[net.source]
+        place = np.cumsum(decided) - 1
+        canonical = net.canonical
+        return attrs.evolve(
+            net,
+            kind=np.where(settled, np.uint8(Kind.END), net.kind[old]),
+            indptr=np.concatenate(([0], np.cumsum(self.degree))).astype(np.int64),
+            dst=np.array(self.targets, dtype=np.int64),
+            weight=net.weight[edges],
+            reward=np.zeros(len(edges)),
+            sign=net.sign[edges],
+            step=net.step[edges],
+            payoff=payoff,
+            start=0,
+            numerator=net.numerator[edges],
+            states=states,
+            state_node=state_node,
+            node_state=node_state,
+            actions=[net.actions[at] for at in place[edges[decided[edges]]].tolist()],
+            exact_rewards={},
+            exact_payoffs=exact,
+            canonical=None if canonical is None else lambda state: _representative(canonical, state),
+        )
+
+    def _states(self, old: Ints) -> tuple[list[At[Any]], Ints, Ints]:
+        """The states with their sums, the node of each, and the state of every node."""
+        net = self.before
+        numbers: dict[tuple[int, int], int] = {}
+        nodes: list[int] = []
+        owner = np.full(len(old), -1)
+        of, main = net.node_state[old].tolist(), net.state_node.tolist()
+        for at, (state, node) in enumerate(zip(of, self.nodes, strict=True)):
+            if state < 0:
+                continue
+            number = numbers.setdefault((state, self.sums[at]), len(nodes))
+            if number == len(nodes):
+                nodes.append(at)
+            elif main[state] == node:
+                nodes[number] = at
+            owner[at] = number
+        states = [_with_collected(net.states[state], collected) for state, collected in numbers]
+        return states, np.array(nodes, dtype=np.int64), owner
+
+
+def _with_collected(state: Any, collected: int) -> At[Any]:
+    if not isinstance(state, At):
+        return At(state, collected=collected)
+    refuse_counter(state.counters)
+    return At(state.state, **state.counters, collected=collected)
+
+
+def refuse_counter(names: Iterable[str]) -> None:
+    """Refuse a game that has a counter of its own of the name of the sum.
+
+    Raises
+    ------
+    GameError
+    """
+    if COLLECTED in names:
+        msg = (
+            f"the game has a counter {COLLECTED!r}, which is the name of the sum of the rewards on the way; give it "
+            "another name"
+        )
+        raise GameError(msg, value=COLLECTED)
+
+
+def _representative(canonical: Callable[[Any], Any], state: At[Any]) -> At[Any]:
+    counters = dict(state.counters)
+    collected = counters.pop(COLLECTED)
+    return _with_collected(canonical(At(state.state, **counters) if counters else state.state), collected)
+
+
+def _ending(network: Network, gains: Bools, name: str) -> Network:
+    """End the plays that go on for ever without another reward, with what they have collected."""
+    loose = gains & (network.kind != Kind.END)
+    if not loose.any():
+        return network
+    if network.horizon is not None:
+        msg = (
+            f"{name} of rewards on the way with a horizon: a play that is cut off would have to be paid for what it "
+            "has collected; count the decisions in the state, and end the play with end(...)"
+        )
+        raise UnsupportedError(msg, value=network.horizon)
+    component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE, network.weight > 0)
+    source = network.source
+    for_ever = loose & (component >= 0)
+    leaving = for_ever[source] & (component[source] != component[network.dst])
+    if leaving.any():
+        node = int(source[np.argmax(leaving)])
+        msg = (
+            f"{name} of rewards on the way, where a player may go round for ever after some were collected; give the "
+            "play an end there, or count the points in the state and pay them with end(...)"
+        )
+        raise UnsupportedError(msg, state=network.describe(node))
+    if not for_ever.any():
+        return network
+    payoff = np.where(for_ever, 0.0, network.payoff)
+    return network.keep_edges(np.flatnonzero(~for_ever[source]), payoff=payoff)
