@@ -423,6 +423,14 @@ def _threshold(name: str, value: Any) -> int | float | Fraction:
     raise GameError(msg, value=value)
 
 
+def _least(value: Any) -> int | float | Fraction:
+    return _threshold("PayoffAtLeast", value)
+
+
+def _most(value: Any) -> int | float | Fraction:
+    return _threshold("PayoffAtMost", value)
+
+
 def _threshold_text(number: Any) -> str:
     return str(number) if _endless(number) else number_text(number)
 
@@ -444,7 +452,7 @@ class PayoffAtLeast(OfPayoff):
     """
 
     threshold: int | float | Fraction = attrs.field(
-        converter=lambda value: _threshold("PayoffAtLeast", value)
+        converter=_least
     )
     sense: Sense = attrs.field(default="max", validator=_sense)
 
@@ -476,7 +484,7 @@ class PayoffAtMost(OfPayoff):
         What the player to move wants: ``"max"`` makes the chance large, and so the payoff small.
     """
 
-    threshold: Any = attrs.field(converter=lambda value: _threshold("PayoffAtMost", value))
+    threshold: Any = attrs.field(converter=_most)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def __str__(self) -> str:
