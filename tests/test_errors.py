@@ -115,7 +115,7 @@ CASES = {
         "s",
         "a",
         ANY,
-        "not finite",
+        "the reward is nan",
     ),
     "payoff inf": (
         "RewardNotFiniteError",

@@ -177,7 +177,8 @@ class FarkleRace(Game[State, Action]):
         if turn is None:
             return None
 
-        def scores(state: State) -> dict[Action, Any]:
+        def scores(whole: At[State]) -> dict[Action, Any]:
+            state = whole.state
             assert isinstance(state, Choose)
             chosen = [turn(At(state, points=points)) for points in self.points()]
             at = self.turn // self.rules.grid

@@ -15,7 +15,6 @@ import click
 
 import mdpdice
 from mdpdice.errors import GameError, MdpDiceError, UnknownStateError
-from mdpdice.modelling.number import own_number
 
 if TYPE_CHECKING:
     from mdpdice.objectives.objective import Sense
@@ -114,6 +113,8 @@ def _made(kind: str, value: str, sense: Sense, read_state: Callable[[str], Hasha
 
 
 def _number(text: str) -> Fraction:
+    from mdpdice.modelling.number import own_number  # numpy: not for --help
+
     try:
         return Fraction(own_number(text, "number"))
     except (GameError, OverflowError) as error:

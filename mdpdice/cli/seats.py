@@ -47,7 +47,7 @@ def _one_player(game: mdpdice.Game[Any, Any]) -> bool | None:
         return None
 
 
-class Left(Exception):  # noqa: N818 - nothing is wrong: a person left the table
+class Left(BaseException):
     """Nobody is there to decide any more."""
 
 

@@ -21,10 +21,11 @@ EXACT_UP_TO_NODES = 5_000
 
 def compare_values(first: Solution, second: Solution) -> list[str]:
     """What speaks against two answers: nodes whose intervals do not meet, or that are infinite for one of them only."""
-    finite = np.isfinite(first.values) & np.isfinite(second.values)
-    same = np.where(finite, True, first.values == second.values)
+    one, other = first.nodes, second.nodes
+    finite = np.isfinite(one.values) & np.isfinite(other.values)
+    same = np.where(finite, True, one.values == other.values)
     # Written so that NaN disagrees.
-    meet = (first.lowers <= second.uppers) & (second.lowers <= first.uppers)
+    meet = (one.lowers <= other.uppers) & (other.lowers <= one.uppers)
     wrong = ~np.where(finite, meet, same)
     if not wrong.any():
         return []
@@ -32,7 +33,7 @@ def compare_values(first: Solution, second: Solution) -> list[str]:
     state = first.network.describe(at[-1])
     text = (
         f"{first.solver} and {second.solver} disagree on {int(wrong.sum()):,} values, first on {state!r}: "
-        f"{first.values[at]!r} and {second.values[at]!r}"
+        f"{one.values[at]!r} and {other.values[at]!r}"
     )
     return [text]
 

@@ -201,12 +201,10 @@ def _tabulated(
 def _worth(objective: OfPayoff, payoff: Fraction) -> Any:
     try:
         return as_expr(objective.worth(payoff)).value
-    except GameError:
-        raise
-    except Exception as error:
+    except GameError as error:
         msg = (
-            f"{objective} raised {type(error).__name__}: {error}, for a payoff of {payoff}; it is asked about every "
-            "payoff that counters within their ranges can make, so give it a number there, or make the ranges smaller"
+            f"{error}; on a lattice it is asked about every payoff that counters within their ranges can make, so give "
+            "it a number there, or make the ranges smaller"
         )
         raise GameError(msg, value=payoff) from error
 

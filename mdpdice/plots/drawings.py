@@ -189,7 +189,7 @@ def _texts(
     values = None
     if isinstance(policy, Solution):
         stage = stage_of(policy, steps_left)
-        values = policy.values if stage is None else policy.values[stage]
+        values = policy.nodes.values if stage is None else policy.nodes.values[stage]
     found = []
     for node in range(network.n_nodes):
         state = network.state_of(node)

@@ -45,11 +45,11 @@ def test_simulated_on_the_lattice(run, always_on_lattices, value):
     bob = answer(run("simulate", *SCHOOL, "--policy", "bob", "--plays", 500, "--json"))
     assert bob["status"] == "certified"
     assert near(bob, bob["value"])
-    assert bob["states"] == best["states"] > 1000
-    wild = run("simulate", *SCHOOL, "--policy", "random", "--plays", 500, "--json")
-    assert answer(wild)["value"] is answer(wild)["status"] is answer(wild)["errors_away"] is None
-    text = run("simulate", *SCHOOL, "--policy", "random", "--plays", 500).output
-    assert "exact value  policies on so large a game are simulated only" in text
+    assert best["states"] > 1000
+    wild = answer(run("simulate", *SCHOOL, "--policy", "random", "--plays", 2000, "--json"))
+    assert wild["status"] == "certified"
+    assert near(wild, wild["value"])
+    assert wild["value"] < bob["value"] <= best["value"]
 
 
 def test_a_saved_solution_is_a_policy(run, always_on_lattices, value, tmp_path):
@@ -75,10 +75,6 @@ def test_a_saved_solution_is_a_policy(run, always_on_lattices, value, tmp_path):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            ("evaluate", *SCHOOL, "--policy", "random"),
-            "too many to evaluate 'random' exactly; mdpdice simulate",
-        ),
         (
             ("evaluate", *SCHOOL, "--policy", "alice"),
             "school has no policy 'alice'; write optimal, random, lookahead:DEPTH, bob",

@@ -71,7 +71,7 @@ class ByTheFrontDoor(Base):
 
     def solve(self, problem, run):
         solution = solve(problem, solver="value-iteration")
-        return Candidate(solution.values, solution.policy)
+        return Candidate(solution.nodes.values, solution.nodes.choice)
 
 
 @pytest.mark.parametrize("other", [Renamed(), Overridden(), InAThread(), ByTheFrontDoor()])

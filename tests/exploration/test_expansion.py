@@ -45,6 +45,7 @@ from mdpdice.errors import (
     MdpDiceError,
     StateLimitError,
     UnknownStateError,
+    UnsupportedError,
 )
 from mdpdice.exploration import expansion as replication
 from mdpdice.games.farkle import KcdFarkle
@@ -343,7 +344,7 @@ def test_a_game_that_cannot_fit_is_refused_before_it_is_explored(monkeypatch):
         assert (caught.value.explored, caught.value.frontier, caught.value.limit) == (0, [], limit)
         # Counting stops early: the whole game has 743,875,968 states.
         assert 8_000_000 < caught.value.value < 40_000_000
-    with pytest.raises(StateLimitError, match="not explored"):
+    with pytest.raises(UnsupportedError, match="this game is too large for one"):
         solve(Yahtzee(), Discounted(Fraction(9, 10)))
     with pytest.raises(KeyboardInterrupt):
         explore(Yahtzee(), progress=leave)

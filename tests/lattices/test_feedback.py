@@ -13,7 +13,6 @@ from mdpdice.games.farkle import FarkleRace
 from mdpdice.games.konijnenhokken import KonijnenhokkenRace
 from mdpdice.games.pig import PigRace
 from mdpdice.numerics.kernels.feedback import BROYDEN_UP_TO_FEEDBACK
-from mdpdice.solvers.value_iteration import ValueIteration
 
 
 @attrs.frozen
@@ -79,10 +78,10 @@ def test_endless_plays_stay_worth_half_of_the_total(monkeypatch):
 
 
 @pytest.mark.parametrize("sweeps", [1, 2])
-def test_limits_of_sweeps_are_kept(sweeps):
+def test_limits_of_sweeps_are_kept(sweeps, monkeypatch):
     told = []
-    solver = ValueIteration(max_sweeps=sweeps)
+    monkeypatch.setattr("mdpdice.solving.lattice_route.MAX_SWEEPS", sweeps)
     with pytest.raises(Exception, match=f"after {sweeps} sweeps") as caught:
-        solve(compile_lattice(Race(10)), solver=solver, progress=lambda *step: told.append(step))
+        solve(compile_lattice(Race(10)), progress=lambda *step: told.append(step))
     assert caught.value.iterations == sweeps
     assert 0 < caught.value.width < 1

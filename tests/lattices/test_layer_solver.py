@@ -49,7 +49,6 @@ from mdpdice.lattices import reachable_layers as layers_module
 from mdpdice.lattices.grid_tables import GridTables
 from mdpdice.lattices.layering import rank_points
 from mdpdice.lattices.reachable_layers import find_layers
-from mdpdice.solvers.value_iteration import ValueIteration
 
 slow_inputs = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -140,14 +139,14 @@ def test_tables_say_what_the_lattice_says(game):
 
 def test_a_race_is_cyclic():
     flat, lattice = both(Race(10))
-    assert lattice.solver == "value-iteration"
+    assert lattice.solver == "layer-sweeps"
     assert lattice.width < 1e-9
     assert_same(flat, lattice, solve(explore(Race(10)), solver="exact"))
 
 
 def test_a_sheet_with_boxes_on_one_pass():
     flat, lattice = both(Sheet())
-    assert lattice.solver == "backward-induction"
+    assert lattice.solver == "layer-sweeps"
     assert_same(flat, lattice, solve(explore(Sheet()), solver="exact"))
 
 
@@ -316,9 +315,10 @@ def test_a_solve_is_stopped_between_pieces():
         solve(compile_lattice(Race(5)), time_limit=0.0)
 
 
-def test_too_few_sweeps_say_so():
+def test_too_few_sweeps_say_so(monkeypatch):
+    monkeypatch.setattr("mdpdice.solving.lattice_route.MAX_SWEEPS", 2)
     with pytest.raises(NotConvergedError, match="explore"):
-        solve(compile_lattice(Race(10)), solver=ValueIteration(max_sweeps=2))
+        solve(compile_lattice(Race(10)))
 
 
 class Faulty(Game[str, str]):

@@ -137,11 +137,6 @@ def test_ties_go_to_the_first_edge():
     assert BackwardInduction().solve(net, Run()).policy.tolist() == [1, 3, -1, -1]
 
 
-def test_an_edge_of_probability_zero_makes_no_cycle():
-    net = network([(CHANCE, [(0, 0, 0.0), (1, 0, 1.0)]), (END, 3)])
-    assert BackwardInduction().solve(net, Run()).value.tolist() == [3, 3]
-
-
 def test_a_cycle_is_named_and_a_horizon_offered():
     net = network(
         [(MAX, [(1,), (3,)]), (CHANCE, [(2, 0, 0.5), (3, 0, 0.5)]), (MAX, [(0,)]), (END, 1)],

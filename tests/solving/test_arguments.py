@@ -153,8 +153,9 @@ def test_small_numbers_in_linear_programs():
 
 
 def test_outcomes_of_plays_that_were_never_followed_to_their_end():
-    network = explore(Game.of(start=0, node=lambda _: decide({"stay": go(0), "exit": end(1)})))
-    found = outcomes(network, Policy.of(network, lambda _: Dist({"stay": 10**400, "exit": 1})))
+    pays = {"on": go(1, reward=1)}
+    network = explore(Game.of(start=0, node=lambda s: decide({**pays, "exit": end(1)} if s else pays)))
+    found = outcomes(network, Policy.of(network, lambda s: Dist({"on": 1, "exit": 1}) if s else "on"), max_rounds=1)
     assert found.missing == 1
     assert math.isnan(found.mean)
     assert "mean nan" in repr(found)

@@ -98,7 +98,7 @@ def test_exact_arithmetic_is_given_up_in_time(monkeypatch):
 
 
 def test_large_networks_are_left_to_floats(monkeypatch):
-    monkeypatch.setattr(pipeline, "EXACT_NODES", 10)
+    monkeypatch.setattr(pipeline, "EXACT_UP_TO_NODES", 10)
     found = solve(haddad_monmege(60))
     assert found.solver == "value-iteration"
     assert found.reason.endswith("; solver='exact' would settle it")

@@ -55,5 +55,5 @@ def test_one_way_of_sweeping_gives_what_the_other_does(monkeypatch):
     found = solve(PAIR, horizon=50)
     monkeypatch.setattr(backward_induction, "CHUNK", 1)
     other = solve(PAIR, horizon=50)
-    assert np.array_equal(found.values, other.values)
-    assert np.array_equal(found.policy, other.policy)
+    assert np.array_equal(found.nodes.values, other.nodes.values)
+    assert np.array_equal(found.nodes.choice, other.nodes.choice)

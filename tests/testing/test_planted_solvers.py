@@ -22,7 +22,6 @@ from helpers.faulty_solvers import (
 from mdpdice import Candidate, Feature, Kind, Network, Run
 from mdpdice.backend import traced
 from mdpdice.errors import ConformanceError, MdpDiceError, SolveInterrupted
-from mdpdice.solvers.backward_induction import BackwardInduction
 from mdpdice.solvers.lookahead import Lookahead
 from mdpdice.testing import SOLVER_CHECKS, check_solver
 
@@ -303,17 +302,6 @@ class NotHere(Right):
         return False
 
 
-class WrongOnLattices(BackwardInduction):
-    def solve_lattice(self, layers, run):
-        values, sweeps = super().solve_lattice(layers, run)
-        return values + 1e-3, sweeps
-
-
-class LosesLattices(BackwardInduction):
-    def solve_lattice(self, layers, run):
-        raise KeyError(layers.lattice.size)
-
-
 PLANTED = [
     (NoName, "protocol", None, "name is ''"),
     (FeaturesByName, "protocol", None, "frozenset of mdpdice.Feature"),
@@ -351,8 +339,6 @@ PLANTED = [
     (ClaimsToBeExact, "exact", "end", "not exact"),
     (ExactlyWrong, "exact", "end", "not exact"),
     (ResumesSomethingElse, "checkpoint", "end", "another answer"),
-    (WrongOnLattices, "lattice", "climb", "and not"),
-    (LosesLattices, "lattice", "climb", "KeyError"),
 ]
 
 
@@ -373,14 +359,13 @@ def test_at_least_ten_faults_and_all_checks():
     assert {check for _, check, _, _ in PLANTED} == set(SOLVER_CHECKS) - features | {
         "exact",
         "checkpoint",
-        "lattice",
     }
 
 
 def test_without_the_fault_it_passes():
     report = check_solver(Right, require=["cyclic", "two_player", "discount", "horizon"])
     assert set(report.passed) | set(report.skipped) == set(SOLVER_CHECKS)
-    assert report.skipped.keys() == {"traced", "bounds", "exact", "lattice", "checkpoint"}
+    assert report.skipped.keys() == {"traced", "bounds", "exact", "checkpoint"}
     assert report.passed["horizon"] == 3
 
 

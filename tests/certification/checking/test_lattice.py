@@ -89,7 +89,7 @@ def greedy(layers, claim):
     program = layers.program
     solution = solve(lattice)
     for point in np.flatnonzero(layers.reached.any(axis=0)).tolist():
-        rows, tables = solution._lookup.rows(point)
+        rows, tables = solution.table.lookup.rows(point)
         for node in np.flatnonzero((lattice.kind == Kind.MAX) | (lattice.kind == Kind.MIN)).tolist():
             edges = range(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
             worth = [
@@ -204,7 +204,7 @@ def test_wrong_witnesses_prove_nothing_wrong(case, witness):
 def test_what_is_kept_from_pass_to_pass_changes_nothing(monkeypatch):
     layers = find_layers(compile_lattice(Race(8)))
     claim = Claim(
-        layers.program.entries, solve(layers.lattice).stored, layers.ranks.layer, layers.ranks.inner
+        layers.program.entries, solve(layers.lattice).table.stored, layers.ranks.layer, layers.ranks.inner
     )
     expected = verify_lattice(layers.lattice, claim)
     assert layers.cyclic
@@ -218,7 +218,7 @@ def test_values_of_the_minimum_do_not_pass_for_the_maximum():
     from mdpdice import Total
 
     low, high = solve(compile_lattice(Sheet()), Total("min")), find_layers(compile_lattice(Sheet()))
-    claim = Claim(high.program.entries, low.stored, high.ranks.layer, high.ranks.inner)
+    claim = Claim(high.program.entries, low.table.stored, high.ranks.layer, high.ranks.inner)
     assert not width(high, claim) < 1e-3
 
 

@@ -180,8 +180,8 @@ def test_a_trap_of_equally_good_options():
 
 def test_differences_that_floats_do_not_see():
     tiny = Fraction(1, 10**40)
-    net = network([(MAX, [(1,), (1,), (1,)]), (END, 1)], exact_rewards={1: tiny, 2: -tiny})
-    net = attrs.evolve(net, reward=[0.0, float(tiny), -float(tiny)])
+    rewards = [(1, 0), (1, float(tiny)), (1, -float(tiny))]
+    net = network([(MAX, rewards), (END, 1)], exact_rewards={1: tiny, 2: -tiny})
     answer = exact(net)
     assert answer.details["exact"] == [1 + tiny, 1]
     assert answer.details["ties"].tolist() == [False, True, False]
@@ -261,11 +261,6 @@ def test_infinite_and_undefined_values_raise():
         exact(network([(MAX, [(1, 1e308)]), (END, 1.7e308)]))
 
 
-def test_edges_of_probability_zero_do_not_count():
-    net = network([(CHANCE, [(0, 7, 0.0), (1, 1, 1.0)]), (END, 3)])
-    assert exact(net).details["exact"] == [4, 3]
-
-
 def test_floats_mean_the_rationals_that_they_are():
     net = network([(CHANCE, [(0, 0, 0.1), (1, 0.1, 0.9)]), (END, 0.3)])
     p = Fraction(0.1) / (Fraction(0.1) + Fraction(0.9))
@@ -288,7 +283,7 @@ def test_progress_cancel_and_deadline():
 
 def test_a_long_solve_stops_soon():
     rng = random.Random(3)
-    n = 400
+    n = 800
     rows = [[1 + rng.random() for _ in range(12)] for _ in range(n)]
     nodes = [(CHANCE, [(rng.randrange(n + 2), 0, w / sum(row)) for w in row]) for row in rows]
     net = network([*nodes, (END, 1), (END, 0)])

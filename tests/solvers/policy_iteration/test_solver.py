@@ -59,7 +59,7 @@ def test_values_and_policies_by_trying_all_policies(kind):
     compared = 0
 
     @given(networks(**KINDS[kind]))
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=50, deadline=None)
     def compare(net):
         nonlocal compared
         assume(policies(net) <= MOST)
