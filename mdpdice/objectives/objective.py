@@ -451,9 +451,7 @@ class PayoffAtLeast(OfPayoff):
         What the player to move wants.
     """
 
-    threshold: int | float | Fraction = attrs.field(
-        converter=_least
-    )
+    threshold: int | float | Fraction = attrs.field(converter=_least)
     sense: Sense = attrs.field(default="max", validator=_sense)
 
     def __str__(self) -> str:

@@ -153,9 +153,11 @@ def test_small_numbers_in_linear_programs():
 
 
 def test_outcomes_of_plays_that_were_never_followed_to_their_end():
-    pays = {"on": go(1, reward=1)}
-    network = explore(Game.of(start=0, node=lambda s: decide({**pays, "exit": end(1)} if s else pays)))
-    found = outcomes(network, Policy.of(network, lambda s: Dist({"on": 1, "exit": 1}) if s else "on"), max_rounds=1)
+    on = {s: {"on": go((s + 1) % 3, reward=1)} for s in range(3)}
+    network = explore(Game.of(start=0, node=lambda s: decide({**on[s], "exit": end(1)} if s == 2 else on[s])))
+    found = outcomes(
+        network, Policy.of(network, lambda s: Dist({"on": 1, "exit": 1}) if s == 2 else "on"), max_rounds=1
+    )
     assert found.missing == 1
     assert math.isnan(found.mean)
     assert "mean nan" in repr(found)

@@ -4,45 +4,40 @@
 This module trusts nobody.  It takes a canonical problem, a claimed policy ``s``, two claimed bounds and some
 *witnesses* that anybody may have found in any way, and verifies them with whole-array arithmetic of its own.
 
-Best replies.  From the problem and the policy it builds one network in which a
-single player maximises.  It has two sides, each with a copy of every node.  On
-side 1 the maximiser is free and the minimiser, if there is one, keeps to the policy;
-on side 0 it is the other way round and all rewards and payoffs are negated.  Through
-a `pass_to` edge the side changes.  The optimal values of the two sides are ``V_1 >= V*``
-and ``V_0 >= -V_s >= -V*``, where ``V_s`` is what the policy is worth against every reply.
-For one player side 0 is the policy alone, so ``V_0 = -V_s``, and ``V_1 = V*``.
+Best replies.  From the problem and the policy it builds one network in which a single player maximises.  It has two
+sides, each with a copy of every node.  On side 1 the maximiser is free and the minimiser, if there is one, keeps to
+the policy; on side 0 it is the other way round and all rewards and payoffs are negated.  Through a `pass_to` edge the
+side changes.  The optimal values of the two sides are ``V_1 >= V*`` and ``V_0 >= -V_s >= -V*``, where ``V_s`` is what
+the policy is worth against every reply. For one player side 0 is the policy alone:
+``V_0 = -V_s``, and ``V_1 = V*``.
 
-Theorem.  Let ``u`` be finite, at least the payoff at ends, and ``u >= r_a + g P_a u`` for
-every option ``a`` of the network of best replies (``g`` the discount on steps).  Then
-``u`` is at least its optimal value, provided that endless plays cannot escape this:
+Theorem.  Let ``u`` be finite, at least the payoff at ends, and ``u >= r_a + g P_a u`` for every option ``a`` of the
+network of best replies (``g`` the discount on steps).  Then ``u`` is at least its optimal value, provided that
+endless plays cannot escape this:
 
 * the problem is discounted, and every cycle takes a step, or it has a horizon; or
-* every play ends: there is a rank that falls along every edge of a decision and
-  along some edge of every chance node; or
-* endless plays lose without end: there is such a rank for the edges without
-  negative rewards, and a label that never rises along an edge (where it falls ranks need
-  not) and falls along edges with a positive reward, or along another edge of a chance
-  node at one of their ends, or ranks as before show that plays leave their label; or,
-  instead of a label, the theorem bounds the total without negative rewards and payoffs.
+* every play ends: there is a rank that falls along every edge of a decision and along some edge of every chance node;
+  or
+* endless plays lose without end: there is such a rank for the edges without negative rewards, and a label that never
+  rises along an edge (where it falls ranks need not) and falls along edges with a positive reward, or along another
+  edge of a chance node at one of their ends, or ranks as before show that plays leave their label; or, instead of a
+  label, the theorem bounds the total without negative rewards and payoffs.
 
-In the last two cases nodes may be grouped: edges inside a group that pay nothing are
-left out, ``u`` must be the same and at least 0 on a group, and chance nodes of a group
-must have no other edges.  (To stay there is worth 0.)
+In the last two cases nodes may be grouped: edges inside a group that pay nothing are left out, ``u`` must be the same
+and at least 0 on a group, and chance nodes of a group must have no other edges.  (To stay there is worth 0.)
 
-Proof.  Some stationary choice of options is optimal then (Puterman 1994, theorem 7.1.9).
-Where its plays end almost surely, their length has a geometric tail, and ``u >= r + g P u``
-added up along them gives ``u`` at least the expected total.  Elsewhere a play may come to
-a set that it never leaves: a group, where staying is worth ``0 <= u``, or one where by the
-ranks it pays for ever, and what it gains has a finite mean: minus infinity.
-So ``V* <= u`` on side 1 and ``V* >= V_s >= -u`` on side 0.
+Proof.  Some stationary choice of options is optimal then (Puterman 1994, theorem 7.1.9). Where its plays end almost
+surely, their length has a geometric tail, and ``u >= r + g P u`` added up along them gives ``u`` at least the
+expected total.  Elsewhere a play may come to a set that it never leaves: a group, where staying is worth ``0 <= u``,
+or one where by the ranks it pays for ever, and what it gains has a finite mean: minus infinity. So ``V* <= u`` on
+side 1 and ``V* >= V_s >= -u`` on side 0.
 
-Rounding.  With ``m = sum p (|r| + g |u|)`` over the ``k`` edges of a chance node and ``s`` the
-float sum of their probabilities, ``(2 k + 8) 2^-52 m + |1 - s| m`` is added to the right-hand
-side: the first term covers the sums, and numbers that were rounded once or twice themselves;
-the second covers float rows that mean the rationals ``p / s``.  An option of a decision needs
-``4 2^-52 m``, and nothing where it pays and discounts nothing: then two floats are compared.
-What falls below the range of floats is covered by ``t (1 + sum |r| + |u|)``, which is part of every ``m`` and 0 where
-all numbers are; ``t = 2^-1022`` is the smallest normal float.
+Rounding.  With ``m = sum p (|r| + g |u|)`` over the ``k`` edges of a chance node and ``s`` the float sum of their
+probabilities, ``(2 k + 8) 2^-52 m + |1 - s| m`` is added to the right-hand side: the first term covers the sums, and
+numbers that were rounded once or twice themselves; the second covers float rows that mean the rationals ``p / s``.
+An option of a decision needs ``4 2^-52 m``, and nothing where it pays and discounts nothing: then two floats are
+compared. What falls below the range of floats is covered by ``t (1 + sum |r| + |u|)``, which is part of every ``m``
+and 0 where all numbers are; ``t = 2^-1022`` is the smallest normal float.
 """
 
 from __future__ import annotations
@@ -190,25 +185,21 @@ def _above(replies: Replies, here: Floats, before: Floats, group: Ints) -> bool:
     value = replies.reward + replies.factor * ahead
     size = np.abs(replies.reward) + replies.factor * np.abs(ahead)
     whole = np.abs(replies.reward) + np.abs(ahead)
+    tiny = NORMAL * (whole + (whole > 0))
     starts, decides = replies.indptr[:-1], ~replies.chance & ~replies.end
     good = np.where(replies.end, here >= replies.payoff, np.diff(replies.indptr) > 0)
     if len(dst):
         # reduceat gives nonsense for empty rows; only rows of chance nodes are used, which are not empty.
-        terms = (replies.weight * value, replies.weight, replies.weight * size, whole)
+        terms = (replies.weight * value, replies.weight, replies.weight * size + tiny)
         # One more, so that an empty last row has a start.
-        mean, total, spread, sizes = (np.add.reduceat(np.append(term, 0.0), starts) for term in terms)
-        slack = ((2 * np.diff(replies.indptr) + 8) * ULP + np.abs(1.0 - total)) * (spread + _tiny(sizes))
+        mean, total, spread = (np.add.reduceat(np.append(term, 0.0), starts) for term in terms)
+        slack = ((2 * np.diff(replies.indptr) + 8) * ULP + np.abs(1.0 - total)) * spread
         inner = (group >= 0) & replies.chance
         good &= np.where(replies.chance & ~inner, here >= mean + slack, True)
     plain = (replies.reward == 0) & (replies.factor == 1)
-    enough = here[source] >= value + np.where(plain, 0.0, 4 * ULP * (size + _tiny(whole)))
+    enough = here[source] >= value + np.where(plain, 0.0, 4 * ULP * (size + tiny))
     within_group = (group[source] >= 0) & (group[source] == group[dst])
     return bool(good.all() and (enough | within_group)[decides[source]].all())
-
-
-def _tiny(whole: Floats) -> Floats:
-    """What is added to sizes for numbers below the range of floats."""
-    return NORMAL * (whole + (whole > 0))
 
 
 def endless_plays_lose(replies: Replies, live: Bools, u: Floats, witness: Witness) -> bool:

@@ -246,9 +246,9 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
         "discounted stay",
     ),
     "discount of 1": ("network.factor", "float(network.discount)", "patience for ever"),
-    "underflow of means": ("(spread + _tiny(sizes))", "spread", "half of the smallest number"),
+    "underflow of means": ("* size + tiny)", "* size)", "half of the smallest number"),
     "underflow of options": (
-        "4 * ULP * (size + _tiny(whole))",
+        "4 * ULP * (size + tiny)",
         "4 * ULP * size",
         "half of the smallest number after a step",
     ),
