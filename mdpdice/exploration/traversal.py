@@ -121,7 +121,8 @@ class Traversal(abc.ABC, Generic[R]):
             self._check_limits(position)
             return self.finish()
         except MemoryError as error:
-            # The estimate was wrong, or somebody else took the memory.
+            # The estimate was wrong, or somebody else took the memory.  This makes room for the message.
+            self.index.clear()
             raise self._limit_error("max_bytes", self.max_bytes, len(self.state_row)) from error
         finally:
             if collecting:
