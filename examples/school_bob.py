@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdpdice import Solution, solve
+from mdpdice.answers.grid_values import GridValues
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.games.school import BobGame, School, averages
 from mdpdice.games.school.averages import scores
@@ -202,6 +203,7 @@ _compiled: Callable[..., None] = numba.njit()(_lose)
 def values_of_sets(game: School, best: Solution, sets: Iterable[Open]) -> dict[Open, float]:
     """What sets of open combinations are worth before a turn, in the order of the flags."""
     # The values before a turn are what is stored for every set, that is for every point of the grid.
+    assert isinstance(best.table, GridValues)
     (stored,) = best.table.stored
     boxes = {name: 1 << box for box, name in enumerate(game.open)}
     return {names: float(stored[sum(boxes.values()) - sum(map(boxes.__getitem__, names))]) for names in sets}

@@ -25,6 +25,11 @@ class Network(NamedTuple):
     actions: dict[int, list[Any]]
 
 
+def rational(number: Any) -> Fraction:
+    """A payoff or reward; only games with counters have others than numbers."""
+    return Fraction(number)
+
+
 def explore(game: Game[Any, Any]) -> Network:
     """Ask the game about every state that play can reach, and number all nodes."""
     net = Network([], [], [], {}, {})
@@ -32,17 +37,17 @@ def explore(game: Game[Any, Any]) -> Network:
 
     def new(node: Any) -> int:
         net.decides.append(isinstance(node, Decide))
-        net.payoff.append(Fraction(node.payoff) if isinstance(node, End) else Fraction(0))
+        net.payoff.append(rational(node.payoff) if isinstance(node, End) else Fraction(0))
         net.edges.append([])
         todo.append((len(net.edges) - 1, node))
         return len(net.edges) - 1
 
     def target(edge: Any) -> tuple[int, Fraction]:
         if not isinstance(edge, Go):
-            return new(edge), Fraction(getattr(edge, "reward", 0))
+            return new(edge), rational(getattr(edge, "reward", 0))
         if edge.state not in net.states:
             net.states[edge.state] = new(game.node(edge.state))
-        return net.states[edge.state], Fraction(edge.reward)
+        return net.states[edge.state], rational(edge.reward)
 
     net.states[game.start()] = new(game.node(game.start()))
     while todo:

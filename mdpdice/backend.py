@@ -415,7 +415,4 @@ def needed_features(problem: Network, *, cyclic: bool) -> frozenset[Feature]:
         need.add(Feature.DISCOUNT)
     if problem.horizon is not None:
         need.add(Feature.HORIZON)
-    if problem.discount < 1 == float(problem.discount):
-        # To floats it is no discount.
-        need.add(Feature.EXACT)
     return frozenset(need)

@@ -47,7 +47,7 @@ def test_tests_have_no_other_folder() -> None:
     files = (path for path in TESTS.glob("*/**/*") if path.is_file() and "__pycache__" not in path.parts)
     packages = {name.split(".")[1] for name in packages_in_folders() if "." in name}
     others = {path.relative_to(TESTS).parts[0] for path in files} - packages
-    assert others == {"data", "docs", "helpers", "packaging"}
+    assert others == {"data", "docs", "fuzz", "helpers", "packaging"}
 
 
 def test_no_module_hides_a_mapped_folder() -> None:
