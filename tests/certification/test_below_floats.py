@@ -221,3 +221,11 @@ def test_bounds_of_a_back_end_are_verified_whatever_it_is_called() -> None:
     with pytest.raises(NotConvergedError) as caught:
         solve(lottery({"a": 1, "b": 1}, {"a": 1}), solver=mine)
     assert caught.value.partial.lower() <= 0.5 <= caught.value.partial.upper()
+
+
+@pytest.mark.usefixtures("either")
+@pytest.mark.parametrize("faces", [2, 6, 20])
+def test_denormals_on_many_edges_are_certified(faces: int) -> None:
+    found = solve(lottery(dict.fromkeys(range(faces), 1), {0: 5e-324, 1: 1e-310}), solver="value-iteration")
+    assert found.proved
+    assert found.lower() <= (Fraction(5e-324) + Fraction(1e-310)) / faces <= found.upper()

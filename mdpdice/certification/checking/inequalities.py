@@ -185,19 +185,19 @@ def _above(replies: Replies, here: Floats, before: Floats, group: Ints) -> bool:
     value = replies.reward + replies.factor * ahead
     size = np.abs(replies.reward) + replies.factor * np.abs(ahead)
     whole = np.abs(replies.reward) + np.abs(ahead)
-    tiny = NORMAL * (whole + (whole > 0))
     starts, decides = replies.indptr[:-1], ~replies.chance & ~replies.end
     good = np.where(replies.end, here >= replies.payoff, np.diff(replies.indptr) > 0)
     if len(dst):
         # reduceat gives nonsense for empty rows; only rows of chance nodes are used, which are not empty.
-        terms = (replies.weight * value, replies.weight, replies.weight * size + tiny)
+        terms = (replies.weight * value, replies.weight, replies.weight * size, whole)
         # One more, so that an empty last row has a start.
-        mean, total, spread = (np.add.reduceat(np.append(term, 0.0), starts) for term in terms)
+        mean, total, spread, sizes = (np.add.reduceat(np.append(term, 0.0), starts) for term in terms)
+        spread = spread + NORMAL * (sizes + (sizes > 0))
         slack = ((2 * np.diff(replies.indptr) + 8) * ULP + np.abs(1.0 - total)) * spread
         inner = (group >= 0) & replies.chance
         good &= np.where(replies.chance & ~inner, here >= mean + slack, True)
     plain = (replies.reward == 0) & (replies.factor == 1)
-    enough = here[source] >= value + np.where(plain, 0.0, 4 * ULP * (size + tiny))
+    enough = here[source] >= value + np.where(plain, 0.0, 4 * ULP * (size + NORMAL * (whole + (whole > 0))))
     within_group = (group[source] >= 0) & (group[source] == group[dst])
     return bool(good.all() and (enough | within_group)[decides[source]].all())
 

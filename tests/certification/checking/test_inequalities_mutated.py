@@ -246,25 +246,29 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
         "discounted stay",
     ),
     "discount of 1": ("network.factor", "float(network.discount)", "patience for ever"),
-    "underflow of means": ("* size + tiny)", "* size)", "half of the smallest number"),
+    "underflow of means": (
+        "spread + NORMAL * (sizes + (sizes > 0))",
+        "spread",
+        "half of the smallest number",
+    ),
     "underflow of options": (
-        "4 * ULP * (size + tiny)",
+        "4 * ULP * (size + NORMAL * (whole + (whole > 0)))",
         "4 * ULP * size",
         "half of the smallest number after a step",
     ),
     "underflow of probabilities": (
-        "NORMAL * (whole + (whole > 0))",
-        "NORMAL * (whole > 0)",
+        "NORMAL * (sizes + (sizes > 0))",
+        "NORMAL * (sizes > 0)",
         "probability below the smallest float",
     ),
     "underflow of products": (
-        "NORMAL * (whole + (whole > 0))",
-        "NORMAL * whole",
+        "NORMAL * (sizes + (sizes > 0))",
+        "NORMAL * sizes",
         "half of the smallest number",
     ),
     "underflow of nothing": (
-        "NORMAL * (whole + (whole > 0))",
-        "NORMAL * (whole + 1)",
+        "NORMAL * (sizes + (sizes > 0))",
+        "NORMAL * (sizes + 1)",
         "nothing by chance",
     ),
     "ranks of options skipped": (
