@@ -155,16 +155,16 @@ class _File(Archive):
                 raise self.corrupt("states", f"{n_states} states, {len(members['state_node'])} in state_node")
             fields["states"] = range(n_states)
         fields["actions"] = self.names(members, "actions", self.name)
-        arrays = {name: members[name] for name in _DTYPES if name not in ("header", "states", "actions")}
+        fields |= {name: members[name] for name in _DTYPES if name not in ("header", "states", "actions")}
         if header["exact_numerators"] is not None:
-            if len(arrays["numerator"]):
+            if len(fields["numerator"]):
                 raise self.corrupt("numerator", "numerators are given twice")
             with self.part("exact_numerators"):
                 numbers = [rational(text) for text in header["exact_numerators"]]
                 whole = [x.numerator if x.denominator == 1 else x for x in numbers]
-                arrays["numerator"] = np.array([*whole, None], dtype=object)[:-1]
+                fields["numerator"] = np.array([*whole, None], dtype=object)[:-1]
         with self.part("network"):
-            network = Network(**arrays, **fields)
+            network = Network(**fields)
         if network.digest != header["digest"]:
             raise self.corrupt("digest", "the network is not the one whose digest it states")
         return network
