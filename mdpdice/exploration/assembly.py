@@ -58,20 +58,7 @@ def assemble(
 ) -> Rows:
     """Put the rows of a traversal together.
 
-    Parameters
-    ----------
-    kinds, degrees : bytearray, array of int
-        `mdpdice.networks.network.Kind` and number of edges of every row.
-    keys : array of int
-        Targets of all edges.
-    nums : array or list of int
-        Weights of the edges of the chance rows.
-    state_row, inline_row : array of int
-        Row of every state, and of every inline node.
-    n_ends : int
-        Number of inline ends.
-    totals : sequence of int, optional
-        What the weights of every chance row are parts of; by default their sum.
+    `nums` are the weights of the edges of chance rows, parts of `totals`, by default of their sum in each row.
     """
     n_rows = len(kinds)
     key = np.frombuffer(keys, dtype=np.int64) if keys else np.zeros(0, dtype=np.int64)

@@ -15,19 +15,8 @@ __all__ = ["separate_prefix"]
 def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
     """Clear the steps on the chance prefix, copying the chance nodes that are reached later too.
 
-    The start, and all states of the prefix, then name the copies, so the value of
-    the start state is the value of the game.
-
-    Parameters
-    ----------
-    fields : dict
-        Fields of `mdpdice.networks.network.Network`, arrays all of them; numbers of the
-        copied edges are copied too.
-
-    Returns
-    -------
-    dict
-        The same fields, changed where they have to be; no array is changed itself.
+    The start, and all states of the prefix, then name the copies, so the value of the start state is the value of the
+    game.  Takes and returns fields of `mdpdice.networks.network.Network`; no array is changed itself.
     """
     kind, indptr, dst = fields["kind"], fields["indptr"], fields["dst"]
     if kind[fields["start"]] != Kind.CHANCE:

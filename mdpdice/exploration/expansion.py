@@ -52,30 +52,10 @@ def replicate(
     max_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> Network:
-    """Write out the part of a lattice that play can reach.
+    """Write out the part of a lattice that play can reach; limits and errors are those of `mdpdice.explore`.
 
-    Parameters
-    ----------
-    lattice : Lattice
-        What to write out.
-    max_states, max_bytes, progress
-        As for `mdpdice.explore`.  Memory is compared with the limit before it is taken.
-
-    Returns
-    -------
-    Network
-        Its states are `mdpdice.modelling.counters.At` values, in the order in which they were found.
-
-    Raises
-    ------
-    StateLimitError
-        A limit would be passed; the message has the numbers.
-    CounterRangeError
-        A counter leaves its values at a reachable point.
-    DeadEndError
-        No option of a decision is available at a reachable point.
-    GameError
-        A `table` has no entry for an index at a reachable point.
+    Memory is compared with the limit before it is taken.  States are `mdpdice.modelling.counters.At` values, in the
+    order in which they were found.
     """
     limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
     return _Replication(lattice, max_states, limit, progress).run()

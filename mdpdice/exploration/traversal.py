@@ -50,19 +50,7 @@ _FINISHING_BYTES = 60  # per edge and node, while the arrays are put together
 
 
 class Traversal(abc.ABC, Generic[R]):
-    """One walk through a game; `run` does it, and subclasses say what becomes of a node.
-
-    Parameters
-    ----------
-    game : Game
-        What to explore.
-    merge : bool
-        Whether parallel edges of a chance node are merged.
-    max_states, max_bytes : int
-        The limits.
-    progress : callable or None
-        Called now and then.
-    """
+    """One walk through a game; `run` does it, and subclasses say what becomes of a node."""
 
     def __init__(
         self, game: Game[Any, Any], merge: bool, max_states: int, max_bytes: int, progress: Progress | None

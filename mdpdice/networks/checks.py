@@ -28,15 +28,7 @@ __all__ = ["check_network"]
 
 
 def check_network(net: Network) -> None:
-    """Find what is wrong with the arrays of a network.
-
-    Raises
-    ------
-    GameError, UnknownStateError
-        The arrays do not fit together.
-    ProbabilityRangeError, ProbabilitySumError, RewardNotFiniteError, DiscountRangeError, HorizonRangeError
-        A number is out of its range.
-    """
+    """Refuse arrays that do not fit together, and numbers out of their range."""
     wrong = _wrong_sizes(net)
     if wrong or not _beyond_doubt(net):
         _check_shapes(net, wrong)

@@ -56,23 +56,8 @@ def write_edges(
 ) -> dict[str, Any]:
     """The edges of a network: those of decisions, and then those of chance nodes, which follow the states.
 
-    Parameters
-    ----------
-    arrays : ChoiceArrays
-        The model, without branches of probability 0.
-    ends : mapping
-        The states where the play ends, which keep no choices.
-    numerator, weight : ndarray, shape (b,)
-        Exact and float probabilities of the branches.
-    rewards : ndarray of float64, shape (m,) or (b,)
-        By choice or by branch, as `reward_per` says.
-    exact_of : mapping of int to Fraction
-        Those of them that no float equals.
-
-    Returns
-    -------
-    dict
-        What `mdpdice.networks.network.Network` calls them.
+    No branch has probability 0, and states that are `ends` keep no choices.  Rewards belong to choices or branches, as
+    `reward_per` says; `exact_of` has those that no float equals.
     """
     if numerator is weight and not exact_of and compiled(len(weight)):
         return _write_large(arrays, ends, weight, rewards, per_branch=reward_per == "branch")

@@ -40,17 +40,7 @@ def search_game(
     run: Run,
     interrupts: Interrupts,
 ) -> Solution:
-    """Let a back-end look at a game; its answer is an estimate, whatever it says.
-
-    Raises
-    ------
-    UnsupportedError
-        There is no game to look at, or the question is another than the game's own.
-    PluginError
-        The back-end crashed, or returned something that is no answer.
-    SolveInterrupted
-        It was stopped; `partial` is a `Solution` with what it had found.
-    """
+    """Let a back-end look at a game; its answer is an estimate, whatever it says."""
     if not isinstance(game, Game):
         msg = f"solver {solver.name!r} searches a game and not a network; pass the game itself"
         raise UnsupportedError(msg, value=solver.name)

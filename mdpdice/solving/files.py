@@ -99,30 +99,7 @@ def load_solution(
     prove: bool = True,
     max_states: int = 10_000_000,
 ) -> Solution:
-    """Read a solution and certify it again.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    game, objective, horizon, epsilon, max_states
-        As they were given to `mdpdice.solve`.
-    prove : bool
-        Without, the answer is UNCERTIFIED and has no intervals.
-
-    Returns
-    -------
-    Solution
-        CERTIFIED if the values and the policy in the file are confirmed, whatever
-        the file says; exact solutions come as certified ones.
-
-    Raises
-    ------
-    ProblemMismatchError
-        The file answers another game, objective, sense or horizon.
-    CorruptFileError
-        The file is damaged, is not such a file, or holds something that is no answer.
-    """
+    """Implement `Solution.load`; exact solutions come as certified ones."""
     file = Archive(os.fspath(path), _DTYPES, "write it again with Solution.save", dimensions=2)
     members = file.read()
     header = read_header(file, members, FORMAT, VERSION, _HEADER)

@@ -32,15 +32,7 @@ GRACE = 0.4
 class Interrupts:
     """What Ctrl-C does inside the ``with`` block; afterwards it does what it did before.
 
-    Parameters
-    ----------
-    cancel : threading.Event
-        Set by the first Ctrl-C.
-
-    Attributes
-    ----------
-    arrived : bool
-        Whether Ctrl-C was pressed.
+    The first one sets `cancel`, and `arrived` says that there was one.
     """
 
     def __init__(self, cancel: threading.Event) -> None:

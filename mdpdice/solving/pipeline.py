@@ -176,15 +176,7 @@ def plan(
     max_states: int = 10_000_000,
     run: Run | None = None,
 ) -> FlatPlan | LatticePlan | SearchPlan:
-    """Choose how a question is answered: on a network, on a lattice, or by a search of the game.
-
-    Parameters
-    ----------
-    game, objective, solver, horizon, max_states
-        As for `solve`.
-    run : Run, optional
-        For exploring: its progress, its cancel flag, and whether there is a checkpoint.
-    """
+    """Choose how a question is answered: on a network, on a lattice, or by a search of the game."""
     run = Run() if run is None else run
     searcher = game_solver(solver)
     if searcher is not None:
@@ -265,16 +257,7 @@ def _flat_plan(
 class FlatPlan:
     """A back-end solves a network.
 
-    Parameters
-    ----------
-    problem : Problem
-        The network, its canonical problem and the way back.
-    solver : Solver
-        Who solves it.
-    objective : str
-        What was asked, for the checkpoint.
-    surely : bool
-        Go on in exact arithmetic where floats prove nothing.
+    `objective` is a text, for the checkpoint; with `surely` it goes on in exact arithmetic where floats prove nothing.
     """
 
     problem: Problem
@@ -307,14 +290,7 @@ class FlatPlan:
 class LatticePlan:
     """Sweeps solve the layers of a lattice.
 
-    Parameters
-    ----------
-    layers : Layers
-        What is solved.
-    objective : Objective
-        What counts.
-    written_out : callable, optional
-        Makes the plan for the flat network, for an answer that the lattice does not prove.
+    `written_out` makes the plan for the flat network, for an answer that the lattice does not prove.
     """
 
     layers: Layers
@@ -336,19 +312,7 @@ class LatticePlan:
 
 @attrs.frozen
 class SearchPlan:
-    """A back-end searches the game itself and estimates its value.
-
-    Parameters
-    ----------
-    game : Game
-        What is searched.
-    objective : Objective, optional
-        What counts; only the total of the game can be estimated.
-    horizon : int, optional
-        Refused.
-    solver : GameSolver
-        Who searches.
-    """
+    """A back-end searches the game itself and estimates its value."""
 
     game: Any
     objective: Objective | None

@@ -40,19 +40,7 @@ A = TypeVar("A", bound=Hashable)
 
 @attrs.frozen(eq=False)
 class Problem:
-    """A network, its canonical problem, and the way back.
-
-    Parameters
-    ----------
-    network : Network
-        With the discount and horizon of the objective.
-    lowerings : tuple of Lowering
-        From `network` to the canonical problem.
-    sense : {"max", "min"}
-        What the player to move wants.
-    objective : str
-        Text of the objective; a horizon is one of the network.
-    """
+    """A network with the discount and horizon of its objective, and the steps from there to its canonical problem."""
 
     network: Network
     lowerings: tuple[Lowering, ...]
@@ -164,22 +152,7 @@ def lift(
 ) -> Solution:
     """Carry an answer to the canonical problem, and what was proved of it, back to the user's network.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    solver : Solver
-        Who gave the answer.
-    candidate : Candidate
-        The answer, for what it says of itself.
-    value, policy : ndarray
-        The answer by the stages of the canonical problem.
-    verdict : Verdict
-        What was proved.
-    started : float
-        When the solve began, by `time.perf_counter`.
-    exact : sequence, optional
-        The exact values.
+    Value and policy go by the stages of the canonical problem; `started` is a time of `time.perf_counter`.
     """
     lower, upper = verdict.lower, verdict.upper
     if exact is not None and problem.canonical.horizon is None:

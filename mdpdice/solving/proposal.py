@@ -27,13 +27,7 @@ _BEFORE: WeakKeyDictionary[Network, object] = WeakKeyDictionary()
 
 
 def propose(network: Network, solver: Solver, run: Run) -> Candidate:
-    """Let a back-end propose an answer to a canonical problem, and make sure that it keeps its contract.
-
-    Raises
-    ------
-    PluginError
-        It crashed, changed the problem, or returned something that is no candidate.
-    """
+    """Let a back-end propose an answer to a canonical problem, and make sure that it keeps its contract."""
     # Those of the library hand the read-only arrays to code that is compiled for such; `check_solver` watches them.
     own = type(solver).__module__.startswith("mdpdice.solvers.")
     if not own and network not in _BEFORE:
@@ -93,15 +87,7 @@ def _fingerprint(network: Network) -> object:
 
 
 def check_candidate(network: Network, value: Floats, policy: Ints, name: str) -> None:
-    """Refuse an answer that is not one: wrong shape, NaN, or edges of other nodes.
-
-    Raises
-    ------
-    PluginError
-        The message says what is wrong.
-    UnsupportedError
-        Values of this problem may be too large for floats.
-    """
+    """Refuse an answer that is not one: wrong shape, NaN, or edges of other nodes."""
     shape = (network.n_nodes,) if network.horizon is None else (network.horizon + 1, network.n_nodes)
     problem = ""
     if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != np.float64:
