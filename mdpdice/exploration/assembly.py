@@ -11,14 +11,13 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.modelling.nearest import SMALLEST
-from mdpdice.networks.network import Floats, Ints, Kind
+from mdpdice.networks.network import Kind
 
-__all__ = ["END", "FLIP", "INLINE", "Rows", "assemble"]
+__all__ = ["END", "FLIP", "INLINE", "assemble"]
 
 END = 1 << 40
 """Mark of a key that is the number of an inline end."""
@@ -32,20 +31,6 @@ FLIP = 1 << 42
 _INDEX = END - 1
 
 
-@attrs.frozen(eq=False)
-class Rows:
-    """Arrays of `mdpdice.networks.network.Network`, and `ends`: the node of the first inline end."""
-
-    kind: NDArray[np.uint8]
-    indptr: Ints
-    dst: Ints
-    sign: NDArray[np.int8]
-    numerator: NDArray[Any]
-    weight: Floats
-    state_node: Ints
-    ends: int
-
-
 def assemble(
     kinds: bytearray,
     degrees: array[int],
@@ -55,8 +40,8 @@ def assemble(
     inline_row: array[int],
     n_ends: int,
     totals: Sequence[int] | None = None,
-) -> Rows:
-    """Put the rows of a traversal together.
+) -> dict[str, NDArray[Any]]:
+    """Put the rows of a traversal together, as arrays of `mdpdice.networks.network.Network`.
 
     `nums` are the weights of the edges of chance rows, parts of `totals`, by default of their sum in each row.
     """
@@ -74,8 +59,15 @@ def assemble(
     degree = np.concatenate((np.frombuffer(degrees, dtype=np.int64), np.zeros(n_ends, dtype=np.int64)))
     indptr = np.concatenate(([0], np.cumsum(degree)))
     numerator, weight = _weights(nums, kind, indptr, totals)
-    sign = np.where(key & FLIP, -1, 1).astype(np.int8)
-    return Rows(kind, indptr, dst, sign, numerator, weight, state_node, n_rows)
+    return {
+        "kind": kind,
+        "indptr": indptr,
+        "dst": dst,
+        "sign": np.where(key & FLIP, -1, 1).astype(np.int8),
+        "numerator": numerator,
+        "weight": weight,
+        "state_node": state_node,
+    }
 
 
 def _weights(nums: Any, kind: Any, indptr: Any, totals: Sequence[int] | None) -> tuple[Any, Any]:

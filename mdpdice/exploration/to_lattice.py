@@ -9,7 +9,6 @@ same game without counters adds the rationals that these floats are.
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
@@ -20,7 +19,7 @@ import numpy as np
 
 from mdpdice.backend import Progress
 from mdpdice.errors import GameError, MdpDiceError
-from mdpdice.exploration.assembly import END, INLINE, assemble
+from mdpdice.exploration.assembly import END, INLINE
 from mdpdice.exploration.traversal import (
     CHANCE_KIND,
     END_KIND,
@@ -28,7 +27,7 @@ from mdpdice.exploration.traversal import (
     MIN_KIND,
     Traversal,
     dead_end_error,
-    exact_number,
+    whole_weights,
 )
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.memory import available_bytes
@@ -36,7 +35,7 @@ from mdpdice.modelling.checks import hashing_error, not_a_node_error
 from mdpdice.modelling.counters import Update, axes, unknown_counter_error
 from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable
-from mdpdice.modelling.number import exact_discount, finite_number
+from mdpdice.modelling.number import finite_number
 
 __all__ = ["CoreTraversal", "compile_lattice"]
 
@@ -198,8 +197,7 @@ class CoreTraversal(Traversal[dict[str, Any]]):
                 entries.append(((key, guard, update, -1), weight, reward))
         if self.merge:
             entries = self._merged(entries)
-        common = math.lcm(*(weight.denominator for _, weight, _ in entries))
-        nums = [weight.numerator * (common // weight.denominator) for _, weight, _ in entries]
+        nums, common = whole_weights([weight for _, weight, _ in entries])
         edges = [
             (*edge[:3], self._number(reward, "reward")) if reward else edge for edge, _, reward in entries
         ]
@@ -277,7 +275,7 @@ class CoreTraversal(Traversal[dict[str, Any]]):
             raise unknown_counter_error(min(expr.names - self.names), self.axes)
 
     def _exact(self, value: Any) -> Any:
-        return value if isinstance(value, Expr) else exact_number(value)
+        return value if isinstance(value, Expr) else super()._exact(value)
 
     def _end(self, payoff: Any) -> int:
         return self.ends.setdefault(self._number(payoff, "payoff"), END + len(self.ends))
@@ -286,53 +284,27 @@ class CoreTraversal(Traversal[dict[str, Any]]):
 
     def finish(self) -> dict[str, Any]:
         """The fields of `mdpdice.lattices.lattice.Lattice`."""
-        self.check_sides()
-        rows = assemble(
-            self.kinds,
-            self.degrees,
-            self.keys,
-            self.nums,
-            self.state_row,
-            self.inline_row,
-            len(self.ends),
-            self.totals,
-        )
-        n_nodes = len(rows.kind)
-        node_state = np.full(n_nodes, -1, dtype=np.int64)
-        node_state[rows.state_node] = np.arange(len(self.states))
+        fields, first_end = self.assemble(self.totals)
+        n_nodes = len(fields["kind"])
         payoff = np.full(n_nodes, -1, dtype=np.int32)
         for row, number in self.payoffs.items():
             payoff[row] = number
-        payoff[rows.ends :] = list(self.ends)
+        payoff[first_end:] = list(self.ends)
         switch = np.zeros(n_nodes, dtype=bool)
         switch[self.switches] = True
-        return dict(  # noqa: C408 - as it will be called
-            axes=self.axes,
-            kind=rows.kind,
-            switch=switch,
-            indptr=rows.indptr,
-            dst=rows.dst,
-            weight=rows.weight,
-            numerator=rows.numerator,
-            sign=rows.sign,
-            guard=np.array(self.edge_guards, dtype=np.int32),
-            update=np.array(self.edge_updates, dtype=np.int32),
-            reward=np.array(self.edge_rewards, dtype=np.int32),
-            payoff=payoff,
-            guards=tuple(self.guards.items),
-            updates=tuple(self.updates.items),
-            rewards=tuple(self.numbers.items),
-            start=0,
-            states=self.states,
-            state_node=rows.state_node,
-            node_state=node_state,
-            actions=self.actions,
-            total=Fraction(finite_number(self.game.total, "total")),
-            discount=exact_discount(self.game.discount),
-            progress=self._progress(),
-            warnings=self.warnings(),
-            averaged=self.averaged,
-        )
+        return {
+            **fields,
+            "axes": self.axes,
+            "switch": switch,
+            "guard": np.array(self.edge_guards, dtype=np.int32),
+            "update": np.array(self.edge_updates, dtype=np.int32),
+            "reward": np.array(self.edge_rewards, dtype=np.int32),
+            "payoff": payoff,
+            "guards": tuple(self.guards.items),
+            "updates": tuple(self.updates.items),
+            "rewards": tuple(self.numbers.items),
+            "progress": self._progress(),
+        }
 
     def _progress(self) -> tuple[Expr, ...] | None:
         said = self._call(self.game.progress)
