@@ -30,14 +30,13 @@ from mdpdice.exploration.traversal import (
     whole_weights,
 )
 from mdpdice.lattices.lattice import Lattice
-from mdpdice.memory import available_bytes
 from mdpdice.modelling.checks import hashing_error, not_a_node_error
 from mdpdice.modelling.counters import Update, axes, unknown_counter_error
 from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.modelling.number import finite_number
 
-__all__ = ["CoreTraversal", "compile_lattice"]
+__all__ = ["compile_lattice"]
 
 T = TypeVar("T")
 
@@ -47,13 +46,11 @@ _Edge: TypeAlias = tuple[int, int, int, int]
 _KNOWN = 100_000  # options that are remembered
 
 
-class CoreTraversal(Traversal[dict[str, Any]]):
+class _CoreTraversal(Traversal[dict[str, Any]]):
     """A traversal that writes the rows of a core network."""
 
-    def __init__(
-        self, game: Game[Any, Any], merge: bool, max_states: int, max_bytes: int, progress: Progress | None
-    ) -> None:
-        super().__init__(game, merge, max_states, max_bytes, progress)
+    def __init__(self, game: Game[Any, Any], *limits: Any) -> None:
+        super().__init__(game, *limits)
         self.axes = axes(game)
         if not self.axes:
             msg = f"{game!r} has no counters, so it is no lattice; explore() makes a network of it"
@@ -191,10 +188,9 @@ class CoreTraversal(Traversal[dict[str, Any]]):
                 update, reward = -1, paid
             else:
                 update, reward = self._update(edge.updates), paid + self._exact(edge.reward)
-            if isinstance(reward, Expr):
-                entries.append(((key, guard, update, self._number(reward, "reward")), weight, 0))
-            else:
-                entries.append(((key, guard, update, -1), weight, reward))
+            varies = isinstance(reward, Expr)
+            number = self._number(reward, "reward") if varies else -1
+            entries.append(((key, guard, update, number), weight, 0 if varies else reward))
         if self.merge:
             entries = self._merged(entries)
         nums, common = whole_weights([weight for _, weight, _ in entries])
@@ -368,8 +364,7 @@ def compile_lattice(
     if not isinstance(game, Game):
         msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
-    limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
-    core = CoreTraversal(game, merge, max_states, limit, progress).run()
+    core = _CoreTraversal(game, merge, max_states, max_bytes, progress).run()
     point = 0
     for axis in core["axes"]:
         point = point * len(axis.values) + axis.values.index(axis.start)

@@ -38,7 +38,6 @@ from mdpdice.exploration.traversal import (
     whole_weights,
 )
 from mdpdice.lattices.lattice import Lattice
-from mdpdice.memory import available_bytes
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edge_error
 from mdpdice.modelling.counters import axes
@@ -122,8 +121,7 @@ def explore(
         network = replicate(lattice, **limits)
         symmetric = type(game).canonical is not Game.canonical
         return attrs.evolve(network, canonical=game.unrolled().canonical) if symmetric else network
-    most = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
-    network = _FlatTraversal(game, merge, max_states, most, progress).run()
+    network = _FlatTraversal(game, merge, max_states, max_bytes, progress).run()
     check_repeatable(game, network.states)
     return network
 

@@ -25,7 +25,7 @@ from mdpdice.backend import Progress
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitError
 from mdpdice.exploration.assembly import END, FLIP, assemble
 from mdpdice.exploration.runaway import runaway
-from mdpdice.memory import used_bytes
+from mdpdice.memory import available_bytes, used_bytes
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.checks import check_state, hashing_error, not_an_edge_error
 from mdpdice.modelling.distribution import Dist
@@ -56,12 +56,17 @@ class Traversal(abc.ABC, Generic[R]):
     """One walk through a game; `run` does it, and subclasses say what becomes of a node."""
 
     def __init__(
-        self, game: Game[Any, Any], merge: bool, max_states: int, max_bytes: int, progress: Progress | None
+        self,
+        game: Game[Any, Any],
+        merge: bool,
+        max_states: int,
+        max_bytes: int | None,
+        progress: Progress | None,
     ) -> None:
         self.game = game
         self.merge = merge
         self.max_states = count(max_states, "max_states")
-        self.max_bytes = count(max_bytes, "max_bytes")
+        self.max_bytes = available_bytes() * 4 // 5 if max_bytes is None else count(max_bytes, "max_bytes")
         self.progress = progress
         self.used_before = used_bytes()
         self.next_check = _CHECK_EVERY
