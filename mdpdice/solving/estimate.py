@@ -11,12 +11,13 @@ from mdpdice.answers.answer import Provenance, Status
 from mdpdice.answers.node_values import NodeValues
 from mdpdice.answers.solution import Solution
 from mdpdice.backend import GameSolver, Run, Searched, Solver, check_named_or_made, load_solver
-from mdpdice.errors import MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
+from mdpdice.errors import SolveInterrupted, UnsupportedError
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Network
 from mdpdice.objectives.objective import Objective, Total
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.problem import library_version
+from mdpdice.solving.proposal import answer_of
 
 __all__ = ["game_solver", "search_game"]
 
@@ -53,7 +54,7 @@ def search_game(
     started = time.perf_counter()
     try:
         with interrupts.patience():
-            found = _ask(game, solver, run)
+            found = answer_of(solver.name, Searched, lambda: solver.search(game, run))
         return _solution(found, solver, Status.ESTIMATE, found.reason, started)
     except SolveInterrupted as error:
         stop = error
@@ -65,20 +66,6 @@ def search_game(
     if isinstance(stop.partial, Searched):
         stop.partial = _solution(stop.partial, solver, Status.PARTIAL, stop.message, started)
     raise stop
-
-
-def _ask(game: Game[Any, Any], solver: GameSolver, run: Run) -> Searched:
-    try:
-        found = solver.search(game, run)
-    except MdpDiceError:
-        raise
-    except Exception as error:
-        msg = f"solver {solver.name!r} raised {type(error).__name__}: {error}"
-        raise PluginError(msg, name=solver.name, phase="solve") from error
-    if not isinstance(found, Searched):
-        msg = f"solver {solver.name!r} returned {found!r} instead of a Searched"
-        raise PluginError(msg, name=solver.name, phase="answer")
-    return found
 
 
 def _solution(found: Searched, solver: GameSolver, status: Status, reason: str, started: float) -> Solution:

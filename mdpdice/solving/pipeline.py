@@ -337,14 +337,13 @@ def _solve_surely(
 ) -> Solution:
     """Solve in floats, and exactly if that proves nothing and the network is small enough."""
     left = None if run.deadline is None else run.deadline - time.monotonic()
-    solution, stop = None, None
+    found: Solution | NotConvergedError
     try:
-        solution = solve_problem(problem, backend, run, epsilon, interrupts)
-        if solution.proved:
-            return solution
-        why = solution.reason
+        found = solve_problem(problem, backend, run, epsilon, interrupts)
+        if found.proved:
+            return found
     except NotConvergedError as error:
-        stop, why = error, error.message
+        found = error
     network, exact = problem.canonical, load_solver("exact")
     stages = 1 if network.horizon is None else network.horizon + 1
     seconds = EXACT_SECONDS if left is None else left / 2
@@ -362,22 +361,25 @@ def _solve_surely(
             if run.cancel.is_set():
                 raise
             late = f"exact arithmetic had no answer within {seconds:.3g} s; give it more with solver='exact'"
-            if stop is not None:
-                stop.message += f"; {late}"
-            elif solution is not None:
-                solution = attrs.evolve(solution, reason=f"{solution.reason.removesuffix(SETTLES)}; {late}")
+            if isinstance(found, Solution):
+                found = attrs.evolve(found, reason=f"{found.reason.removesuffix(SETTLES)}; {late}")
+            else:
+                found.message += f"; {late}"
         except (UnsupportedError, PluginError):  # numbers beyond floats, say: what there is stays
             pass
         else:
             if proved.proved:
-                why = why.removesuffix(SETTLES)
+                why = found.reason.removesuffix(SETTLES) if isinstance(found, Solution) else found.message
                 note = f"{backend.name} gave no proof ({why}); the answer was found in exact arithmetic"
                 made = attrs.evolve(proved.provenance, notes=(*proved.provenance.notes, note))
                 return attrs.evolve(proved, provenance=made)
-    if solution is None:
-        assert stop is not None
-        raise stop
-    return solution
+    return _given(found)
+
+
+def _given(found: Solution | Exception) -> Solution:
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 def _checkpointed(
@@ -385,22 +387,19 @@ def _checkpointed(
 ) -> Solution:
     """Solve, and solve anew if that went wrong after a start from a checkpoint."""
     while True:
-        solution, stop = None, None
+        found: Solution | Exception
         try:
-            solution = solve_problem(problem, solver, run, epsilon, interrupts)
+            found = solve_problem(problem, solver, run, epsilon, interrupts)
         except (NotConvergedError, PluginError, UnsupportedError) as error:
-            stop = error
+            found = error
         except SolveInterrupted as error:
             error.checkpoint = str(file.path) if file.path.exists() else None
             raise
         # Numbers that were not true may have led astray.
-        suspect = file.resumed and (solution is None or not solution.proved)
+        suspect = file.resumed and not (isinstance(found, Solution) and found.proved)
         file.forget()
         if not suspect:
-            if solution is None:
-                assert stop is not None
-                raise stop
-            return solution
+            return _given(found)
 
 
 def choose(problem: Problem, solver: str | Solver, extra: frozenset[Feature] = frozenset()) -> Solver:

@@ -74,10 +74,9 @@ class Problem:
         return next((net, nodes) for net, nodes in zip(networks, found, strict=True) if nodes)
 
 
-def _lasting(network: Network) -> Bools:
-    """Edges that a cycle may be made of: with a horizon a play comes back to a stage through chance alone."""
-    keep = network.weight > 0
-    return keep if network.horizon is None else keep & ~network.decides[network.source]
+def _lasting(network: Network) -> Bools | None:
+    """Edges that a cycle may be made of, None for all: with a horizon a play comes back to a stage by chance alone."""
+    return None if network.horizon is None else ~network.decides[network.source]
 
 
 def prepare(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -14,7 +15,9 @@ from mdpdice.errors import MdpDiceError, PluginError
 from mdpdice.modelling.number import too_large_error
 from mdpdice.networks.network import Floats, Ints, Network
 
-__all__ = ["check_candidate", "propose"]
+__all__ = ["answer_of", "check_candidate", "propose"]
+
+T = TypeVar("T")
 
 CHECKSUM_FROM_EDGES = 20_000
 """Edges from which a problem is compared by quick sums instead of its digest, before and after a back-end had it."""
@@ -35,16 +38,10 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     before = None if own else _BEFORE[network]
     try:
         with calls_recorded() as called:
-            candidate = solver.solve(network, run)
+            candidate = answer_of(solver.name, Candidate, lambda: solver.solve(network, run))
     except MdpDiceError as error:
         _refuse_change(network, before, solver.name, error)
         raise
-    except Exception as error:
-        msg = f"solver {solver.name!r} raised {type(error).__name__}: {error}"
-        raise PluginError(msg, name=solver.name, phase="solve") from error
-    if not isinstance(candidate, Candidate):
-        msg = f"solver {solver.name!r} returned {candidate!r} instead of a Candidate"
-        raise PluginError(msg, name=solver.name, phase="answer")
     _refuse_change(network, before, solver.name)
     # A private copy: nobody may change an answer after it was certified.
     try:
@@ -57,6 +54,21 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     return attrs.evolve(
         candidate, value=value, policy=policy, details={**candidate.details, "called": others}
     )
+
+
+def answer_of(name: str, kind: type[T], ask: Callable[[], T]) -> T:
+    """What a back-end answers when it is asked; that it crashes, or gives something else, is its error."""
+    try:
+        answer = ask()
+    except MdpDiceError:
+        raise
+    except Exception as error:
+        msg = f"solver {name!r} raised {type(error).__name__}: {error}"
+        raise PluginError(msg, name=name, phase="solve") from error
+    if not isinstance(answer, kind):
+        msg = f"solver {name!r} returned {answer!r} instead of a {kind.__name__}"
+        raise PluginError(msg, name=name, phase="answer")
+    return answer
 
 
 def _refuse_change(network: Network, before: object, name: str, cause: Exception | None = None) -> None:
