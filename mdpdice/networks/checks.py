@@ -86,8 +86,9 @@ def _check_shapes(net: Network, wrong: list[str]) -> None:
         bad = int(np.flatnonzero((net.dst < 0) | (net.dst >= n))[0])
         msg = f"edge {bad} leads to node {net.dst[bad]}, which does not exist"
         raise UnknownStateError(msg, value=int(net.dst[bad]))
-    if net.kind.max() > Kind.CHANCE or ((degree == 0) != (net.kind == Kind.END)).any():
-        bad = int(np.flatnonzero((degree == 0) != (net.kind == Kind.END))[0]) if net.kind.max() <= 3 else -1
+    odd = np.flatnonzero((degree == 0) != (net.kind == Kind.END))
+    if net.kind.max() > Kind.CHANCE or len(odd):
+        bad = int(odd[0]) if net.kind.max() <= Kind.CHANCE else -1
         msg = f"node {bad}: END nodes have no edges and all others have some"
         raise GameError(msg, state=net.describe(bad) if bad >= 0 else None)
     names = len(net.states)
@@ -241,22 +242,15 @@ def _check_steps(net: Network) -> None:
     waits[net.kind != Kind.END] = np.logical_or.reduceat(keep, net.indptr[:-1][net.kind != Kind.END])
     if not waits[net.dst[keep]].any():
         return  # no such edge follows another
-    count = np.concatenate(([0], np.cumsum(keep)))
     shape = (net.n_nodes, net.n_nodes)
-    graph = csr_array(
-        (np.ones(int(keep.sum()), dtype=np.int8), net.dst[keep], count[net.indptr]), shape=shape
-    )
+    graph = csr_array((keep.astype(np.int32), net.dst, net.indptr), shape=shape, copy=True)
+    graph.eliminate_zeros()
     parts, label = connected_components(graph, directed=True, connection="strong")
-    kept = np.flatnonzero(keep)
-    source = np.repeat(np.arange(net.n_nodes), np.diff(count[net.indptr]))
-    loops = source[source == net.dst[kept]]
-    if parts == net.n_nodes and len(loops) == 0:
-        return
-    if len(loops):
-        cycle = loops[:1]
-    else:
-        size = np.bincount(label)
-        cycle = np.flatnonzero(label == int(np.argmax(size)))[:5]
+    cycle = np.flatnonzero(graph.diagonal())[:1]
+    if not len(cycle):
+        if parts == net.n_nodes:
+            return
+        cycle = np.flatnonzero(label == int(np.argmax(np.bincount(label))))[:5]
     names = [net.describe(int(node)) for node in cycle]
     msg = f"the discount never acts on a cycle through {names!r}: it holds no step; give it a decision or discount 1"
     raise DiscountRangeError(msg, state=names[0], value=net.discount)

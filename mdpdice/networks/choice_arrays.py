@@ -30,19 +30,22 @@ class ChoiceArrays:
         """Number of choices."""
         return len(self.branch_ptr) - 1
 
-    def state_of(self, choice: int) -> int:
-        """State that a choice belongs to."""
-        return int(np.searchsorted(self.choice_ptr, choice, side="right")) - 1
+    def choice_of(self, branch: int) -> int:
+        """Choice that a branch belongs to."""
+        return int(np.searchsorted(self.branch_ptr, branch, side="right")) - 1
 
-    def action(self, choice: int) -> Hashable:
-        """Name of a choice."""
-        if self.actions is not None:
-            return self.actions[choice]
-        return choice - int(self.choice_ptr[self.state_of(choice)])
+    def branches(self, choice: int) -> slice:
+        """Branches of a choice."""
+        return slice(int(self.branch_ptr[choice]), int(self.branch_ptr[choice + 1]))
 
     def where(self, choice: int) -> dict[str, Any]:
         """State and action of a choice, as errors want them."""
-        return {"state": self.states[self.state_of(choice)], "action": self.action(choice)}
+        state = int(np.searchsorted(self.choice_ptr, choice, side="right")) - 1
+        number = choice - int(self.choice_ptr[state])
+        return {
+            "state": self.states[state],
+            "action": number if self.actions is None else self.actions[choice],
+        }
 
 
 def write_edges(

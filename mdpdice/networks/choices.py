@@ -93,12 +93,15 @@ def build(
     kind = np.full(len(written["indptr"]) - 1, Kind.CHANCE, dtype=np.uint8)
     kind[:n] = kinds
     kind[list(ends)] = Kind.END
-    payoffs, exact_payoffs = _payoffs(arrays, ends, len(kind))
+    payoff, exact_payoffs = split_exact(
+        len(kind),
+        {at: as_reward(value, "payoff", {"state": arrays.states[at]}) for at, value in ends.items()},
+    )
     numbers = np.arange(n)
     return Network(
         kind=kind,
         sign=np.ones(len(written["dst"]), dtype=np.int8),
-        payoff=payoffs,
+        payoff=payoff,
         start=start,
         discount=_discount(discount),
         states=arrays.states,
@@ -229,12 +232,10 @@ def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
 def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
     """Refuse what is no model; unless `rows`, every row is known to have branches, to states that there are."""
     n = len(arrays.states)
-    outside = np.zeros(0, dtype=bool)
-    if rows:
-        outside = (arrays.target < 0) | (arrays.target >= n)
-    if outside.any():
-        branch = int(np.flatnonzero(outside)[0])
-        choice = int(np.searchsorted(arrays.branch_ptr, branch, side="right")) - 1
+    outside = np.flatnonzero((arrays.target < 0) | (arrays.target >= n)) if rows else ()
+    if len(outside):
+        branch = int(outside[0])
+        choice = arrays.choice_of(branch)
         msg = f"branch {branch} leads to state number {arrays.target[branch]}; there are {n} states"
         raise UnknownStateError(msg, value=int(arrays.target[branch]), **arrays.where(choice))
     for state in np.flatnonzero(np.diff(arrays.choice_ptr) == 0).tolist():
@@ -245,22 +246,15 @@ def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
     if empty:
         msg = "a choice without branches; say where it leads"
         raise EmptySupportError(msg, **arrays.where(empty[0]))
-    if not isinstance(arrays.states, range):
-        _check_names(arrays.states)
+    if not isinstance(arrays.states, range) and (twice := _repeated(arrays.states, None)) is not None:
+        msg = f"two states have the names {twice[0]!r} and {twice[1]!r}, which are equal; give each a name of its own"
+        raise StateCollisionError(msg, state=twice[0], value=twice[1])
     if arrays.actions is not None:
         for state in range(n):
             names = arrays.actions[int(arrays.choice_ptr[state]) : int(arrays.choice_ptr[state + 1])]
-            twice = _repeated(names, arrays.states[state])
-            if twice is not None:
+            if (twice := _repeated(names, arrays.states[state])) is not None:
                 msg = f"action {twice[0]!r} is given twice; every choice of a state needs a name of its own"
                 raise DuplicateActionError(msg, state=arrays.states[state], action=twice[0])
-
-
-def _check_names(states: Sequence[Hashable]) -> None:
-    twice = _repeated(states, None)
-    if twice is not None:
-        msg = f"two states have the names {twice[0]!r} and {twice[1]!r}, which are equal; give each a name of its own"
-        raise StateCollisionError(msg, state=twice[0], value=twice[1])
 
 
 def _repeated(names: Sequence[Hashable], state: Any) -> tuple[Any, Any] | None:
@@ -294,15 +288,6 @@ def _discount(value: Any) -> Fraction:
     return Fraction(number)
 
 
-def _payoffs(
-    arrays: ChoiceArrays, ends: dict[int, Any], n_nodes: int
-) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
-    return split_exact(
-        n_nodes,
-        {state: as_reward(value, "payoff", {"state": arrays.states[state]}) for state, value in ends.items()},
-    )
-
-
 def _rewards(
     arrays: ChoiceArrays, reward: Any, reward_per: str
 ) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
@@ -317,8 +302,7 @@ def _rewards(
         raise GameError(msg)
 
     def where(at: int) -> dict[str, Any]:
-        branch = int(np.searchsorted(arrays.branch_ptr, at, side="right")) - 1
-        return arrays.where(at if reward_per == "choice" else branch)
+        return arrays.where(at if reward_per == "choice" else arrays.choice_of(at))
 
     if _are_floats(reward):
         bad = np.flatnonzero(~np.isfinite(reward))
@@ -354,7 +338,7 @@ def _probabilities(
     weights: list[float] = []
     repairs: dict[int, float] = {}
     for choice in range(arrays.n_choices):
-        row = exact[int(arrays.branch_ptr[choice]) : int(arrays.branch_ptr[choice + 1])]
+        row = exact[arrays.branches(choice)]
         total = _row_sum(arrays, choice, row, rounded=rounded)
         if total != 1:
             repairs[choice] = float(total - 1)
@@ -369,16 +353,15 @@ def _float_probabilities(
     arrays: ChoiceArrays, weight: NDArray[np.float64]
 ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
     """The same for floats, which are their own exact numerators; whole arrays at a time."""
-    suspect = ~((weight >= 0) & (weight <= 1 + SUM_TOLERANCE))
     total = np.add.reduceat(weight, arrays.branch_ptr[:-1]) if arrays.n_choices else np.zeros(0)
     width = np.diff(arrays.branch_ptr)
     defect = np.abs(total - 1)
+    suspect = ~((weight >= 0) & (weight <= 1 + SUM_TOLERANCE))
     wrong = ~(defect <= SUM_TOLERANCE)
-    if suspect.any() or wrong.any():
-        of_choice = np.repeat(np.arange(arrays.n_choices), width)
-        for choice in sorted({*of_choice[suspect].tolist(), *np.flatnonzero(wrong).tolist()}):
-            row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
-            _row_sum(arrays, choice, row)
+    if suspect.any():
+        wrong |= np.logical_or.reduceat(suspect, arrays.branch_ptr[:-1])
+    for choice in np.flatnonzero(wrong).tolist():
+        _row_sum(arrays, choice, weight[arrays.branches(choice)].tolist())
     warnings = _repairs(arrays, _defects(arrays, weight))
     scaled = defect > ROUNDING * width
     if not scaled.any():
@@ -422,8 +405,7 @@ def _most(choices: NDArray[np.int64], off: NDArray[np.float64]) -> _Defects:
 
 
 def _defect(arrays: ChoiceArrays, weight: NDArray[np.float64], choice: int) -> float:
-    row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
-    return math.fsum([*row, -1.0])
+    return math.fsum([*weight[arrays.branches(choice)].tolist(), -1.0])
 
 
 def _repairs(arrays: ChoiceArrays, defects: _Defects) -> tuple[str, ...]:

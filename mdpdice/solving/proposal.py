@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mdpdice.backend import Candidate, Run, Solver, calls_recorded
 from mdpdice.errors import MdpDiceError, PluginError
 from mdpdice.modelling.number import too_large_error
+from mdpdice.networks.digest import CANONICAL
 from mdpdice.networks.network import Floats, Ints, Network
 
 __all__ = ["answer_of", "check_candidate", "propose"]
@@ -88,7 +89,7 @@ def _fingerprint(network: Network) -> object:
     from mdpdice.numerics.kernels.residuals import checksum
 
     sums = []
-    for name in ("kind", "indptr", "dst", "weight", "reward", "sign", "step", "payoff", "numerator"):
+    for name in (*CANONICAL, "numerator"):
         array: NDArray[Any] = getattr(network, name)
         if array.dtype == object or (name == "numerator" and array is network.weight):
             continue
