@@ -115,10 +115,9 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         edges = []
         for branch, guard in self._cases(node):
             kind = type(branch)
-            if kind is Decide:
-                edges.append((self._inside(branch), guard, -1, -1))
-            elif kind is Chance:
-                edges.append((self._inside(self._lottery(branch)), guard, -1, -1))
+            if kind is Decide or kind is Chance:
+                inner = branch if kind is Decide else self._lottery(branch)
+                edges.append((self._inside(inner), guard, -1, -1))
             elif kind is End or kind is Go or kind is PassTo:
                 edges.append(self._leaf(branch, guard))
             else:

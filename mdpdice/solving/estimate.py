@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import attrs
 import numpy as np
 
 from mdpdice.answers.answer import Provenance, Status
@@ -13,13 +14,12 @@ from mdpdice.answers.solution import Solution
 from mdpdice.backend import GameSolver, Run, Searched, Solver, check_named_or_made, load_solver
 from mdpdice.errors import SolveInterrupted, UnsupportedError
 from mdpdice.modelling.game import Game
-from mdpdice.networks.network import Network
 from mdpdice.objectives.objective import Objective, Total
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.problem import library_version
 from mdpdice.solving.proposal import answer_of
 
-__all__ = ["game_solver", "search_game"]
+__all__ = ["SearchPlan", "game_solver"]
 
 
 def game_solver(solver: str | Solver) -> GameSolver | None:
@@ -33,39 +33,42 @@ def game_solver(solver: str | Solver) -> GameSolver | None:
     return solver if isinstance(solver, GameSolver) else None
 
 
-def search_game(
-    game: Game[Any, Any] | Network,
-    objective: Objective | None,
-    horizon: int | None,
-    solver: GameSolver,
-    run: Run,
-    interrupts: Interrupts,
-) -> Solution:
-    """Let a back-end look at a game; its answer is an estimate, whatever it says."""
-    if not isinstance(game, Game):
-        msg = f"solver {solver.name!r} searches a game and not a network; pass the game itself"
-        raise UnsupportedError(msg, value=solver.name)
-    if horizon is not None or objective not in (None, Total()) or run.checkpoint is not None:
-        msg = (
-            f"solver {solver.name!r} estimates the value of the game as it is declared; leave out the objective, "
-            "the horizon and the checkpoint"
-        )
-        raise UnsupportedError(msg, value=solver.name)
-    started = time.perf_counter()
-    try:
-        with interrupts.patience():
-            found = answer_of(solver.name, Searched, lambda: solver.search(game, run))
-        return _solution(found, solver, Status.ESTIMATE, found.reason, started)
-    except SolveInterrupted as error:
-        stop = error
-    except KeyboardInterrupt as error:
-        if not interrupts.taken():
-            raise
-        stop = SolveInterrupted("the solve was interrupted")
-        stop.__cause__ = error
-    if isinstance(stop.partial, Searched):
-        stop.partial = _solution(stop.partial, solver, Status.PARTIAL, stop.message, started)
-    raise stop
+@attrs.frozen
+class SearchPlan:
+    """A back-end looks at a game itself and estimates its value; only its total can be estimated."""
+
+    game: Any
+    objective: Objective | None
+    horizon: int | None
+    solver: GameSolver
+
+    def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
+        """Search the game; the answer is an estimate, whatever the back-end says."""
+        game, solver = self.game, self.solver
+        if not isinstance(game, Game):
+            msg = f"solver {solver.name!r} searches a game and not a network; pass the game itself"
+            raise UnsupportedError(msg, value=solver.name)
+        if self.horizon is not None or self.objective not in (None, Total()) or run.checkpoint is not None:
+            msg = (
+                f"solver {solver.name!r} estimates the value of the game as it is declared; leave out the objective, "
+                "the horizon and the checkpoint"
+            )
+            raise UnsupportedError(msg, value=solver.name)
+        started = time.perf_counter()
+        try:
+            with interrupts.patience():
+                found = answer_of(solver.name, Searched, lambda: solver.search(game, run))
+            return _solution(found, solver, Status.ESTIMATE, found.reason, started)
+        except SolveInterrupted as error:
+            stop = error
+        except KeyboardInterrupt as error:
+            if not interrupts.taken():
+                raise
+            stop = SolveInterrupted("the solve was interrupted")
+            stop.__cause__ = error
+        if isinstance(stop.partial, Searched):
+            stop.partial = _solution(stop.partial, solver, Status.PARTIAL, stop.message, started)
+        raise stop
 
 
 def _solution(found: Searched, solver: GameSolver, status: Status, reason: str, started: float) -> Solution:

@@ -14,16 +14,7 @@ import attrs
 import numpy as np
 
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import (
-    Candidate,
-    Feature,
-    GameSolver,
-    Progress,
-    Run,
-    Solver,
-    available_solvers,
-    load_solver,
-)
+from mdpdice.backend import Candidate, Feature, Progress, Run, Solver, available_solvers, load_solver
 from mdpdice.certification.residual_bounds import is_large
 from mdpdice.certification.verdict import Verdict, certify, certify_exact
 from mdpdice.errors import (
@@ -46,7 +37,7 @@ from mdpdice.objectives.objective import Objective, Total
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.solving.checkpoints import Checkpoint
-from mdpdice.solving.estimate import game_solver, search_game
+from mdpdice.solving.estimate import SearchPlan, game_solver
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.lattice_route import (
     FALL_BACK_UP_TO_EDGES,
@@ -59,7 +50,7 @@ from mdpdice.solving.lattice_route import (
 from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
 
-__all__ = ["FlatPlan", "LatticePlan", "SearchPlan", "choose", "plan", "solve", "solve_problem", "unsupported"]
+__all__ = ["FlatPlan", "LatticePlan", "choose", "plan", "solve", "solve_problem", "unsupported"]
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -308,20 +299,6 @@ class LatticePlan:
             if self.written_out is None:
                 raise
         return self.written_out().solve(run, epsilon, interrupts)
-
-
-@attrs.frozen
-class SearchPlan:
-    """A back-end searches the game itself and estimates its value."""
-
-    game: Any
-    objective: Objective | None
-    horizon: int | None
-    solver: GameSolver
-
-    def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
-        """Search the game."""
-        return search_game(self.game, self.objective, self.horizon, self.solver, run, interrupts)
 
 
 def _extra(run: Run) -> frozenset[Feature]:
