@@ -46,15 +46,14 @@ def assemble(
     `nums` are the weights of the edges of chance rows, parts of `totals`, by default of their sum in each row.
     """
     n_rows = len(kinds)
-    key = np.frombuffer(keys, dtype=np.int64) if keys else np.zeros(0, dtype=np.int64)
+    key = np.asarray(keys)
     index = key & _INDEX
-    state_node = np.frombuffer(state_row, dtype=np.int64)
+    state_node = np.asarray(state_row)
     dst = state_node[np.where(key & (END | INLINE), 0, index)]
     is_end = (key & END) != 0
     dst[is_end] = n_rows + index[is_end]
     is_inline = (key & INLINE) != 0
-    if inline_row:
-        dst[is_inline] = np.frombuffer(inline_row, dtype=np.int64)[index[is_inline]]
+    dst[is_inline] = np.asarray(inline_row)[index[is_inline]]
     kind = np.concatenate((np.frombuffer(kinds, dtype=np.uint8), np.full(n_ends, Kind.END, dtype=np.uint8)))
     degree = np.concatenate((np.frombuffer(degrees, dtype=np.int64), np.zeros(n_ends, dtype=np.int64)))
     indptr = np.concatenate(([0], np.cumsum(degree)))

@@ -12,9 +12,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-import attrs
 import numpy as np
 
 from mdpdice.backend import Progress
@@ -81,7 +80,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         for number, inner in self.pending:  # which grows: a decision of a switch has chance nodes inside
             self.inline_row[number] = len(self.kinds)
             if isinstance(inner, _Lottery):
-                self._write_row(CHANCE_KIND, inner.edges, inner.nums, inner.total)
+                self._write_row(CHANCE_KIND, *inner)
             else:
                 self._write_node(inner)
         self.pending.clear()
@@ -91,8 +90,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         if kind is Decide:
             self._write_decision(node)
         elif kind is Chance:
-            row = self._lottery(node)
-            self._write_row(CHANCE_KIND, row.edges, row.nums, row.total)
+            self._write_row(CHANCE_KIND, *self._lottery(node))
         elif kind is End:
             self.payoffs[len(self.kinds)] = self._number(node.payoff, "payoff")
             self._write_row(END_KIND, [], [], 0)
@@ -322,8 +320,7 @@ class _Pool(Generic[T]):
         return found
 
 
-@attrs.frozen(eq=False)
-class _Lottery:
+class _Lottery(NamedTuple):
     """Edges of a chance node, and their weights: parts of `total` where their guards hold."""
 
     edges: list[_Edge]
@@ -361,8 +358,7 @@ def compile_lattice(
         The game has no counters, or hands over something that is none of its nodes.
     """
     if not isinstance(game, Game):
-        msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
-        raise GameError(msg, value=game)
+        raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
     core = _CoreTraversal(game, merge, max_states, max_bytes, progress).run()
     point = 0
     for axis in core["axes"]:

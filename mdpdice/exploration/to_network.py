@@ -103,8 +103,7 @@ def explore(
         A state has no option, two with one action, or a reward that is no finite number.
     """
     if not isinstance(game, Game):
-        msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
-        raise GameError(msg, value=game)
+        raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
     max_states = count(max_states, "max_states")
     if (least := ask(game.least_states, what="least_states()")) is not None and least > max_states:
         raise _too_large(game, least, max_states)

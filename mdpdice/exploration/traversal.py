@@ -135,8 +135,7 @@ class Traversal(abc.ABC, Generic[R]):
             except MemoryError:
                 raise
             except Exception as error:
-                msg = f"node() raised {type(error).__name__}: {error}"
-                raise GameError(msg, state=state) from error
+                raise GameError(f"node() raised {type(error).__name__}: {error}", state=state) from error
             try:
                 write(node)
             except MdpDiceError as error:

@@ -80,8 +80,7 @@ def _check_shapes(net: Network, wrong: list[str]) -> None:
         msg = f"the arrays of a network do not fit together ({', '.join(wrong) or 'indptr'}): {n} nodes, {e} edges"
         raise GameError(msg)
     if n == 0 or not 0 <= net.start < n:
-        msg = f"the start node {net.start} is not one of the {n} nodes"
-        raise UnknownStateError(msg, value=net.start)
+        raise UnknownStateError(f"the start node {net.start} is not one of the {n} nodes", value=net.start)
     if e and (net.dst.min() < 0 or net.dst.max() >= n):
         bad = int(np.flatnonzero((net.dst < 0) | (net.dst >= n))[0])
         msg = f"edge {bad} leads to node {net.dst[bad]}, which does not exist"
@@ -99,8 +98,7 @@ def _check_shapes(net: Network, wrong: list[str]) -> None:
         or (net.node_state < -1).any()
         or (net.node_state >= names).any()
     ):
-        msg = f"state_node and node_state do not fit {names} states and {n} nodes"
-        raise GameError(msg)
+        raise GameError(f"state_node and node_state do not fit {names} states and {n} nodes")
     if len(net.actions) != int(degree[net.decides].sum()):
         msg = f"{len(net.actions)} actions for {int(degree[net.decides].sum())} edges of decision nodes"
         raise GameError(msg)
@@ -117,11 +115,9 @@ def _check_numbers(net: Network) -> None:
     at_chance = net.kind == Kind.CHANCE
     chance = np.repeat(at_chance, np.diff(net.indptr))
     if not (np.abs(net.sign) == 1).all():
-        msg = "every sign is 1 or -1"
-        raise GameError(msg)
+        raise GameError("every sign is 1 or -1")
     if not ((net.weight == 1) | chance).all():
-        msg = "the edges of decision nodes have weight 1"
-        raise GameError(msg)
+        raise GameError("the edges of decision nodes have weight 1")
     if len(net.weight) and not (net.weight.min() > 0 and net.weight.max() <= 1 + 1e-9):
         bad = int(np.flatnonzero(~((net.weight > 0) & (net.weight <= 1 + 1e-9)))[0])
         msg = f"probability {net.weight[bad]} is outside (0, 1]"
@@ -196,8 +192,7 @@ def _check_exact(net: Network) -> None:
             continue
         at = np.fromiter(exact, dtype=np.int64, count=len(exact))
         if not (at.min() >= 0 and at.max() < len(floats)):
-            msg = f"an exact {name} belongs to no {'edge' if name == 'reward' else 'node'}"
-            raise GameError(msg)
+            raise GameError(f"an exact {name} belongs to no {'edge' if name == 'reward' else 'node'}")
         try:
             near = np.fromiter(map(nearest, exact.values()), dtype=np.float64, count=len(exact))
         except OverflowError as error:

@@ -135,8 +135,7 @@ def _state_number(arrays: ChoiceArrays, value: Any) -> int:
         msg = f"{value!r} is not the number of a state; states are numbered 0 to {n - 1}, names go into `states`"
         raise UnknownStateError(msg, value=value) from error
     if not 0 <= number < n:
-        msg = f"state number {number} does not exist; there are {n} states"
-        raise UnknownStateError(msg, value=number)
+        raise UnknownStateError(f"state number {number} does not exist; there are {n} states", value=number)
     return number
 
 
@@ -146,8 +145,7 @@ def _owners(arrays: ChoiceArrays, owner: Any) -> Any:
         return Kind.MAX
     owners = _ints(owner, "owner")
     if len(owners) != len(arrays.states):
-        msg = f"{len(owners)} owners for {len(arrays.states)} states"
-        raise GameError(msg)
+        raise GameError(f"{len(owners)} owners for {len(arrays.states)} states")
     wrong = np.flatnonzero((owners != 0) & (owners != 1))
     if len(wrong):
         bad = int(owners[wrong[0]])
@@ -167,15 +165,13 @@ def _ints(values: Any, name: str) -> NDArray[np.int64]:
 def _check_flat(values: Any, name: str) -> None:
     shape = np.shape(values) if isinstance(values, np.ndarray) else (1,) * isinstance(values, Collection)
     if len(shape) != 1:
-        msg = f"{name} must be a flat array of numbers, not one of shape {shape}"
-        raise GameError(msg)
+        raise GameError(f"{name} must be a flat array of numbers, not one of shape {shape}")
 
 
 def _pointer(values: Any, name: str) -> NDArray[np.int64]:
     array = _ints(values, name)
     if len(array) < 1 or array[0] != 0 or (array[1:] < array[:-1]).any():
-        msg = f"{name} must start at 0 and never decrease"
-        raise GameError(msg)
+        raise GameError(f"{name} must start at 0 and never decrease")
     return array
 
 
@@ -244,8 +240,7 @@ def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
             raise DeadEndError(msg, state=arrays.states[state])
     empty = np.flatnonzero(np.diff(arrays.branch_ptr) == 0).tolist() if rows else []
     if empty:
-        msg = "a choice without branches; say where it leads"
-        raise EmptySupportError(msg, **arrays.where(empty[0]))
+        raise EmptySupportError("a choice without branches; say where it leads", **arrays.where(empty[0]))
     if not isinstance(arrays.states, range) and (twice := _repeated(arrays.states, None)) is not None:
         msg = f"two states have the names {twice[0]!r} and {twice[1]!r}, which are equal; give each a name of its own"
         raise StateCollisionError(msg, state=twice[0], value=twice[1])
@@ -293,8 +288,7 @@ def _rewards(
 ) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
     """Rewards as floats, and those that no float equals."""
     if reward_per not in ("choice", "branch"):
-        msg = f'reward_per is {reward_per!r}; it is "choice" or "branch"'
-        raise GameError(msg, value=reward_per)
+        raise GameError(f'reward_per is {reward_per!r}; it is "choice" or "branch"', value=reward_per)
     wanted = arrays.n_choices if reward_per == "choice" else len(arrays.target)
     _check_flat(reward, "reward")
     if len(reward) != wanted:
@@ -324,8 +318,7 @@ def _probabilities(
     """Exact numerators, float probabilities and warnings; `plain` are the defects of rows known to be sound."""
     _check_flat(given, "probability")
     if len(given) != len(arrays.target):
-        msg = f"{len(given)} probabilities for {len(arrays.target)} branches"
-        raise GameError(msg)
+        raise GameError(f"{len(given)} probabilities for {len(arrays.target)} branches")
     if plain is not None:
         weight = given.astype(np.float64, copy=False)
         return weight, weight, _repairs(arrays, plain)
@@ -428,8 +421,7 @@ def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], *, rounded: bool
             raise ProbabilityRangeError(msg, value=p, **arrays.where(choice))
     total = sum((Fraction(p) for p in row), Fraction(0))
     if total == 0:
-        msg = "a choice whose branches all have probability 0"
-        raise EmptySupportError(msg, **arrays.where(choice))
+        raise EmptySupportError("a choice whose branches all have probability 0", **arrays.where(choice))
     rounded = rounded or any(type(p) is float for p in row)
     if total != 1 and not (rounded and abs(total - 1) <= SUM_TOLERANCE):
         defect = float(total - 1)

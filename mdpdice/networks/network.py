@@ -194,15 +194,11 @@ class Network(Names):
         kept: dict[str, Any] = {
             "kind": np.where(degree > 0, self.kind, np.uint8(Kind.END)),
             "indptr": np.concatenate(([0], np.cumsum(degree))),
-            "dst": self.dst[edges],
-            "weight": self.weight[edges],
-            "reward": self.reward[edges],
-            "sign": self.sign[edges],
-            "step": self.step[edges],
-            "numerator": self.numerator[edges],
             "actions": actions,
             "exact_rewards": moved_numbers(self.exact_rewards, edges),
         }
+        for name in ("dst", "weight", "reward", "sign", "step", "numerator"):
+            kept[name] = getattr(self, name)[edges]
         return attrs.evolve(self, **{**kept, **changes})
 
     # --- exact numbers ------------------------------------------------------

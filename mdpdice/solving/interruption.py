@@ -56,8 +56,7 @@ class Interrupts:
         """Put the handler back, and give a `KeyboardInterrupt` that nobody took its name."""
         self._restore()
         if isinstance(error, KeyboardInterrupt) and self.taken():
-            msg = "the solve was interrupted before a solver was at work"
-            raise SolveInterrupted(msg) from error
+            raise SolveInterrupted("the solve was interrupted before a solver was at work") from error
 
     def taken(self) -> bool:
         """Whether a `KeyboardInterrupt` that was caught stems from the first Ctrl-C; it is answered for then."""

@@ -100,8 +100,7 @@ def prepare(
         raise GameError(msg, value=chosen)
     if horizon is not None:
         if isinstance(chosen, Horizon):
-            msg = "the horizon is given twice: in the objective and as horizon="
-            raise GameError(msg, value=horizon)
+            raise GameError("the horizon is given twice: in the objective and as horizon=", value=horizon)
         network = Horizon(horizon).apply(network)
     applied = noted(chosen.apply(network), chosen)
     _refuse_vast(applied)
