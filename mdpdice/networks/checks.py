@@ -53,17 +53,8 @@ def _beyond_doubt(net: Network) -> bool:
         return False
     from mdpdice.networks import kernels
 
-    count = kernels.decided_edges(
-        net.kind,
-        net.indptr,
-        net.dst,
-        net.weight,
-        net.reward,
-        net.sign,
-        net.payoff,
-        net.state_node,
-        net.node_state,
-    )
+    names = ("kind", "indptr", "dst", "weight", "reward", "sign", "payoff", "state_node", "node_state")
+    count = kernels.decided_edges(*(getattr(net, name) for name in names))
     return bool(count == len(net.actions))
 
 
@@ -112,8 +103,8 @@ def _check_numbers(net: Network) -> None:
             node = int(net.source[bad]) if name == "reward" else bad
             msg = f"{name} {array[bad]} is not finite; infinite values are found by the solver, not declared"
             raise RewardNotFiniteError(msg, state=net.describe(node), value=float(array[bad]))
-    at_chance = net.kind == Kind.CHANCE
-    chance = np.repeat(at_chance, np.diff(net.indptr))
+    at_chance, degree = net.kind == Kind.CHANCE, np.diff(net.indptr)
+    chance = np.repeat(at_chance, degree)
     if not (np.abs(net.sign) == 1).all():
         raise GameError("every sign is 1 or -1")
     if not ((net.weight == 1) | chance).all():
@@ -127,7 +118,6 @@ def _check_numbers(net: Network) -> None:
             msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad])
         )
     if at_chance.any():
-        degree = np.diff(net.indptr)
         total = np.add.reduceat(net.weight, net.indptr[:-1][degree > 0])[at_chance[degree > 0]]
         degree = degree[at_chance]
         defect = np.abs(total - 1)

@@ -202,12 +202,7 @@ class _Defects(NamedTuple):
 def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
     """What rows of floats are off, if a large network was seen to have sound ones, in one pass."""
     size = len(arrays.target)
-    if (
-        not _are_floats(probability)
-        or probability.ndim != 1
-        or len(probability) != size
-        or not compiled(size)
-    ):
+    if not (_are_floats(probability) and probability.shape == (size,) and compiled(size)):
         return None
     from mdpdice.networks import kernels
 
@@ -228,9 +223,8 @@ def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
 def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
     """Refuse what is no model; unless `rows`, every row is known to have branches, to states that there are."""
     n = len(arrays.states)
-    outside = np.flatnonzero((arrays.target < 0) | (arrays.target >= n)) if rows else ()
-    if len(outside):
-        branch = int(outside[0])
+    if rows and ((arrays.target < 0) | (arrays.target >= n)).any():
+        branch = int(np.flatnonzero((arrays.target < 0) | (arrays.target >= n))[0])
         choice = arrays.choice_of(branch)
         msg = f"branch {branch} leads to state number {arrays.target[branch]}; there are {n} states"
         raise UnknownStateError(msg, value=int(arrays.target[branch]), **arrays.where(choice))
