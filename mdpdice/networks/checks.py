@@ -133,7 +133,9 @@ def _check_numbers(net: Network) -> None:
 def _check_numerators(net: Network) -> None:
     """Exact probabilities are positive, and those that their floats stand for."""
     given, weight = net.numerator, net.weight
-    if given.dtype == weight.dtype and (_same(given, weight) or np.array_equal(given, weight)):
+    # Views of one array, where the floats are the exact numbers, need not be compared.
+    same = given.__array_interface__ == weight.__array_interface__
+    if same or (given.dtype == weight.dtype and np.array_equal(given, weight)):
         return
     chance = net.kind == Kind.CHANCE
     degree = np.diff(net.indptr)
@@ -155,11 +157,6 @@ def _check_numerators(net: Network) -> None:
             if not abs(exact - Fraction(here)) <= Fraction(float(size[edge] * here)) + Fraction(SMALLEST):
                 msg = f"the probability of edge {edge} is {here!r}, and by its numerator {nearest(exact)!r}"
                 raise GameError(msg, state=net.describe(node), value=here)
-
-
-def _same(first: NDArray[Any], second: NDArray[Any]) -> bool:
-    """Whether two arrays are views of one, as where the floats are the exact numbers."""
-    return first.__array_interface__ == second.__array_interface__
 
 
 def _sums(numbers: NDArray[Any], indptr: Ints) -> tuple[Floats, Floats]:
