@@ -32,7 +32,7 @@ from mdpdice.networks.arrays import read_only
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics.graph import is_acyclic, ordered_components
 from mdpdice.numerics.linear import solve_chain
-from mdpdice.numerics.operator import Operator, unsigned
+from mdpdice.numerics.operator import Operator, rows_of, unsigned
 from mdpdice.numerics.regions import components, ending_ranks
 
 __all__ = ["claimed_bounds", "find_bounds", "find_stages", "is_large"]
@@ -80,28 +80,12 @@ def find_stages(
     # So every node is a component of its own, and labels fall along every edge of a chance node.
     label, order, _ = ordered_components(problem.indptr, problem.dst, keep)
     bounds = np.empty((len(value), 2 * n))
+    arguments = rows_of(problem), problem.payoff, read_only(problem.payoff_room), unsigned(order)
     at_once = 1 + STAGE_EDGES // (1 + problem.n_edges)
     for first in range(0, len(value), at_once):
         check()
-        fits = kernels.stages(
-            problem.kind,
-            unsigned(problem.indptr),
-            unsigned(problem.dst),
-            problem.weight,
-            problem.reward,
-            problem.sign,
-            problem.step,
-            problem.factor,
-            problem.payoff,
-            read_only(problem.payoff_room),
-            unsigned(order),
-            read_only(value),
-            read_only(policy),
-            bounds,
-            first,
-            min(first + at_once, len(value)),
-        )
-        if not fits:
+        last = min(first + at_once, len(value))
+        if not kernels.stages(*arguments, read_only(value), read_only(policy), bounds, first, last):
             return None
     return bounds, _ranked(label)
 
@@ -166,13 +150,9 @@ def find_bounds(
     if problem.exact_payoffs or (problem.discount == 1 and (problem.two_player or not problem.n_edges)):
         return None
     n = problem.n_nodes
-    rows = (problem.kind, unsigned(problem.indptr), unsigned(problem.dst))
-    discount = problem.factor
-    v, s = read_only(value), read_only(policy)
+    rows, v, s = rows_of(problem), read_only(value), read_only(policy)
     low, high = np.empty(n), np.empty(n)
-    worst = kernels.excess(
-        *rows, problem.weight, problem.reward, problem.sign, problem.step, discount, v, s, low, high
-    )
+    worst = kernels.excess(rows, v, s, low, high)
     if not np.isfinite(worst):
         return None
     check()
@@ -182,8 +162,8 @@ def find_bounds(
 
     def errors() -> Iterator[tuple[Floats, Floats]]:
         """What to take off `value` and to add to it, the cheapest first."""
-        if discount < 1:
-            w = _discounted(problem, rows, discount, check)
+        if problem.factor < 1:
+            w = _discounted(problem, rows, check)
             if w is not None:
                 yield SLACK * worst * w, SLACK * worst * w
         elif is_acyclic(problem.indptr, problem.dst):
@@ -213,15 +193,14 @@ def _ranked(ranks: Ints) -> inequalities.Witness:
     return inequalities.Witness(none, np.tile(ranks, 2) if any(ranks.strides) else zero, zero)
 
 
-def _discounted(
-    problem: Network, rows: tuple[Any, Any, Any], discount: float, check: Callable[[], None]
-) -> Floats | None:
+def _discounted(problem: Network, rows: Any, check: Callable[[], None]) -> Floats | None:
     from mdpdice.numerics.kernels import discounted as discounted_kernels
 
+    discount = problem.factor
     length = np.zeros(problem.n_nodes, dtype=np.int64)
     for _ in range(RESIDUALS_UP_TO_DEPTH):
         check()
-        if discounted_kernels.path_lengths(*rows, problem.step, length):
+        if discounted_kernels.path_lengths(rows, length):
             break
     else:
         return None
@@ -232,7 +211,7 @@ def _discounted(
 
 def _acyclic(
     problem: Network,
-    rows: tuple[Any, Any, Any],
+    rows: Any,
     value: Floats,
     policy: Ints,
     low: Floats,
@@ -245,15 +224,13 @@ def _acyclic(
     check()
     order = components(problem)[1]
     below, above = np.zeros(problem.n_nodes), np.zeros(problem.n_nodes)
-    kernels.add_up(
-        *rows, problem.weight, problem.reward, value, policy, unsigned(order), low, high, below, above
-    )
+    kernels.add_up(rows, value, policy, unsigned(order), low, high, below, above)
     return below, above
 
 
 def _undiscounted(
     problem: Network,
-    rows: tuple[Any, Any, Any],
+    rows: Any,
     value: Floats,
     policy: Ints,
     low: Floats,
@@ -273,17 +250,15 @@ def _undiscounted(
             return None
         lengths = None
         if below is None:
-            d = kernels.scale(*rows, problem.weight, problem.step, 1.0, read_only(w), policy, low)
+            d = kernels.scale(rows, read_only(w), policy, low)
             if not np.isfinite(d):
                 return None
             below = SLACK * d * w
             assert below is not None  # an array, which type checkers do not see
-        d = SLACK * kernels.scale(
-            *rows, problem.weight, problem.step, 1.0, read_only(w), read_only(follow), high
-        )
+        d = SLACK * kernels.scale(rows, read_only(w), read_only(follow), high)
         if not np.isfinite(d):
             return None
-        if not kernels.lengthen(*rows, problem.reward, problem.step, 1.0, value, read_only(w), d, follow):
+        if not kernels.lengthen(rows, value, read_only(w), d, follow):
             return below, d * w
     return None
 

@@ -140,7 +140,7 @@ class _Chain:
         """Back up nodes in their order; at a node that comes later, `source` is read as it is."""
         from mdpdice.numerics.kernels import bellman as kernels
 
-        kernels.backup(*operator.edges, unsigned(nodes), source, target, self.policy)
+        kernels.backup(operator.rows, unsigned(nodes), source, target, self.policy)
 
     def solve(self, block: Ints) -> None:
         """Solve one cyclic component, all others that it leads to being solved."""

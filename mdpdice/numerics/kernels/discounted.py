@@ -10,27 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import (
-    CHANCE,
-    END,
-    MIN,
-    Bools,
-    Floats,
-    Ints,
-    Kinds,
-    Number,
-    inlined,
-    njit,
-)
+from mdpdice.compilation import Bools, Floats, Ints, Kinds, Number, inlined, njit
+from mdpdice.numerics.kernels.bellman import CHANCE, END, MIN, Problem
 
-__all__ = [
-    "alternates",
-    "expect",
-    "improve",
-    "path_lengths",
-    "sweep_policy",
-    "sweep_repeatedly",
-]
+__all__ = ["alternates", "expect", "improve", "path_lengths", "sweep_policy", "sweep_repeatedly"]
 
 SLOW = 0.9
 """Share of the distance between moves that a sweep has to take off, or it is not worth its price."""
@@ -251,11 +234,12 @@ def sweep_repeatedly(
 
 
 @njit
-def path_lengths(kind: Kinds, indptr: Ints, dst: Ints, step: Bools, length: Ints) -> bool:
+def path_lengths(problem: Problem, length: Ints) -> bool:
     """One sweep towards the most nodes in a row that a play can visit without a step, ends not counted.
 
     Returns whether `length` is final.
     """
+    kind, indptr, dst, _, _, _, step, _ = problem
     one = np.uint64(1)
     changed, ahead = False, True
     for i in range(len(kind) - 1, -1, -1):
