@@ -167,7 +167,11 @@ def find_bounds(
             if w is not None:
                 yield SLACK * worst * w, SLACK * worst * w
         elif is_acyclic(problem.indptr, problem.dst):
-            yield _acyclic(problem, rows, v, s, low, high, check)
+            # What plays add up, node by node.
+            check()
+            below, above = np.zeros(n), np.zeros(n)
+            kernels.add_up(rows, v, s, unsigned(components(problem)[1]), low, high, below, above)
+            yield below, above
         else:
             known = _are_numbers(lengths, n) and bool((lengths >= 0).all())
             for guess in (lengths, None) if known else (None,):
@@ -196,7 +200,6 @@ def _ranked(ranks: Ints) -> inequalities.Witness:
 def _discounted(problem: Network, rows: Any, check: Callable[[], None]) -> Floats | None:
     from mdpdice.numerics.kernels import discounted as discounted_kernels
 
-    discount = problem.factor
     length = np.zeros(problem.n_nodes, dtype=np.int64)
     for _ in range(RESIDUALS_UP_TO_DEPTH):
         check()
@@ -204,28 +207,10 @@ def _discounted(problem: Network, rows: Any, check: Callable[[], None]) -> Float
             break
     else:
         return None
-    w = np.asarray(length + discount / (1.0 - discount) * float(length.max(initial=0)), dtype=np.float64)
+    ahead = problem.factor / (1.0 - problem.factor) * float(length.max(initial=0))
+    w = np.asarray(length + ahead, dtype=np.float64)
     w[problem.kind == Kind.END] = 0.0
     return w
-
-
-def _acyclic(
-    problem: Network,
-    rows: Any,
-    value: Floats,
-    policy: Ints,
-    low: Floats,
-    high: Floats,
-    check: Callable[[], None],
-) -> tuple[Floats, Floats]:
-    """What to take off `value` and to add to it: what plays add up, node by node."""
-    from mdpdice.numerics.kernels import residuals as kernels
-
-    check()
-    order = components(problem)[1]
-    below, above = np.zeros(problem.n_nodes), np.zeros(problem.n_nodes)
-    kernels.add_up(rows, value, policy, unsigned(order), low, high, below, above)
-    return below, above
 
 
 def _undiscounted(
@@ -236,30 +221,24 @@ def _undiscounted(
     low: Floats,
     high: Floats,
     check: Callable[[], None],
-    lengths: Floats | None = None,
+    lengths: Floats | None,
 ) -> tuple[Floats, Floats] | None:
     """What to take off `value` and to add to it."""
     from mdpdice.numerics.kernels import residuals as kernels
 
     follow = policy.copy()
-    below: Floats | None = None
-    for _ in range(ROUNDS):
+    for at in range(ROUNDS):
         check()
-        w = _lengths(problem, follow) if lengths is None else lengths
+        w = _lengths(problem, follow) if at or lengths is None else lengths
         if w is None:
             return None
-        lengths = None
-        if below is None:
-            d = kernels.scale(rows, read_only(w), policy, low)
-            if not np.isfinite(d):
-                return None
-            below = SLACK * d * w
-            assert below is not None  # an array, which type checkers do not see
+        if at == 0:
+            shortest, least = w, SLACK * kernels.scale(rows, read_only(w), policy, low)
         d = SLACK * kernels.scale(rows, read_only(w), read_only(follow), high)
-        if not np.isfinite(d):
+        if not (np.isfinite(least) and np.isfinite(d)):
             return None
         if not kernels.lengthen(rows, value, read_only(w), d, follow):
-            return below, d * w
+            return least * shortest, d * w
     return None
 
 

@@ -286,8 +286,7 @@ class _Groups:
         if before is not excess and not chance:
             _sweep(operator, np.flatnonzero(~is_chance & (degree > 0)), before, excess)
             return
-        wanted = is_chance | (~is_chance & decisions)
-        _add_up(operator, degree, (order, ptr, cyclic), wanted, room, excess, check)
+        _add_up(operator, degree, (order, ptr, cyclic), is_chance | decisions, room, excess, check)
 
 
 def _most_gains(replies: inequalities.Replies, live: Bools) -> tuple[Floats, inequalities.Witness] | None:

@@ -178,6 +178,15 @@ def add_up(
 
 
 @njit
+def moved(reward: Number, factor: Number, bound: Number) -> Number:
+    """A bound one move ahead, with room for rounding where something is rounded."""
+    ahead = factor * bound
+    if reward == 0.0 and factor == 1.0:
+        return ahead + reward
+    return ahead + reward + 5 * ULP * (abs(ahead) + abs(reward) + tiny(abs(bound) + abs(reward)))
+
+
+@njit
 def stage(
     problem: Problem,
     payoff: Floats,
@@ -193,9 +202,9 @@ def stage(
 
     Each is the claimed number itself, or one backup of the bounds where that is larger, with the room that
     `mdpdice.certification.checking.inequalities` wants.  Decisions read the bounds `before`, of one decision
-    less, and are worth 0 where plays
-    are cut off (`cut`); chance nodes read `here`, so that `order` has their successors first.  In the first half
-    a maximiser follows the policy and a minimiser is free, in the second half the other way round.
+    less, and are worth 0 where plays are cut off (`cut`); chance nodes read `here`, so that `order` has their
+    successors first.  In the first half a maximiser follows the policy and a minimiser is free, in the second half
+    the other way round.
 
     Returns whether the policy takes edges of the nodes that it decides.
     """
@@ -238,15 +247,10 @@ def stage(
                 if sign[e] < 0:
                     near, far = far, near
                 factor = discount if step[e] else 1.0
-                free = reward[e] == 0.0 and factor == 1.0
                 if mine or kind[node] != MAX:
-                    ahead, whole = factor * before[near], abs(before[near]) + abs(reward[e])
-                    slack = 0.0 if free else 5 * ULP * (abs(ahead) + abs(reward[e]) + tiny(whole))
-                    below = max(below, ahead - reward[e] + slack)
+                    below = max(below, moved(-reward[e], factor, before[near]))
                 if mine or kind[node] == MAX:
-                    ahead, whole = factor * before[far], abs(before[far]) + abs(reward[e])
-                    slack = 0.0 if free else 5 * ULP * (abs(ahead) + abs(reward[e]) + tiny(whole))
-                    above = max(above, ahead + reward[e] + slack)
+                    above = max(above, moved(reward[e], factor, before[far]))
         here[node], here[node + other] = below, above
     return True
 
