@@ -12,7 +12,7 @@ program: exactly by PRISM's and Storm's exact engines, in doubles by the others.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -83,6 +83,16 @@ class Texts:
             for axis in axes
             if axis.flags
         }
+
+    def values(self, counters: Mapping[str, int]) -> dict[str, int | bool]:
+        """Values of the variables where the counters have these."""
+        found: dict[str, int | bool] = {}
+        for name, value in counters.items():
+            if name in self.variable:
+                found[self.variable[name]] = value
+            else:
+                found |= {box: bool(value >> at & 1) for at, box in enumerate(self.box[name])}
+        return found
 
     def condition(self, expr: Expr, within: int = _CHOICE) -> str:
         """A condition, in parentheses where an operation that binds as tightly as `within` is around it."""
