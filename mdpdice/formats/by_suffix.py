@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 
 from mdpdice.errors import UnsupportedError
 from mdpdice.formats.drn import read_drn, write_drn
 from mdpdice.formats.exported_model import Model
+from mdpdice.formats.line_reader import PathLike
 from mdpdice.formats.lp_mps import write_lp, write_mps
 from mdpdice.formats.networkx_graphs import write_dot
 from mdpdice.formats.petsc import read_petsc, write_petsc
@@ -21,8 +22,6 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.networks.network import Network
 
 __all__ = ["FORMATS", "FileFormat", "find_format", "read_file", "write_file"]
-
-PathLike: TypeAlias = "str | os.PathLike[str]"
 
 
 @attrs.frozen

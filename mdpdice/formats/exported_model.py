@@ -40,6 +40,7 @@ __all__ = [
     "action_names",
     "action_text",
     "choices_of",
+    "decision_process",
     "explicit",
     "label_names",
     "labels_of_states",
@@ -213,6 +214,23 @@ class Explicit:
     def property(self) -> str:
         """The question whose answer is the value of the network, in the language of PRISM and Storm."""
         return question(self.model.kind, minimise=self.minimise)
+
+
+def decision_process(
+    choice_ptr: Ints, matrix: Any, reward: Floats, *, start: int, actions: Sequence[int] | None = None
+) -> Model:
+    """A model from a sparse matrix (CSR) with a row of probabilities for every choice."""
+    return Model(
+        kind="mdp",
+        choice_ptr=choice_ptr,
+        branch_ptr=matrix.indptr.astype(np.int64),
+        target=matrix.indices.astype(np.int64),
+        probability=matrix.data,
+        rewards={REWARD: reward},
+        labels={},
+        start=start,
+        actions=actions,
+    )
 
 
 def labels_of_states(model: Model) -> dict[int, list[str]]:

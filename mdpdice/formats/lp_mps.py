@@ -14,7 +14,6 @@ its number.
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -26,8 +25,9 @@ from scipy.sparse import csr_array
 
 from mdpdice.archives import replaced
 from mdpdice.errors import UnsupportedError
-from mdpdice.formats.line_reader import require_network
+from mdpdice.formats.line_reader import PathLike, require_network
 from mdpdice.networks.network import Floats, Ints, Kind, Network
+from mdpdice.objectives.reductions import unroll
 from mdpdice.solvers.linear_programming.pulp_adapter import Program, write
 from mdpdice.solving.problem import Problem, prepare
 
@@ -70,7 +70,7 @@ class ProgramFile:
         return value
 
 
-def write_lp(network: Network, path: str | os.PathLike[str]) -> ProgramFile:
+def write_lp(network: Network, path: PathLike) -> ProgramFile:
     """Write the linear program of a network in the LP format of CPLEX.
 
     Parameters
@@ -93,23 +93,19 @@ def write_lp(network: Network, path: str | os.PathLike[str]) -> ProgramFile:
     return _write(network, path, "lp")
 
 
-def write_mps(network: Network, path: str | os.PathLike[str]) -> ProgramFile:
+def write_mps(network: Network, path: PathLike) -> ProgramFile:
     """Write the linear program of a network in the MPS format, as `write_lp` in the LP format."""
     return _write(network, path, "mps")
 
 
-def _write(network: Network, path: str | os.PathLike[str], form: str) -> ProgramFile:
+def _write(network: Network, path: PathLike, form: str) -> ProgramFile:
     require_network(network)
     if network.two_player:
         msg = "a game of two players is not one linear program; solver='linear-programming' solves several in turn"
         raise UnsupportedError(msg)
     problem = prepare(network)
     canonical = problem.canonical
-    if canonical.horizon is not None:
-        from mdpdice.objectives.reductions import unroll
-
-        unrolled = unroll(canonical)
-        assert unrolled is not None
+    if (unrolled := unroll(canonical)) is not None:
         problem = attrs.evolve(problem, lowerings=(*problem.lowerings, unrolled))
         canonical = unrolled.network
     nodes = np.flatnonzero(canonical.kind != Kind.END)
@@ -137,8 +133,6 @@ def _program(network: Network, nodes: Ints) -> Program:
     coef = network.weight * np.where(network.step, network.factor, 1.0)
     end = (network.kind == Kind.END)[network.dst]
     worth = network.weight * network.reward + np.where(end, coef * network.payoff[network.dst], 0.0)
-    rhs: Floats = np.zeros(m)
-    np.add.at(rhs, row, worth)
     owner = np.zeros(m, dtype=np.int64)
     owner[row] = source
     left = csr_array((np.ones(m), (np.arange(m), number[owner])), shape=(m, len(nodes)))
@@ -148,6 +142,6 @@ def _program(network: Network, nodes: Ints) -> Program:
         cost=np.ones(len(nodes)),
         nonnegative=np.zeros(len(nodes), dtype=np.bool_),
         matrix=csr_array(left - right),
-        rhs=rhs,
+        rhs=np.bincount(row, worth, m),
         equal=~decides[owner],
     )

@@ -16,6 +16,7 @@ from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.formats.exported_model import action_text
+from mdpdice.formats.networkx_graphs import chance_text
 from mdpdice.modelling.text import ITSELF, fields_of
 from mdpdice.networks.network import Kind, Network
 from mdpdice.plots.canvas import INK, PALETTE, drawn, new_axes, words
@@ -283,8 +284,7 @@ def _edge_text(network: Network, node: int, edge: int) -> str:
     if network.decides[node]:
         text = drawn(action_text(network.action_of(edge)), LONGEST)
     else:
-        p = network.row(node)[edge - int(network.indptr[node])]
-        text = str(p) if p.denominator < 1000 else f"{float(p):.3g}"
+        text = chance_text(network, edge, 3)
     reward = float(network.reward[edge])
     return f"{text}, {reward:+g}" if reward else text
 
