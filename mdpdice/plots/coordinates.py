@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
@@ -27,6 +29,7 @@ Coordinate: TypeAlias = "str | Callable[[Any], Any]"
 """A name, or a function from states to numbers; None of a function leaves a state out."""
 Where: TypeAlias = "Callable[[Any], bool] | Mapping[str, Any] | None"
 """Which states are drawn."""
+_NUMBERS = (int, float, Fraction)
 
 
 def coordinate_names(network: Network, where: Where = None) -> list[str]:
@@ -40,19 +43,13 @@ def coordinate_names(network: Network, where: Where = None) -> list[str]:
         Which of them.
     """
     chosen = filter_of(where)
-    count: dict[str, int] = {}
-    for at, state in enumerate(network.states):
-        if at == 5000:
-            break
-        if chosen(state):
-            for name, value in fields_of(state).items():
-                if _is_number(value):
-                    count[name] = count.get(name, 0) + 1
-    return sorted(count, key=lambda name: -count[name])
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | Fraction)
+    count = Counter(
+        name
+        for state in filter(chosen, itertools.islice(network.states, 5000))
+        for name, value in fields_of(state).items()
+        if isinstance(value, _NUMBERS)
+    )
+    return [name for name, _ in count.most_common()]
 
 
 def axis_label(coordinate: str | Callable[..., Any]) -> str:
@@ -77,7 +74,7 @@ def reader_of(coordinate: Coordinate) -> Callable[[Hashable], Any]:
             value = fields_of(state).get(coordinate)
         else:
             value = _call(coordinate, state, "a coordinate")
-        if value is None or _is_number(value):
+        if value is None or isinstance(value, _NUMBERS):
             return value
         msg = f"{axis_label(coordinate) or 'a coordinate'} is {value!r} here, which is no number"
         raise GameError(msg, state=state, value=value)
@@ -91,12 +88,7 @@ def filter_of(where: Where) -> Callable[[Hashable], bool]:
         return lambda _: True
     if isinstance(where, Mapping):
         wanted = dict(where)
-
-        def holds(state: Hashable) -> bool:
-            fields = fields_of(state)
-            return all(name in fields and fields[name] == value for name, value in wanted.items())
-
-        return holds
+        return lambda state: wanted.items() <= fields_of(state).items()
     function = where
     return lambda state: bool(_call(function, state, "where"))
 
@@ -155,18 +147,13 @@ def points_of(
     else:
         chosen = filter_of(where)
         readers = [(lambda _: 0) if one is None else reader_of(one) for one in coordinates]
-        rows = []
-        kept = []
+        rows = {}
         for at in index.tolist():
             state = states[at]
-            if not chosen(state):
-                continue
-            row = [read(state) for read in readers]
-            if None not in row:
-                kept.append(at)
-                rows.append(row)
-        index = np.array(kept, dtype=np.int64)
-        columns = [list(column) for column in zip(*rows, strict=True)]
+            if chosen(state) and None not in (row := [read(state) for read in readers]):
+                rows[at] = row
+        index = np.array(list(rows), dtype=np.int64)
+        columns = [list(column) for column in zip(*rows.values(), strict=True)]
     if not len(index):
         asked = " and ".join(axis_label(one) or "the function" for one in coordinates if one is not None)
         names = ", ".join(coordinate_names(network)) or "none: use functions"

@@ -20,7 +20,7 @@ from mdpdice.formats.networkx_graphs import chance_text
 from mdpdice.modelling.text import ITSELF, fields_of
 from mdpdice.networks.network import Kind, Network
 from mdpdice.plots.canvas import INK, PALETTE, drawn, new_axes, words
-from mdpdice.plots.choices import choice_of, stage_of
+from mdpdice.plots.choices import at_stage, choice_of
 
 __all__ = ["draw_network"]
 
@@ -111,7 +111,7 @@ def draw_network(
     layers = _layers(network)
     texts = _texts(network, policy, steps_left, show or _state_text)
     # Room for what stands below a node.
-    row = 0.9 + 0.18 * max(text.count("\n") + 1 for lines in texts for text in ["\n".join(lines)])
+    row = 0.9 + 0.18 * max("\n".join(lines).count("\n") + 1 for lines in texts)
     place = _places(layers, row)
     tallest = row * max(map(len, layers))
     ax = new_axes({"ax": ax}, max(5.0, 1.15 * (COLUMN * len(layers) + 0.5)), max(3.2, 1.15 * (tallest + 0.7)))
@@ -147,9 +147,8 @@ def _layers(network: Network) -> list[list[int]]:
         layers = [sorted(layer) for layer in nx.bfs_layers(graph, network.start)]
         rest = sorted(set(graph) - {node for layer in layers for node in layer})
         layers += [rest] if rest else []
-    for _ in range(
-        8
-    ):  # each node near the middle of its neighbours, from the left and from the right in turn
+    # Each node near the middle of its neighbours, from the left and from the right in turn.
+    for _ in range(8):
         for along, neighbours in ((layers, graph.predecessors), (layers[::-1], graph.successors)):
             height = {node: at - (len(layer) - 1) / 2 for layer in layers for at, node in enumerate(layer)}
             for layer in along:
@@ -187,10 +186,7 @@ def _texts(
     network: Network, policy: Policy | Solution | None, steps_left: int | None, show: Callable[[Any], str]
 ) -> list[list[str]]:
     """Lines of text of every node: its state or payoff, and its value."""
-    values = None
-    if isinstance(policy, Solution):
-        stage = stage_of(policy, steps_left)
-        values = policy.nodes.values if stage is None else policy.nodes.values[stage]
+    values = at_stage(policy, policy.nodes.values, steps_left) if isinstance(policy, Solution) else None
     found = []
     for node in range(network.n_nodes):
         state = network.state_of(node)
@@ -211,15 +207,9 @@ def _draw_nodes(
         if nodes:
             xs, ys = zip(*(place[node] for node in nodes), strict=True)
             ax.scatter(
-                xs,
-                ys,
-                s=look.size,
-                marker=look.marker,
-                facecolor=look.fill,
-                edgecolor=INK,
-                zorder=3,
+                xs, ys, s=look.size, marker=look.marker, facecolor=look.fill, edgecolor=INK, zorder=3,
                 label=look.name,
-            )
+            )  # fmt: skip
     halo = [withStroke(linewidth=3, foreground="white")]
     for node, lines in enumerate(texts):
         x, y = place[node]
@@ -291,15 +281,7 @@ def _edge_text(network: Network, node: int, edge: int) -> str:
 
 def _add_legend(ax: Axes, network: Network, chosen: set[int]) -> None:
     handles = [
-        Line2D(
-            [],
-            [],
-            marker=look.marker,
-            color="none",
-            markerfacecolor=look.fill,
-            markeredgecolor=INK,
-            label=look.name,
-        )
+        Line2D([], [], marker=look.marker, label=look.name, color="none", mfc=look.fill, mec=INK)
         for kind, look in LOOKS.items()
         if (network.kind == kind).any()
     ]
