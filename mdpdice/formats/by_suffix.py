@@ -101,12 +101,9 @@ def find_format(path: PathLike, name: str | None = None, *, writing: bool = Fals
     able = [found for found in FORMATS if (found.write if writing else found.read) is not None]
     what = "written" if writing else "read"
     have = "; ".join(f"{found.name} ({', '.join(found.suffixes)})" for found in able)
-    if name is not None:
-        chosen = [found for found in FORMATS if found.name == name]
-        asked = f"format {name!r}"
-    else:
-        chosen = [found for found in FORMATS if Path(path).suffix.lower() in found.suffixes]
-        asked = f"a file named {Path(path).name!r}"
+    asked = f"a file named {Path(path).name!r}" if name is None else f"format {name!r}"
+    suffix = Path(path).suffix.lower()
+    chosen = [one for one in FORMATS if (suffix in one.suffixes if name is None else name == one.name)]
     if not chosen or chosen[0] not in able:
         msg = f"{asked} cannot be {what}; formats that can are: {have}"
         raise UnsupportedError(msg, value=name or os.fspath(path))

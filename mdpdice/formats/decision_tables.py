@@ -27,7 +27,7 @@ from mdpdice.networks.arrays import Matrix
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 
-__all__ = ["Table", "tabulate"]
+__all__ = ["Table", "choices", "tabulate"]
 
 MAX_ENTRIES = 200_000_000
 """Most probabilities of a table: 2.4 GB."""
@@ -98,19 +98,13 @@ class Table:
 
 
 def tabulate(network: Network, name: str) -> Table:
-    """Write a network as a decision table.
-
-    Parameters
-    ----------
-    network : Network
-        A network of one player.
-    name : str
-        Who wants it, for errors.
+    """Write a network of one player as a decision table.
 
     Raises
     ------
     UnsupportedError
         There are two players, or a horizon counts decisions where the table would have more states than decisions.
+        The message says that `name` wants the table.
     StateLimitError
         The rows have more than `MAX_ENTRIES` probabilities in all.
     """
@@ -157,7 +151,7 @@ def _table(network: Network, kept: Bools) -> Table:
     step = np.where(network.step, network.factor, 1.0)
     payoff = np.where(end, network.payoff, 0.0)
     worth = sign * network.weight * (network.reward + step * payoff[dst])
-    choice, choice_ptr = _choices(network, kept)
+    choice, choice_ptr = choices(network, kept)
     m = int(choice_ptr[-1])
 
     def matrix_of(edges: Bools, rows: Ints, count: int, weight: Floats = network.weight) -> Matrix:
@@ -199,8 +193,8 @@ def _table(network: Network, kept: Bools) -> Table:
     )
 
 
-def _choices(network: Network, kept: Bools) -> tuple[Ints, Ints]:
-    """Choice of every edge of a kept node, and where the choices of every state begin."""
+def choices(network: Network, kept: Bools) -> tuple[Ints, Ints]:
+    """Choice of every edge of a kept node, and where the choices of each such node begin; chance has one."""
     single = network.kind == Kind.CHANCE
     count = np.where(single, 1, np.diff(network.indptr))[kept]
     choice_ptr = np.concatenate(([0], np.cumsum(count)))

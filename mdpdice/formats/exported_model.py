@@ -258,21 +258,12 @@ def explicit(
 ) -> Explicit:
     """Write a network as a model with the same values; see the module for how.
 
-    Parameters
-    ----------
-    network : Network
-        The network.
-    games : bool
-        Whether the format knows two players.
-    name : str
-        The format, for the error.
-    labels : mapping of str to collection of states, optional
-        Labels to give besides ``init``, ``end`` and ``done``; every copy of a state gets them.
+    Every copy of a state gets its labels.
 
     Raises
     ------
     UnsupportedError
-        There are two players and the format knows one.
+        There are two players, and `games` says that the format, whose name is `name`, knows one.
     UnknownStateError
         A state of a label is not in the network.
     GameError
@@ -306,13 +297,7 @@ def explicit(
 
 
 def label_names(labels: Mapping[str, T]) -> Mapping[str, T]:
-    """The labels, whose names were checked.
-
-    Raises
-    ------
-    GameError
-        A label has a name that formats do not allow, or is no collection of states.
-    """
+    """The labels, whose names were checked: formats take words other than those that they use."""
     if not isinstance(labels, Mapping):
         msg = f"labels={labels!r} is no dictionary; write labels={{name: [state, ...]}}"
         raise GameError(msg, value=labels)

@@ -47,19 +47,8 @@ _REMEMBERED = 100_000
 class Reader:
     """A text file being read; it knows its name and its line for the errors.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    exact : bool
-        Whether decimals are the rationals that they spell, or floats.
-    comment : str
-        What a line that says nothing begins with.
-
-    Raises
-    ------
-    CorruptFileError
-        The file is larger than `MAX_BYTES`.
+    With `exact`, decimals are the rationals that they spell, else floats; lines that begin with `comment` say nothing.
+    A file larger than `MAX_BYTES` is a `CorruptFileError`, as is everything else that is wrong.
     """
 
     def __init__(self, path: PathLike, *, exact: bool = False, comment: str = "#") -> None:
@@ -148,8 +137,7 @@ class Reader:
 def number_text(value: Number, *, exact: bool) -> str:
     """A number as a file holds it.
 
-    With `exact` the decimal or fraction that equals it; without it the shortest decimal that a
-    float is read back from.
+    With `exact` the decimal or fraction that equals it; without it the shortest decimal that gives the same float.
     """
     number = Fraction(value)
     try:
@@ -166,13 +154,7 @@ def number_text(value: Number, *, exact: bool) -> str:
 
 
 def require_network(network: Any) -> None:
-    """Refuse what is no network before it is written, with what to do.
-
-    Raises
-    ------
-    GameError
-        It is something else.
-    """
+    """Refuse what is no network before it is written, with what to do."""
     if not isinstance(network, Network):
         msg = f"{network!r} is no Network; explore(game) makes one of a game, and replicate(lattice) of a lattice"
         raise GameError(msg, value=network)

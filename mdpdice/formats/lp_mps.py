@@ -25,6 +25,7 @@ from scipy.sparse import csr_array
 
 from mdpdice.archives import replaced
 from mdpdice.errors import UnsupportedError
+from mdpdice.formats.decision_tables import choices
 from mdpdice.formats.line_reader import PathLike, require_network
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.reductions import unroll
@@ -121,27 +122,22 @@ def _write(network: Network, path: PathLike, form: str) -> ProgramFile:
 
 
 def _program(network: Network, nodes: Ints) -> Program:
-    number = np.cumsum(network.kind != Kind.END) - 1
-    decides, source = network.decides, network.source
+    end = network.kind == Kind.END
     # One row for every option, and one for every chance node.
-    first = np.concatenate(
-        ([0], np.cumsum(np.where(decides, np.diff(network.indptr), network.kind == Kind.CHANCE)))
-    )
-    place = np.arange(network.n_edges) - network.indptr[:-1][source]
-    row = first[source] + np.where(decides[source], place, 0)
-    m = int(first[-1])
+    row, ptr = choices(network, ~end)
+    owner = np.repeat(np.arange(len(nodes)), np.diff(ptr))
+    m = len(owner)
+    inside = ~end[network.dst]
     coef = network.weight * np.where(network.step, network.factor, 1.0)
-    end = (network.kind == Kind.END)[network.dst]
-    worth = network.weight * network.reward + np.where(end, coef * network.payoff[network.dst], 0.0)
-    owner = np.zeros(m, dtype=np.int64)
-    owner[row] = source
-    left = csr_array((np.ones(m), (np.arange(m), number[owner])), shape=(m, len(nodes)))
-    right = csr_array((coef[~end], (row[~end], number[network.dst[~end]])), shape=(m, len(nodes)))
+    worth = network.weight * network.reward + np.where(inside, 0.0, coef * network.payoff[network.dst])
+    number = (np.cumsum(~end) - 1)[network.dst]
+    left = csr_array((np.ones(m), (np.arange(m), owner)), shape=(m, len(nodes)))
+    right = csr_array((coef[inside], (row[inside], number[inside])), shape=(m, len(nodes)))
     return Program(
         maximise=False,
         cost=np.ones(len(nodes)),
         nonnegative=np.zeros(len(nodes), dtype=np.bool_),
         matrix=csr_array(left - right),
         rhs=np.bincount(row, worth, m),
-        equal=~decides[owner],
+        equal=~network.decides[nodes][owner],
     )

@@ -34,7 +34,7 @@ import numpy as np
 from mdpdice.errors import UnknownStateError
 from mdpdice.formats.exported_model import action_text, label_names, question
 from mdpdice.formats.line_reader import Labels, PathLike, number_text, write_lines
-from mdpdice.formats.prism_expressions import Names, Texts, bounds
+from mdpdice.formats.prism_expressions import AND, ATOM, SUM, Names, Texts, bounds
 from mdpdice.formats.prism_program import Command, program_lines
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.counters import At, Update, full_state
@@ -122,26 +122,7 @@ class PrismProgram:
 
 
 def write_lattice(lattice: Lattice, path: PathLike, *, labels: Labels = None) -> PrismProgram:
-    """Write a game with counters in the PRISM language; see the module for how.
-
-    Parameters
-    ----------
-    lattice : Lattice
-        The game, as `mdpdice.compile_lattice` compiles it.
-    path : path
-        By custom it ends in ``.pm``, ``.nm`` or ``.prism``.
-    labels : mapping of str to collection of states, optional
-        Labels to give besides ``init``, ``end`` and ``done``: of core states, or of `At` with all counters.
-
-    Raises
-    ------
-    UnknownStateError
-        A state of a label is not in the game.
-    GameError
-        A label has a name that the language does not allow.
-    UnsupportedError
-        A number is too long.
-    """
+    """Write a game with counters in the PRISM language, as `write_prism` does; see the module for how."""
     writer = _Writer(lattice, labels)
     write_lines(path, writer.lines())
     return writer.program
@@ -181,7 +162,7 @@ class _Writer:
             label: [self._labelled(state) for state in states]
             for label, states in label_names(labels or {}).items()
         }
-        self.guards = [texts.case(guard) for guard in lattice.guards]
+        self.guards = [texts.condition(guard, AND) for guard in lattice.guards]
         self.formulas: dict[str, str] = {}  # by text
         times = Multiset(self.guard)
         for at, text in enumerate(self.guards):
@@ -318,8 +299,8 @@ class _Writer:
             if self.texts.axes[one.name].outside == "forbid":
                 low, high = self.range[one.name]
                 below, above = self._leaves(one)
-                found += [f"{self.texts.side(one.value)} >= {low}"] * below
-                found += [f"{self.texts.side(one.value)} <= {high}"] * above
+                found += [f"{self.texts.number(one.value, SUM)} >= {low}"] * below
+                found += [f"{self.texts.number(one.value, SUM)} <= {high}"] * above
         return "".join(f" & {text}" for text in found)
 
     def _over(self, p: Fraction) -> str:
@@ -385,7 +366,7 @@ class _Writer:
             if self.guard[edge] < 0 and reward.value is not None:
                 fixed += p * Fraction(reward.value)
             elif reward.value != 0:
-                parts.append(f"{self._guarded(edge, p)} * {self.texts.operand(reward)}")
+                parts.append(f"{self._guarded(edge, p)} * {self.texts.number(reward, ATOM)}")
         return " + ".join([*([number_text(fixed, exact=True)] if fixed else []), *parts])
 
 

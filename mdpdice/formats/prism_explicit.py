@@ -263,35 +263,35 @@ class _Transitions:
         if self.action.setdefault(key, name) != name:
             raise reader.corrupt("action", f"{name[:40]!r} is not the action of the lines before")
 
-    def entries(self, reader: Reader, wide: tuple[int, ...]) -> Iterator[list[str]]:
-        """Lines of a reward file; its sizes and the name in its comments are looked at."""
+    def entries(self, reader: Reader, width: int, *, like_sizes: bool = False) -> Iterator[list[str]]:
+        """Lines of a reward file; its sizes and the name in its comments are looked at.
+
+        "13 7" may be the sizes of 13 states with 7 entries, or the reward of state 13: where entries look `like_sizes`,
+        the first line is taken for these if they are right.
+        """
         with Path(reader.path).open(encoding="utf-8", errors="replace") as file:
             named = re.match(r'# Reward structure:? "([^"]+)"', file.readline(4096))
         self.paid = self.rewards.setdefault(named[1] if named else REWARD, {})
-        count, announced = 0, None
-        for number, text in enumerate(reader.lines()):
-            parts = text.split()
-            if number == 0 and len(parts) in wide:
-                *sizes, announced = (reader.natural(x, "sizes") for x in parts)
-                mine = [self.n_states, len(self.rows)][: len(sizes)]
-                if sizes != mine:
-                    raise reader.corrupt(
-                        "sizes", f"{sizes} states and choices, but {mine} in the transitions"
-                    )
-                continue
-            count += 1
-            yield parts
-        if announced is None and not count and self.sized:
+        rows = [(reader.line, text.split()) for text in reader.lines()]
+        if not rows and self.sized:
             # A file of PRISM's states its sizes even where nothing pays.
             raise reader.corrupt("sizes", "the file is empty", None)
-        if announced not in (None, count):
-            raise reader.corrupt("sizes", f"{announced} rewards announced, {count} found", None)
+        first = rows[0][1] if rows else []
+        mine = [self.n_states, len(self.rows)][: width - 1]
+        if first == [str(size) for size in (*mine, len(rows) - 1)]:
+            del rows[0]
+        elif len(first) == width and not like_sizes:
+            reader.line = rows[0][0]
+            *sizes, announced = (reader.natural(x, "sizes") for x in first)
+            if sizes != mine:
+                raise reader.corrupt("sizes", f"{sizes} states and choices, but {mine} in the transitions")
+            raise reader.corrupt("sizes", f"{announced} rewards announced, {len(rows) - 1} found", None)
+        for reader.line, parts in rows:
+            yield parts
 
     def add_state_rewards(self, reader: Reader) -> None:
         paid: dict[int, Number] = {}
-        # "13 7" may be the sizes of 13 states with 7 entries, or the reward of state 13.
-        sized = self._begins_with_sizes(reader)
-        for parts in self.entries(reader, (2,) if sized else ()):
+        for parts in self.entries(reader, 2, like_sizes=True):
             if len(parts) != 2:
                 raise reader.corrupt("reward", f"{' '.join(parts)[:40]!r} is not a state and its reward")
             state = reader.natural(parts[0], "state", self.n_states)
@@ -303,16 +303,9 @@ class _Transitions:
             if key[0] in paid:
                 self.paid[key] = self.paid.get(key, 0) + Fraction(paid[key[0]])
 
-    def _begins_with_sizes(self, reader: Reader) -> bool:
-        lines = Reader(reader.path).lines()
-        first = next(lines, "").split()
-        rest = sum(1 for _ in lines)
-        return len(first) == 2 and first == [str(self.n_states), str(rest)]
-
     def add_transition_rewards(self, reader: Reader) -> None:
-        wide = (2,) if self.kind == "dtmc" else (3,)
         seen: set[tuple[tuple[int, int], int]] = set()
-        for parts in self.entries(reader, wide):
+        for parts in self.entries(reader, 2 if self.kind == "dtmc" else 3):
             key, to, (number, *rest) = self.key(reader, parts)
             row = self.rows.get(key, {})
             if rest or to not in row or (key, to) in seen:

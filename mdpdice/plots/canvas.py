@@ -67,13 +67,7 @@ class Frame(TypedDict, total=False):
 
 
 def new_axes(frame: Frame, width: float = 6.4, height: float = 4.4) -> Axes:
-    """Return the axes that are given, or those of a new figure of this size, in inches.
-
-    Raises
-    ------
-    TypeError
-        There is a keyword that a `Frame` does not have.
-    """
+    """Return the axes that are given, or those of a new figure of this size, in inches."""
     if unknown := frame.keys() - Frame.__annotations__.keys():
         msg = f"unexpected keyword argument {min(unknown)!r}"
         raise TypeError(msg)

@@ -31,8 +31,6 @@ def shown(answer: D, where: Where) -> tuple[D, Network]:
     ------
     StateLimitError
         These are too many states; a mapping `where` makes them fewer.
-    UnsupportedError
-        It has no network.
     """
     if isinstance(answer, Solution) and answer.lattice is not None:
         answer = answer.excerpt(where if isinstance(where, Mapping) else None)
@@ -40,13 +38,7 @@ def shown(answer: D, where: Where) -> tuple[D, Network]:
 
 
 def network_of(answer: Policy | Solution) -> Network:
-    """The network of a policy or solution.
-
-    Raises
-    ------
-    UnsupportedError
-        It has none.
-    """
+    """The network of a policy or solution; it is an error if there is none."""
     network = getattr(answer, "network", None)
     if isinstance(network, Network):
         return network

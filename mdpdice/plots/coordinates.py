@@ -33,15 +33,7 @@ _NUMBERS = (int, float, Fraction)
 
 
 def coordinate_names(network: Network, where: Where = None) -> list[str]:
-    """Names of the numbers that the states hold, those of most states first.
-
-    Parameters
-    ----------
-    network : Network
-        Its first few thousand states are looked at.
-    where : callable or mapping, optional
-        Which of them.
-    """
+    """Names of the numbers that the first few thousand states hold, those of most states first."""
     chosen = filter_of(where)
     count = Counter(
         name
@@ -61,13 +53,7 @@ def axis_label(coordinate: str | Callable[..., Any]) -> str:
 
 
 def reader_of(coordinate: Coordinate) -> Callable[[Hashable], Any]:
-    """A function from states to numbers, or None where a state has no such number.
-
-    Raises
-    ------
-    GameError
-        It is asked of a state where the coordinate raises, or is no number.
-    """
+    """A function from states to numbers, or None where a state has no such number; anything else is an error."""
 
     def read(state: Hashable) -> Any:
         if isinstance(coordinate, str):
@@ -106,25 +92,9 @@ def _call(function: Callable[[Any], Any], state: Hashable, what: str) -> Any:
 def points_of(
     network: Network, coordinates: Sequence[Coordinate | None], where: Where, *, deciding: bool = False
 ) -> tuple[Ints, list[Sequence[Any]]]:
-    """States that are drawn, and their coordinates.
+    """States that are drawn, as indices into `Network.states`, and a column of numbers for each coordinate.
 
-    Parameters
-    ----------
-    network : Network
-        It has the states.
-    coordinates : sequence of str, callable or None
-        Coordinates; None is 0 everywhere.
-    where : callable or mapping, optional
-        Which states are drawn.
-    deciding : bool
-        Whether only states are drawn in which somebody decides.
-
-    Returns
-    -------
-    index : ndarray of int64, shape (n,)
-        The states, as indices into `Network.states`.
-    columns : list of sequences of n numbers
-        One per coordinate.
+    A coordinate that is None is 0 everywhere; with `deciding`, only states are drawn in which somebody decides.
 
     Raises
     ------
