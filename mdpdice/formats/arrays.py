@@ -1,8 +1,8 @@
 """Arrays of other libraries: pymdptoolbox, QuantEcon and mdpsolver.
 
-All three hold decision tables (`mdpdice.formats.decision_tables` says how a network becomes one) in floats,
-and read them with
-``from_pymdptoolbox`` and ``from_quantecon``: a state that can only stay where it is, for nothing, ends the play.
+All three hold decision tables in floats (`mdpdice.formats.decision_tables` says how a network becomes one).  Arrays
+are read by ``from_pymdptoolbox`` and ``from_quantecon``: a state that can only stay where it is, for nothing,
+ends the play.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def to_mdpsolver(network: Network) -> MdpSolverArrays:
     table = tabulate(network, "mdpsolver")
     matrix, cut = table.matrix, table.choice_ptr[1:-1]
 
-    def by_state(numbers: Floats | Ints) -> list[list[Any]]:
+    def by_state(numbers: Any) -> list[list[Any]]:
         rows = [row.tolist() for row in np.split(numbers, matrix.indptr[1:-1])]
         return [rows[first:end] for first, end in itertools.pairwise(table.choice_ptr.tolist())]
 

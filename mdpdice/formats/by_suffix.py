@@ -59,13 +59,7 @@ def _costs(path: PathLike) -> Path:
 
 
 FORMATS: tuple[FileFormat, ...] = (
-    FileFormat(
-        "npz",
-        "a network with all that it holds",
-        (".npz",),
-        Network.load,
-        lambda network, path: network.save(path),
-    ),
+    FileFormat("npz", "a network with all that it holds", (".npz",), Network.load, Network.save),
     FileFormat("drn", "Storm's explicit format", (".drn",), read_drn, write_drn),
     FileFormat(
         "prism-explicit",

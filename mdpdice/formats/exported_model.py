@@ -145,20 +145,19 @@ class Model:
             There is no such reward structure, or it must be said which; the message lists them.
         """
         rewards = self._reward(reward)
-        width, choices = np.diff(self.branch_ptr), np.diff(self.choice_ptr)
-        of_choice = np.repeat(np.arange(self.n_states), choices)
-        # A choice stays if none of its branches leaves.
-        leaves = self.target != np.repeat(of_choice, width)
-        moving = np.zeros(self.n_states, dtype=bool)
-        moving[np.repeat(of_choice, width)[leaves]] = True
-        moving[of_choice[np.asarray([value != 0 for value in rewards], dtype=bool)]] = True
+        # A state moves if one of its choices pays, or has a branch that leaves.
+        of_choice = np.repeat(np.arange(self.n_states), np.diff(self.choice_ptr))
+        source = np.repeat(of_choice, np.diff(self.branch_ptr))
+        paying = np.array([value != 0 for value in rewards], dtype=bool)
+        moving = np.concatenate((source[self.target != source], of_choice[paying]))
+        resting = np.setdiff1d(np.arange(self.n_states), moving)
         return Network.from_choices(
             self.choice_ptr,
             self.branch_ptr,
             self.target,
             self.probability,
             rewards,
-            terminal=dict.fromkeys(np.flatnonzero(~moving).tolist(), 0),
+            terminal=dict.fromkeys(resting.tolist(), 0),
             owner=self.owner,
             discount=discount,
             start=self.start,

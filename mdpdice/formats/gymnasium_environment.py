@@ -20,16 +20,14 @@ __all__ = ["NetworkEnv"]
 class NetworkEnv(gymnasium.Env[int, int]):
     """A network as an environment; make it with `mdpdice.to_gymnasium`.
 
-    Observations are the numbers of the decisions in the order of the network's nodes, and, last, that play is
-    over.  Actions
-    are the numbers of the options of a decision; ``info["action_mask"]`` says which there are.  An action beyond
-    them stands for the last option, so that every action of the space is defined everywhere.
+    Observations are the numbers of the decisions in the order of the network's nodes, and, last, that play is over.
+    Actions are the numbers of the options of a decision; ``info["action_mask"]`` says which of them exist.  An action
+    beyond them stands for the last option, so that every action of the space is defined everywhere.
 
-    A step gives all that is paid up to the next decision or the end.  With a discount it is the agent who
-    discounts: the value of
-    the network is the expected sum of ``discount ** k`` times the reward of step ``k``.  What chance pays
-    before the first
-    decision comes with the first step.  Where chance goes round for ever and pays nothing, play is over.
+    A step gives all that is paid up to the next decision or the end.  With a discount it is the agent who discounts:
+    the value of the network is the expected sum of ``discount ** k`` times the reward of step ``k``.  What chance
+    pays before the first decision comes with the first step.  Where chance goes round for ever and pays nothing, play
+    is over.
 
     Parameters
     ----------

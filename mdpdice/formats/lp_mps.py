@@ -1,8 +1,7 @@
 r"""The linear program of a network as an LP or MPS file, through PuLP.
 
 For the canonical problem of a network (end components without rewards merged, costs negated) with decisions D,
-chance nodes
-C and the notation of `mdpdice.solvers.linear_programming`:
+chance nodes C and the notation of `mdpdice.solvers.linear_programming`:
 
 .. math::
     \min_v \sum_i v_i \quad \text{s.t.} \quad v_i \ge r_e + \gamma_e v_{j(e)}, \; i \in D, \qquad
@@ -138,6 +137,6 @@ def _program(network: Network, nodes: Ints) -> Program:
         cost=np.ones(len(nodes)),
         nonnegative=np.zeros(len(nodes), dtype=np.bool_),
         matrix=csr_array(left - right),
-        rhs=np.bincount(row, worth, m),
+        rhs=np.bincount(row, worth, m).astype(np.float64),
         equal=~network.decides[nodes][owner],
     )

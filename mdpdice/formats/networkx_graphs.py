@@ -241,12 +241,8 @@ def to_networkx(network: Network) -> nx.MultiDiGraph:
         start=network.start, discount=network.discount, horizon=network.horizon, total=network.total
     )
     for node in range(network.n_nodes):
-        graph.add_node(
-            node,
-            kind=Kind(network.kind[node]).name,
-            state=network.state_of(node),
-            payoff=float(network.payoff[node]),
-        )
+        kind, payoff = Kind(network.kind[node]).name, float(network.payoff[node])
+        graph.add_node(node, kind=kind, state=network.state_of(node), payoff=payoff)
     for node in range(network.n_nodes):
         for edge in network.edges(node):
             data: dict[str, Hashable] = {
@@ -273,9 +269,8 @@ def write_dot(
 ) -> None:
     """Write a drawing of a network for Graphviz: ``dot -Tsvg network.dot``.
 
-    Decisions are boxes (of the minimiser: upside-down houses), chance nodes circles, ends double octagons;
-    dashed edges are those of
-    chance, with their probabilities, and the start has an arrow from nowhere.
+    Decisions are boxes (of the minimiser: upside-down houses), chance nodes circles, ends double octagons; dashed
+    edges are those of chance, with their probabilities, and the start has an arrow from nowhere.
 
     Parameters
     ----------

@@ -1,11 +1,9 @@
 """PETSc binary matrices, as madupite reads them: stacked transition probabilities and stage costs.
 
-A decision table of n states with m actions each (`mdpdice.formats.decision_tables`) is two sparse matrices: the row ``s
-* m + a`` of the
-first, of shape (n * m, n), has the probabilities of action ``a`` in state ``s``; the second, of shape (n, m),
-has the costs, or
-the rewards where they are to be maximised.  The file of a matrix (AIJ) holds, all numbers with the most
-significant byte first:
+A decision table of n states with m actions each (`mdpdice.formats.decision_tables`) is two sparse matrices: row
+``s * m + a`` of the first, of shape (n * m, n), has the probabilities of action ``a`` in state ``s``; the second, of
+shape (n, m), has the costs, or the rewards where they are to be maximised.  The file of a matrix (AIJ) holds, all
+numbers with the most significant byte first:
 
 ==================  =======  ====================================
 what                count    type
@@ -22,9 +20,8 @@ References
 ----------
 S. Balay and others, *PETSc/TAO users manual*, ANL-21/39, Argonne National Laboratory; manual page of ``MatLoad``.
 
-M. Gargiani, P. Pawlowsky, R. Sieber, V. Hapla, J. Lygeros, "madupite: A high-performance distributed solver
-for large-scale
-Markov decision processes", *Journal of Open Source Software* 10 (2025).
+M. Gargiani, P. Pawlowsky, R. Sieber, V. Hapla, J. Lygeros, "madupite: A high-performance distributed solver for
+large-scale Markov decision processes", *Journal of Open Source Software* 10 (2025).
 """
 
 from __future__ import annotations

@@ -1,17 +1,15 @@
 """The PRISM language, which PRISM, PRISM-games and Storm read: a network as one module over a state variable.
 
-Every choice is a command, ``[a3_1] s=3 -> 1/6 : (s'=0) + 5/6 : (s'=7);``, with an action of its own to which
-its reward is
-tied; the comment behind it is the user's name.  In a game, actions that begin with ``max`` and
-``min`` belong to those players.  Numbers are fractions, so nothing is rounded.
+Every choice is a command, ``[a1] s=3 -> 1/6 : (s'=0) + 5/6 : (s'=7);``.  Its action says which choice of the state
+it is, and so ties the reward to it; the comment behind it is the user's name.  In a game, actions that begin with
+``max`` and ``min`` belong to those players.  Numbers are fractions, so nothing is rounded.
 
 A game with counters is written with its variables (`mdpdice.formats.prism_counters`), unless it is explored before.
 
 References
 ----------
 M. Kwiatkowska, G. Norman, D. Parker, G. Santos, "PRISM-games 3.0: Stochastic game verification with
-concurrency, equilibria and time",
-*CAV 2020*, LNCS 12225, 475-487.
+concurrency, equilibria and time", *CAV 2020*, LNCS 12225, 475-487.
 """
 
 from __future__ import annotations
@@ -50,8 +48,7 @@ def write_prism(
     ----------
     source : Network, Lattice or Game
         A network of one player or of two, which is written state by state as `mdpdice.formats.exported_model`
-        describes; or a
-        game with counters or the lattice of one, which is written with the counters as variables
+        describes; or a game with counters or the lattice of one, which is written with the counters as variables
         (`mdpdice.formats.prism_counters`).  A game without counters is explored.
     path : path
         By custom it ends in ``.pm``, ``.nm`` or ``.prism``.

@@ -10,15 +10,13 @@ file        lines
 ``.sta``    ``(x,y)``, then ``s:(0,1)``: the variables of every state
 ==========  =====================================================================================
 
-Lines that begin with ``#`` are comments; a transition may be followed by the name of its action.  Storm's
-dialect of the
-same files is read too: ``dtmc`` or ``mdp`` in place of the sizes, and labels between ``#DECLARATION`` and ``#END``.
+Lines that begin with ``#`` are comments; a transition may be followed by the name of its action.  Storm's dialect is
+read too: ``dtmc`` or ``mdp`` in place of the sizes, and labels between ``#DECLARATION`` and ``#END``.
 
 References
 ----------
 M. Kwiatkowska, G. Norman, D. Parker, "PRISM 4.0: Verification of probabilistic real-time systems", *CAV 2011*,
-LNCS 6806, 585-591;
-the manual's appendix "Explicit Model Files".
+LNCS 6806, 585-591; the manual's appendix "Explicit Model Files".
 """
 
 from __future__ import annotations
@@ -366,21 +364,20 @@ def _read_labels(reader: Reader, n_states: int) -> dict[str, tuple[int, ...]]:
     first = next(lines, "")
     if not first:
         raise reader.corrupt("label", "the file is empty, and the label init says where play starts", None)
-    found: dict[str, list[int]] = {}
+    numbered: dict[str, str] = {}
     storm = first == "#DECLARATION"
     if storm:
         for text in lines:
             if text == "#END":
                 break
-            found |= {name: [] for name in text.split()}
+            numbered |= {name: name for name in text.split()}
         else:
             raise reader.corrupt("label", "#END is missing")
-        numbered = {name: name for name in found}
     else:
         numbered = dict(_DECLARED.findall(first))
         if _DECLARED.sub("", first).strip() or len(set(numbered.values())) < len(numbered):
             raise reader.corrupt("label", f'{first[:40]!r} does not declare labels as 0="name" 1="other"')
-        found = {name: [] for name in numbered.values()}
+    found: dict[str, list[int]] = {name: [] for name in numbered.values()}
     for text in lines:
         state, _, rest = text.partition(" " if storm else ":")
         number = reader.natural(state.strip(), "state", n_states)

@@ -187,15 +187,13 @@ def _texts(
 ) -> list[list[str]]:
     """Lines of text of every node: its state or payoff, and its value."""
     values = at_stage(policy, policy.nodes.values, steps_left) if isinstance(policy, Solution) else None
-    found = []
-    for node in range(network.n_nodes):
+    found: list[list[str]] = [[] for _ in range(network.n_nodes)]
+    for node, lines in enumerate(found):
         state = network.state_of(node)
         if network.kind[node] == Kind.END:
-            found.append([f"{float(network.payoff[node]):g}"])
-        elif state is None:
-            found.append([])
-        else:
-            found.append([show(state), *([f"= {values[node]:.4g}"] if values is not None else [])])
+            lines.append(f"{float(network.payoff[node]):g}")
+        elif state is not None:
+            lines += [show(state), *([f"= {values[node]:.4g}"] if values is not None else [])]
     return found
 
 
@@ -218,16 +216,8 @@ def _draw_nodes(
         if inside:
             ax.text(x, y, inside[0], ha="center", va="center", fontsize="medium", zorder=4)
         if below:
-            ax.text(
-                x,
-                y - 0.26,
-                "\n".join(below),
-                ha="center",
-                va="top",
-                fontsize="x-small",
-                zorder=5,
-                path_effects=halo,
-            )
+            small: dict[str, Any] = {"fontsize": "x-small", "zorder": 5, "path_effects": halo}
+            ax.text(x, y - 0.26, "\n".join(below), ha="center", va="top", **small)
 
 
 def _draw_edges(ax: Axes, network: Network, place: dict[int, tuple[float, float]], chosen: set[int]) -> None:
@@ -240,30 +230,23 @@ def _draw_edges(ax: Axes, network: Network, place: dict[int, tuple[float, float]
         straight = number == 0 and 0 < to_x - x < 1.1 * COLUMN
         bend = 0.0 if straight else 0.18 + 0.14 * number
         decides, best = bool(network.decides[begin]), edge in chosen
-        style: dict[str, Any] = {
-            "color": PALETTE[0] if best else "#777777",
-            "linewidth": 2.8 if best else 1.0,
-            "linestyle": "-" if decides else (0, (4, 2)),
-            "arrowstyle": "-|>" if network.sign[edge] > 0 else "->",
-        }
-        start, end = (x, y), (to_x, to_y)
+        start, end = np.array((x, y)), np.array((to_x, to_y))
         loop = begin == finish
         if loop:
-            start, end, bend = (x - 0.13, y), (x + 0.13, y), -4.0 - number
+            start, end, bend = np.array((x - 0.13, y)), np.array((x + 0.13, y)), -4.0 - number
         arrow = FancyArrowPatch(
-            start, end, connectionstyle=f"arc3,rad={bend}", mutation_scale=12,
-            shrinkA=0 if loop else 12, shrinkB=12 if loop else 14, zorder=2 if best else 1, **style,
+            tuple(start), tuple(end), connectionstyle=f"arc3,rad={bend}", mutation_scale=12,
+            arrowstyle="-|>" if network.sign[edge] > 0 else "->", linestyle="-" if decides else (0, (4, 2)),
+            color=PALETTE[0] if best else "#777777", linewidth=2.8 if best else 1.0, zorder=2 if best else 1,
+            shrinkA=0 if loop else 12, shrinkB=12 if loop else 14,
         )  # fmt: skip
         arrow.set_gid(str(edge))
         ax.add_patch(arrow)
         # A third of the way: the middles of arrows that cross are at one place.
         share = 0.5 if loop else (0.36 if network.dst[network.indptr[begin]] != finish or straight else 0.5)
-        dx, dy = end[0] - start[0], end[1] - start[1]
-        control = start[0] + dx / 2 + bend * dy, start[1] + dy / 2 - bend * dx
-        at = [
-            (1 - share) ** 2 * a + 2 * share * (1 - share) * c + share**2 * b
-            for a, c, b in zip(start, control, end, strict=True)
-        ]
+        along = end - start
+        control = start + along / 2 + bend * np.array((along[1], -along[0]))
+        at = (1 - share) ** 2 * start + 2 * share * (1 - share) * control + share**2 * end
         ax.text(
             at[0], at[1], _edge_text(network, begin, edge), ha="center", va="center", fontsize="small",
             color=PALETTE[0] if best else INK, zorder=6, path_effects=halo,

@@ -187,11 +187,14 @@ def policy_difference(
         points.append((left, up, text))
     order = sorted(same, key=lambda text: (not same[text], text))
     pale: dict[Hashable, str] = {
-        text: to_hex(0.28 * np.array(to_rgb(PALETTE[at % len(PALETTE)])) + 0.72)
-        for at, text in enumerate(order)
-        if same[text]
+        text: _pale(PALETTE[at % len(PALETTE)]) for at, text in enumerate(order) if same[text]
     }
     return _regions(points, x, y, frame, order, pale)
+
+
+def _pale(colour: str) -> str:
+    mixed: Any = 0.28 * np.array(to_rgb(colour)) + 0.72
+    return to_hex(mixed)
 
 
 def _regions(
