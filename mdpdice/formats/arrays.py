@@ -314,7 +314,7 @@ def from_quantecon(
     """
     reward = _floats(R, "R")
     if (s_indices is None) != (a_indices is None):
-        msg = "s_indices and a_indices come together"
+        msg = "give both s_indices and a_indices, or neither"
         raise GameError(msg)
     if s_indices is None:
         dense = _floats(Q, "Q")
@@ -349,7 +349,7 @@ def from_quantecon(
     states, actions = states[at], actions[at]
     twice = np.flatnonzero((np.diff(states) == 0) & (np.diff(actions) == 0))
     if len(twice):
-        msg = "this pair of state and action is there twice"
+        msg = "this pair of state and action occurs twice"
         raise DuplicateActionError(msg, state=int(states[twice[0]]), action=int(actions[twice[0]]))
     lacking = np.flatnonzero(np.bincount(states, minlength=n) == 0)
     if len(lacking):
@@ -363,7 +363,7 @@ def _floats(values: Any, name: str) -> Floats:
         given = np.asarray(values)
         found: Floats = given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        msg = f"{name} is no array of numbers: {error}"
+        msg = f"{name} is not an array of numbers: {error}"
         raise GameError(msg, value=values) from error
     # Python compares exactly, one by one; all but large integers and what is wider than a float is one.
     wide = given.dtype.kind not in "biuf" or given.dtype.itemsize > found.dtype.itemsize
@@ -371,7 +371,7 @@ def _floats(values: Any, name: str) -> Floats:
         pairs = zip(given.ravel().tolist(), found.ravel().tolist(), strict=True)
         rounded = next((number for number, nearest in pairs if own_number(number, name) != nearest), None)
         if rounded is not None:
-            msg = f"{name} holds {rounded!r}, which is no float; Network.from_choices keeps such numbers exactly"
+            msg = f"{name} holds {rounded!r}, which no float equals; Network.from_choices keeps such numbers exactly"
             raise GameError(msg, value=rounded)
     return found
 

@@ -231,12 +231,12 @@ class _Parse:
                 continue
             section, _, value = (part.strip() for part in text.partition(":"))
             if section in seen:
-                raise reader.corrupt(section, "it stands here a second time")
+                raise reader.corrupt(section, "it occurs a second time")
             seen.add(section)
             if section == "@model":
                 break
             if section not in _ENTRIES:
-                raise reader.corrupt("header", f"{text[:40]!r} is no entry of a DRN header")
+                raise reader.corrupt("header", f"{text[:40]!r} is not an entry of a DRN header")
             if section == "@type":
                 self.read_kind(value)
             elif section == "@value_type":
@@ -272,17 +272,17 @@ class _Parse:
     def read_kind(self, text: str) -> None:
         self.kind = text.lower()
         if self.kind in _KINDS:
-            msg = f"{self.reader.path} holds a {text}; of DRN files, those of a DTMC or an MDP can be read"
+            msg = f"{self.reader.path} holds a {text}; only DRN files of a DTMC or an MDP can be read"
             raise UnsupportedError(msg, value=text)
         if self.kind not in ("dtmc", "mdp"):
-            raise self.reader.corrupt("@type", f"{text[:40]!r} is no type of a model")
+            raise self.reader.corrupt("@type", f"{text[:40]!r} is not a type of model")
 
     def read_value_type(self, text: str) -> None:
         if text in ("double-interval", "rational-interval", "parametric"):
             msg = f"{self.reader.path} has values of type {text}; a model needs numbers"
             raise UnsupportedError(msg, value=text)
         if text not in ("double", "rational"):
-            raise self.reader.corrupt("@value_type", f"{text[:40]!r} is no type of values")
+            raise self.reader.corrupt("@value_type", f"{text[:40]!r} is not a type of values")
         if self.exact is None:
             self.reader.exact = text == "rational"
 

@@ -298,13 +298,11 @@ def explicit(
 def label_names(labels: Mapping[str, T]) -> Mapping[str, T]:
     """The labels, whose names were checked: formats take words other than those that they use."""
     if not isinstance(labels, Mapping):
-        msg = f"labels={labels!r} is no dictionary; write labels={{name: [state, ...]}}"
+        msg = f"labels={labels!r} is not a dictionary; write labels={{name: [state, ...]}}"
         raise GameError(msg, value=labels)
     for label, states in labels.items():
         if isinstance(states, str) or not isinstance(states, Iterable):
-            msg = (
-                f"label {label!r} belongs to {states!r}, which is no collection of states; write [state, ...]"
-            )
+            msg = f"label {label!r} belongs to {states!r}, which is not a collection of states; write [state, ...]"
             raise GameError(msg, value=states)
         if (
             not isinstance(label, str)

@@ -84,7 +84,7 @@ def from_networkx(graph: Any) -> Network:
     3.0
     """
     if not hasattr(graph, "is_directed"):
-        msg = f"{graph!r} is no graph of networkx"
+        msg = f"{graph!r} is not a graph of networkx"
         raise GameError(msg, value=graph)
     if not graph.is_directed():
         msg = "the edges of the graph have no direction; use networkx.DiGraph"
@@ -133,7 +133,7 @@ def _kind(data: Any, edges: list[Any], state: Hashable) -> Kind:
     if given is None:
         weighted = [edge for _, _, edge in edges if "weight" in edge]
         if weighted and len(weighted) < len(edges):
-            msg = "some edges have a weight and some have none; chance has it on all, a decision on none"
+            msg = "some edges have a weight and some have none; chance has one on every edge, a decision on none"
             raise GameError(msg, state=state)
         return Kind.CHANCE if weighted else Kind.MAX if edges else Kind.END
     name = str(getattr(given, "name", given)).upper()
@@ -279,7 +279,7 @@ def write_dot(
     path : path
         By custom it ends in ``.dot`` or ``.gv``.
     policy : Policy or Solution, optional
-        Its choices are drawn bold; with a solution, nodes tell their values too.
+        Its choices are drawn bold; with a solution, nodes show their values too.
     max_nodes : int
         Largest network that is drawn.
 

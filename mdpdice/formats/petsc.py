@@ -137,7 +137,7 @@ def read_petsc(
     n, m = cost.shape
     if matrix.shape != (n * m, n):
         raise _corrupt(
-            transitions, "shape", f"it is {matrix.shape}; costs of shape {cost.shape} want {(n * m, n)}"
+            transitions, "shape", f"it is {matrix.shape}; costs of shape {cost.shape} need {(n * m, n)}"
         )
     empty = np.flatnonzero(np.diff(matrix.indptr) == 0)
     if len(empty):
@@ -160,7 +160,7 @@ def _read(path: PathLike) -> Any:
         mark, rows, columns, entries = _numbers(file, 4, _INT).tolist()
         if mark != _MATRIX:
             raise _corrupt(
-                path, "header", f"it begins with {mark}; a matrix with 32-bit indices with {_MATRIX}"
+                path, "header", f"it begins with {mark}; a matrix with 32-bit indices begins with {_MATRIX}"
             )
         if entries < 0:
             raise _corrupt(path, "header", f"it announces {entries} entries: dense matrices are not read")
@@ -170,7 +170,7 @@ def _read(path: PathLike) -> Any:
             raise _corrupt(
                 path,
                 "header",
-                f"{rows} rows, {columns} columns, {entries} entries want {wanted:,} bytes, not {size:,}",
+                f"{rows} rows, {columns} columns, {entries} entries need {wanted:,} bytes, not {size:,}",
             )
         width = _numbers(file, rows, _INT).astype(np.int64)
         if (width < 0).any() or width.sum() != entries:

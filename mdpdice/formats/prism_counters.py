@@ -95,7 +95,7 @@ class PrismProgram:
             The game has no such core state.
         """
         if state not in self._nodes:
-            msg = f"{state!r} is no core state of this game"
+            msg = f"{state!r} is not a core state of this game"
             raise UnknownStateError(msg, value=state)
         return self._nodes[state]
 

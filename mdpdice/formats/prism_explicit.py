@@ -255,7 +255,7 @@ class _Transitions:
         row = self.rows.setdefault(key, {})
         self.line.setdefault(key, reader.line)
         if to in row:
-            raise reader.corrupt("target", f"this transition to {to} is there a second time")
+            raise reader.corrupt("target", f"this transition to {to} occurs a second time")
         row[to] = reader.probability(number)
         name = " ".join(action)
         if self.action.setdefault(key, name) != name:
@@ -294,7 +294,7 @@ class _Transitions:
                 raise reader.corrupt("reward", f"{' '.join(parts)[:40]!r} is not a state and its reward")
             state = reader.natural(parts[0], "state", self.n_states)
             if state in paid:
-                raise reader.corrupt("state", f"state {state} is there a second time")
+                raise reader.corrupt("state", f"state {state} occurs a second time")
             paid[state] = reader.number(parts[1], "reward")
             self.decimal |= isinstance(paid[state], float)
         for key in self.rows:
@@ -308,7 +308,7 @@ class _Transitions:
             row = self.rows.get(key, {})
             if rest or to not in row or (key, to) in seen:
                 raise reader.corrupt(
-                    "transition", f"{' '.join(parts)[:40]!r} is no transition, or again the same"
+                    "transition", f"{' '.join(parts)[:40]!r} is not a transition, or is repeated"
                 )
             seen.add((key, to))
             # Three tenths of a float are not the float of three tenths, so this is summed exactly.
@@ -401,7 +401,7 @@ def _read_states(reader: Reader, n_states: int) -> list[Hashable]:
             raise reader.corrupt("state", f"{number} where {len(found)} is expected")
         parts = values.strip().removeprefix("(").removesuffix(")").split(",")
         if len(parts) != width:
-            raise reader.corrupt("variables", f"{values[:40]!r} has not {width} values")
+            raise reader.corrupt("variables", f"{values[:40]!r} does not have {width} values")
         found.append(tuple(_variable(part.strip()) for part in parts))
     if len(found) != n_states:
         raise reader.corrupt("states", f"{len(found)} states, but {n_states} in the transitions", None)

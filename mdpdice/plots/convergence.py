@@ -113,8 +113,9 @@ def bound_chart(
     GameError
         There are no solutions, or they are not of one problem.
     """
-    if len({one.digest for one in solutions}) != 1:
-        msg = f"{len(solutions)} solutions of {len({one.digest for one in solutions})} problems; one problem is drawn"
+    problems = len({one.digest for one in solutions})
+    if problems != 1:
+        msg = f"{len(solutions)} solutions of {problems} problems; draw solutions of one problem"
         raise GameError(msg)
     ax = new_axes(frame)
     rows = np.array([(one.iterations, one.lower(), one.estimate(), one.upper()) for one in solutions])

@@ -62,7 +62,7 @@ def reader_of(coordinate: Coordinate) -> Callable[[Hashable], Any]:
             value = _call(coordinate, state, "a coordinate")
         if value is None or isinstance(value, _NUMBERS):
             return value
-        msg = f"{axis_label(coordinate) or 'a coordinate'} is {value!r} here, which is no number"
+        msg = f"{axis_label(coordinate) or 'a coordinate'} is {value!r} here, which is not a number"
         raise GameError(msg, state=state, value=value)
 
     return read

@@ -70,7 +70,7 @@ def draw_network(
     network : Network
         The network.
     policy : Policy or Solution, optional
-        Its actions are marked; with a solution, decisions and chance nodes with states tell their values too.
+        Its actions are marked; with a solution, decisions and chance nodes with states show their values too.
     show : callable, optional
         From states to their texts; by default what a state holds by name, or the state itself.
     steps_left : int, optional
