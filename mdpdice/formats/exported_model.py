@@ -249,11 +249,7 @@ def question(kind: str, *, minimise: bool) -> str:
 
 
 def explicit(
-    network: Network,
-    *,
-    games: bool = True,
-    name: str = "this format",
-    labels: Labels = None,
+    network: Network, *, games: bool = True, name: str = "this format", labels: Labels = None
 ) -> Explicit:
     """Write a network as a model with the same values; see the module for how.
 

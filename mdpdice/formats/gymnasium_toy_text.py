@@ -20,11 +20,7 @@ OVER = "over"
 
 
 def from_gymnasium(
-    source: Any,
-    *,
-    discount: Any = 1,
-    start: Hashable | None = None,
-    max_denominator: int | None = None,
+    source: Any, *, discount: Any = 1, start: Hashable | None = None, max_denominator: int | None = None
 ) -> Network:
     """A network from a toy-text environment, or from any dictionary ``P``.
 

@@ -261,11 +261,7 @@ def to_networkx(network: Network) -> nx.MultiDiGraph:
 
 
 def write_dot(
-    network: Network,
-    path: PathLike,
-    *,
-    policy: Policy | Solution | None = None,
-    max_nodes: int = MAX_NODES,
+    network: Network, path: PathLike, *, policy: Policy | Solution | None = None, max_nodes: int = MAX_NODES
 ) -> None:
     """Write a drawing of a network for Graphviz: ``dot -Tsvg network.dot``.
 

@@ -84,11 +84,7 @@ def capped_solutions(
 
 
 def bound_chart(
-    solutions: Sequence[Solution],
-    *,
-    width: bool = False,
-    unit: str | None = None,
-    **frame: Unpack[Frame],
+    solutions: Sequence[Solution], *, width: bool = False, unit: str | None = None, **frame: Unpack[Frame]
 ) -> Axes:
     """Draw the bounds of the value at the start over the iterations, or how far they are apart.
 
