@@ -16,11 +16,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice.answers.grid_lookup import open_edges, resolved
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.node_values import NodeValues
 from mdpdice.errors import GameError, StateLimitError
 from mdpdice.lattices.grid_tables import Tables
-from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import known_rows
 from mdpdice.lattices.point_states import PointStates, RepeatedActions
 from mdpdice.lattices.reachable_layers import Layers
@@ -148,7 +148,7 @@ def _parts(layers: Layers, core: int, tables: Tables, rows: Floats, reached: Boo
     lattice, program = layers.lattice, layers.program
     own = int(lattice.state_node[core])
     value = rows[program.row[own]]
-    for node, columns in _resolved(lattice, own, tables, np.flatnonzero(np.isfinite(value) & reached[own])):
+    for node, columns in resolved(lattice, own, tables, np.flatnonzero(np.isfinite(value) & reached[own])):
         kind, length = int(lattice.kind[node]), len(columns)
         best, action = np.full(length, -1), np.full(0, -1)
         options, worth = np.zeros(length, dtype=np.int64), np.zeros(0)
@@ -156,7 +156,7 @@ def _parts(layers: Layers, core: int, tables: Tables, rows: Floats, reached: Boo
             options, worth, action = options + 1, value[columns], np.full(length, -1)
         elif kind != Kind.END:
             edges = np.arange(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
-            there = np.array([_open(lattice, edge, tables)[columns] for edge in edges.tolist()])
+            there = open_edges(lattice, edges[:, None], columns, tables)
             each = rows[program.edge_row[edges]][:, columns]
             turn = -1.0 if kind == Kind.MIN else 1.0
             first = np.argmax(np.where(there, turn * each, -np.inf), axis=0)
@@ -174,30 +174,3 @@ def _parts(layers: Layers, core: int, tables: Tables, rows: Floats, reached: Boo
             worth,
             action,
         )
-
-
-def _open(lattice: Lattice, edge: int, tables: Tables) -> Bools:
-    """Whether an option is there, at the points of some tables."""
-    guard, update = int(lattice.guard[edge]), int(lattice.update[edge])
-    found: Bools = np.ones(len(tables.points), dtype=bool) if guard < 0 else tables.guards[guard]
-    return found if update < 0 else found & (tables.targets[update] >= 0)
-
-
-def _resolved(lattice: Lattice, node: int, tables: Tables, columns: Ints) -> Iterator[tuple[int, Ints]]:
-    """The nodes that a node stands for, and at which of some points."""
-    todo = [(node, columns)]
-    while todo:
-        at, where = todo.pop()
-        if not len(where):
-            continue
-        if not lattice.switch[at]:
-            yield at, where
-            continue
-        for edge in range(int(lattice.indptr[at]), int(lattice.indptr[at + 1])):
-            guard = int(lattice.guard[edge])
-            live = where if guard < 0 else where[tables.guards[guard][where]]
-            inside = lattice.update[edge] < 0 and lattice.node_state[lattice.dst[edge]] < 0
-            if inside:
-                todo.append((int(lattice.dst[edge]), live))
-            elif len(live):
-                yield at, live

@@ -51,7 +51,11 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
         notes += [known.method] if known.method else []
     else:
         model, policies = players(case, [chosen] if against is None else [chosen, against], solver)
-        told = value_data(mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress))
+        found = mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress)
+        told = value_data(found)
+        if found.lattice is not None:
+            # What is left of it when everybody follows the policies was evaluated, and need not be again.
+            model, policies = found.lattice, [mdpdice.Policy.from_solution(found)]
         if model.discount == 1:
             spread = _outcomes(model, policies, told["estimate"])
         else:
