@@ -10,9 +10,8 @@ network takes these.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,8 +32,7 @@ CHUNK_BYTES = 64 << 20
 """Size of the table of values at the points that are computed together."""
 
 
-@attrs.frozen(eq=False)
-class _Part:
+class _Part(NamedTuple):
     """States that agree in the core node that they stand for, at some points."""
 
     core: Ints
@@ -86,11 +84,7 @@ def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> Nod
         msg = f"play reaches no state with {dict(where)!r}"
         raise GameError(msg, value=dict(where))
 
-    def joined(name: str) -> Any:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    kind, core, point, value = joined("kind"), joined("core"), joined("point"), joined("value")
-    options, worth, action = joined("options"), joined("worth"), joined("action")
+    core, point, value, kind, options, best, worth, action = map(np.concatenate, zip(*parts, strict=True))
     if table.sense == "min":
         # The lattice that was solved has the sides changed.
         kind = np.select([kind == Kind.MAX, kind == Kind.MIN], [Kind.MIN, Kind.MAX], kind)
@@ -115,9 +109,7 @@ def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> Nod
     )
     values, half = np.concatenate((value, worth)), table.widths[layers.ranks.layer[point]]
     half = np.concatenate((half, np.repeat(half, options)))
-    choice = np.full(n + e, -1)
-    best = joined("best")
-    choice[:n] = np.where(best < 0, -1, indptr[:n] + best)
+    choice = np.concatenate((np.where(best < 0, -1, indptr[:n] + best), np.full(e, -1)))
     return NodeValues(network, values, values - half, values + half, choice)
 
 

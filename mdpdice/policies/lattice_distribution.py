@@ -226,7 +226,9 @@ def _two_totals(table: GridValues) -> Outcomes | None:
     lattice = table.lattice
     widths = table.widths[[layer.number for layer in table.layers.layers]]
     paid = [as_expr(0 if at < 0 else lattice.rewards[at]) for at in lattice.payoff[lattice.kind == Kind.END]]
-    if (lattice.reward >= 0).any() or not np.isfinite(widths).all() or any(one.value is None for one in paid):
+    if lattice.averaged or (lattice.reward >= 0).any() or not np.isfinite(widths).all():
+        return None
+    if any(one.value is None for one in paid):
         return None
     totals = {Fraction(one.value) for one in paid}
     if (lattice.sign < 0).any():
