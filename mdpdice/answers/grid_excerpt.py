@@ -46,24 +46,7 @@ class _Part(NamedTuple):
 
 
 def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> NodeValues:
-    """The states of a lattice that have given counters and fields.
-
-    Parameters
-    ----------
-    table : GridValues
-        The values of the lattice.
-    where : mapping of str to object
-        Values of counters, or of fields of core states, by name.
-    max_states : int
-        Most states.
-
-    Raises
-    ------
-    GameError
-        There is no such counter or field, or no such state that play can reach.
-    StateLimitError
-        There are more states.
-    """
+    """The states of a lattice that have given counters and fields; see `Solution.excerpt`."""
     layers = table.layers
     lattice, program = layers.lattice, layers.program
     cores, points = _chosen(layers, where)

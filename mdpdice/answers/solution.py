@@ -411,8 +411,10 @@ class Solution:
         table = self.excerpt(where).nodes
         net = table.network
         at = np.flatnonzero(net.decides[net.state_node])
-        values, lowers, uppers, choice = (row[net.state_node[at]] for row in table.rows(steps_left))
-        actions = [None if edge < 0 else net.action_of(edge) for edge in choice.tolist()]
+        nodes = net.state_node[at]
+        *rows, choice = table.rows(steps_left)
+        values, lowers, uppers = (row[nodes] for row in rows)
+        actions = [None if edge < 0 else net.action_of(edge) for edge in choice[nodes].tolist()]
         return Decisions([net.states[one] for one in at.tolist()], values, lowers, uppers, actions)
 
     @cached_property

@@ -177,31 +177,15 @@ def _quotients(totals: Totals, unit: int, half: Fraction) -> Floats:
 
 @attrs.frozen(eq=False)
 class _Spread:
-    """A chain as the player sees it who starts, ready for mass to be sent along it.
-
-    Parameters
-    ----------
-    seen : Network
-        The chain; what is paid in the end is less by `half`.
-    stop : ndarray of bool
-        Nodes where a play stops: ends and closed sets.
-    endless : ndarray of float64
-        inf and -inf in closed sets that collect or pay, 0 elsewhere.
-    level : ndarray of int64
-        A node's edges lead to nodes of higher level, or stay in its component.
-    cyclic : ndarray of bool
-        Nodes in cyclic components where plays go on.
-    used : ndarray of bool
-        Edges that a play can take.
-    """
+    """A chain as the player sees it who starts, ready for mass to be sent along it."""
 
     seen: Network
-    half: Fraction
-    stop: Bools
-    endless: Floats
-    level: Ints
-    cyclic: Bools
-    used: Bools
+    half: Fraction  # What is paid in the end is less by so much.
+    stop: Bools  # Nodes where a play stops: ends and closed sets.
+    endless: Floats  # inf and -inf in closed sets that collect or pay, 0 elsewhere.
+    level: Ints  # A node's edges lead to nodes of higher level, or stay in its component.
+    cyclic: Bools  # Nodes in cyclic components where plays go on.
+    used: Bools  # Edges that a play can take.
 
     @classmethod
     def of(cls, chain: Chain, start: int) -> _Spread:
@@ -266,8 +250,8 @@ class _Spread:
         assert found is not None
         totals, chances, _ = found
         exact = [Fraction(total, unit) + self.half for total in totals.tolist()]
-        floats = (np.array(list(map(float, numbers))) for numbers in (exact, chances.tolist()))
-        return Outcomes(*floats, exact=dict(zip(exact, map(Fraction, chances.tolist()), strict=True)))
+        table = dict(zip(exact, map(Fraction, chances.tolist()), strict=True))
+        return Outcomes(np.array([float(one) for one in table]), chances.astype(np.float64), exact=table)
 
     def visits(self, start: int) -> Floats:
         """Expected number of visits to every node.

@@ -26,7 +26,7 @@ from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.layer_solver import kernel_arguments, refuse_averaged
 from mdpdice.lattices.program import TERM
 from mdpdice.modelling.expression_values import INT
-from mdpdice.modelling.expressions import Expr, as_expr
+from mdpdice.modelling.expressions import Expr
 from mdpdice.networks.network import Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 from mdpdice.policies.totals import Outcomes
@@ -63,11 +63,6 @@ class _Moves(NamedTuple):
 
 def lattice_outcomes(table: GridValues) -> Outcomes:
     """Distribution of the total of a play from the start, when everybody follows the values of a lattice.
-
-    Parameters
-    ----------
-    table : GridValues
-        Its best actions are taken, the first of them on a tie.
 
     Raises
     ------
@@ -189,11 +184,12 @@ class _Spread:
         program = self.layers.program
         tables = self.layers.tables.at(points)
         most = self.exits * len(points)
-        found = _Moves(*np.empty((3, most), dtype=np.int64), np.empty(most))
+        begin, finish, paid = np.empty((3, most), dtype=np.int64)
+        found = _Moves(begin, finish, paid, np.empty(most))
         arguments = kernel_arguments(program, tables, self.stored)
         numbers = self.size, float(self.unit), int(program.entry_row[k])
         count = kernels.moves(*arguments, *numbers, *np.zeros((2, program.n_rows, kernels.WIDTH)), *found)
-        found.begin[:] += first
+        begin += first
         return found.take(slice(count))
 
 
@@ -225,12 +221,13 @@ def _two_totals(table: GridValues) -> Outcomes | None:
     """
     lattice = table.lattice
     widths = table.widths[[layer.number for layer in table.layers.layers]]
-    paid = [as_expr(0 if at < 0 else lattice.rewards[at]) for at in lattice.payoff[lattice.kind == Kind.END]]
+    ends = lattice.payoff[lattice.kind == Kind.END].tolist()
+    paid = [0 if at < 0 else lattice.rewards[at].value for at in ends]
     if lattice.averaged or (lattice.reward >= 0).any() or not np.isfinite(widths).all():
         return None
-    if any(one.value is None for one in paid):
+    if None in paid:
         return None
-    totals = {Fraction(one.value) for one in paid}
+    totals = {Fraction(one) for one in paid if one is not None}
     if (lattice.sign < 0).any():
         totals |= {lattice.total - total for total in totals}
     if len(totals) > 2:

@@ -15,10 +15,10 @@ from mdpdice.answers.solution import Solution
 from mdpdice.errors import UnknownStateError
 from mdpdice.lattices.digest import same_core
 from mdpdice.lattices.lattice import Lattice
+from mdpdice.modelling.asking import ask
 from mdpdice.modelling.counters import At
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.expressions import as_expr
-from mdpdice.policies.players import answers_of
 
 __all__ = ["Chances", "PointRule", "core_state"]
 
@@ -40,7 +40,11 @@ class PointRule:
         table = policy.rule.table if isinstance(policy.rule, Solution) else None
         if isinstance(table, GridValues) and same_core(lattice, table.lattice):
             return cls(lattice, table, None)
-        return cls(lattice, None, None if policy.is_rule and policy.rule is None else answers_of(policy))
+        if isinstance(policy.rule, Solution):
+            return cls(lattice, None, policy.rule.action)
+        if policy.is_rule:
+            return cls(lattice, None, policy.rule)
+        return cls(lattice, None, lambda state: Dist(policy.probabilities(state)))
 
     def edges(self, node: int, counters: Mapping[str, int], there: list[bool]) -> Chances:
         """What the function does in a decision, given which of its edges are there."""
@@ -53,7 +57,7 @@ class PointRule:
             if is_open:
                 # An action whose edge depends on a condition has several.
                 offered.setdefault(lattice.actions[action + at], edge + at)
-        answer = self.function(state)
+        answer = ask(self.function, state, what="the policy", state=state)
         if isinstance(answer, Dist):
             chances = {one: answer.prob(one) for one in answer}
         elif isinstance(answer, Mapping):

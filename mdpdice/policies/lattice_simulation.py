@@ -106,32 +106,22 @@ def play_on_lattice(
 
 @attrs.define(eq=False)
 class _Group:
-    """Plays that are moved together, at some points of the grid.
-
-    Attributes
-    ----------
-    play, node, column : ndarray of int64
-        Number of the play, its core node, and its point as a column of the tables.
-    side, total : ndarray of float64
-        -1 where the other player is to move; what was paid so far, as player 0 sees it.
-    tables : Tables
-        Of the points.
-    rows : list of ndarray
-        Values of all rows of the core at the points, for every policy that is a solution.
-    """
+    """Plays that are moved together, at some points of the grid."""
 
     play: Ints
     node: Ints
-    column: Ints
-    side: Floats
-    total: Floats
+    column: Ints  # of the tables, for the point of each play
+    side: Floats  # -1 where the other player is to move
+    total: Floats  # what was paid so far, as the player sees it who started
     tables: Tables
-    rows: list[Floats | None]
+    rows: list[
+        Floats | None
+    ]  # values of all rows of the core at the points, for every policy that is a solution
 
     def take(self, which: Any) -> None:
         """Keep some of the plays."""
-        self.play, self.node, self.column = self.play[which], self.node[which], self.column[which]
-        self.side, self.total = self.side[which], self.total[which]
+        for name in ("play", "node", "column", "side", "total"):
+            setattr(self, name, getattr(self, name)[which])
 
 
 class _Table:

@@ -68,17 +68,7 @@ class Chain:
 
 
 def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
-    """Write the chain that is left when everybody follows a policy.
-
-    Parameters
-    ----------
-    network : Network
-        What is played.
-    policies : Policy or sequence of two
-        One for all decisions, or one per player: the first belongs to the one who
-        moves first (with `pass_to`), or maximises (with MIN nodes).  A policy of
-        another network is carried over by the names of states and actions.
-    """
+    """Write the chain that is left when everybody follows a policy, given as for `mdpdice.evaluate`."""
     both = [policies] if isinstance(policies, Policy) else policies
     placed = tuple(policy.on(network) for policy in both)
     apart = placed[0] is not placed[-1]
