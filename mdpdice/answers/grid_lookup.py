@@ -84,8 +84,7 @@ class Lookup:
     def reaches(self, node: int, point: int) -> bool:
         """Tell whether play comes to a core node at a point; what is worked out for others there proves nothing."""
         layers = self.layers
-        known = layers.reached[layers.program.entries == node, point]
-        if known.any():
+        if layers.reached[layers.program.entries == node, point].any():
             return True
         if point not in self._reached:
             self._reached.clear()

@@ -103,7 +103,9 @@ class GridValues:
         UnknownStateError
             Play cannot come there, so nothing is known of it.
         """
-        _no_horizon(steps_left)
+        if steps_left is not None:
+            msg = f"steps_left={steps_left!r} needs a solution with a horizon, and lattices have none"
+            raise HorizonRangeError(msg, value=steps_left)
         node, point = self.lookup.place(state)
         rows, _ = self.lookup.rows(point)
         value = float(rows[self.layers.program.row[node]])
@@ -157,13 +159,6 @@ class GridValues:
             msg = "nobody decides in this state; ask value() instead"
             raise GameError(msg, state=self.start if state is None else state)
         width = self._width(state)
-        worth = {action: float(rows[row]) for action, row in self.lookup.options(node, tables).items()}
-        return kind == Kind.MIN, [
-            (action, value, value - width, value + width) for action, value in worth.items()
-        ]
-
-
-def _no_horizon(steps_left: int | None) -> None:
-    if steps_left is not None:
-        msg = f"steps_left={steps_left!r} needs a solution with a horizon, and lattices have none"
-        raise HorizonRangeError(msg, value=steps_left)
+        there = self.lookup.options(node, tables).items()
+        worth = ((action, float(rows[row])) for action, row in there)
+        return kind == Kind.MIN, [(action, value, value - width, value + width) for action, value in worth]

@@ -85,8 +85,7 @@ class NodeValues:
     def exact_value(self, state: Hashable, steps_left: int | None) -> Any:
         """Exact value of a state, if there are any."""
         assert self.exact is not None
-        steps = self.steps(steps_left)
-        return self.exact[0 if steps is None else steps][self._node(state)]
+        return self.exact[self.steps(steps_left) or 0][self._node(state)]
 
     def kind(self, state: Hashable) -> Kind:
         """What happens in a state."""

@@ -101,19 +101,16 @@ def _outcomes(
 
 def _spread(found: mdpdice.Outcomes) -> dict[str, Any]:
     """A distribution as JSON data."""
+    levels = [level for level in LEVELS if found.missing < min(level, 1 - level)]
     return {
         "mean": json_number(found.mean),
         "variance": json_number(found.variance),
         "sd": json_number(math.sqrt(found.variance)),
         "p_bust": found.prob(0),
-        "quantiles": {str(level): json_number(found.quantile(level)) for level in _levels(found)},
+        "quantiles": {str(level): json_number(found.quantile(level)) for level in levels},
         "totals": len(found),
         "missing": found.missing,
     }
-
-
-def _levels(found: mdpdice.Outcomes) -> list[float]:
-    return [level for level in LEVELS if found.missing < min(level, 1 - level)]
 
 
 def _lines(case: Case, data: dict[str, Any]) -> list[str]:

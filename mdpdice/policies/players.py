@@ -52,26 +52,23 @@ def _policy(game: object, given: object) -> Policy:
         return given
     if isinstance(given, Solution):
         return given.policy
-    if isinstance(given, str):
-        return _named(game, given)
     if callable(given):
         return Policy(rule=given)
-    msg = f"{given!r} is no policy; give a Policy, a Solution, a function of the state, or a name that the game knows"
-    raise GameError(msg, value=given)
-
-
-def _named(game: object, name: str) -> Policy:
-    if name == "random":
+    if not isinstance(given, str):
+        able = "a Policy, a Solution, a function of the state, or a name that the game knows"
+        msg = f"{given!r} is no policy; give {able}"
+        raise GameError(msg, value=given)
+    if given == "random":
         return Policy()
-    rule = game.named_policy(name) if isinstance(game, Game) else None
+    rule = game.named_policy(given) if isinstance(game, Game) else None
     if rule is not None:
         return Policy(rule=rule)
     known = ["random", *(game.policy_names() if isinstance(game, Game) else ())]
-    near = difflib.get_close_matches(name, known, n=1)
+    near = difflib.get_close_matches(given, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     what = "this game knows" if isinstance(game, Game) else f"a {type(game).__name__} knows"
-    msg = f"there is no policy {name!r}: {what} {', '.join(map(repr, known))}{hint}"
-    raise GameError(msg, value=name)
+    msg = f"there is no policy {given!r}: {what} {', '.join(map(repr, known))}{hint}"
+    raise GameError(msg, value=given)
 
 
 def model_of(
