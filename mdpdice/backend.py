@@ -123,11 +123,11 @@ class Run:
     _offers: list[Callable[[], Candidate]] = attrs.field(factory=list, init=False, repr=False, eq=False)
 
     def check(self, partial: Candidate | None = None) -> None:
-        """Raise `SolveInterrupted` if the solve was cancelled or is out of time."""
+        """Raise `SolveInterrupted` if the solve was cancelled or is out of time, with what was offered or `partial`."""
         late = self.deadline is not None and time.monotonic() > self.deadline
         if late or self.cancel.is_set():
             msg = "the solve ran into its deadline" if late else "the solve was cancelled"
-            raise SolveInterrupted(msg, partial=partial)
+            raise SolveInterrupted(msg, partial=self.offered() if partial is None else partial)
 
     def watch(self, phase: str, numbers: Mapping[str, float]) -> None:
         """Look at the clock and report progress: the `progress` of exploring, before a solver is at work."""
@@ -139,7 +139,7 @@ class Run:
         self.tell(phase, **numbers)
 
     def offer(self, make: Callable[[], Candidate]) -> None:
-        """Say what to hand out if the solve is stopped and `check` had no chance to.
+        """Say what to hand out if the solve is stopped.
 
         Parameters
         ----------

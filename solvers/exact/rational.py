@@ -62,6 +62,7 @@ LEADING = 60
 """Leading bits that are looked at to tell quotients of long numbers."""
 
 
+@attrs.define(eq=False)
 class EndlessGainError(ArithmeticError):
     """A class of states that is never left gains or loses on every round, so the system has no solution.
 
@@ -73,10 +74,8 @@ class EndlessGainError(ArithmeticError):
         Something with the sign of the gain of a round.
     """
 
-    def __init__(self, row: int, gain: int) -> None:
-        super().__init__(f"row {row} gains without end")
-        self.row = row
-        self.gain = gain
+    row: int
+    gain: int
 
 
 def reduced(numerator: int, denominator: int) -> Pair:
@@ -124,18 +123,9 @@ def solve(
 
 @attrs.frozen(eq=False)
 class _Plan:
-    """The order of elimination, and what it fills in.
+    """The unknowns in the order of their elimination, and what it fills in, by a number of multiplications.
 
-    Parameters
-    ----------
-    order : list of int
-        The unknowns in the order of their elimination.
-    after : list of set of int
-        Unknowns that the row of each unknown holds when it is eliminated.
-    before : list of set of int
-        Unknowns whose rows it is substituted into.
-    work : int
-        Number of multiplications.
+    Unknown `k` is eliminated from a row that holds those in ``after[k]``, and goes into the rows ``before[k]``.
     """
 
     order: list[int]
@@ -264,7 +254,8 @@ def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None] | None)
     order = np.array(plan.order)
     digits: list[Ints] = []
     tried = 4
-    rest = _short_rest(matrix, rhs, prime) or _long_rest(matrix, rhs, prime)
+    short = max(sum(map(abs, row.values())) for row in matrix) < 1 << 61
+    rest = (_short_rest if short else _long_rest)(matrix, rhs, prime)
     digit = next(rest)
     while True:
         residue = digit[order]
@@ -320,20 +311,12 @@ def _long_rest(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Gene
         ]
 
 
-def _short_rest(
-    matrix: list[dict[int, int]], rhs: list[int], prime: int
-) -> Generator[Ints, Ints, None] | None:
-    """The same in machine words, None if the rows are too large for them.
+def _short_rest(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Generator[Ints, Ints, None]:
+    """The same in machine words.
 
     The rest stays below the sum of its row, so its low 64 bits tell it, and for these the division without
     remainder is a multiplication.  The digits of the right-hand side join it one by one.
     """
-    if max(sum(map(abs, row.values())) for row in matrix) >= 1 << 61:
-        return None
-    return _words(matrix, rhs, prime)
-
-
-def _words(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Generator[Ints, Ints, None]:
     n = len(matrix)
     ptr = np.concatenate(([0], np.cumsum([len(row) for row in matrix])))
     columns = np.array([j for row in matrix for j in row])
@@ -352,8 +335,8 @@ def _words(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Generato
 def _reconstruct(digits: list[Ints], prime: int) -> list[Pair] | None:
     """The rationals with these first digits in base `prime`, None if there are too few digits."""
     modulus = prime ** len(digits)
-    few = range(0, len(digits[0]), max(1, len(digits[0]) // 2))
-    if any(_rational(_number([[int(d[i])] for d in digits], prime)[0], modulus) is None for i in few):
+    few = np.arange(0, len(digits[0]), max(1, len(digits[0]) // 2))
+    if any(_rational(x, modulus) is None for x in _number([digit[few].tolist() for digit in digits], prime)):
         return None
     denominator = 1
     values = []

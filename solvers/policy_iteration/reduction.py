@@ -120,11 +120,7 @@ def write_block(problem: Network, operator: Operator, value: Floats, local: Ints
 
 def _edges(problem: Network, operator: Operator, value: Floats, local: Ints, nodes: Ints) -> _Edges:
     number, source = graph.edges_of(problem.indptr, nodes)
-    weight = problem.weight[number]
-    if not (weight > 0).all():
-        number, source = number[weight > 0], source[weight > 0]
-        weight = problem.weight[number]
-    dst = problem.dst[number]
+    weight, dst = problem.weight[number], problem.dst[number]
     target = local[dst]
     coef, gain = operator.coef[number], operator.gain[number]
     outside = target < 0

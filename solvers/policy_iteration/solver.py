@@ -139,11 +139,10 @@ class PolicyIteration:
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Propose the value and the policy."""
-        settings = blocks.Settings(self.max_iterations, self.direct, self.sweeps)
         try:
             # What is quick keeps no checkpoint.
             quick = None if run.checkpoint else krylov.propose(problem, run, self.max_iterations)
-            return blocks.propose(problem, run, settings) if quick is None else quick
+            return quick or blocks.propose(problem, run, self.max_iterations, self.direct, self.sweeps)
         except NotConvergedError as error:
             if run.on_limit == "partial" and error.partial is not None:
                 partial: Candidate = error.partial

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run
-from mdpdice.errors import SolveInterrupted
 from mdpdice.networks.arrays import ULP, read_only
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.operator import unsigned
@@ -223,11 +222,7 @@ class Sweeps:
     def solve(self, max_sweeps: int) -> tuple[Candidate, bool]:
         """Improve and sweep until the bounds meet, or it takes too long."""
         self.run.offer(self.partial)
-        try:
-            moves, done = self.iterate(max_sweeps)
-        except SolveInterrupted as stop:
-            stop.partial = self.partial()
-            raise
+        moves, done = self.iterate(max_sweeps)
         return self.bounded(self.value, self.policy, moves), done
 
     def iterate(self, max_sweeps: int) -> tuple[Moves, bool]:
