@@ -52,7 +52,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from mdpdice.backend import Candidate, Feature, Run, traced
+from mdpdice.backend import AlwaysAvailable, Candidate, Feature, Run, traced
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
@@ -65,7 +65,7 @@ CHUNK = 1 << 18
 
 
 @attrs.frozen
-class BackwardInduction:
+class BackwardInduction(AlwaysAvailable):
     """One sweep in reverse order of play; with a horizon, one per stage.
 
     Raises
@@ -92,11 +92,6 @@ class BackwardInduction:
     features: ClassVar[frozenset[Feature]] = frozenset(
         {Feature.DISCOUNT, Feature.TWO_PLAYER, Feature.HORIZON}
     )
-
-    @classmethod
-    def available(cls) -> bool:
-        """Always: it needs nothing beyond what mdpdice itself needs."""
-        return True
 
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:

@@ -349,7 +349,7 @@ def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Pro
         run = Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
         kin = frozenset(cls.name for cls in ancestors(backend)) - {name}
         solution = solve_problem(problem, backend, run, epsilon)
-        # Nor would another back-end settle a candidate that is wrong, and the others are here to compare.
+        # The other answers say what is wrong; a candidate that is wrong is no matter of exact arithmetic.
         solution = attrs.evolve(solution, reason=solution.reason.removesuffix(SETTLES))
         return Entry(name, "ran", solution=solution, kin=kin)
     except UnsupportedError as error:

@@ -17,13 +17,12 @@ times 32 states, 2,700 bits, 14 s directly and 0.8 s by the modular way.
 
 References
 ----------
-J. D. Dixon, "Exact solution of linear equations using p-adic expansions", *Numerische Mathematik* 40 (1982),
-137-141.
-
 H. M. Markowitz, "The elimination form of the inverse and its application to linear programming", *Management
 Science* 3 (1957), 255-269.
 
 P. S. Wang, "A p-adic algorithm for univariate partial fractions", *Proceedings of SYMSAC '81*, 212-217.
+
+Dixon's paper is listed in `mdpdice.solvers.exact`.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ def common_multiple(denominators: Iterable[int]) -> int:
 
 
 def solve(
-    rows: Sequence[Row], check: Callable[[], None] | None = None, closed: list[int] | None = None
+    rows: Sequence[Row], check: Callable[[], None] = lambda: None, closed: list[int] | None = None
 ) -> list[Pair]:
     """Values of all unknowns; 0 in classes of states that are never left and gain nothing on a round.
 
@@ -169,15 +168,13 @@ class _Plan:
 # --- Directly ---------------------------------------------------------------------------------------
 
 
-def _direct(
-    rows: Sequence[Row], plan: _Plan, check: Callable[[], None] | None, closed: list[int]
-) -> list[Pair]:
+def _direct(rows: Sequence[Row], plan: _Plan, check: Callable[[], None], closed: list[int]) -> list[Pair]:
     """Elimination in whole numbers: ``den[i] v_i = const[i] + sum_j entries[i][j] v_j``, in units of 1/unit."""
     unit, const = _whole_constants(rows)
     den = [row[0] for row in rows]
     entries = [{j: a for j, a in row[1].items() if a} for row in rows]
     for count, k in enumerate(plan.order):
-        if check is not None and count % 64 == 0:
+        if count % 64 == 0:
             check()
         mine = entries[k]
         den[k] -= mine.pop(k, 0)
@@ -236,7 +233,7 @@ def _whole_constants(rows: Sequence[Row]) -> tuple[int, list[int]]:
 # --- Modulo a prime ---------------------------------------------------------------------------------
 
 
-def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None] | None) -> list[Pair] | None:
+def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None]) -> list[Pair] | None:
     """Dixon's method; None if the system is singular modulo the prime."""
     from mdpdice.numerics import modular
 
@@ -264,8 +261,7 @@ def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None] | None)
         digit[order] = residue
         digits.append(digit)
         if len(digits) == tried:
-            if check is not None:
-                check()
+            check()
             tried += max(4, tried // 5)
             values = _reconstruct(digits, prime)
             if values is not None and _solves(matrix, rhs, values):

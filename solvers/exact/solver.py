@@ -57,7 +57,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from mdpdice.backend import Candidate, Feature, Run, traced
+from mdpdice.backend import AlwaysAvailable, Candidate, Feature, Run, traced
 from mdpdice.errors import MdpDiceError, SolveInterrupted, TotalRewardUndefinedError, UnsupportedError
 from mdpdice.modelling.number import too_large_error
 from mdpdice.networks.network import Bools, Ints, Kind, Network
@@ -71,7 +71,7 @@ __all__ = ["Exact"]
 
 
 @attrs.frozen
-class Exact:
+class Exact(AlwaysAvailable):
     """Rational arithmetic: exact values, an optimal policy and all ties.
 
     Notes
@@ -109,11 +109,6 @@ class Exact:
     features: ClassVar[frozenset[Feature]] = frozenset(
         {Feature.CYCLIC, Feature.DISCOUNT, Feature.HORIZON, Feature.TWO_PLAYER, Feature.EXACT}
     )
-
-    @classmethod
-    def available(cls) -> bool:
-        """Always: it needs nothing beyond what mdpdice itself needs."""
-        return True
 
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:

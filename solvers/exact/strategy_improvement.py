@@ -50,27 +50,15 @@ class NoTotalError(ArithmeticError):
 
 @attrs.frozen(eq=False)
 class Answer:
-    """Values, best moves and policy of a part, and how many systems were solved.
-
-    Parameters
-    ----------
-    value : list of Pair
-        Value of every node.
-    best : list of list of int
-        For every decision the moves that attain its value, [] for chance nodes.
-    policy : list of int
-        For every decision the move to make, -1 for chance nodes.
-    systems : int
-        Number of linear systems that were solved.
-    """
+    """Values, best moves and policy of a part, and how many systems were solved."""
 
     value: list[Pair]
-    best: list[list[int]]
-    policy: list[int]
+    best: list[list[int]]  # for every decision the moves that attain its value, [] for chance nodes
+    policy: list[int]  # for every decision the move to make, -1 for chance nodes
     systems: int
 
 
-def optimise(part: Part, policy: list[int], check: Callable[[], None] | None = None) -> Answer:
+def optimise(part: Part, policy: list[int], check: Callable[[], None]) -> Answer:
     """The exact solution of a part, starting from a policy.
 
     Raises
@@ -102,7 +90,7 @@ def optimise(part: Part, policy: list[int], check: Callable[[], None] | None = N
 class _Search:
     """Strategy improvement at work on a part without signs."""
 
-    def __init__(self, part: Part, policy: list[int], check: Callable[[], None] | None) -> None:
+    def __init__(self, part: Part, policy: list[int], check: Callable[[], None]) -> None:
         self.part = part
         self.policy = list(policy)
         self.check = check

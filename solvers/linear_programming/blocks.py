@@ -226,7 +226,8 @@ def _options(
 ) -> tuple[Ints, Ints, Matrix, Floats]:
     """Owner, edge, row and gain of every option that is not dominated by one with the same row."""
     mine = decides[edges[0]]
-    source, edge, target, coef, gain = (array[mine] for array in edges)
+    source, edge, target = edges[0][mine], edges[1][mine], edges[2][mine]
+    coef, gain = edges[3][mine], edges[4][mine]
     constant = np.diff(expand.indptr) == 0
     at = np.where(target < 0, -1, position[target])
     inside = at >= 0

@@ -88,9 +88,9 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, eye_array, vstack
 
-from mdpdice.backend import Candidate, Feature, Run, needs, traced
+from mdpdice.backend import Candidate, Feature, Run, at_least, needs, traced
 from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedError, UnsupportedError
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
@@ -178,11 +178,11 @@ class LinearProgramming:
     form: str = attrs.field(
         default="primal", validator=needs("'primal' or 'dual'", lambda x: x in ("primal", "dual"))
     )
-    block: int = attrs.field(default=1000, validator=needs("a number of at least 1", lambda x: x >= 1))
+    block: int = attrs.field(default=1000, validator=at_least(1))
     time_limit: float | None = attrs.field(
         default=None, validator=attrs.validators.optional(needs("a number above 0", lambda x: x > 0))
     )
-    max_size: int = attrs.field(default=20_000, validator=needs("a number of at least 1", lambda x: x >= 1))
+    max_size: int = attrs.field(default=20_000, validator=at_least(1))
 
     @classmethod
     def available(cls) -> bool:
@@ -439,33 +439,21 @@ def _occupation(view: View, solved: list[tuple[Block, Ints]]) -> Floats:
     visits[problem.start] = 1.0
     uses = np.zeros(problem.n_edges)
     for block, row in reversed(solved):
-        variables, rest = block.variables, block.rest
-        if not (visits[variables].any() or visits[rest].any()):
+        nodes = np.concatenate((block.variables, block.rest))
+        if not visits[nodes].any():
             continue
-        if len(variables):
-            # The basic solution of the dual for the weights `visits`: the transposed basis.
-            entering = visits[variables] + block.expand.T @ visits[rest]
-            visits[variables] = factorise(block.matrix[row]).solve(entering, trans="T")
         chosen = block.edge[row[row < len(block.edge)]]
-        kept, _ = graph.edges_of(problem.indptr, variables[block.chance])
-        inline, _ = graph.edges_of(problem.indptr, rest)
-        edge = np.concatenate((chosen[chosen != STAY], kept, inline))
-        from_rest = np.arange(len(edge)) >= len(edge) - len(inline)
-        view.local[variables] = len(rest)
-        view.local[rest] = np.arange(len(rest))
-        source, target = problem.source[edge], problem.dst[edge]
-        into = view.local[target]
-        to_rest = (into >= 0) & (into < len(rest))
-        first, more = to_rest & ~from_rest, to_rest & from_rest
-        np.add.at(visits, target[first], view.coef[edge[first]] * visits[source[first]])
-        shape = (len(rest), len(rest))
-        on = csr_array((view.coef[edge[more]], (into[more], view.local[source[more]])), shape=shape)
-        flow = visits[rest]
-        while flow.any():  # at most as often as eliminated chance nodes are nested
-            flow = np.asarray(on @ flow)
-            visits[rest] += flow
+        by_chance, _ = graph.edges_of(problem.indptr, nodes[~problem.decides[nodes]])
+        edge = np.concatenate((chosen[chosen != STAY], by_chance))
+        source, target, coef = problem.source[edge], problem.dst[edge], view.coef[edge]
+        view.local[nodes] = np.arange(len(nodes))
+        row_of, column = view.local[source], view.local[target]
+        view.local[nodes] = -1
+        inside, leaves = column >= 0, column < 0
+        shape = (len(nodes), len(nodes))
+        moves = csr_array((coef[inside], (row_of[inside], column[inside])), shape=shape)
+        balance = eye_array(len(nodes), format="csr") - moves
+        visits[nodes] = factorise(balance).solve(visits[nodes], trans="T")
         uses[edge] = problem.weight[edge] * visits[source]
-        leaves = into < 0
-        np.add.at(visits, target[leaves], view.coef[edge[leaves]] * visits[source[leaves]])
-        view.local[variables] = view.local[rest] = -1
+        np.add.at(visits, target[leaves], coef[leaves] * visits[source[leaves]])
     return uses

@@ -23,42 +23,20 @@ END, CHANCE, MAX, MIN = range(4)
 
 
 class Row(NamedTuple):
-    """The value of an option, or of a state where chance moves, as a linear form.
-
-    Attributes
-    ----------
-    constant : float
-        What does not depend on the states ahead.
-    weights : tuple of float
-        Coefficient of the value of every next state; negative where the players change sides.
-    states : tuple
-        The next states.
-    """
+    """The value of an option, or of a state where chance moves, as a linear form of those of the next states."""
 
     constant: float
-    weights: tuple[float, ...]
+    weights: tuple[float, ...]  # negative where the players change sides
     states: tuple[Hashable, ...]
 
 
 class Position(NamedTuple):
-    """What happens in a state.
+    """What happens in a state."""
 
-    Attributes
-    ----------
-    kind : int
-        END, CHANCE, MAX or MIN.
-    payoff : float
-        Of an end.
-    rows : tuple of Row
-        One per option, negated where the minimiser decides; one where chance moves.
-    actions : tuple
-        One per option.
-    """
-
-    kind: int
-    payoff: float
-    rows: tuple[Row, ...]
-    actions: tuple[Hashable, ...]
+    kind: int  # END, CHANCE, MAX or MIN
+    payoff: float  # of an end
+    rows: tuple[Row, ...]  # one per option, negated where the minimiser decides; one where chance moves
+    actions: tuple[Hashable, ...]  # one per option
 
 
 class Expansions:

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, cast
 import attrs
 import numpy as np
 
-from mdpdice.backend import Candidate, Feature, Run, Searched, needs
+from mdpdice.backend import AlwaysAvailable, Candidate, Feature, Run, Searched, at_least, needs
 from mdpdice.errors import CycleError, SolveInterrupted, UnsupportedError
 from mdpdice.exploration.to_network import explore
 from mdpdice.modelling.counters import axes
@@ -47,7 +47,7 @@ _ROOM = 1e-12
 
 
 @attrs.frozen
-class Lookahead:
+class Lookahead(AlwaysAvailable):
     """Depth-limited expectimax on a game, with its own estimates at the edge.
 
     Parameters
@@ -74,17 +74,8 @@ class Lookahead:
         default="star2",
         validator=needs("'none', 'star1' or 'star2'", lambda x: x in ("none", "star1", "star2")),
     )
-    table_size: int = attrs.field(
-        default=500_000, validator=needs("a number of at least 1", lambda x: x >= 1)
-    )
-    seconds: float | None = attrs.field(
-        default=None, validator=attrs.validators.optional(needs("a number of at least 0", lambda x: x >= 0))
-    )
-
-    @classmethod
-    def available(cls) -> bool:
-        """Whether it can run here: always."""
-        return True
+    table_size: int = attrs.field(default=500_000, validator=at_least(1))
+    seconds: float | None = attrs.field(default=None, validator=attrs.validators.optional(at_least(0)))
 
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Refuse a network.

@@ -18,15 +18,7 @@ __all__ = ["Kept"]
 
 
 class Kept:
-    """The state of a solve, as arrays of a size that the problem alone decides.
-
-    Parameters
-    ----------
-    problem : Network
-        The problem.
-    run : Run
-        Its checkpoint is written to.
-    """
+    """The state of a solve, as arrays of a size that the problem alone decides, and the checkpoint of its `run`."""
 
     def __init__(self, problem: Network, run: Run) -> None:
         n = problem.n_nodes

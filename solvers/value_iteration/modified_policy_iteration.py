@@ -71,47 +71,23 @@ def recognise(problem: Network) -> Kind | None:
 
 
 class Kind(NamedTuple):
-    """What `alternates` finds out about a network.
+    """What `alternates` finds out about a network."""
 
-    Attributes
-    ----------
-    base : ndarray of float64, shape (N,)
-        Mean reward of every chance node.
-    ptr : ndarray of int64, shape (decisions + 1,)
-        Room for the rows of a policy.
-    size : float
-        The largest absolute reward.
-    degree : int
-        Most edges of a node.
-    """
-
-    base: Floats
-    ptr: Ints
-    size: float
-    degree: int
+    base: Floats  # mean reward of every chance node
+    ptr: Ints  # room for the rows of a policy, by decision
+    size: float  # the largest absolute reward
+    degree: int  # most edges of a node
 
 
 class Moves(NamedTuple):
-    """What one backup says.
+    """What one backup says."""
 
-    Attributes
-    ----------
-    low, high : float
-        The smallest and the largest move of a decision.
-    changed : int
-        Decisions that changed their edge.
-    nearest, size : float
-        The smallest absolute value, and the size of the numbers that are added.
-    rounding : float
-        What a value may be off by for that reason.
-    """
-
-    low: float
-    high: float
-    changed: int
-    nearest: float
-    size: float
-    rounding: float
+    low: float  # the smallest move of a decision
+    high: float  # and the largest
+    changed: int  # decisions that changed their edge
+    nearest: float  # the smallest absolute value
+    size: float  # the size of the numbers that are added
+    rounding: float  # what a value may be off by for that reason
 
 
 class Sweeps:

@@ -79,7 +79,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.backend import Candidate, Feature, Run, needs, traced
+from mdpdice.backend import AlwaysAvailable, Candidate, Feature, Run, at_least, traced
 from mdpdice.errors import NotConvergedError, SolveInterrupted
 from mdpdice.networks.arrays import ULP
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
@@ -98,7 +98,7 @@ SLACK = 1.07
 
 
 @attrs.frozen
-class ValueIteration:
+class ValueIteration(AlwaysAvailable):
     """Gauss-Seidel sweeps by strong component, until bounds from below and above meet.
 
     Parameters
@@ -127,19 +127,12 @@ class ValueIteration:
     True
     """
 
-    max_sweeps: int = attrs.field(
-        default=100_000, validator=needs("a number of at least 1", lambda x: x >= 1)
-    )
+    max_sweeps: int = attrs.field(default=100_000, validator=at_least(1))
 
     name: ClassVar[str] = "value-iteration"
     features: ClassVar[frozenset[Feature]] = frozenset(
         {Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT, Feature.HORIZON, Feature.CHECKPOINT}
     )
-
-    @classmethod
-    def available(cls) -> bool:
-        """Always: it needs nothing beyond what mdpdice itself needs."""
-        return True
 
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
