@@ -95,7 +95,7 @@ class School(Rules, Game[State, Action]):
         metadata={"help": OPEN_HELP},
     )
 
-    used = Flags(lambda game: len(game.open))
+    used = Flags(lambda game: game.open)
 
     def start(self) -> State:
         """All dice are about to be rolled for the first time."""

@@ -85,7 +85,7 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
                 "values": len(axis.values),
                 "from": axis.values[0],
                 "to": axis.values[-1],
-                "flags": bool(axis.flags),
+                "flags": bool(axis.boxes),
             }
             for axis in found
         ]

@@ -247,7 +247,7 @@ class _Writer:
     def _variables(self) -> Iterator[str]:
         start = self.lattice.counters(self.lattice.start_point)
         for axis in self.lattice.axes:
-            if axis.flags:
+            if axis.boxes:
                 for at, box in enumerate(self.texts.box[axis.name]):
                     yield f"  {box} : bool init {_truth(start[axis.name] >> at & 1)};"
             else:
@@ -328,7 +328,7 @@ class _Writer:
         found = [f"(s'={dst})"]
         for one in self.lattice.updates[update] if update >= 0 else ():
             axis = self.texts.axes[one.name]
-            if axis.flags:
+            if axis.boxes:
                 for at, box in enumerate(self.texts.box[one.name]):
                     bit = self.texts.bit(one.value, at)
                     if bit != box:
@@ -364,7 +364,7 @@ class _Writer:
         start = self.lattice.counters(self.lattice.start_point)
         found = [f"(s'={self.done})"]
         for axis in self.lattice.axes:
-            if axis.flags:
+            if axis.boxes:
                 found += [
                     f"({box}'={_truth(start[axis.name] >> at & 1)})"
                     for at, box in enumerate(self.texts.box[axis.name])

@@ -122,6 +122,15 @@ class Expr:
     def _parts(self) -> Iterator[Expr]:
         return (arg for arg in self.args if isinstance(arg, Expr))
 
+    def __format__(self, spec: str) -> str:
+        if spec:
+            return format(str(self), spec)
+        msg = (
+            f"{self!r} has no value while a game is declared, so an f-string cannot show it; write a text with "
+            f'counters as a tuple: ("you have ", {self!r})'
+        )
+        raise GameError(msg, value=self)
+
     # --- operators ----------------------------------------------------------
 
     def __add__(self, other: object) -> Expr:
@@ -149,7 +158,7 @@ class Expr:
         return _divide("%", self, other)
 
     def __truediv__(self, other: object) -> Expr:
-        msg = f"({self}) / {other!r}: write * Fraction(1, n) for the exact quotient, or // and % for whole numbers"
+        msg = f"({self!r}) / {other!r}: write * Fraction(1, n) for the exact quotient, or // and % for whole numbers"
         raise GameError(msg, value=other)
 
     def __neg__(self) -> Expr:
@@ -212,7 +221,7 @@ class Expr:
 
     def _truth(self) -> tuple[str, str]:
         """What to write for the condition that Python would make of it, and for its opposite."""
-        return (str(self) if self.boolean else f"{self} != 0"), negation_text(self)
+        return (str(self) if self.boolean else f"{self!r} != 0"), negation_text(self)
 
     def __hash__(self) -> int:
         raise self._refusal(
@@ -233,7 +242,7 @@ class Expr:
         )
 
     def _refusal(self, why: str, remedy: str) -> GameError:
-        return GameError(f"the expression {self} {why}; {remedy}", value=self)
+        return GameError(f"the expression {self!r} {why}; {remedy}", value=self)
 
     def __reduce__(self) -> Any:
         msg = "expressions are not pickled; they belong to the game that declares them"
@@ -455,7 +464,7 @@ def _arithmetic(op: str, first: Expr, second: Expr) -> Expr:
 def _divide(op: str, first: Expr, divisor: Any) -> Expr:
     by = as_expr(divisor)
     if by.kind > INT or by.op != "constant" or by.args[0] <= 0 or first.kind > INT:
-        msg = f"({first}) {op} {by}: a whole number is divided by a positive int only"
+        msg = f"({first!r}) {op} {by!r}: a whole number is divided by a positive int only"
         raise GameError(msg, value=divisor)
     if first.op == "constant":
         return constant(ARITHMETIC[op](first.args[0], by.args[0]))
@@ -501,7 +510,7 @@ def _logic(op: str, first: Expr, second: Expr) -> Expr:
 def _need_condition(op: str, expr: Expr) -> None:
     if expr.kind != BOOL:
         msg = (
-            f"{op} joins conditions, and {expr} is a number; compare it with something, "
+            f"{op} joins conditions, and {expr!r} is a number; compare it with something, "
             "with parentheses: (a < b) & (b < c)"
         )
         raise GameError(msg, value=expr)

@@ -45,14 +45,15 @@ class Axis:
         With n boxes, flags have the values 0 to 2**n - 1; bit i is box i.
     start : int
     outside : {"error", "clip", "forbid"}
-    flags : bool
+    boxes : tuple of str
+        Names of the boxes of flags; empty for other counters.
     """
 
     name: str
     values: range
     start: int
     outside: Outside = "error"
-    flags: bool = False
+    boxes: tuple[str, ...] = ()
 
     def positions(self, wanted: Any) -> Any:
         """Positions of new values in `values`.
@@ -110,7 +111,7 @@ def range_error(axis: Axis, wanted: int, *, state: object = None, action: object
     values = axis.values
     if axis.outside != "error" or min(values[0], values[-1]) <= wanted <= max(values[0], values[-1]):
         remedy = f"which is between two of its values, {values}; change the step or the update"
-    elif axis.flags:
+    elif axis.boxes:
         remedy = f"outside its values, {values}; set it to flags of as many boxes"
     else:
         remedy = f"outside its values, {values}; widen them, or declare outside='clip' or outside='forbid'"

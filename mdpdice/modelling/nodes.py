@@ -379,10 +379,10 @@ def when(cond: bool | Expr, then: Any, otherwise: Any = _MISSING) -> Any:
 
 def _conditional(cond: Expr, then: Any, otherwise: Any) -> Conditional:
     if not cond.boolean:
-        msg = f"the condition of when() is {cond}, a number; compare it, as in when({cond} > 0, ...)"
+        msg = f"the condition of when() is {cond!r}, a number; compare it, as in when({cond!r} > 0, ...)"
         raise GameError(msg, value=cond)
     if otherwise is _MISSING and isinstance(then, Decide):
-        msg = f"when({cond}, decide(...)) leaves open what happens elsewhere; give it a third argument"
+        msg = f"when({cond!r}, decide(...)) leaves open what happens elsewhere; give it a third argument"
         raise GameError(msg, value=then)
     for branch in (then,) if otherwise is _MISSING else (then, otherwise):
         if isinstance(branch, Unavailable) or (isinstance(branch, Conditional) and branch.otherwise is None):

@@ -242,7 +242,7 @@ def _whole(expr: Expr, unit: int, objective: OfPayoff) -> Expr:
         others = [arg for arg in args if arg.integral]
         if len(fractions) == 1:
             return math.prod(others, start=scaled(fractions[0]))
-    return _refuse(objective, f"{expr} is no whole number in parts of 1/{unit}")
+    return _refuse(objective, f"{expr!r} is no whole number in parts of 1/{unit}")
 
 
 def _least(lattice: Lattice, expr: Expr, objective: OfPayoff) -> Fraction:
@@ -257,7 +257,7 @@ def _values(lattice: Lattice, expr: Expr, objective: OfPayoff) -> Any:
     """Values of an expression for all values of its counters, where it has one."""
     axes = [axis for axis in lattice.axes if axis.name in expr.names]
     if math.prod(len(axis.values) for axis in axes) > MOST_VALUES:
-        _refuse(objective, f"{expr} depends on too many values of counters")
+        _refuse(objective, f"{expr!r} depends on too many values of counters")
     grids = np.meshgrid(*(np.array(axis.values) for axis in axes), indexing="ij")
     points = {axis.name: values.reshape(-1) for axis, values in zip(axes, grids, strict=True)}
     found, defined = expr.evaluate_where_defined(points)
