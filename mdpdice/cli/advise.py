@@ -43,10 +43,10 @@ def advise(case: Case, state: tuple[str, ...], solver: str) -> Answer:
     kind = _kind(case, solution, position, text)
     notes = case.notes(solution)
     if position != asked:
-        notes.append(f"by symmetry this is {case.game.show_state(position)}, whose actions are shown")
+        notes.append(f"by symmetry this is {case.look.show_state(position)}, whose actions are shown")
     data = {
         **case.data(),
-        "state": case.game.show_state(position),
+        "state": case.look.show_state(position),
         "action": None,
         **value_data(solution, position),
         "actions": [],
@@ -67,7 +67,7 @@ def _kind(case: Case, solution: mdpdice.Solution, position: Hashable, text: str)
     try:
         return solution.kind(position)
     except UnknownStateError as error:
-        near = "\n".join(f"  {case.game.show_state(state)}" for state in solution.nearest(position))
+        near = "\n".join(f"  {case.look.show_state(state)}" for state in solution.nearest(position))
         raise click.UsageError(f"{text!r} cannot be reached in this game. States like it:\n{near}") from error
 
 

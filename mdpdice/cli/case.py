@@ -11,6 +11,7 @@ import mdpdice
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import read_objective
 from mdpdice.errors import MdpDiceError, UnsupportedError
+from mdpdice.looks import Look, look_of
 
 if TYPE_CHECKING:
     from mdpdice.cli.catalogue import Found
@@ -62,6 +63,11 @@ class Case(NamedTuple):
     objective_text: str = "total"
 
     @property
+    def look(self) -> Look[Any]:
+        """How the game is shown and spoken of."""
+        return look_of(self.game)
+
+    @property
     def sense(self) -> Sense:
         """What the player to move wants."""
         return "max" if self.objective is None else self.objective.sense
@@ -100,11 +106,11 @@ class Case(NamedTuple):
     def notes(self, solution: mdpdice.Solution | None = None, *, but: str = "") -> list[str]:
         """Remarks of the game and of its network."""
         warned = () if solution is None else solution.warnings
-        return [note for note in [*self.game.notes(), *warned] if note != but]
+        return [note for note in [*self.look.notes(), *warned] if note != but]
 
     def infinite(self) -> str | None:
         """Why the value is infinite, where the rules alone show it."""
-        return None if self.horizon is not None else self.game.infinite_reason()
+        return None if self.horizon is not None else self.look.infinite_reason()
 
     def refuse_infinite(self, therefore: str) -> None:
         """Refuse a game of infinite value, and say what follows from that."""
@@ -114,7 +120,7 @@ class Case(NamedTuple):
     def position(self, text: str) -> Hashable:
         """The state of a text."""
         try:
-            state: Hashable = self.game.read_state(text)
+            state: Hashable = self.look.read_state(text)
             hash(state)
         except MdpDiceError as error:
             raise click.UsageError(error.message) from error
@@ -161,7 +167,7 @@ def open_case(
     game, given = build_game(name, found, pairs)
     case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress)
     asked = read_objective(objective, sense, horizon, case.position)
-    if asked.objective is not None and asked.horizon is None and (reason := game.infinite_reason()):
+    if asked.objective is not None and asked.horizon is None and (reason := case.look.infinite_reason()):
         raise click.UsageError(
             f"{reason}, so there is no network of it for another objective; give it --horizon"
         )

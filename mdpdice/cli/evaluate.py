@@ -45,7 +45,7 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
     spread, notes = None, case.notes()
     known = None
     if against is None and case.horizon is None and case.objective is None:
-        known = case.game.policy_value(chosen, progress=case.progress)
+        known = case.look.policy_value(chosen, case.progress)
     if known is not None:
         told = enclosed_data(known, case.epsilon)
         notes += [known.method] if known.method else []

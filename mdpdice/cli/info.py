@@ -169,7 +169,7 @@ def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
 
 def _shown(case: Case, network: mdpdice.Network, node: int) -> str:
     state = network.state_of(node)
-    return str(network.describe(node)) if state is None else case.game.show_state(state)
+    return str(network.describe(node)) if state is None else case.look.show_state(state)
 
 
 def _rows(case: Case, data: dict[str, Any]) -> list[tuple[str, str]]:

@@ -36,7 +36,10 @@ __all__ = [
 def known_names(case: Case) -> str:
     """What may be written for a policy of a game, for messages."""
     file = f"a file of 'mdpdice policy {case.name} --save FILE'"
-    return ", ".join(["optimal", "random", "lookahead:DEPTH", *case.game.policy_names()]) + f", or {file}"
+    return (
+        ", ".join(["optimal", "random", "lookahead:DEPTH", *(known.form for known in case.look.policies())])
+        + f", or {file}"
+    )
 
 
 def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:
@@ -48,7 +51,7 @@ def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:
         What stands behind the name is wrong.
     """
     try:
-        return case.game.named_policy(name)
+        return case.look.policy(name)
     except GameError as error:
         raise click.UsageError(error.message) from error
 
@@ -271,7 +274,7 @@ def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
             if row["state"] is None or row["action"] is None:
                 raise click.UsageError(f"{path}, line {number}: it has too few entries")
             try:
-                state = case.game.read_state(row["state"])
+                state = case.look.read_state(row["state"])
             except MdpDiceError as error:
                 raise click.UsageError(f"{path}, line {number}: {error.message}") from error
             if chosen.setdefault(state, row["action"]) != row["action"]:

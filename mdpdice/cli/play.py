@@ -110,7 +110,7 @@ def _lines(case: Case, event: Event, *, two: bool) -> Iterator[str]:
     who = f"player {event.player}: " if two else ""
     match event.kind:
         case Happening.STATE:
-            yield f"{who}{case.game.show_state(event.what)}"
+            yield f"{who}{case.look.show_state(event.what)}"
         case Happening.CHOICE:
             words = " | ".join(phrase(action_data(action)) for action in event.among)
             yield f"  chooses {phrase(action_data(event.what))} from {words}"
@@ -143,7 +143,7 @@ def _data(case: Case, event: Event) -> dict[str, Any]:
     data: dict[str, Any] = {"event": event.kind.value, "player": event.player}
     match event.kind:
         case Happening.STATE:
-            data["state"] = case.game.show_state(event.what)
+            data["state"] = case.look.show_state(event.what)
         case Happening.CHOICE:
             data["action"] = action_data(event.what)
             data["actions"] = [action_data(action) for action in event.among]

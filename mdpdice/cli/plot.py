@@ -252,7 +252,7 @@ def _thresholds(desk: _Desk) -> Axes:
     wishes = desk.wishes
     if wishes.over is None and wishes.action is None:
         plain = desk.case.horizon is None and desk.case.objective is None
-        found = desk.case.game.thresholds() if plain else []
+        found = desk.case.look.thresholds() if plain else []
         if not found:
             raise click.UsageError(
                 f"{desk.case.name} knows no thresholds of its own; say --x, --y, --over and --action"

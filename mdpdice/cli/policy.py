@@ -83,7 +83,7 @@ def _written_out(case: Case, solver: str, *, saves_only: bool) -> mdpdice.Networ
 def _tables(case: Case, solution: mdpdice.Solution, name: str | None) -> list[mdpdice.Table]:
     # The tables of a game are about its total.
     own = (
-        case.game.tables(solution) if solution.proved and name != DECISIONS and case.objective is None else []
+        case.look.tables(solution) if solution.proved and name != DECISIONS and case.objective is None else []
     )
     if name is None:
         return own or [_decisions(case, solution)]
@@ -102,7 +102,7 @@ def _decisions(case: Case, solution: mdpdice.Solution) -> mdpdice.Table:
     if solution.horizon != 0:
         found = solution.decisions()
         for state, action, value in zip(found.states, found.actions, found.values.tolist(), strict=True):
-            rows.append((case.game.show_state(state), phrase(action_data(action)), json_number(value)))
+            rows.append((case.look.show_state(state), phrase(action_data(action)), json_number(value)))
     return mdpdice.Table(
         DECISIONS, "what to do in every state in which somebody decides", ("state", "action", "value"), rows
     )

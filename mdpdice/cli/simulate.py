@@ -124,7 +124,7 @@ def _on_arrays(
         return _by_the_rules(case, names, solver, plays, seed, why)
     found = mdpdice.simulate(model, policies, plays or PLAYS, seed, progress=case.progress)
     whole = case.horizon is None and case.objective is None
-    known = case.game.policy_value(names[0], progress=case.progress) if whole and len(names) == 1 else None
+    known = case.look.policy_value(names[0], case.progress) if whole and len(names) == 1 else None
     if known is not None:
         return found, {key: enclosed_data(known, case.epsilon)[key] for key in _unknown("")}
     try:

@@ -37,7 +37,7 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
         raise click.UsageError("thresholds are those of the game without --horizon")
     case.refuse_infinite("there is no network on which a policy could be evaluated")
     began = time.perf_counter()
-    found = case.game.thresholds(monotone=monotone, search=search, seed=seed, progress=case.progress)
+    found = case.look.thresholds(monotone=monotone, search=search, seed=seed, progress=case.progress)
     if not found:
         raise click.UsageError(f"{case.name} has no thresholds, at least not with these parameters")
     data = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 from mdpdice.looks.parts import Boxes, Dice, Grid, Note, Owner, Part, Score, Tokens, number, spoken
@@ -79,7 +80,8 @@ def _body(part: Part, counters: Mapping[str, int]) -> str:
 
 def said(rolled: Rolled, places: Sequence[int]) -> str:
     """Some of the dice that lie there in words: "the 1 (Lucky die) and both 5s"."""
-    pairs = [(face, die.name) for face, die in zip(rolled.faces, rolled.dice, strict=True)]
+    names = (die.name for die in rolled.dice)
+    pairs = list(itertools.zip_longest(rolled.faces, names, fillvalue=""))
     chosen = [pairs[at] for at in places]
     words = []
     for one in dict.fromkeys(chosen):

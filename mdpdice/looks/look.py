@@ -3,7 +3,7 @@
 A look stands beside the rules, in a module `look` next to the game's own or below the game in one file, and is
 registered when its class is made:
 
->>> from mdpdice import Act, Look
+>>> from mdpdice.looks import Act, Look
 >>> from mdpdice.games.pig import PigTurn
 >>> class Shouting(Look[PigTurn], of=PigTurn):
 ...     def act(self, state, action, seen=None):
@@ -15,16 +15,15 @@ from __future__ import annotations
 import difflib
 import importlib
 import json
-import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import attrs
 
-from mdpdice.errors import MdpDiceError, UnknownStateError
+from mdpdice.errors import UnknownStateError
 from mdpdice.looks import default
 from mdpdice.looks.parts import Act, Part, Text, number, parted, spoken
-from mdpdice.looks.text import Reader, phrase, spaced, written
+from mdpdice.looks.text import Reader, phrase, written
 from mdpdice.looks.throw import Rolled, Throw, thrown
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.distribution import Dist
@@ -44,6 +43,7 @@ G = TypeVar("G", bound=Game[Any, Any])
 Progress: TypeAlias = Callable[[str, Mapping[str, float]], None]
 
 _LOOKS: dict[type, type[Look[Any]]] = {}
+_last: list[Any] = []  # the game that was asked for last, and its look: commands ask for one again and again
 
 
 @attrs.frozen
@@ -85,6 +85,7 @@ class Look(Generic[G]):
     def __init_subclass__(cls, of: type[Game[Any, Any]] | None = None) -> None:
         if of is not None:
             _LOOKS[of] = cls
+            _last.clear()
 
     def __init__(self, game: G) -> None:
         self.game = game
@@ -329,7 +330,7 @@ class Look(Generic[G]):
             What stands behind the name, as 20 does above, is wrong.
         """
         known, argument = self._named(name)
-        return known and known.rule(argument)
+        return None if known is None else known.rule(argument)
 
     def policy_value(self, name: str, progress: Progress | None = None) -> Enclosure | None:
         """Value of a policy by name, where the game knows it without being explored; else None."""
@@ -348,9 +349,16 @@ def look_of(game: Game[Any, Any]) -> Look[Any]:
     A module ``look`` beside the module of a class is imported first.
     """
     whole = game.game if isinstance(game, Unrolled) else game
-    for cls in type(whole).__mro__:
+    if not _last or _last[0] is not whole:
+        _last[:] = whole, _look_class(type(whole))(whole)
+    found: Look[Any] = _last[1]
+    return found
+
+
+def _look_class(kind: type) -> type[Look[Any]]:
+    for cls in kind.__mro__:
         package = cls.__module__.rpartition(".")[0]
-        if cls not in _LOOKS and package and cls.__module__ != "mdpdice.modelling.game":
+        if cls not in _LOOKS and issubclass(cls, Game) and cls is not Game and package:
             name = f"{package}.look"
             try:
                 importlib.import_module(name)
@@ -358,5 +366,5 @@ def look_of(game: Game[Any, Any]) -> Look[Any]:
                 if error.name not in (name, package):
                     raise
         if cls in _LOOKS:
-            return _LOOKS[cls](whole)
-    return Look(whole)
+            return _LOOKS[cls]
+    return Look

@@ -219,9 +219,10 @@ class Reader:
             return _WORDS[word]
         name, _, member = word.partition(".")
         if member and name in self.classes and issubclass(self.classes[name], enum.Enum):
-            if member not in self.classes[name].__members__:
+            members = cast("Any", self.classes[name]).__members__
+            if member not in members:
                 raise self._refused()
-            return cast("Any", self.classes[name])[member]
+            return members[member]
         if member:
             raise self._refused()
         if name in self.words and self._take(r"\("):

@@ -155,7 +155,7 @@ def thrown(dist: Dist[Any]) -> Throw | None:
     if made == "bind":
         return None
     if len(dist) == 1:
-        return Throw((), lambda faces: dist.outcomes[0])
+        return Throw((), lambda _: dist.outcomes[0])
     return Throw(((Die(dist.outcomes, dist.weights), 1),), lambda faces: faces[0])
 
 

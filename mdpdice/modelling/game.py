@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import abc
 import copy
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from mdpdice.errors import GameError, MdpDiceError, NonDeterministicGameError
 from mdpdice.modelling.counters import At
@@ -49,11 +49,6 @@ from mdpdice.modelling.nodes import (
     roll,
     when,
 )
-
-if TYPE_CHECKING:
-    from mdpdice.answers.solution import Solution
-    from mdpdice.modelling.enclosure import Enclosure
-    from mdpdice.modelling.tables import Table, Thresholds
 
 __all__ = [
     "Chance",
@@ -179,103 +174,11 @@ class Game(abc.ABC, Generic[S, A]):
         object.__setattr__(moved, "least_states", lambda: None)
         return moved
 
-    def show_state(self, state: S) -> str:
-        """Text of a state, as the command line prints and reads it; of a game with counters, of an `At`."""
-        from mdpdice.modelling.text import show
-
-        return show(state)
-
-    def read_state(self, text: str) -> S:
-        """State of a text: the inverse of `show_state`.
-
-        Raises
-        ------
-        UnknownStateError
-            The text is not of the form that `show_state` writes.
-        """
-        from mdpdice.modelling.text import read
-
-        return cast("S", read(text, type(self)))
-
-    def infinite_reason(self) -> str | None:
-        """Why the value is known to be infinite, where the rules alone show it; else None."""
-        return None
-
     def least_states(self) -> int | None:
         """Number of states that play can surely come to, where the rules alone tell; else None.
 
         `mdpdice.explore` refuses at once a game with more of them than its `max_states`, instead of finding
         that out by exploring; states that `canonical` makes equal count once.
-        """
-        return None
-
-    def notes(self) -> list[str]:
-        """Remarks to print with an answer, such as a bound that the game derived."""
-        return []
-
-    def summary(self, solution: Solution) -> list[str]:
-        """Lines that tell an answer in the words of the game, such as thresholds."""
-        return []
-
-    def tables(self, solution: Solution) -> list[Table]:
-        """Tables that tell the strategy of an answer in the words of the game; `summary` may show one of them.
-
-        Raises
-        ------
-        NotCertifiedError
-            The solution was not proved.
-        """
-        return []
-
-    def policy_names(self) -> Mapping[str, str]:
-        """The policies that this game knows by name: how each is written, and what it does.
-
-        For instance ``{"hold-at:N": "hold as soon as the turn has N points"}``.
-        """
-        return {}
-
-    def named_policy(self, name: str) -> Callable[[S], Any] | None:
-        """The rule of a name, such as ``hold-at:20``; None if the game knows no such name.
-
-        The rule takes a state in which somebody decides and gives the action, or a
-        `Dist` of actions, as `mdpdice.Policy.of` wants it.
-
-        Raises
-        ------
-        GameError
-            What stands behind the name, as 20 does above, is wrong.
-        """
-        return None
-
-    def thresholds(
-        self,
-        *,
-        monotone: bool = False,
-        search: int = 0,
-        seed: int = 0,
-        progress: Callable[[str, Mapping[str, float]], None] | None = None,
-    ) -> list[Thresholds]:
-        """Thresholds of the optimal policy, and the best ones of a search; nothing where there are none.
-
-        Parameters
-        ----------
-        monotone : bool
-            Search among vectors that do not fall.
-        search : int
-            Vectors to draw at random before the best one is refined; 0: no search.
-        seed : int
-            Seed of the random numbers.
-        progress : callable, optional
-            Called as ``progress("search", {"vectors": ..., "of": ...})`` from time to time.
-        """
-        return []
-
-    def policy_value(
-        self, name: str, *, progress: Callable[[str, Mapping[str, float]], None] | None = None
-    ) -> Enclosure | None:
-        """Value of a named policy, where the game knows how to find it without exploring itself; else None.
-
-        For games whose network would not fit into memory, but fall into parts that do.
         """
         return None
 

@@ -70,14 +70,6 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         """What the game itself guesses of the state, which it gets with its counters."""
         return self.game.estimate(cast("S", state))
 
-    def show_state(self, state: At[S]) -> str:
-        """Text of a state, as the game itself gives it."""
-        return self.game.show_state(cast("S", state))
-
-    def read_state(self, text: str) -> At[S]:
-        """State of a text, as the game itself reads it."""
-        return cast("At[S]", self.game.read_state(text))
-
     def _core_node(self, state: S) -> Node[S, A]:
         found = self._nodes.get(state)
         if found is None:

@@ -7,7 +7,7 @@ Its members are
   horizon, total, warnings, the exact numbers that no float equals (as hexadecimal
   fractions), the digest of the network, and how the names are stored;
 * ``states`` and ``actions``, the bytes of JSON lists in the form of
-  `mdpdice.modelling.text`, or, for states, of the texts that the game's `show_state` gives;
+  `mdpdice.modelling.text`, or, for states, of the texts that the game's look gives;
 * the arrays of `mdpdice.networks.network.Network`, one member each.
 
 The archive is sealed (`mdpdice.archives`), so damage is found before a byte is
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from mdpdice.archives import Archive, exact_text, rational, text_member, write_archive
 from mdpdice.errors import UnknownStateError
+from mdpdice.looks.look import look_of
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.text import decode, encode, named_classes
 from mdpdice.networks.network import Network
@@ -70,7 +71,7 @@ def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any
     path : path
         The file.
     game : Game, optional
-        Its `show_state` writes the states; for classes of states that have no text of their own.
+        Its look writes the states; for classes of states that have no text of their own.
 
     Raises
     ------
@@ -109,11 +110,12 @@ def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any
 
 def _state_texts(network: Network, game: Game[Any, Any] | None) -> list[Any]:
     if game is not None:
-        return [game.show_state(state) for state in network.states]
+        show = look_of(game).show_state
+        return [show(state) for state in network.states]
     try:
         return [encode(state) for state in network.states]
     except UnknownStateError as error:
-        error.message += "; with Network.save(path, game) the game's show_state writes the states"
+        error.message += "; with Network.save(path, game) the game's look writes the states"
         raise
 
 
@@ -155,7 +157,7 @@ class _File(Archive):
         n_states = header["states"]
         states: Sequence[Hashable]
         if n_states is None:
-            read = self.name if self.game is None or not header["shown"] else self.game.read_state
+            read = self.name if self.game is None or not header["shown"] else look_of(self.game).read_state
             states = self.names(members, "states", read)
         else:
             # Checked before the range is used: a network has a node for every state.
@@ -244,7 +246,7 @@ class _File(Archive):
         raise unknown
 
     def name(self, data: Any) -> Hashable:
-        """A state or action; its text, as `Game.show_state` writes it, where there is no game to read it."""
+        """A state or action; its text, as the game's look writes it, where there is no game to read it."""
         try:
             name: Hashable = decode(data, self.classes)
         except UnknownStateError:

@@ -349,7 +349,7 @@ class Network(Names):
         path : path
             By custom it ends in ``.npz``.
         game : Game, optional
-            Its `show_state` writes the states, where their classes have no text of their own.
+            Its look writes the states, where their classes have no text of their own.
 
         Raises
         ------

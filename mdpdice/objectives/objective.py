@@ -77,7 +77,7 @@ def _states(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
     """Whether something is a collection of states, or a predicate of them."""
     name, one = attribute.name, isinstance(value, str) or hasattr(value, "_fields")
     if isinstance(value, Expr):
-        msg = f"{name}={value!r} is a condition; write {name}=lambda state: ... of state.counters['name'] and state.state"
+        msg = f"{name}={value!r} is a condition; write {name}=lambda state: ... of state.counters['name']"
     elif isinstance(value, type):
         msg = f"{name}={value.__name__} is a class; write {name}=lambda state: isinstance(state, {value.__name__})"
     elif one or not (isinstance(value, Collection) or callable(value)):

@@ -16,6 +16,8 @@ from typing import Any
 import attrs
 
 from mdpdice.errors import GameError, MdpDiceError, StateLimitError
+from mdpdice.looks.look import look_of
+from mdpdice.looks.text import phrase
 from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
@@ -123,14 +125,7 @@ def _figure(value: float) -> str:
 
 
 def _text(label: Any) -> str:
-    from mdpdice.modelling.text import show
-
-    if isinstance(label, str):
-        return label
-    try:
-        return show(label)
-    except MdpDiceError:
-        return repr(label)
+    return phrase(label)
 
 
 def tree(
@@ -318,7 +313,7 @@ class _Builder:
         return value if side > 0 else self.total - value
 
     def _show(self, state: Any) -> str:
-        return str(self._call(self.game.show_state, state))
+        return str(self._call(look_of(self.game).show_state, state))
 
     def _call(self, function: Any, state: Any) -> Any:
         try:

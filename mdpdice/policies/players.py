@@ -13,6 +13,7 @@ from mdpdice.errors import GameError, MdpDiceError
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
 from mdpdice.lattices.lattice import Lattice
+from mdpdice.looks.look import look_of
 from mdpdice.modelling.counters import At
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.game import Game
@@ -65,10 +66,11 @@ def _policy(game: object, given: object) -> Policy:
 def _named(game: object, name: str) -> Policy:
     if name == "random":
         return Policy()
-    rule = game.named_policy(name) if isinstance(game, Game) else None
+    look = look_of(game) if isinstance(game, Game) else None
+    rule = None if look is None else look.policy(name)
     if rule is not None:
         return Policy(rule=rule)
-    known = ["random", *(game.policy_names() if isinstance(game, Game) else ())]
+    known = ["random", *(known.form for known in (look.policies() if look else ()))]
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     what = "this game knows" if isinstance(game, Game) else f"a {type(game).__name__} knows"

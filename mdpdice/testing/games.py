@@ -31,6 +31,7 @@ from mdpdice.errors import (
 from mdpdice.exploration.repeatability import SAMPLE, check_repeatable
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
+from mdpdice.looks import look_of
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Game
@@ -103,8 +104,8 @@ def check_game(
     ``reachability``    the game has at most `max_states` states, those in `reaches` are among them, and there are
                         not fewer than `Game.least_states`
     ``termination``     an end can be reached from every state (unless `endless`, or there is a discount or a
-                        horizon), and the value is finite (or `Game.infinite_reason` says why it is not)
-    ``texts``           `Game.read_state` reads what `Game.show_state` writes, and no two states share a text
+                        horizon), and the value is finite (or `Look.infinite_reason` says why it is not)
+    ``texts``           `Look.read_state` reads what `Look.show_state` writes, and no two states share a text
     ``counters``        the counters keep their ranges, `Game.progress` never decreases, and `Game.unrolled` is the
                         same game, see `check_same`
     ``canonical``       `Game.canonical` leaves the states alone that it gives
@@ -112,7 +113,7 @@ def check_game(
     ``solution``        the game can be solved, and the answer certified
     ``payoff_range``    no payoff and no value lies outside `Game.payoff_range`
     ``estimate``        `Game.estimate` is a finite number in the `Game.payoff_range`
-    ``policies``        the rules of `Game.policy_names` take options that there are
+    ``policies``        the rules of `Look.policies` take options that there are
     ``words``           notes, summary and tables can be told
     ==================  ===================================================================================
 
@@ -335,12 +336,12 @@ def _check_termination(
     ledger: Ledger, game: Game[Any, Any], solution: Solution, objective: Objective | None, *, lasting: bool
 ) -> None:
     infinite = ~np.isfinite(solution.nodes.values)
-    if infinite.any() and objective is None and game.infinite_reason() is None:
+    if infinite.any() and objective is None and look_of(game).infinite_reason() is None:
         node = int(np.argwhere(infinite)[0][-1])
         ledger.fail(
             "termination",
             f"the value is infinite, since a play can collect without end ({solution.reason}); limit it, give the "
-            "game a discount, or let infinite_reason() tell why this is right",
+            "game a discount, or let infinite_reason() of its Look tell why this is right",
             state=solution.network.describe(node),
         )
     if objective is None:
@@ -355,12 +356,12 @@ def _check_termination(
 def _check_texts(ledger: Ledger, game: Game[Any, Any], network: Network, some: list[int]) -> None:
     remedy = (
         "let states be numbers, strings, tuples, enums or frozen attrs classes, or override show_state and "
-        "read_state"
+        "read_state of its Look"
     )
-    seen: dict[str, Hashable] = {}
+    look, seen = look_of(game), dict[str, Hashable]()
     for index in some:
         state = network.states[index]
-        text = ledger.ask("texts", "show_state", game.show_state, state, hint=f"; {remedy}", state=state)
+        text = ledger.ask("texts", "show_state", look.show_state, state, hint=f"; {remedy}", state=state)
         if not isinstance(text, str):
             ledger.fail("texts", f"show_state gives {text!r}, which is no text", state=state, value=text)
         if text in seen:
@@ -368,7 +369,7 @@ def _check_texts(ledger: Ledger, game: Game[Any, Any], network: Network, some: l
             ledger.fail("texts", msg, state=state, value=text)
         seen[text] = state
         try:
-            back = game.read_state(text)
+            back = look.read_state(text)
         except Exception as error:  # noqa: BLE001 - a function of the user
             msg = f"read_state cannot read {text!r}, which show_state wrote: {type(error).__name__}: {error}; {remedy}"
             ledger.fail("texts", msg, state=state, value=text, cause=error)
