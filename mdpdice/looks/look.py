@@ -12,6 +12,7 @@ registered when its class is made:
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import json
@@ -24,9 +25,8 @@ from mdpdice.errors import UnknownStateError
 from mdpdice.looks import default
 from mdpdice.looks.parts import Act, Part, Text, number, parted, spoken
 from mdpdice.looks.text import Reader, phrase, written
-from mdpdice.looks.throw import Rolled, Throw, thrown
+from mdpdice.looks.throw import Rolled
 from mdpdice.modelling.counters import axes
-from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.grid import At, Axis
 from mdpdice.modelling.text import decode, named_classes
@@ -128,17 +128,6 @@ class Look(Generic[G]):
             self._parts = (state, seen), self.table(state, seen)
         return default.act(self._parts[1], action)
 
-    def throw(self, state: Any, action: Any, dist: Dist[Any]) -> Throw | None:
-        """The dice behind a distribution; None where nothing is known of them.
-
-        Parameters
-        ----------
-        state, action : hashable
-            A core state, and the action that was chosen there; None where chance moves in the state itself.
-        dist : Dist
-        """
-        return thrown(dist)
-
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         """What was thrown, in words.
 
@@ -199,14 +188,11 @@ class Look(Generic[G]):
         UnknownStateError
             The text is not of that form.
         """
-        if '{"' in text:
-            try:
-                return decode(json.loads(text), self.classes)
-            except (ValueError, RecursionError):
-                pass
         try:
-            reader = Reader(text, self.classes)
-            head, named = reader.pairs()
+            if '{"' in text:
+                with contextlib.suppress(ValueError, RecursionError):
+                    return decode(json.loads(text), self.classes)
+            head, named = (reader := Reader(text, self.classes)).pairs()
             counters = {axis.name: axis.start for axis in self.axes}
             for axis in self.axes:
                 if named.get(
@@ -216,7 +202,9 @@ class Look(Generic[G]):
             fields = {key: values[-1] for key, values in named.items() if values}
             core = self.start if head is ... and not fields and self.axes else reader.made(head, fields)
         except UnknownStateError as error:
-            error.message += f"; a state of this game is written like {self.show_state(self._example())}"
+            error.value = text
+            with contextlib.suppress(UnknownStateError):
+                error.message += f"; a state of this game is written like {self.show_state(self._example())}"
             raise
         return At(core, **counters) if self.axes else core
 

@@ -140,6 +140,12 @@ class Reader:
         UnknownStateError
             The line cannot be read.
         """
+        try:
+            return self._pairs()
+        except RecursionError as error:
+            raise UnknownStateError(f"{shorten(self.text)} is nested too deep", value=self.text) from error
+
+    def _pairs(self) -> tuple[Any, dict[str, list[Any]]]:
         head: Any = ...
         word = re.compile(rf"\s*({_BARE.pattern})(?=\s|$)").match(self.text, self.at)
         if word and word[1] in self.words and not issubclass(self.words[word[1]], enum.Enum):
@@ -220,10 +226,10 @@ class Reader:
         name, _, member = word.partition(".")
         if member and name in self.classes and issubclass(self.classes[name], enum.Enum):
             members = cast("Any", self.classes[name]).__members__
-            if member not in members:
-                raise self._refused()
-            return members[member]
+            if member in members:
+                return members[member]
         if member:
+            self.at -= len(word)
             raise self._refused()
         if name in self.words and self._take(r"\("):
             fields = {}

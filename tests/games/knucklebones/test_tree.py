@@ -12,6 +12,7 @@ from mdpdice import At, Counter, Dist, Game, decide, end, go, pass_to, roll, sol
 from mdpdice.cli import main
 from mdpdice.errors import GameError, StateLimitError
 from mdpdice.games.knucklebones import Facing, Knucklebones, Rolled
+from mdpdice.looks import look_of
 from mdpdice.policies.game_tree import tree
 from mdpdice.solvers.lookahead import Lookahead
 
@@ -23,11 +24,11 @@ from mdpdice.solvers.lookahead import Lookahead
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_the_tree_and_the_search_agree(payoff, text, depth):
     game = Knucklebones(payoff=payoff)
-    state = game.read_state(text)
+    state = look_of(game).read_state(text)
     grown = tree(game, state, depth=depth)
     found = solve(game.at(state), solver=Lookahead(depth=depth))
     assert grown.value == pytest.approx(found.estimate(), abs=1e-12)
-    assert grown.state == game.show_state(state)
+    assert grown.state == look_of(game).show_state(state)
     if isinstance(state, Rolled):
         values = {child.label: child.value for child in grown.children}
         assert values == pytest.approx(found.q(state), abs=1e-12)
@@ -208,10 +209,10 @@ def test_advice_by_looking_ahead():
     assert data["status"] == "estimate"
     assert data["value"] is None
     game = Knucklebones(columns=2, rows=2)
-    state = game.read_state(text)
+    state = look_of(game).read_state(text)
     found = solve(game.at(state), solver=Lookahead(depth=3))
     assert data["estimate"] == found.estimate()
-    assert data["state"] == game.show_state(state)  # not a representative
+    assert data["state"] == look_of(game).show_state(state)  # not a representative
     assert data["action"] == found.action()
     shown = run("solve", "knucklebones", "--solver", "lookahead:1").output
     assert "an estimate from 1 decision ahead" in shown
