@@ -3,51 +3,64 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mdpdice.answers.policy import Policy
-    from mdpdice.answers.solution import Solution, Status
-    from mdpdice.backend import Candidate, Feature, Run, Solver, load_solver, solver_names
-    from mdpdice.crosscheck.report import Report, cross_check
-    from mdpdice.exploration.to_lattice import compile_lattice
-    from mdpdice.exploration.to_network import explore
-    from mdpdice.formats.gymnasium_adapter import to_gymnasium
-    from mdpdice.lattices.lattice import Lattice
-    from mdpdice.modelling.counters import At, Counter, Flags
-    from mdpdice.modelling.dice import d6, die, pool
-    from mdpdice.modelling.distribution import Dist, certainly, product, uniform
-    from mdpdice.modelling.enclosure import Enclosure
-    from mdpdice.modelling.expressions import Expr, least, most, table
+    # `Name as Name` tells type checkers that it is handed on.
+    from mdpdice.answers.policy import Policy as Policy  # noqa: I001 - it would give every name a line
+    from mdpdice.answers.solution import Solution as Solution, Status as Status
+    from mdpdice.backend import (
+        Candidate as Candidate,
+        Feature as Feature,
+        Run as Run,
+        Solver as Solver,
+        load_solver as load_solver,
+        solver_names as solver_names,
+    )
+    from mdpdice.crosscheck.report import Report as Report, cross_check as cross_check
+    from mdpdice.exploration.to_lattice import compile_lattice as compile_lattice
+    from mdpdice.exploration.to_network import explore as explore
+    from mdpdice.formats.gymnasium_adapter import to_gymnasium as to_gymnasium
+    from mdpdice.lattices.lattice import Lattice as Lattice
+    from mdpdice.modelling.counters import At as At, Counter as Counter, Flags as Flags
+    from mdpdice.modelling.dice import d6 as d6, die as die, pool as pool
+    from mdpdice.modelling.distribution import (
+        Dist as Dist,
+        certainly as certainly,
+        product as product,
+        uniform as uniform,
+    )
+    from mdpdice.modelling.enclosure import Enclosure as Enclosure
+    from mdpdice.modelling.expressions import Expr as Expr, least as least, most as most, table as table
     from mdpdice.modelling.game import (
-        ClassicMDP,
-        Edge,
-        Game,
-        Node,
-        Option,
-        chance,
-        decide,
-        end,
-        go,
-        pass_to,
-        roll,
-        when,
+        ClassicMDP as ClassicMDP,
+        Edge as Edge,
+        Game as Game,
+        Node as Node,
+        Option as Option,
+        chance as chance,
+        decide as decide,
+        end as end,
+        go as go,
+        pass_to as pass_to,
+        roll as roll,
+        when as when,
     )
-    from mdpdice.modelling.tables import Table, Thresholds
-    from mdpdice.networks.network import Kind, Network
+    from mdpdice.modelling.tables import Table as Table, Thresholds as Thresholds
+    from mdpdice.networks.network import Kind as Kind, Network as Network
     from mdpdice.objectives.objective import (
-        Discounted,
-        Horizon,
-        Objective,
-        PayoffAtLeast,
-        PayoffAtMost,
-        Reach,
-        Total,
-        UntilReward,
-        Utility,
+        Discounted as Discounted,
+        Horizon as Horizon,
+        Objective as Objective,
+        PayoffAtLeast as PayoffAtLeast,
+        PayoffAtMost as PayoffAtMost,
+        Reach as Reach,
+        Total as Total,
+        UntilReward as UntilReward,
+        Utility as Utility,
     )
-    from mdpdice.policies.distribution import Outcomes, outcomes
-    from mdpdice.policies.evaluation import evaluate
-    from mdpdice.policies.simulation import Simulation, simulate
-    from mdpdice.solving.isolation import isolate
-    from mdpdice.solving.pipeline import solve
+    from mdpdice.policies.distribution import Outcomes as Outcomes, outcomes as outcomes
+    from mdpdice.policies.evaluation import evaluate as evaluate
+    from mdpdice.policies.simulation import Simulation as Simulation, simulate as simulate
+    from mdpdice.solving.isolation import isolate as isolate
+    from mdpdice.solving.pipeline import solve as solve
 
     __version__: str
 else:
@@ -84,7 +97,8 @@ else:
         "mdpdice.solving.pipeline": ("solve",),
         "mdpdice.modelling.tables": ("Table", "Thresholds"),
     }
-    _HOME = {name: module for module, names in _HOMES.items() for name in names}
+    _HOME = dict(sorted((name, module) for module, names in _HOMES.items() for name in names))
+    __all__ = list(_HOME)
 
     def __getattr__(name: str) -> object:
         from importlib import import_module
@@ -110,69 +124,3 @@ else:
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__, "__version__"})
-
-
-__all__ = [
-    "At",
-    "Candidate",
-    "ClassicMDP",
-    "Counter",
-    "Discounted",
-    "Dist",
-    "Edge",
-    "Enclosure",
-    "Expr",
-    "Feature",
-    "Flags",
-    "Game",
-    "Horizon",
-    "Kind",
-    "Lattice",
-    "Network",
-    "Node",
-    "Objective",
-    "Option",
-    "Outcomes",
-    "PayoffAtLeast",
-    "PayoffAtMost",
-    "Policy",
-    "Reach",
-    "Report",
-    "Run",
-    "Simulation",
-    "Solution",
-    "Solver",
-    "Status",
-    "Table",
-    "Thresholds",
-    "Total",
-    "UntilReward",
-    "Utility",
-    "certainly",
-    "chance",
-    "compile_lattice",
-    "cross_check",
-    "d6",
-    "decide",
-    "die",
-    "end",
-    "evaluate",
-    "explore",
-    "go",
-    "isolate",
-    "least",
-    "load_solver",
-    "most",
-    "outcomes",
-    "pass_to",
-    "pool",
-    "product",
-    "roll",
-    "simulate",
-    "solve",
-    "solver_names",
-    "table",
-    "to_gymnasium",
-    "uniform",
-    "when",
-]

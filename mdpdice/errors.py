@@ -8,6 +8,7 @@ to do.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 
+@dataclass(eq=False, repr=False)
 class MdpDiceError(Exception):
     """Base of every error that mdpdice raises on purpose.
 
@@ -67,21 +69,17 @@ class MdpDiceError(Exception):
 
     code: ClassVar[str] = "MdpDice"
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        state: Any = None,
-        action: Any = None,
-        value: Any = None,
-        limit: Any = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.state = state
-        self.action = action
-        self.value = value
-        self.limit = limit
+    message: str
+    _: KW_ONLY
+    state: Any = None
+    action: Any = None
+    value: Any = None
+    limit: Any = None
+
+    def __init_subclass__(cls) -> None:
+        # Classes of others keep the code of their base.
+        if cls.__module__ == __name__ and "code" not in cls.__dict__:
+            cls.code = cls.__name__.removesuffix("Error")
 
     def at(self, state: Any, action: Any = None) -> MdpDiceError:
         """Fill in the place where the error happened, unless it is known; return the error."""
@@ -115,75 +113,52 @@ class NonDeterministicGameError(GameError):
 class ProbabilitySumError(MdpDiceError):
     """The probabilities of one distribution do not sum to one (`value` is the sum)."""
 
-    code = "ProbabilitySum"
-
 
 class ProbabilityRangeError(MdpDiceError):
     """A probability is negative, above one, NaN or infinite (`value`)."""
-
-    code = "ProbabilityRange"
 
 
 class EmptySupportError(MdpDiceError):
     """A distribution has no outcome of positive probability."""
 
-    code = "EmptySupport"
-
 
 class DeadEndError(MdpDiceError):
     """A state has no action and is not declared an end."""
-
-    code = "DeadEnd"
 
 
 class UnknownStateError(MdpDiceError):
     """A state is not part of the model (`value` is the state that was asked for)."""
 
-    code = "UnknownState"
-
 
 class StateCollisionError(MdpDiceError):
     """Two different states are equal in Python (`state` and `value`), so one would replace the other."""
-
-    code = "StateCollision"
 
 
 class DuplicateActionError(MdpDiceError):
     """Two options of one decision have the same action."""
 
-    code = "DuplicateAction"
-
 
 class RewardNotFiniteError(MdpDiceError):
     """A reward or payoff is NaN or infinite (`value`)."""
-
-    code = "RewardNotFinite"
 
 
 class TotalRewardUndefinedError(MdpDiceError):
     """The total reward of an endless play has no limit."""
 
-    code = "TotalRewardUndefined"
-
 
 class DiscountRangeError(MdpDiceError):
     """The discount is outside (0, 1], or a cycle has no step on which it could act."""
-
-    code = "DiscountRange"
 
 
 class HorizonRangeError(MdpDiceError):
     """The horizon, or a number of steps left, is not a whole number in its range (`value`)."""
 
-    code = "HorizonRange"
-
 
 class CounterRangeError(MdpDiceError):
     """A counter would leave its declared range (`value` is the value wanted)."""
 
-    code = "CounterRange"
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class CycleError(MdpDiceError):
     """A back-end that needs an acyclic network met a cycle.
 
@@ -195,11 +170,10 @@ class CycleError(MdpDiceError):
 
     code = "CycleDetected"
 
-    def __init__(self, message: str, *, cycle: list[Any], **fields: Any) -> None:
-        super().__init__(message, **fields)
-        self.cycle = cycle
+    cycle: list[Any]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class StateLimitError(MdpDiceError):
     """Exploration passed `max_states` or `max_bytes` (`limit`).
 
@@ -213,12 +187,11 @@ class StateLimitError(MdpDiceError):
 
     code = "StateLimitExceeded"
 
-    def __init__(self, message: str, *, explored: int, frontier: list[Any], **fields: Any) -> None:
-        super().__init__(message, **fields)
-        self.explored = explored
-        self.frontier = frontier
+    explored: int
+    frontier: list[Any]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NotConvergedError(MdpDiceError):
     """An iteration reached its limit before its bounds met.
 
@@ -233,41 +206,28 @@ class NotConvergedError(MdpDiceError):
         that was called by itself.
     """
 
-    code = "NotConverged"
-
-    def __init__(
-        self, message: str, *, iterations: int, width: float, partial: Any = None, **fields: Any
-    ) -> None:
-        super().__init__(message, **fields)
-        self.iterations = iterations
-        self.width = width
-        self.partial = partial
+    iterations: int
+    width: float
+    partial: Any = None
 
 
 class NotCertifiedError(MdpDiceError):
     """A value was asked of a solution that is neither EXACT nor CERTIFIED."""
 
-    code = "NotCertified"
-
 
 class LPInfeasibleError(MdpDiceError):
     """The linear program has no feasible point."""
-
-    code = "LPInfeasible"
 
 
 class LPUnboundedError(MdpDiceError):
     """The linear program is unbounded."""
 
-    code = "LPUnbounded"
-
 
 class UnsupportedError(MdpDiceError):
     """A solver lacks a feature that the problem needs; the message names both, and who has it."""
 
-    code = "Unsupported"
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class MissingPackageError(UnsupportedError):
     """What was asked for needs a package that is not installed; the message says how to install it.
 
@@ -277,13 +237,10 @@ class MissingPackageError(UnsupportedError):
         The package, as it is imported.
     """
 
-    code = "MissingPackage"
-
-    def __init__(self, message: str, *, package: str, **fields: Any) -> None:
-        super().__init__(message, **fields)
-        self.package = package
+    package: str
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SolveInterrupted(MdpDiceError):  # noqa: N818 - a stop that somebody asked for is no error
     """A solve was cancelled, by Ctrl-C for instance, or ran into its deadline.
 
@@ -296,16 +253,11 @@ class SolveInterrupted(MdpDiceError):  # noqa: N818 - a stop that somebody asked
         The file that a later solve can resume from.
     """
 
-    code = "SolveInterrupted"
-
-    def __init__(
-        self, message: str, *, partial: Any = None, checkpoint: str | None = None, **fields: Any
-    ) -> None:
-        super().__init__(message, **fields)
-        self.partial = partial
-        self.checkpoint = checkpoint
+    partial: Any = None
+    checkpoint: str | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CorruptFileError(MdpDiceError):
     """A file is damaged or is not what it should be.
 
@@ -319,17 +271,12 @@ class CorruptFileError(MdpDiceError):
         Its line, counted from 1, where the file is a text.
     """
 
-    code = "CorruptFile"
-
-    def __init__(
-        self, message: str, *, path: str, field: str | None = None, line: int | None = None, **fields: Any
-    ) -> None:
-        super().__init__(message, **fields)
-        self.path = path
-        self.field = field
-        self.line = line
+    path: str
+    field: str | None = None
+    line: int | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ProblemMismatchError(CorruptFileError):
     """A file is sound and answers another question: another game, objective, sense or horizon.
 
@@ -339,14 +286,11 @@ class ProblemMismatchError(CorruptFileError):
         What the file answers and what was asked, as in ``"discounted:9/10"``; equal if the games differ.
     """
 
-    code = "ProblemMismatch"
-
-    def __init__(self, message: str, *, saved: str, asked: str, **fields: Any) -> None:
-        super().__init__(message, **fields)
-        self.saved = saved
-        self.asked = asked
+    saved: str
+    asked: str
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CheckpointMismatchError(MdpDiceError):
     """A checkpoint belongs to another problem, or to another solver.
 
@@ -358,14 +302,11 @@ class CheckpointMismatchError(MdpDiceError):
         What differs.
     """
 
-    code = "CheckpointMismatch"
-
-    def __init__(self, message: str, *, path: str, field: str, **fields: Any) -> None:
-        super().__init__(message, **fields)
-        self.path = path
-        self.field = field
+    path: str
+    field: str
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CheckpointLockedError(MdpDiceError):
     """Another solve uses the checkpoint.
 
@@ -375,13 +316,10 @@ class CheckpointLockedError(MdpDiceError):
         Its ``pid``, ``host`` and ``started``, as far as they are known.
     """
 
-    code = "CheckpointLocked"
-
-    def __init__(self, message: str, *, holder: dict[str, Any], **fields: Any) -> None:
-        super().__init__(message, **fields)
-        self.holder = holder
+    holder: dict[str, Any]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PluginError(MdpDiceError):
     """A plug-in crashed or broke the contract of a back-end.
 
@@ -393,14 +331,11 @@ class PluginError(MdpDiceError):
         What it was doing: ``"load"``, ``"solve"`` or ``"answer"``.
     """
 
-    code = "Plugin"
-
-    def __init__(self, message: str, *, name: str, phase: str, **fields: Any) -> None:
-        super().__init__(message, **fields)
-        self.name = name
-        self.phase = phase
+    name: str
+    phase: str
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CertificateError(NotCertifiedError):
     """A value that was handed out lies outside its own interval, which no sound answer does.
 
@@ -410,15 +345,12 @@ class CertificateError(NotCertifiedError):
         The value handed out, and the interval that it should lie in.
     """
 
-    code = "Certificate"
-
-    def __init__(self, message: str, *, claimed: float, lower: float, upper: float, **fields: Any) -> None:
-        super().__init__(message, **fields)
-        self.claimed = claimed
-        self.lower = lower
-        self.upper = upper
+    claimed: float
+    lower: float
+    upper: float
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ConformanceError(MdpDiceError, AssertionError):
     """A game or a back-end fails a check of `mdpdice.testing`.
 
@@ -432,9 +364,5 @@ class ConformanceError(MdpDiceError, AssertionError):
         The network of the kit on which a back-end failed.
     """
 
-    code = "Conformance"
-
-    def __init__(self, message: str, *, check: str, model: str | None = None, **fields: Any) -> None:
-        super().__init__(message, **fields)
-        self.check = check
-        self.model = model
+    check: str
+    model: str | None = None

@@ -11,14 +11,13 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.modelling.nearest import SMALLEST
-from mdpdice.networks.network import Floats, Ints, Kind
+from mdpdice.networks.network import Kind
 
-__all__ = ["END", "FLIP", "INLINE", "Rows", "assemble"]
+__all__ = ["END", "FLIP", "INLINE", "assemble"]
 
 END = 1 << 40
 """Mark of a key that is the number of an inline end."""
@@ -32,20 +31,6 @@ FLIP = 1 << 42
 _INDEX = END - 1
 
 
-@attrs.frozen(eq=False)
-class Rows:
-    """Arrays of `mdpdice.networks.network.Network`, and `ends`: the node of the first inline end."""
-
-    kind: NDArray[np.uint8]
-    indptr: Ints
-    dst: Ints
-    sign: NDArray[np.int8]
-    numerator: NDArray[Any]
-    weight: Floats
-    state_node: Ints
-    ends: int
-
-
 def assemble(
     kinds: bytearray,
     degrees: array[int],
@@ -55,40 +40,33 @@ def assemble(
     inline_row: array[int],
     n_ends: int,
     totals: Sequence[int] | None = None,
-) -> Rows:
-    """Put the rows of a traversal together.
+) -> dict[str, NDArray[Any]]:
+    """Put the rows of a traversal together, as arrays of `mdpdice.networks.network.Network`.
 
-    Parameters
-    ----------
-    kinds, degrees : bytearray, array of int
-        `mdpdice.networks.network.Kind` and number of edges of every row.
-    keys : array of int
-        Targets of all edges.
-    nums : array or list of int
-        Weights of the edges of the chance rows.
-    state_row, inline_row : array of int
-        Row of every state, and of every inline node.
-    n_ends : int
-        Number of inline ends.
-    totals : sequence of int, optional
-        What the weights of every chance row are parts of; by default their sum.
+    `nums` are the weights of the edges of chance rows, parts of `totals`, by default of their sum in each row.
     """
     n_rows = len(kinds)
-    key = np.frombuffer(keys, dtype=np.int64) if keys else np.zeros(0, dtype=np.int64)
+    key = np.asarray(keys)
     index = key & _INDEX
-    state_node = np.frombuffer(state_row, dtype=np.int64)
+    state_node = np.asarray(state_row)
     dst = state_node[np.where(key & (END | INLINE), 0, index)]
     is_end = (key & END) != 0
     dst[is_end] = n_rows + index[is_end]
     is_inline = (key & INLINE) != 0
-    if inline_row:
-        dst[is_inline] = np.frombuffer(inline_row, dtype=np.int64)[index[is_inline]]
+    dst[is_inline] = np.asarray(inline_row)[index[is_inline]]
     kind = np.concatenate((np.frombuffer(kinds, dtype=np.uint8), np.full(n_ends, Kind.END, dtype=np.uint8)))
     degree = np.concatenate((np.frombuffer(degrees, dtype=np.int64), np.zeros(n_ends, dtype=np.int64)))
     indptr = np.concatenate(([0], np.cumsum(degree)))
     numerator, weight = _weights(nums, kind, indptr, totals)
-    sign = np.where(key & FLIP, -1, 1).astype(np.int8)
-    return Rows(kind, indptr, dst, sign, numerator, weight, state_node, n_rows)
+    return {
+        "kind": kind,
+        "indptr": indptr,
+        "dst": dst,
+        "sign": np.where(key & FLIP, -1, 1).astype(np.int8),
+        "numerator": numerator,
+        "weight": weight,
+        "state_node": state_node,
+    }
 
 
 def _weights(nums: Any, kind: Any, indptr: Any, totals: Sequence[int] | None) -> tuple[Any, Any]:

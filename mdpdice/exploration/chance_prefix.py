@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.networks.network import Bools, Ints, Kind
+from mdpdice.networks.arrays import moved_numbers
+from mdpdice.networks.network import Ints, Kind
+from mdpdice.numerics.graph import edges_of
 
 __all__ = ["separate_prefix"]
 
@@ -15,19 +17,8 @@ __all__ = ["separate_prefix"]
 def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
     """Clear the steps on the chance prefix, copying the chance nodes that are reached later too.
 
-    The start, and all states of the prefix, then name the copies, so the value of
-    the start state is the value of the game.
-
-    Parameters
-    ----------
-    fields : dict
-        Fields of `mdpdice.networks.network.Network`, arrays all of them; numbers of the
-        copied edges are copied too.
-
-    Returns
-    -------
-    dict
-        The same fields, changed where they have to be; no array is changed itself.
+    The start, and all states of the prefix, then name the copies, so the value of the start state is the value of the
+    game.  Takes and returns fields of `mdpdice.networks.network.Network`; no array is changed itself.
     """
     kind, indptr, dst = fields["kind"], fields["indptr"], fields["dst"]
     if kind[fields["start"]] != Kind.CHANCE:
@@ -46,51 +37,35 @@ def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
     later[_reachable(fields, np.flatnonzero(inside), entered)] = True
 
     copied = prefix[later[prefix]]
-    step = fields["step"].copy()
-    first_only, _ = _edges(indptr, prefix[~later[prefix]])
-    step[first_only] = False
+    inner, _ = edges_of(indptr, prefix[~later[prefix]])
     if not len(copied):
+        step = fields["step"].copy()
+        step[inner] = False
         return fields | {"step": step}
 
+    nodes = np.concatenate((np.arange(n_nodes), copied))
+    taken, _ = edges_of(indptr, copied)
+    edges = np.concatenate((np.arange(n_edges), taken))
+    more: dict[str, Any] = {name: fields[name][nodes] for name in ("kind", "payoff", "node_state")}
+    more |= {name: fields[name][edges] for name in ("dst", "weight", "reward", "sign", "step", "numerator")}
     copy_of = np.arange(n_nodes)
-    copy_of[copied] = n_nodes + np.arange(len(copied))
-    dst = dst.copy()
-    dst[first_only] = copy_of[dst[first_only]]
-    taken, ends = _edges(indptr, copied)
-    exact = dict(fields["exact_rewards"])
-    if exact:
-        exact |= {n_edges + at: exact[edge] for at, edge in enumerate(taken.tolist()) if edge in exact}
-    state_node, node_state = fields["state_node"].copy(), fields["node_state"]
-    named = node_state[copied]
-    state_node[named] = copy_of[copied]
-    more: dict[str, Any] = {
-        name: np.concatenate((fields[name], fields[name][taken]))
-        for name in ("weight", "reward", "sign", "numerator")
-    }
+    copy_of[copied] = np.arange(n_nodes, len(nodes))
+    inner = np.concatenate((inner, np.arange(n_edges, len(edges))))
+    more["dst"][inner] = copy_of[more["dst"][inner]]
+    more["step"][inner] = False
+    state_node = fields["state_node"].copy()
+    # A state with two nodes: both name it, and it names the one of the prefix.
+    state_node[fields["node_state"][copied]] = copy_of[copied]
     return (
         fields
         | more
         | {
-            "kind": np.concatenate((kind, np.full(len(copied), Kind.CHANCE, dtype=np.uint8))),
-            "indptr": np.concatenate((indptr, indptr[-1] + ends)),
-            "dst": np.concatenate((dst, copy_of[fields["dst"][taken]])),
-            "step": np.concatenate((step, np.zeros(len(taken), dtype=bool))),
-            "payoff": np.concatenate((fields["payoff"], np.zeros(len(copied)))),
+            "indptr": np.concatenate((indptr, n_edges + np.cumsum(np.diff(indptr)[copied]))),
             "start": int(copy_of[fields["start"]]),
             "state_node": state_node,
-            # A state with two nodes: both name it, and it names the one of the prefix.
-            "node_state": np.concatenate((node_state, named)),
-            "exact_rewards": exact,
+            "exact_rewards": moved_numbers(fields["exact_rewards"], edges),
         }
     )
-
-
-def _edges(indptr: Ints, nodes: Ints) -> tuple[Ints, Ints]:
-    """Edges of some nodes, node by node, and where those of each node end in this list."""
-    degree = indptr[nodes + 1] - indptr[nodes]
-    ends = np.cumsum(degree)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(indptr[nodes] - ends + degree, degree) + np.arange(total), ends
 
 
 def _reachable(fields: dict[str, Any], nodes: Ints, roots: Ints) -> Ints:
@@ -102,14 +77,14 @@ def _reachable(fields: dict[str, Any], nodes: Ints, roots: Ints) -> Ints:
         return roots
     place: NDArray[np.int64] = np.full(len(fields["kind"]), -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
-    edges, ends = _edges(fields["indptr"], nodes)
+    edges, owner = edges_of(fields["indptr"], nodes)
     to = place[fields["dst"][edges]]
-    keep: Bools = to >= 0
-    count = np.concatenate(([0], np.cumsum(keep)))
+    keep = to >= 0
     # One more node leads to all roots.
-    indptr = np.concatenate(([0], count[ends], [count[-1] + len(roots)]))
-    index = np.concatenate((to[keep], place[roots]))
     size = len(nodes) + 1
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(owner[keep], minlength=size))))
+    indptr[-1] += len(roots)
+    index = np.concatenate((to[keep], place[roots]))
     graph = csr_array((np.ones(len(index), dtype=np.int8), index, indptr), shape=(size, size))
     order: Ints = breadth_first_order(graph, len(nodes), return_predecessors=False).astype(np.int64)
     return nodes[order[1:]]

@@ -52,30 +52,10 @@ def replicate(
     max_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> Network:
-    """Write out the part of a lattice that play can reach.
+    """Write out the part of a lattice that play can reach; limits and errors are those of `mdpdice.explore`.
 
-    Parameters
-    ----------
-    lattice : Lattice
-        What to write out.
-    max_states, max_bytes, progress
-        As for `mdpdice.explore`.  Memory is compared with the limit before it is taken.
-
-    Returns
-    -------
-    Network
-        Its states are `mdpdice.modelling.counters.At` values, in the order in which they were found.
-
-    Raises
-    ------
-    StateLimitError
-        A limit would be passed; the message has the numbers.
-    CounterRangeError
-        A counter leaves its values at a reachable point.
-    DeadEndError
-        No option of a decision is available at a reachable point.
-    GameError
-        A `table` has no entry for an index at a reachable point.
+    Memory is compared with the limit before it is taken.  States are `mdpdice.modelling.counters.At` values, in the
+    order in which they were found.
     """
     limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
     return _Replication(lattice, max_states, limit, progress).run()
@@ -117,8 +97,7 @@ class _Replication:
             raise self._limit_error(msg, 0, self.max_bytes)
         self._evaluate()
         self._discover()
-        n_ends, payoff, exact_payoffs = self._payoffs()
-        return self._network(n_ends, payoff, exact_payoffs)
+        return self._network(*self._payoffs())
 
     # --- tables -------------------------------------------------------------
 
@@ -174,12 +153,12 @@ class _Replication:
         from mdpdice.numerics.kernels import expansion as kernels
 
         lattice, size = self.lattice, self.lattice.size
-        capacity = min(len(lattice.states) * size, self.max_states)
+        capacity = max(1, min(len(lattice.states) * size, self.max_states))
         self.ids = np.zeros(len(self.slot_node) * size, dtype=np.int32)
-        self.queue_node = np.empty(max(capacity, 1), dtype=np.int32)
-        self.queue_point = np.empty(max(capacity, 1), dtype=np.int64)
-        self.resolved = np.empty(max(capacity, 1), dtype=np.int32)
-        starts = np.empty((3, max(capacity, 1)), dtype=np.int64)
+        self.queue_node = np.empty(capacity, dtype=np.int32)
+        self.queue_point = np.empty(capacity, dtype=np.int64)
+        self.resolved = np.empty(capacity, dtype=np.int32)
+        starts = np.empty((3, capacity), dtype=np.int64)
         ends = np.empty(int(np.where(self.single, 1, size)[self.ends_here].sum()), dtype=np.int64)
         at = np.zeros(8, dtype=np.int64)
         self.queue_node[0], self.queue_point[0] = lattice.start, lattice.start_point
@@ -212,21 +191,17 @@ class _Replication:
                 starts[1],
                 starts[2],
                 ends,
-                self.todo[0],
-                self.todo[1],
+                *self.todo,
                 at,
                 _BUDGET,
             )
             self._check_limits(at, result == kernels.FULL)
         if result != kernels.DONE:
             self._fail(result, at)
-        self.n_states, self.n_rows, self.n_edges, self.n_options = at[[1, 3, 4, 5]].tolist()
-        self.row_start, self.edge_start, self.option_start = starts[:, : self.n_states]
-        self.queue_node, self.queue_point = (
-            self.queue_node[: self.n_states],
-            self.queue_point[: self.n_states],
-        )
-        self.resolved, self.ends = self.resolved[: self.n_states], ends[: at[kernels.ENDS]]
+        n_states, self.n_rows, self.n_edges, self.n_options = at[[1, 3, 4, 5]].tolist()
+        self.row_start, self.edge_start, self.option_start = starts[:, :n_states]
+        self.queue_node, self.queue_point = self.queue_node[:n_states], self.queue_point[:n_states]
+        self.resolved, self.ends = self.resolved[:n_states], ends[: at[kernels.ENDS]]
 
     def _check_limits(self, at: Ints, full: bool) -> None:
         position, found, _, rows, edges = at[:5].tolist()
@@ -280,10 +255,8 @@ class _Replication:
                 if axes[one.name].place(wanted) is None:
                     raise forbidden_error(axes[one.name], wanted)
         except MdpDiceError as error:
-            action = None if option < 0 else self._core_actions[option]
-            raise error.at(
-                self._at(pair), None if action is None else lattice.actions[action]
-            ) from error.__cause__
+            action = None if option < 0 else lattice.actions[self._core_actions[option]]
+            raise error.at(self._at(pair), action) from error.__cause__
         raise AssertionError
 
     def _resolve(self, pair: int) -> int:
@@ -343,7 +316,7 @@ class _Replication:
         # Written so that places where it is not defined do not count.
         return bool(max(np.fmax.reduce(row), -np.fmin.reduce(row)) >= 1 << 53)
 
-    def _payoffs(self) -> tuple[int, NDArray[np.float64], dict[int, Fraction]]:
+    def _payoffs(self) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
         """Payoffs of all nodes; ends of equal payoff become one."""
         lattice, size = self.lattice, self.lattice.size
         node = self.slot_node[self.ends // size]
@@ -367,17 +340,15 @@ class _Replication:
         exact_payoffs |= {
             self.n_rows + at: value for value, at in first.items() if isinstance(value, Fraction)
         }
-        return len(first), payoff, exact_payoffs
+        return payoff, exact_payoffs
 
     # --- the network --------------------------------------------------------
 
-    def _network(
-        self, n_ends: int, payoff: NDArray[np.float64], exact_payoffs: dict[int, Fraction]
-    ) -> Network:
+    def _network(self, payoff: NDArray[np.float64], exact_payoffs: dict[int, Fraction]) -> Network:
         from mdpdice.numerics.kernels import expansion as kernels
 
         lattice, size = self.lattice, self.lattice.size
-        n_nodes, n_edges = self.n_rows + n_ends, self.n_edges
+        n_nodes, n_edges = len(payoff), self.n_edges
         node_kind = lattice.kind[self.resolved]
         decides = (node_kind == Kind.MAX) | (node_kind == Kind.MIN)
         place = self.slot[self.queue_node].astype(np.int64) * size + self.queue_point
@@ -427,8 +398,7 @@ class _Replication:
                 self.edge_start,
                 self.option_start,
                 np.zeros_like(self.todo[0]),
-                bounds[0],
-                bounds[1],
+                *bounds,
                 self.n_rows,
                 kind,
                 indptr,

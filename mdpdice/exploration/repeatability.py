@@ -6,7 +6,7 @@ is none of the game's; nothing else would notice.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from mdpdice.errors import NonDeterministicGameError
@@ -59,31 +59,25 @@ def _difference(first: Any, second: Any) -> tuple[Any, Any, Any] | None:
                 return action, one.actions, other.actions
             todo += list(zip(one.actions, one.options, other.options, strict=True))
             continue
-        below = list(_below(one))
-        if [_shown(part) for part in _leaves(one)] != [_shown(part) for part in _leaves(other)]:
+        (leaves, inside), (others, within) = _parts(one), _parts(other)
+        if [*map(_shown, leaves)] != [*map(_shown, others)]:
             return action, one, other
-        todo += [(action, a, b) for a, b in zip(below, _below(other), strict=True)]
+        todo += [(action, a, b) for a, b in zip(inside, within, strict=True)]
     return None
 
 
-def _below(node: Any) -> Iterator[Any]:
-    """Nodes and edges inside of one."""
-    if isinstance(node, Chance):
-        yield from node.edges
-    elif isinstance(node, Conditional):
-        yield from (node.then, node.otherwise)
-
-
-def _leaves(node: Any) -> Iterator[Any]:
-    """What else it is made of."""
-    if isinstance(node, End):
-        yield node.payoff
-    elif isinstance(node, Go | PassTo):
-        yield from (node.state, node.reward, *node.updates)
-    elif isinstance(node, Chance):
-        yield from (node.reward, node.dist.weights)
-    elif isinstance(node, Conditional):
-        yield node.cond
+def _parts(node: Any) -> tuple[list[Any], list[Any]]:
+    """What a node or an edge is made of, and the nodes and edges inside of it."""
+    match node:
+        case End():
+            return [node.payoff], []
+        case Go() | PassTo():
+            return [node.state, node.reward, *node.updates], []
+        case Chance():
+            return [node.reward, node.dist.weights], list(node.edges)
+        case Conditional():
+            return [node.cond], [node.then, node.otherwise]
+    return [], []
 
 
 def _shown(part: Any) -> Any:

@@ -9,18 +9,16 @@ same game without counters adds the rationals that these floats are.
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-import attrs
 import numpy as np
 
 from mdpdice.backend import Progress
 from mdpdice.errors import GameError, MdpDiceError
-from mdpdice.exploration.assembly import END, INLINE, assemble
+from mdpdice.exploration.assembly import END, INLINE
 from mdpdice.exploration.traversal import (
     CHANCE_KIND,
     END_KIND,
@@ -28,17 +26,16 @@ from mdpdice.exploration.traversal import (
     MIN_KIND,
     Traversal,
     dead_end_error,
-    exact_number,
+    whole_weights,
 )
 from mdpdice.lattices.lattice import Lattice
-from mdpdice.memory import available_bytes
 from mdpdice.modelling.checks import hashing_error, not_a_node_error
 from mdpdice.modelling.counters import Update, axes, unknown_counter_error
 from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable
-from mdpdice.modelling.number import exact_discount, finite_number
+from mdpdice.modelling.number import finite_number
 
-__all__ = ["CoreTraversal", "compile_lattice"]
+__all__ = ["compile_lattice"]
 
 T = TypeVar("T")
 
@@ -48,13 +45,11 @@ _Edge: TypeAlias = tuple[int, int, int, int]
 _KNOWN = 100_000  # options that are remembered
 
 
-class CoreTraversal(Traversal[dict[str, Any]]):
+class _CoreTraversal(Traversal[dict[str, Any]]):
     """A traversal that writes the rows of a core network."""
 
-    def __init__(
-        self, game: Game[Any, Any], merge: bool, max_states: int, max_bytes: int, progress: Progress | None
-    ) -> None:
-        super().__init__(game, merge, max_states, max_bytes, progress)
+    def __init__(self, game: Game[Any, Any], *limits: Any) -> None:
+        super().__init__(game, *limits)
         self.axes = axes(game)
         if not self.axes:
             msg = f"{game!r} has no counters, so it is no lattice; explore() makes a network of it"
@@ -85,7 +80,7 @@ class CoreTraversal(Traversal[dict[str, Any]]):
         for number, inner in self.pending:  # which grows: a decision of a switch has chance nodes inside
             self.inline_row[number] = len(self.kinds)
             if isinstance(inner, _Lottery):
-                self._write_row(CHANCE_KIND, inner.edges, inner.nums, inner.total)
+                self._write_row(CHANCE_KIND, *inner)
             else:
                 self._write_node(inner)
         self.pending.clear()
@@ -95,8 +90,7 @@ class CoreTraversal(Traversal[dict[str, Any]]):
         if kind is Decide:
             self._write_decision(node)
         elif kind is Chance:
-            row = self._lottery(node)
-            self._write_row(CHANCE_KIND, row.edges, row.nums, row.total)
+            self._write_row(CHANCE_KIND, *self._lottery(node))
         elif kind is End:
             self.payoffs[len(self.kinds)] = self._number(node.payoff, "payoff")
             self._write_row(END_KIND, [], [], 0)
@@ -119,10 +113,9 @@ class CoreTraversal(Traversal[dict[str, Any]]):
         edges = []
         for branch, guard in self._cases(node):
             kind = type(branch)
-            if kind is Decide:
-                edges.append((self._inside(branch), guard, -1, -1))
-            elif kind is Chance:
-                edges.append((self._inside(self._lottery(branch)), guard, -1, -1))
+            if kind is Decide or kind is Chance:
+                inner = branch if kind is Decide else self._lottery(branch)
+                edges.append((self._inside(inner), guard, -1, -1))
             elif kind is End or kind is Go or kind is PassTo:
                 edges.append(self._leaf(branch, guard))
             else:
@@ -192,14 +185,12 @@ class CoreTraversal(Traversal[dict[str, Any]]):
                 update, reward = -1, paid
             else:
                 update, reward = self._update(edge.updates), paid + self._exact(edge.reward)
-            if isinstance(reward, Expr):
-                entries.append(((key, guard, update, self._number(reward, "reward")), weight, 0))
-            else:
-                entries.append(((key, guard, update, -1), weight, reward))
+            varies = isinstance(reward, Expr)
+            number = self._number(reward, "reward") if varies else -1
+            entries.append(((key, guard, update, number), weight, 0 if varies else reward))
         if self.merge:
             entries = self._merged(entries)
-        common = math.lcm(*(weight.denominator for _, weight, _ in entries))
-        nums = [weight.numerator * (common // weight.denominator) for _, weight, _ in entries]
+        nums, common = whole_weights([weight for _, weight, _ in entries])
         edges = [
             (*edge[:3], self._number(reward, "reward")) if reward else edge for edge, _, reward in entries
         ]
@@ -277,7 +268,7 @@ class CoreTraversal(Traversal[dict[str, Any]]):
             raise unknown_counter_error(min(expr.names - self.names), self.axes)
 
     def _exact(self, value: Any) -> Any:
-        return value if isinstance(value, Expr) else exact_number(value)
+        return value if isinstance(value, Expr) else super()._exact(value)
 
     def _end(self, payoff: Any) -> int:
         return self.ends.setdefault(self._number(payoff, "payoff"), END + len(self.ends))
@@ -286,53 +277,27 @@ class CoreTraversal(Traversal[dict[str, Any]]):
 
     def finish(self) -> dict[str, Any]:
         """The fields of `mdpdice.lattices.lattice.Lattice`."""
-        self.check_sides()
-        rows = assemble(
-            self.kinds,
-            self.degrees,
-            self.keys,
-            self.nums,
-            self.state_row,
-            self.inline_row,
-            len(self.ends),
-            self.totals,
-        )
-        n_nodes = len(rows.kind)
-        node_state = np.full(n_nodes, -1, dtype=np.int64)
-        node_state[rows.state_node] = np.arange(len(self.states))
+        fields, first_end = self.assemble(self.totals)
+        n_nodes = len(fields["kind"])
         payoff = np.full(n_nodes, -1, dtype=np.int32)
         for row, number in self.payoffs.items():
             payoff[row] = number
-        payoff[rows.ends :] = list(self.ends)
+        payoff[first_end:] = list(self.ends)
         switch = np.zeros(n_nodes, dtype=bool)
         switch[self.switches] = True
-        return dict(  # noqa: C408 - as it will be called
-            axes=self.axes,
-            kind=rows.kind,
-            switch=switch,
-            indptr=rows.indptr,
-            dst=rows.dst,
-            weight=rows.weight,
-            numerator=rows.numerator,
-            sign=rows.sign,
-            guard=np.array(self.edge_guards, dtype=np.int32),
-            update=np.array(self.edge_updates, dtype=np.int32),
-            reward=np.array(self.edge_rewards, dtype=np.int32),
-            payoff=payoff,
-            guards=tuple(self.guards.items),
-            updates=tuple(self.updates.items),
-            rewards=tuple(self.numbers.items),
-            start=0,
-            states=self.states,
-            state_node=rows.state_node,
-            node_state=node_state,
-            actions=self.actions,
-            total=Fraction(finite_number(self.game.total, "total")),
-            discount=exact_discount(self.game.discount),
-            progress=self._progress(),
-            warnings=self.warnings(),
-            averaged=self.averaged,
-        )
+        return {
+            **fields,
+            "axes": self.axes,
+            "switch": switch,
+            "guard": np.array(self.edge_guards, dtype=np.int32),
+            "update": np.array(self.edge_updates, dtype=np.int32),
+            "reward": np.array(self.edge_rewards, dtype=np.int32),
+            "payoff": payoff,
+            "guards": tuple(self.guards.items),
+            "updates": tuple(self.updates.items),
+            "rewards": tuple(self.numbers.items),
+            "progress": self._progress(),
+        }
 
     def _progress(self) -> tuple[Expr, ...] | None:
         said = self._call(self.game.progress)
@@ -355,8 +320,7 @@ class _Pool(Generic[T]):
         return found
 
 
-@attrs.frozen(eq=False)
-class _Lottery:
+class _Lottery(NamedTuple):
     """Edges of a chance node, and their weights: parts of `total` where their guards hold."""
 
     edges: list[_Edge]
@@ -394,10 +358,8 @@ def compile_lattice(
         The game has no counters, or hands over something that is none of its nodes.
     """
     if not isinstance(game, Game):
-        msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
-        raise GameError(msg, value=game)
-    limit = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
-    core = CoreTraversal(game, merge, max_states, limit, progress).run()
+        raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
+    core = _CoreTraversal(game, merge, max_states, max_bytes, progress).run()
     point = 0
     for axis in core["axes"]:
         point = point * len(axis.values) + axis.values.index(axis.start)

@@ -15,31 +15,35 @@ over the values of the counters (`mdpdice.lattices.lattice`, `mdpdice.exploratio
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
-from fractions import Fraction
 from itertools import compress
 from typing import Any, TypeVar
 
 import attrs
-import numpy as np
 
 from mdpdice.backend import Progress
 from mdpdice.errors import GameError, MdpDiceError, StateLimitError
-from mdpdice.exploration.assembly import INLINE, assemble
+from mdpdice.exploration.assembly import INLINE
 from mdpdice.exploration.chance_prefix import separate_prefix
 from mdpdice.exploration.expansion import replicate
 from mdpdice.exploration.repeatability import check_repeatable
 from mdpdice.exploration.to_lattice import compile_lattice
-from mdpdice.exploration.traversal import CHANCE_KIND, END_KIND, MAX_KIND, MIN_KIND, Traversal, dead_end_error
+from mdpdice.exploration.traversal import (
+    CHANCE_KIND,
+    END_KIND,
+    MAX_KIND,
+    MIN_KIND,
+    Traversal,
+    dead_end_error,
+    whole_weights,
+)
 from mdpdice.lattices.lattice import Lattice
-from mdpdice.memory import available_bytes
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.checks import hashing_error, not_a_node_error, not_an_edge_error
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
-from mdpdice.modelling.number import count, exact_discount, finite_number
+from mdpdice.modelling.number import count, finite_number
 from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.network import Kind, Network
 
@@ -99,8 +103,7 @@ def explore(
         A state has no option, two with one action, or a reward that is no finite number.
     """
     if not isinstance(game, Game):
-        msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
-        raise GameError(msg, value=game)
+        raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
     max_states = count(max_states, "max_states")
     if (least := ask(game.least_states, what="least_states()")) is not None and least > max_states:
         raise _too_large(game, least, max_states)
@@ -117,8 +120,7 @@ def explore(
         network = replicate(lattice, **limits)
         symmetric = type(game).canonical is not Game.canonical
         return attrs.evolve(network, canonical=game.unrolled().canonical) if symmetric else network
-    most = available_bytes() * 4 // 5 if max_bytes is None else max_bytes
-    network = _FlatTraversal(game, merge, max_states, most, progress).run()
+    network = _FlatTraversal(game, merge, max_states, max_bytes, progress).run()
     check_repeatable(game, network.states)
     return network
 
@@ -273,43 +275,16 @@ class _FlatTraversal(Traversal[Network]):
             entries.append((key, weight, paid if type(edge) is End else paid + self._exact(edge.reward)))
         if self.merge:
             entries = self._merged(entries)
-        common = math.lcm(*(weight.denominator for _, weight, _ in entries))
-        nums = [weight.numerator * (common // weight.denominator) for _, weight, _ in entries]
+        nums, _ = whole_weights([weight for _, weight, _ in entries])
         rewards = {at: finite_number(reward, "reward") for at, (_, _, reward) in enumerate(entries) if reward}
         return [key for key, _, _ in entries], nums, rewards
 
     def finish(self) -> Network:
         """The network of the rows."""
-        rows = assemble(
-            self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row, len(self.ends)
-        )
-        payoff, exact_payoffs = split_exact(
-            len(rows.kind), self.payoffs | {rows.ends + at: value for at, value in enumerate(self.ends)}
-        )
-        reward, exact_rewards = split_exact(len(rows.dst), self.rewards)
-        self.check_sides()
-        node_state = np.full(len(rows.kind), -1, dtype=np.int64)
-        node_state[rows.state_node] = np.arange(len(self.states))
-        fields = dict(  # noqa: C408 - as it will be called
-            kind=rows.kind,
-            indptr=rows.indptr,
-            dst=rows.dst,
-            weight=rows.weight,
-            reward=reward,
-            sign=rows.sign,
-            step=((rows.kind == Kind.MAX) | (rows.kind == Kind.MIN))[rows.dst],
-            payoff=payoff,
-            start=0,
-            discount=exact_discount(self.game.discount),
-            total=Fraction(finite_number(self.game.total, "total")),
-            numerator=rows.numerator,
-            states=self.states,
-            state_node=rows.state_node,
-            node_state=node_state,
-            actions=self.actions,
-            exact_rewards=exact_rewards,
-            exact_payoffs=exact_payoffs,
-            warnings=self.warnings(),
-            averaged=self.averaged,
-        )
+        fields, first_end = self.assemble()
+        kind, dst = fields["kind"], fields["dst"]
+        payoffs = self.payoffs | {first_end + at: value for at, value in enumerate(self.ends)}
+        fields["payoff"], fields["exact_payoffs"] = split_exact(len(kind), payoffs)
+        fields["reward"], fields["exact_rewards"] = split_exact(len(dst), self.rewards)
+        fields["step"] = ((kind == Kind.MAX) | (kind == Kind.MIN))[dst]
         return Network(**separate_prefix(fields), canonical=self.canonical)

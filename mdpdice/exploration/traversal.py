@@ -10,28 +10,31 @@ from __future__ import annotations
 
 import abc
 import gc
+import math
 import time
 from array import array
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 from operator import eq
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from mdpdice.backend import Progress
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitError
-from mdpdice.exploration.assembly import END, FLIP
+from mdpdice.exploration.assembly import END, FLIP, assemble
 from mdpdice.exploration.runaway import runaway
-from mdpdice.memory import used_bytes
+from mdpdice.memory import available_bytes, used_bytes
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.checks import check_state, hashing_error, not_an_edge_error
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Conditional, End, Game, Go, PassTo
-from mdpdice.modelling.number import count, finite_number
+from mdpdice.modelling.number import count, exact_discount, finite_number
 from mdpdice.networks.network import Kind
 
-__all__ = ["Traversal", "dead_end_error", "exact_number"]
+__all__ = ["Traversal", "dead_end_error", "whole_weights"]
 
 R = TypeVar("R")
 K = TypeVar("K", bound=Hashable)
@@ -50,35 +53,28 @@ _FINISHING_BYTES = 60  # per edge and node, while the arrays are put together
 
 
 class Traversal(abc.ABC, Generic[R]):
-    """One walk through a game; `run` does it, and subclasses say what becomes of a node.
-
-    Parameters
-    ----------
-    game : Game
-        What to explore.
-    merge : bool
-        Whether parallel edges of a chance node are merged.
-    max_states, max_bytes : int
-        The limits.
-    progress : callable or None
-        Called now and then.
-    """
+    """One walk through a game; `run` does it, and subclasses say what becomes of a node."""
 
     def __init__(
-        self, game: Game[Any, Any], merge: bool, max_states: int, max_bytes: int, progress: Progress | None
+        self,
+        game: Game[Any, Any],
+        merge: bool,
+        max_states: int,
+        max_bytes: int | None,
+        progress: Progress | None,
     ) -> None:
         self.game = game
         self.merge = merge
         self.max_states = count(max_states, "max_states")
-        self.max_bytes = count(max_bytes, "max_bytes")
+        self.max_bytes = available_bytes() * 4 // 5 if max_bytes is None else count(max_bytes, "max_bytes")
         self.progress = progress
         self.used_before = used_bytes()
         self.next_check = _CHECK_EVERY
         self.next_look = 0.0
         self.next_runaway = RUNAWAY
         self.unchanged = 0  # states that were looked at again
-        overridden = getattr(type(game), "canonical", None) is not Game.canonical
-        self.canonical: Callable[[Any], Any] | None = game.canonical if overridden else None
+        symmetric = type(game).canonical is not Game.canonical
+        self.canonical: Callable[[Any], Any] | None = game.canonical if symmetric else None
         self.states: list[Any] = []
         self.index: dict[Any, int] = {}
         self.ends: dict[Any, int] = {}
@@ -101,9 +97,6 @@ class Traversal(abc.ABC, Generic[R]):
 
     def run(self) -> R:
         """Ask all reachable states for their nodes, have these written down, and return what they make."""
-        if not isinstance(self.game, Game):
-            msg = f"{self.game!r} is not a Game; a class needs to be called: explore(MyGame())"
-            raise GameError(msg, value=self.game)
         start = self._call(self.game.start)
         try:
             self._target(start)
@@ -142,8 +135,7 @@ class Traversal(abc.ABC, Generic[R]):
             except MemoryError:
                 raise
             except Exception as error:
-                msg = f"node() raised {type(error).__name__}: {error}"
-                raise GameError(msg, state=state) from error
+                raise GameError(f"node() raised {type(error).__name__}: {error}", state=state) from error
             try:
                 write(node)
             except MdpDiceError as error:
@@ -214,7 +206,7 @@ class Traversal(abc.ABC, Generic[R]):
             f"states still to explore are, for example, {frontier!r}. Merge equal futures, cap a score, "
             f"or raise {name}"
         )
-        if getattr(type(self.game), "estimate", None) is not Game.estimate:
+        if type(self.game).estimate is not Game.estimate:
             msg += "; or look some decisions ahead, with solver='lookahead'"
         return StateLimitError(msg, explored=found, frontier=frontier, value=found, limit=limit)
 
@@ -315,7 +307,7 @@ class Traversal(abc.ABC, Generic[R]):
 
     def _exact(self, value: Any) -> Any:
         """A reward that can be added to others without rounding."""
-        return exact_number(value)
+        return value if type(value) is int else Fraction(finite_number(value, "reward"))
 
     def _merged(self, entries: list[tuple[K, Fraction, Any]]) -> list[tuple[K, Fraction, Any]]:
         """Targets, probabilities and rewards with one entry per target, which has the mean reward.
@@ -353,7 +345,38 @@ class Traversal(abc.ABC, Generic[R]):
         if abs(defect) > abs(self.worst_defect[0]):
             self.worst_defect = (defect, self.states[len(self.state_row) - 1])
 
-    def warnings(self) -> tuple[str, ...]:
+    # --- the end ------------------------------------------------------------
+
+    def assemble(self, totals: Sequence[int] | None = None) -> tuple[dict[str, Any], int]:
+        """The fields that networks and lattices have in common, and the node of the first inline end."""
+        if self.flips and MIN_KIND in self.kinds:
+            msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
+            raise GameError(msg)
+        rows = assemble(
+            self.kinds,
+            self.degrees,
+            self.keys,
+            self.nums,
+            self.state_row,
+            self.inline_row,
+            len(self.ends),
+            totals,
+        )
+        node_state = np.full(len(rows["kind"]), -1, dtype=np.int64)
+        node_state[rows["state_node"]] = np.arange(len(self.states))
+        return {
+            **rows,
+            "start": 0,
+            "discount": exact_discount(self.game.discount),
+            "total": Fraction(finite_number(self.game.total, "total")),
+            "states": self.states,
+            "node_state": node_state,
+            "actions": self.actions,
+            "warnings": self._warnings(),
+            "averaged": self.averaged,
+        }, len(self.kinds)
+
+    def _warnings(self) -> tuple[str, ...]:
         """One sentence, however many there are: a large model would hold millions."""
         if not self.defects:
             return ()
@@ -364,12 +387,6 @@ class Traversal(abc.ABC, Generic[R]):
         )
         return (text,)
 
-    def check_sides(self) -> None:
-        """Refuse a game that tells its players apart in both ways."""
-        if self.flips and MIN_KIND in self.kinds:
-            msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
-            raise GameError(msg)
-
 
 def dead_end_error() -> DeadEndError:
     """The error for a decision that offers nothing."""
@@ -377,6 +394,7 @@ def dead_end_error() -> DeadEndError:
     return DeadEndError(msg)
 
 
-def exact_number(value: Any) -> Any:
-    """A reward as an int or a Fraction."""
-    return value if type(value) is int else Fraction(finite_number(value, "reward"))
+def whole_weights(weights: Sequence[Fraction]) -> tuple[list[int], int]:
+    """Weights as parts of the least whole, and that."""
+    whole = math.lcm(*(weight.denominator for weight in weights))
+    return [weight.numerator * (whole // weight.denominator) for weight in weights], whole

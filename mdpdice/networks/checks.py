@@ -28,15 +28,7 @@ __all__ = ["check_network"]
 
 
 def check_network(net: Network) -> None:
-    """Find what is wrong with the arrays of a network.
-
-    Raises
-    ------
-    GameError, UnknownStateError
-        The arrays do not fit together.
-    ProbabilityRangeError, ProbabilitySumError, RewardNotFiniteError, DiscountRangeError, HorizonRangeError
-        A number is out of its range.
-    """
+    """Refuse arrays that do not fit together, and numbers out of their range."""
     wrong = _wrong_sizes(net)
     if wrong or not _beyond_doubt(net):
         _check_shapes(net, wrong)
@@ -61,17 +53,8 @@ def _beyond_doubt(net: Network) -> bool:
         return False
     from mdpdice.networks import kernels
 
-    count = kernels.decided_edges(
-        net.kind,
-        net.indptr,
-        net.dst,
-        net.weight,
-        net.reward,
-        net.sign,
-        net.payoff,
-        net.state_node,
-        net.node_state,
-    )
+    names = ("kind", "indptr", "dst", "weight", "reward", "sign", "payoff", "state_node", "node_state")
+    count = kernels.decided_edges(*(getattr(net, name) for name in names))
     return bool(count == len(net.actions))
 
 
@@ -88,14 +71,14 @@ def _check_shapes(net: Network, wrong: list[str]) -> None:
         msg = f"the arrays of a network do not fit together ({', '.join(wrong) or 'indptr'}): {n} nodes, {e} edges"
         raise GameError(msg)
     if n == 0 or not 0 <= net.start < n:
-        msg = f"the start node {net.start} is not one of the {n} nodes"
-        raise UnknownStateError(msg, value=net.start)
+        raise UnknownStateError(f"the start node {net.start} is not one of the {n} nodes", value=net.start)
     if e and (net.dst.min() < 0 or net.dst.max() >= n):
         bad = int(np.flatnonzero((net.dst < 0) | (net.dst >= n))[0])
         msg = f"edge {bad} leads to node {net.dst[bad]}, which does not exist"
         raise UnknownStateError(msg, value=int(net.dst[bad]))
-    if net.kind.max() > Kind.CHANCE or ((degree == 0) != (net.kind == Kind.END)).any():
-        bad = int(np.flatnonzero((degree == 0) != (net.kind == Kind.END))[0]) if net.kind.max() <= 3 else -1
+    odd = np.flatnonzero((degree == 0) != (net.kind == Kind.END))
+    if net.kind.max() > Kind.CHANCE or len(odd):
+        bad = int(odd[0]) if net.kind.max() <= Kind.CHANCE else -1
         msg = f"node {bad}: END nodes have no edges and all others have some"
         raise GameError(msg, state=net.describe(bad) if bad >= 0 else None)
     names = len(net.states)
@@ -106,8 +89,7 @@ def _check_shapes(net: Network, wrong: list[str]) -> None:
         or (net.node_state < -1).any()
         or (net.node_state >= names).any()
     ):
-        msg = f"state_node and node_state do not fit {names} states and {n} nodes"
-        raise GameError(msg)
+        raise GameError(f"state_node and node_state do not fit {names} states and {n} nodes")
     if len(net.actions) != int(degree[net.decides].sum()):
         msg = f"{len(net.actions)} actions for {int(degree[net.decides].sum())} edges of decision nodes"
         raise GameError(msg)
@@ -121,14 +103,12 @@ def _check_numbers(net: Network) -> None:
             node = int(net.source[bad]) if name == "reward" else bad
             msg = f"{name} {array[bad]} is not finite; infinite values are found by the solver, not declared"
             raise RewardNotFiniteError(msg, state=net.describe(node), value=float(array[bad]))
-    at_chance = net.kind == Kind.CHANCE
-    chance = np.repeat(at_chance, np.diff(net.indptr))
+    at_chance, degree = net.kind == Kind.CHANCE, np.diff(net.indptr)
+    chance = np.repeat(at_chance, degree)
     if not (np.abs(net.sign) == 1).all():
-        msg = "every sign is 1 or -1"
-        raise GameError(msg)
+        raise GameError("every sign is 1 or -1")
     if not ((net.weight == 1) | chance).all():
-        msg = "the edges of decision nodes have weight 1"
-        raise GameError(msg)
+        raise GameError("the edges of decision nodes have weight 1")
     if len(net.weight) and not (net.weight.min() > 0 and net.weight.max() <= 1 + 1e-9):
         bad = int(np.flatnonzero(~((net.weight > 0) & (net.weight <= 1 + 1e-9)))[0])
         msg = f"probability {net.weight[bad]} is outside (0, 1]"
@@ -138,7 +118,6 @@ def _check_numbers(net: Network) -> None:
             msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad])
         )
     if at_chance.any():
-        degree = np.diff(net.indptr)
         total = np.add.reduceat(net.weight, net.indptr[:-1][degree > 0])[at_chance[degree > 0]]
         degree = degree[at_chance]
         defect = np.abs(total - 1)
@@ -154,7 +133,9 @@ def _check_numbers(net: Network) -> None:
 def _check_numerators(net: Network) -> None:
     """Exact probabilities are positive, and those that their floats stand for."""
     given, weight = net.numerator, net.weight
-    if given.dtype == weight.dtype and (_same(given, weight) or np.array_equal(given, weight)):
+    # Views of one array, where the floats are the exact numbers, need not be compared.
+    same = given.__array_interface__ == weight.__array_interface__
+    if same or (given.dtype == weight.dtype and np.array_equal(given, weight)):
         return
     chance = net.kind == Kind.CHANCE
     degree = np.diff(net.indptr)
@@ -178,11 +159,6 @@ def _check_numerators(net: Network) -> None:
                 raise GameError(msg, state=net.describe(node), value=here)
 
 
-def _same(first: NDArray[Any], second: NDArray[Any]) -> bool:
-    """Whether two arrays are views of one, as where the floats are the exact numbers."""
-    return first.__array_interface__ == second.__array_interface__
-
-
 def _sums(numbers: NDArray[Any], indptr: Ints) -> tuple[Floats, Floats]:
     """The numbers as floats, NaN where they are none, and their sum over every node."""
     try:
@@ -203,8 +179,7 @@ def _check_exact(net: Network) -> None:
             continue
         at = np.fromiter(exact, dtype=np.int64, count=len(exact))
         if not (at.min() >= 0 and at.max() < len(floats)):
-            msg = f"an exact {name} belongs to no {'edge' if name == 'reward' else 'node'}"
-            raise GameError(msg)
+            raise GameError(f"an exact {name} belongs to no {'edge' if name == 'reward' else 'node'}")
         try:
             near = np.fromiter(map(nearest, exact.values()), dtype=np.float64, count=len(exact))
         except OverflowError as error:
@@ -249,22 +224,15 @@ def _check_steps(net: Network) -> None:
     waits[net.kind != Kind.END] = np.logical_or.reduceat(keep, net.indptr[:-1][net.kind != Kind.END])
     if not waits[net.dst[keep]].any():
         return  # no such edge follows another
-    count = np.concatenate(([0], np.cumsum(keep)))
     shape = (net.n_nodes, net.n_nodes)
-    graph = csr_array(
-        (np.ones(int(keep.sum()), dtype=np.int8), net.dst[keep], count[net.indptr]), shape=shape
-    )
+    graph = csr_array((keep.astype(np.int32), net.dst, net.indptr), shape=shape, copy=True)
+    graph.eliminate_zeros()
     parts, label = connected_components(graph, directed=True, connection="strong")
-    kept = np.flatnonzero(keep)
-    source = np.repeat(np.arange(net.n_nodes), np.diff(count[net.indptr]))
-    loops = source[source == net.dst[kept]]
-    if parts == net.n_nodes and len(loops) == 0:
-        return
-    if len(loops):
-        cycle = loops[:1]
-    else:
-        size = np.bincount(label)
-        cycle = np.flatnonzero(label == int(np.argmax(size)))[:5]
+    cycle = np.flatnonzero(graph.diagonal())[:1]
+    if not len(cycle):
+        if parts == net.n_nodes:
+            return
+        cycle = np.flatnonzero(label == int(np.argmax(np.bincount(label))))[:5]
     names = [net.describe(int(node)) for node in cycle]
     msg = f"the discount never acts on a cycle through {names!r}: it holds no step; give it a decision or discount 1"
     raise DiscountRangeError(msg, state=names[0], value=net.discount)

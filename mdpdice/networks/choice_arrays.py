@@ -30,19 +30,22 @@ class ChoiceArrays:
         """Number of choices."""
         return len(self.branch_ptr) - 1
 
-    def state_of(self, choice: int) -> int:
-        """State that a choice belongs to."""
-        return int(np.searchsorted(self.choice_ptr, choice, side="right")) - 1
+    def choice_of(self, branch: int) -> int:
+        """Choice that a branch belongs to."""
+        return int(np.searchsorted(self.branch_ptr, branch, side="right")) - 1
 
-    def action(self, choice: int) -> Hashable:
-        """Name of a choice."""
-        if self.actions is not None:
-            return self.actions[choice]
-        return choice - int(self.choice_ptr[self.state_of(choice)])
+    def branches(self, choice: int) -> slice:
+        """Branches of a choice."""
+        return slice(int(self.branch_ptr[choice]), int(self.branch_ptr[choice + 1]))
 
     def where(self, choice: int) -> dict[str, Any]:
         """State and action of a choice, as errors want them."""
-        return {"state": self.states[self.state_of(choice)], "action": self.action(choice)}
+        state = int(np.searchsorted(self.choice_ptr, choice, side="right")) - 1
+        number = choice - int(self.choice_ptr[state])
+        return {
+            "state": self.states[state],
+            "action": number if self.actions is None else self.actions[choice],
+        }
 
 
 def write_edges(
@@ -56,23 +59,8 @@ def write_edges(
 ) -> dict[str, Any]:
     """The edges of a network: those of decisions, and then those of chance nodes, which follow the states.
 
-    Parameters
-    ----------
-    arrays : ChoiceArrays
-        The model, without branches of probability 0.
-    ends : mapping
-        The states where the play ends, which keep no choices.
-    numerator, weight : ndarray, shape (b,)
-        Exact and float probabilities of the branches.
-    rewards : ndarray of float64, shape (m,) or (b,)
-        By choice or by branch, as `reward_per` says.
-    exact_of : mapping of int to Fraction
-        Those of them that no float equals.
-
-    Returns
-    -------
-    dict
-        What `mdpdice.networks.network.Network` calls them.
+    No branch has probability 0, and states that are `ends` keep no choices.  Rewards belong to choices or branches, as
+    `reward_per` says; `exact_of` has those that no float equals.
     """
     if numerator is weight and not exact_of and compiled(len(weight)):
         return _write_large(arrays, ends, weight, rewards, per_branch=reward_per == "branch")

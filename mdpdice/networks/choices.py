@@ -93,12 +93,15 @@ def build(
     kind = np.full(len(written["indptr"]) - 1, Kind.CHANCE, dtype=np.uint8)
     kind[:n] = kinds
     kind[list(ends)] = Kind.END
-    payoffs, exact_payoffs = _payoffs(arrays, ends, len(kind))
+    payoff, exact_payoffs = split_exact(
+        len(kind),
+        {at: as_reward(value, "payoff", {"state": arrays.states[at]}) for at, value in ends.items()},
+    )
     numbers = np.arange(n)
     return Network(
         kind=kind,
         sign=np.ones(len(written["dst"]), dtype=np.int8),
-        payoff=payoffs,
+        payoff=payoff,
         start=start,
         discount=_discount(discount),
         states=arrays.states,
@@ -132,8 +135,7 @@ def _state_number(arrays: ChoiceArrays, value: Any) -> int:
         msg = f"{value!r} is not the number of a state; states are numbered 0 to {n - 1}, names go into `states`"
         raise UnknownStateError(msg, value=value) from error
     if not 0 <= number < n:
-        msg = f"state number {number} does not exist; there are {n} states"
-        raise UnknownStateError(msg, value=number)
+        raise UnknownStateError(f"state number {number} does not exist; there are {n} states", value=number)
     return number
 
 
@@ -143,8 +145,7 @@ def _owners(arrays: ChoiceArrays, owner: Any) -> Any:
         return Kind.MAX
     owners = _ints(owner, "owner")
     if len(owners) != len(arrays.states):
-        msg = f"{len(owners)} owners for {len(arrays.states)} states"
-        raise GameError(msg)
+        raise GameError(f"{len(owners)} owners for {len(arrays.states)} states")
     wrong = np.flatnonzero((owners != 0) & (owners != 1))
     if len(wrong):
         bad = int(owners[wrong[0]])
@@ -164,15 +165,13 @@ def _ints(values: Any, name: str) -> NDArray[np.int64]:
 def _check_flat(values: Any, name: str) -> None:
     shape = np.shape(values) if isinstance(values, np.ndarray) else (1,) * isinstance(values, Collection)
     if len(shape) != 1:
-        msg = f"{name} must be a flat array of numbers, not one of shape {shape}"
-        raise GameError(msg)
+        raise GameError(f"{name} must be a flat array of numbers, not one of shape {shape}")
 
 
 def _pointer(values: Any, name: str) -> NDArray[np.int64]:
     array = _ints(values, name)
     if len(array) < 1 or array[0] != 0 or (array[1:] < array[:-1]).any():
-        msg = f"{name} must start at 0 and never decrease"
-        raise GameError(msg)
+        raise GameError(f"{name} must start at 0 and never decrease")
     return array
 
 
@@ -203,12 +202,7 @@ class _Defects(NamedTuple):
 def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
     """What rows of floats are off, if a large network was seen to have sound ones, in one pass."""
     size = len(arrays.target)
-    if (
-        not _are_floats(probability)
-        or probability.ndim != 1
-        or len(probability) != size
-        or not compiled(size)
-    ):
+    if not (_are_floats(probability) and probability.shape == (size,) and compiled(size)):
         return None
     from mdpdice.networks import kernels
 
@@ -229,12 +223,9 @@ def _plain_rows(arrays: ChoiceArrays, probability: Any) -> _Defects | None:
 def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
     """Refuse what is no model; unless `rows`, every row is known to have branches, to states that there are."""
     n = len(arrays.states)
-    outside = np.zeros(0, dtype=bool)
-    if rows:
-        outside = (arrays.target < 0) | (arrays.target >= n)
-    if outside.any():
-        branch = int(np.flatnonzero(outside)[0])
-        choice = int(np.searchsorted(arrays.branch_ptr, branch, side="right")) - 1
+    if rows and ((arrays.target < 0) | (arrays.target >= n)).any():
+        branch = int(np.flatnonzero((arrays.target < 0) | (arrays.target >= n))[0])
+        choice = arrays.choice_of(branch)
         msg = f"branch {branch} leads to state number {arrays.target[branch]}; there are {n} states"
         raise UnknownStateError(msg, value=int(arrays.target[branch]), **arrays.where(choice))
     for state in np.flatnonzero(np.diff(arrays.choice_ptr) == 0).tolist():
@@ -243,24 +234,16 @@ def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
             raise DeadEndError(msg, state=arrays.states[state])
     empty = np.flatnonzero(np.diff(arrays.branch_ptr) == 0).tolist() if rows else []
     if empty:
-        msg = "a choice without branches; say where it leads"
-        raise EmptySupportError(msg, **arrays.where(empty[0]))
-    if not isinstance(arrays.states, range):
-        _check_names(arrays.states)
+        raise EmptySupportError("a choice without branches; say where it leads", **arrays.where(empty[0]))
+    if not isinstance(arrays.states, range) and (twice := _repeated(arrays.states, None)) is not None:
+        msg = f"two states have the names {twice[0]!r} and {twice[1]!r}, which are equal; give each a name of its own"
+        raise StateCollisionError(msg, state=twice[0], value=twice[1])
     if arrays.actions is not None:
         for state in range(n):
             names = arrays.actions[int(arrays.choice_ptr[state]) : int(arrays.choice_ptr[state + 1])]
-            twice = _repeated(names, arrays.states[state])
-            if twice is not None:
+            if (twice := _repeated(names, arrays.states[state])) is not None:
                 msg = f"action {twice[0]!r} is given twice; every choice of a state needs a name of its own"
                 raise DuplicateActionError(msg, state=arrays.states[state], action=twice[0])
-
-
-def _check_names(states: Sequence[Hashable]) -> None:
-    twice = _repeated(states, None)
-    if twice is not None:
-        msg = f"two states have the names {twice[0]!r} and {twice[1]!r}, which are equal; give each a name of its own"
-        raise StateCollisionError(msg, state=twice[0], value=twice[1])
 
 
 def _repeated(names: Sequence[Hashable], state: Any) -> tuple[Any, Any] | None:
@@ -294,22 +277,12 @@ def _discount(value: Any) -> Fraction:
     return Fraction(number)
 
 
-def _payoffs(
-    arrays: ChoiceArrays, ends: dict[int, Any], n_nodes: int
-) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
-    return split_exact(
-        n_nodes,
-        {state: as_reward(value, "payoff", {"state": arrays.states[state]}) for state, value in ends.items()},
-    )
-
-
 def _rewards(
     arrays: ChoiceArrays, reward: Any, reward_per: str
 ) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
     """Rewards as floats, and those that no float equals."""
     if reward_per not in ("choice", "branch"):
-        msg = f'reward_per is {reward_per!r}; it is "choice" or "branch"'
-        raise GameError(msg, value=reward_per)
+        raise GameError(f'reward_per is {reward_per!r}; it is "choice" or "branch"', value=reward_per)
     wanted = arrays.n_choices if reward_per == "choice" else len(arrays.target)
     _check_flat(reward, "reward")
     if len(reward) != wanted:
@@ -317,8 +290,7 @@ def _rewards(
         raise GameError(msg)
 
     def where(at: int) -> dict[str, Any]:
-        branch = int(np.searchsorted(arrays.branch_ptr, at, side="right")) - 1
-        return arrays.where(at if reward_per == "choice" else branch)
+        return arrays.where(at if reward_per == "choice" else arrays.choice_of(at))
 
     if _are_floats(reward):
         bad = np.flatnonzero(~np.isfinite(reward))
@@ -340,8 +312,7 @@ def _probabilities(
     """Exact numerators, float probabilities and warnings; `plain` are the defects of rows known to be sound."""
     _check_flat(given, "probability")
     if len(given) != len(arrays.target):
-        msg = f"{len(given)} probabilities for {len(arrays.target)} branches"
-        raise GameError(msg)
+        raise GameError(f"{len(given)} probabilities for {len(arrays.target)} branches")
     if plain is not None:
         weight = given.astype(np.float64, copy=False)
         return weight, weight, _repairs(arrays, plain)
@@ -354,7 +325,7 @@ def _probabilities(
     weights: list[float] = []
     repairs: dict[int, float] = {}
     for choice in range(arrays.n_choices):
-        row = exact[int(arrays.branch_ptr[choice]) : int(arrays.branch_ptr[choice + 1])]
+        row = exact[arrays.branches(choice)]
         total = _row_sum(arrays, choice, row, rounded=rounded)
         if total != 1:
             repairs[choice] = float(total - 1)
@@ -369,16 +340,15 @@ def _float_probabilities(
     arrays: ChoiceArrays, weight: NDArray[np.float64]
 ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
     """The same for floats, which are their own exact numerators; whole arrays at a time."""
-    suspect = ~((weight >= 0) & (weight <= 1 + SUM_TOLERANCE))
     total = np.add.reduceat(weight, arrays.branch_ptr[:-1]) if arrays.n_choices else np.zeros(0)
     width = np.diff(arrays.branch_ptr)
     defect = np.abs(total - 1)
+    suspect = ~((weight >= 0) & (weight <= 1 + SUM_TOLERANCE))
     wrong = ~(defect <= SUM_TOLERANCE)
-    if suspect.any() or wrong.any():
-        of_choice = np.repeat(np.arange(arrays.n_choices), width)
-        for choice in sorted({*of_choice[suspect].tolist(), *np.flatnonzero(wrong).tolist()}):
-            row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
-            _row_sum(arrays, choice, row)
+    if suspect.any():
+        wrong |= np.logical_or.reduceat(suspect, arrays.branch_ptr[:-1])
+    for choice in np.flatnonzero(wrong).tolist():
+        _row_sum(arrays, choice, weight[arrays.branches(choice)].tolist())
     warnings = _repairs(arrays, _defects(arrays, weight))
     scaled = defect > ROUNDING * width
     if not scaled.any():
@@ -422,8 +392,7 @@ def _most(choices: NDArray[np.int64], off: NDArray[np.float64]) -> _Defects:
 
 
 def _defect(arrays: ChoiceArrays, weight: NDArray[np.float64], choice: int) -> float:
-    row = weight[arrays.branch_ptr[choice] : arrays.branch_ptr[choice + 1]].tolist()
-    return math.fsum([*row, -1.0])
+    return math.fsum([*weight[arrays.branches(choice)].tolist(), -1.0])
 
 
 def _repairs(arrays: ChoiceArrays, defects: _Defects) -> tuple[str, ...]:
@@ -446,8 +415,7 @@ def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], *, rounded: bool
             raise ProbabilityRangeError(msg, value=p, **arrays.where(choice))
     total = sum((Fraction(p) for p in row), Fraction(0))
     if total == 0:
-        msg = "a choice whose branches all have probability 0"
-        raise EmptySupportError(msg, **arrays.where(choice))
+        raise EmptySupportError("a choice whose branches all have probability 0", **arrays.where(choice))
     rounded = rounded or any(type(p) is float for p in row)
     if total != 1 and not (rounded and abs(total - 1) <= SUM_TOLERANCE):
         defect = float(total - 1)

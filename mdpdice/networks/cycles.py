@@ -11,17 +11,7 @@ __all__ = ["cycle_error"]
 
 
 def cycle_error(name: str, problem: Network, nodes: list[int]) -> CycleError:
-    """The error of a solver that cannot go round a cycle.
-
-    Parameters
-    ----------
-    name : str
-        The solver.
-    problem : Network
-        The network.
-    nodes : list of int
-        The nodes of the cycle, in order.
-    """
+    """The error of a solver that cannot go round a cycle of these nodes, which are given in order."""
     states: list[Any] = [problem.state_of(node) for node in nodes if problem.node_state[node] >= 0]
     # Inline nodes have no state; they are described only where the cycle has nothing else.
     states = states or [problem.describe(node) for node in nodes[:5]]

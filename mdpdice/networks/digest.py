@@ -15,7 +15,10 @@ from mdpdice.archives import exact_text
 if TYPE_CHECKING:
     from mdpdice.networks.network import Network
 
-__all__ = ["network_digest"]
+__all__ = ["CANONICAL", "network_digest"]
+
+CANONICAL = ("kind", "indptr", "dst", "weight", "reward", "sign", "step", "payoff")
+"""The arrays, without the exact numbers beside them."""
 
 
 def network_digest(net: Network) -> str:
@@ -23,16 +26,8 @@ def network_digest(net: Network) -> str:
     hasher = hashlib.sha256()
     head = f"mdpdice-network-1 {net.start} {net.discount} {net.horizon} {net.total}"
     hasher.update(head.encode())
-    for array in (
-        net.kind,
-        net.indptr,
-        net.dst,
-        net.weight,
-        net.reward,
-        net.sign,
-        net.step,
-        net.payoff,
-    ):
+    for name in CANONICAL:
+        array = getattr(net, name)
         hasher.update(f"{array.dtype.str}{array.shape}".encode())
         hasher.update(np.ascontiguousarray(array).tobytes())
     for exact in (net.exact_rewards, net.exact_payoffs):

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.archives import Archive, exact_text, rational, text_member, write_archive
+from mdpdice.archives import Archive, exact_text, rational, read_header, text_member, write_archive
 from mdpdice.errors import UnknownStateError
 from mdpdice.looks.look import look_of
 from mdpdice.modelling.game import Game
@@ -52,32 +52,30 @@ _DTYPES: Mapping[str, tuple[str, ...]] = {
     "states": ("|u1",),
     "actions": ("|u1",),
 }
-_HEADER_KEYS = {
-    "format", "version", "start", "discount", "horizon", "total", "warnings", "averaged", "digest",
-    "states", "shown", "exact_numerators", "exact_rewards", "exact_payoffs",
-}  # fmt: skip
+_NONE = type(None)
+_HEADER: Mapping[str, Any] = {
+    "format": str,
+    "version": int,
+    "start": int,
+    "discount": str,
+    "horizon": (int, _NONE),
+    "total": str,
+    "warnings": list,
+    "averaged": bool,
+    "digest": str,
+    "states": (int, _NONE),
+    "shown": bool,
+    "exact_numerators": (list, _NONE),
+    "exact_rewards": dict,
+    "exact_payoffs": dict,
+}
 
 
 # --- writing -----------------------------------------------------------------
 
 
 def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any, Any] | None = None) -> None:
-    """Write a network to a file, which is replaced at once or not at all.
-
-    Parameters
-    ----------
-    network : Network
-        What to write.
-    path : path
-        The file.
-    game : Game, optional
-        Its look writes the states; for classes of states that have no text of their own.
-
-    Raises
-    ------
-    UnknownStateError
-        A state or an action is of a class that has no text.
-    """
+    """Implement `Network.save`."""
     exact = network.numerator.dtype == object
     header = {
         "format": FORMAT,
@@ -123,23 +121,7 @@ def _state_texts(network: Network, game: Game[Any, Any] | None) -> list[Any]:
 
 
 def read_network(path: str | os.PathLike[str], game: Game[Any, Any] | None = None) -> Network:
-    """Read a network that `write_network` wrote.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    game : Game, optional
-        Its classes read the states and actions.  Without it, those that are not made
-        of numbers, strings and tuples come as their text.
-
-    Raises
-    ------
-    CorruptFileError
-        The file is damaged, is not such a file, or contradicts itself; `field` says where.
-    UnknownStateError
-        `game` has no class for a state or an action.
-    """
+    """Implement `Network.load`."""
     source = _File(os.fspath(path), game)
     return source.network(source.read())
 
@@ -153,82 +135,41 @@ class _File(Archive):
         self.classes = {} if game is None else named_classes(type(game))
 
     def network(self, members: dict[str, NDArray[Any]]) -> Network:
-        header = self.header(members)
+        header = read_header(self, members, FORMAT, VERSION, _HEADER)
+        fields: dict[str, Any] = {name: header[name] for name in ("start", "horizon", "averaged")}
+        with self.part("warnings"):
+            if not all(isinstance(text, str) for text in header["warnings"]):
+                raise self.corrupt("warnings", "they are not all text")
+            fields["warnings"] = tuple(header["warnings"])
+        for key in ("discount", "total"):
+            with self.part(key):
+                fields[key] = rational(header[key])
+        for key in ("exact_rewards", "exact_payoffs"):
+            with self.part(key):
+                fields[key] = {int(at): rational(text) for at, text in header[key].items()}
         n_states = header["states"]
-        states: Sequence[Hashable]
         if n_states is None:
             read = self.name if self.game is None or not header["shown"] else look_of(self.game).read_state
-            states = self.names(members, "states", read)
+            fields["states"] = self.names(members, "states", read)
         else:
             # Checked before the range is used: a network has a node for every state.
             if n_states != len(members["state_node"]):
                 raise self.corrupt("states", f"{n_states} states, {len(members['state_node'])} in state_node")
-            states = range(n_states)
-        actions = self.names(members, "actions", self.name)
-        for key, size in (("exact_rewards", len(members["dst"])), ("exact_payoffs", len(members["kind"]))):
-            if not all(0 <= at < size for at in header[key]):
-                raise self.corrupt(key, "a number belongs to no edge or node")
-        arrays: dict[str, Any] = {
-            name: members[name] for name in _DTYPES if name not in ("header", "states", "actions")
-        }
+            fields["states"] = range(n_states)
+        fields["actions"] = self.names(members, "actions", self.name)
+        fields |= {name: members[name] for name in _DTYPES if name not in ("header", "states", "actions")}
         if header["exact_numerators"] is not None:
-            if len(arrays["numerator"]):
+            if len(fields["numerator"]):
                 raise self.corrupt("numerator", "numerators are given twice")
-            arrays["numerator"] = np.array([*header["exact_numerators"], None], dtype=object)[:-1]
+            with self.part("exact_numerators"):
+                numbers = [rational(text) for text in header["exact_numerators"]]
+                whole = [x.numerator if x.denominator == 1 else x for x in numbers]
+                fields["numerator"] = np.array([*whole, None], dtype=object)[:-1]
         with self.part("network"):
-            network = Network(
-                **arrays,
-                start=header["start"],
-                discount=header["discount"],
-                horizon=header["horizon"],
-                total=header["total"],
-                states=states,
-                actions=actions,
-                exact_rewards=header["exact_rewards"],
-                exact_payoffs=header["exact_payoffs"],
-                warnings=header["warnings"],
-                averaged=header["averaged"],
-            )
+            network = Network(**fields)
         if network.digest != header["digest"]:
             raise self.corrupt("digest", "the network is not the one whose digest it states")
         return network
-
-    def header(self, members: dict[str, NDArray[Any]]) -> dict[str, Any]:
-        with self.part("header"):
-            header = json.loads(members["header"].tobytes())
-            if not isinstance(header, dict) or (header.get("format"), header.get("version")) != (
-                FORMAT,
-                VERSION,
-            ):
-                raise self.corrupt("header", f"it is not {FORMAT} version {VERSION}")
-            if set(header) != _HEADER_KEYS:
-                raise self.corrupt("header", f"its entries are not {', '.join(sorted(_HEADER_KEYS))}")
-        for key, kinds in (
-            ("start", (int,)),
-            ("horizon", (int, type(None))),
-            ("states", (int, type(None))),
-            ("shown", (bool,)),
-            ("digest", (str,)),
-            ("warnings", (list,)),
-            ("averaged", (bool,)),
-        ):
-            if type(header[key]) not in kinds:
-                raise self.corrupt(key, f"{header[key]!r}")
-        with self.part("warnings"):
-            if not all(isinstance(text, str) for text in header["warnings"]):
-                raise self.corrupt("warnings", "they are not all text")
-            header["warnings"] = tuple(header["warnings"])
-        for key in ("discount", "total"):
-            with self.part(key):
-                header[key] = rational(header[key])
-        for key in ("exact_rewards", "exact_payoffs"):
-            with self.part(key):
-                header[key] = {int(at): rational(text) for at, text in header[key].items()}
-        with self.part("exact_numerators"):
-            if header["exact_numerators"] is not None:
-                numbers = [rational(text) for text in header["exact_numerators"]]
-                header["exact_numerators"] = [x.numerator if x.denominator == 1 else x for x in numbers]
-        return header
 
     def names(
         self, members: dict[str, NDArray[Any]], field: str, read: Callable[[Any], Hashable]
@@ -237,7 +178,6 @@ class _File(Archive):
             data = json.loads(members[field].tobytes())
             if not isinstance(data, list):
                 raise self.corrupt(field, "it is not a list")
-        with self.part(field):
             try:
                 return [read(item) for item in data]
             except UnknownStateError as error:

@@ -96,14 +96,8 @@ def rows_are_plain(
 ) -> tuple[Number, int, int, float, int]:
     """Whether rows of floats are beyond doubt: positive probabilities that sum to 1, of states that there are.
 
-    Returns
-    -------
-    plain : bool
-        Whether they are.
-    count, worst, off
-        How many rows do not sum to 1, exactly, which one is off most, and by how much.
-    more : int
-        Rows of which that takes more digits than are looked at here.  The first of them are written into `unsure`.
+    And how many rows do not sum to 1, exactly, which one is off most, by how much, and of how many that takes more
+    digits than are looked at here.  The first of these are written into `unsure`.
     """
     good: Number = True
     count, worst, off, more = 0, 0, 0.0, 0

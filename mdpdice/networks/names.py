@@ -90,8 +90,7 @@ class Names:
         if index is None or not same_kind(self.states[index], state):
             near = ", ".join(repr(s) for s in self.nearest(state))
             why = self._misfit(state) or f"state {state!r} is not in this network"
-            msg = f"{why}; states like it: {near}"
-            raise UnknownStateError(msg, value=state)
+            raise UnknownStateError(f"{why}; states like it: {near}", value=state)
         return int(self.state_node[index])
 
     def value_node_of(self, state: Hashable) -> int:
@@ -152,8 +151,7 @@ class Names:
         """
         node = int(np.searchsorted(self.indptr, edge, side="right")) - 1
         if not 0 <= edge < len(self.dst) or not self.decides[node]:
-            msg = f"edge {edge} is not an edge of a decision"
-            raise UnknownStateError(msg, value=edge)
+            raise UnknownStateError(f"edge {edge} is not an edge of a decision", value=edge)
         return self.actions[int(self._action_start[node]) + edge - int(self.indptr[node])]
 
     def edge_of(self, node: int, action: Hashable) -> int:

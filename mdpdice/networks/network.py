@@ -194,15 +194,11 @@ class Network(Names):
         kept: dict[str, Any] = {
             "kind": np.where(degree > 0, self.kind, np.uint8(Kind.END)),
             "indptr": np.concatenate(([0], np.cumsum(degree))),
-            "dst": self.dst[edges],
-            "weight": self.weight[edges],
-            "reward": self.reward[edges],
-            "sign": self.sign[edges],
-            "step": self.step[edges],
-            "numerator": self.numerator[edges],
             "actions": actions,
             "exact_rewards": moved_numbers(self.exact_rewards, edges),
         }
+        for name in ("dst", "weight", "reward", "sign", "step", "numerator"):
+            kept[name] = getattr(self, name)[edges]
         return attrs.evolve(self, **{**kept, **changes})
 
     # --- exact numbers ------------------------------------------------------
@@ -242,18 +238,18 @@ class Network(Names):
         return network_digest(self)
 
     def __repr__(self) -> str:
-        count = np.bincount(self.kind, minlength=4)
-        parts = [f"{count[k]:,} {k.name}" for k in Kind if count[k]]
         more = "" if self.discount == 1 else f", discount {number_text(self.discount)}"
         more += "" if self.horizon is None else f", horizon {self.horizon}"
-        return f"<Network: {self.n_states:,} states, {', '.join(parts)}, {self.n_edges:,} edges{more}>"
+        return f"<Network: {self.n_states:,} states, {self._kinds()}, {self.n_edges:,} edges{more}>"
+
+    def _kinds(self) -> str:
+        count = np.bincount(self.kind, minlength=4)
+        return ", ".join(f"{count[kind]:,} {kind.name}" for kind in Kind if count[kind])
 
     def _repr_html_(self) -> str:
-        count = np.bincount(self.kind, minlength=4)
-        nodes = ", ".join(f"{count[k]:,} {k.name}" for k in Kind if count[k])
         rows = [
             ("states", f"{self.n_states:,}"),
-            ("nodes", f"{self.n_nodes:,}: {nodes}"),
+            ("nodes", f"{self.n_nodes:,}: {self._kinds()}"),
             ("edges", f"{self.n_edges:,}"),
             ("players", 2 if self.two_player else 1),
             ("start", self.describe(self.start)),

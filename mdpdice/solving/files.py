@@ -63,15 +63,20 @@ _HEADER = {
 def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to a file, which is replaced at once or not at all."""
     table = solution.table
-    lattice = isinstance(table, GridValues)
+    horizon, policy = None, np.zeros(0, dtype=np.int64)
+    if isinstance(table, GridValues):
+        # The decisions on a lattice follow from its values.
+        route, values = "lattice", table.stored[table.layers.reached]
+    else:
+        route, values, policy, horizon = "flat", table.values, table.choice, table.network.horizon
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "route": "lattice" if lattice else "flat",
+        "route": route,
         "digest": solution.digest,
         "objective": solution.objective,
         "sense": solution.sense,
-        "horizon": None if lattice else solution.network.horizon,
+        "horizon": horizon,
         "status": solution.status.value,
         "reason": solution.reason,
         "solver": solution.solver,
@@ -79,14 +84,7 @@ def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
         "seconds": float(solution.seconds),
         "mdpdice": solution.version,
     }
-    # The decisions on a lattice follow from its values.
-    values, policy = (
-        (table.stored[table.layers.reached], np.zeros(0, dtype=np.int64))
-        if isinstance(table, GridValues)
-        else (table.values, table.choice)
-    )
-    members: dict[str, NDArray[Any]] = {"header": text_member(header), "values": values, "policy": policy}
-    write_archive(path, members)
+    write_archive(path, {"header": text_member(header), "values": values, "policy": policy})
 
 
 def load_solution(
@@ -99,30 +97,7 @@ def load_solution(
     prove: bool = True,
     max_states: int = 10_000_000,
 ) -> Solution:
-    """Read a solution and certify it again.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    game, objective, horizon, epsilon, max_states
-        As they were given to `mdpdice.solve`.
-    prove : bool
-        Without, the answer is UNCERTIFIED and has no intervals.
-
-    Returns
-    -------
-    Solution
-        CERTIFIED if the values and the policy in the file are confirmed, whatever
-        the file says; exact solutions come as certified ones.
-
-    Raises
-    ------
-    ProblemMismatchError
-        The file answers another game, objective, sense or horizon.
-    CorruptFileError
-        The file is damaged, is not such a file, or holds something that is no answer.
-    """
+    """Implement `Solution.load`; exact solutions come as certified ones."""
     file = Archive(os.fspath(path), _DTYPES, "write it again with Solution.save", dimensions=2)
     members = file.read()
     header = read_header(file, members, FORMAT, VERSION, _HEADER)
@@ -153,6 +128,15 @@ class _File:
         saved = Question(self.header["objective"], self.header["sense"], self.header["horizon"])
         return self.file.mismatch(field, saved, asked, "Solution.load(path, game, objective, horizon=...)")
 
+    def made(self, digest: str, asked: Question) -> Provenance:
+        """Who found the answer, which must be one to the question that is asked."""
+        header = self.header
+        for field, right in (("digest", digest), ("sense", asked.sense)):
+            if header[field] != right:
+                raise self.mismatch(field, asked)
+        who = header["solver"], asked.objective, asked.sense
+        return Provenance(*who, header["iterations"], header["seconds"], header["mdpdice"])
+
     def unproved(self) -> str:
         return f"the file says {self.claimed.value}, and prove=False leaves it at that"
 
@@ -168,31 +152,18 @@ def _load_lattice(
     prove: bool,
 ) -> Solution:
     started = time.perf_counter()
-    header, chosen = read.header, Total() if objective is None else objective
+    chosen = Total() if objective is None else objective
     asked = Question(str(chosen), chosen.sense, horizon)
     if horizon is not None:
         raise read.mismatch("horizon", asked)
     lattice = game if isinstance(game, Lattice) else compile_for(game, chosen, max_states=max_states)
     layers = layers_of(lattice, chosen, Run())
-    for field, right in (
-        ("digest", header["digest"] == digest(layers.lattice)),
-        ("sense", header["sense"] == chosen.sense),
-    ):
-        if not right:
-            raise read.mismatch(field, asked)
+    made = read.made(digest(layers.lattice), asked)
     values = read.members["values"]
     if values.shape != (int(layers.reached.sum()),):
         raise read.file.corrupt("values", "it does not have a value for everything that is stored")
     stored = np.full(layers.reached.shape, np.nan)
     stored[layers.reached] = values
-    made = Provenance(
-        header["solver"],
-        str(chosen),
-        chosen.sense,
-        header["iterations"],
-        header["seconds"],
-        header["mdpdice"],
-    )
     if not prove:
         table = GridValues(layers, stored, np.full(len(layers.layers), np.inf), chosen.sense)
         return Solution(table, Status.UNCERTIFIED, made, reason=read.unproved())
@@ -203,12 +174,7 @@ def _load_lattice(
 def _load_flat(read: _File, problem: Problem, epsilon: float, *, prove: bool) -> Solution:
     file, header, members, claimed = read.file, read.header, read.members, read.claimed
     asked = Question(problem.objective, problem.sense, problem.network.horizon)
-    for field, right in (
-        ("digest", header["digest"] == problem.network.digest),
-        ("sense", header["sense"] == asked.sense),
-    ):
-        if not right:
-            raise read.mismatch(field, asked)
+    made = read.made(problem.network.digest, asked)
     value, policy = members["values"], members["policy"]
     net = problem.network
     shape = (net.n_nodes,) if net.horizon is None else (net.horizon + 1, net.n_nodes)
@@ -217,14 +183,6 @@ def _load_flat(read: _File, problem: Problem, epsilon: float, *, prove: bool) ->
             raise file.corrupt(name, f"it has shape {array.shape}, not {shape}")
     if (policy < -1).any() or (policy >= net.n_edges).any():
         raise file.corrupt("policy", "it takes edges that there are not")
-    made = Provenance(
-        header["solver"],
-        problem.objective,
-        problem.sense,
-        header["iterations"],
-        header["seconds"],
-        header["mdpdice"],
-    )
     if not prove:
         nothing = np.full(shape, np.inf)
         table = NodeValues(net, value, -nothing, nothing, policy)

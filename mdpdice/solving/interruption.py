@@ -32,15 +32,7 @@ GRACE = 0.4
 class Interrupts:
     """What Ctrl-C does inside the ``with`` block; afterwards it does what it did before.
 
-    Parameters
-    ----------
-    cancel : threading.Event
-        Set by the first Ctrl-C.
-
-    Attributes
-    ----------
-    arrived : bool
-        Whether Ctrl-C was pressed.
+    The first one sets `cancel`, and `arrived` says that there was one.
     """
 
     def __init__(self, cancel: threading.Event) -> None:
@@ -64,8 +56,7 @@ class Interrupts:
         """Put the handler back, and give a `KeyboardInterrupt` that nobody took its name."""
         self._restore()
         if isinstance(error, KeyboardInterrupt) and self.taken():
-            msg = "the solve was interrupted before a solver was at work"
-            raise SolveInterrupted(msg) from error
+            raise SolveInterrupted("the solve was interrupted before a solver was at work") from error
 
     def taken(self) -> bool:
         """Whether a `KeyboardInterrupt` that was caught stems from the first Ctrl-C; it is answered for then."""

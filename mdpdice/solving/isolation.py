@@ -21,7 +21,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -279,11 +278,16 @@ def _work(folder: Path) -> None:
         isinstance(array, np.ndarray) and array.ndim in (1, 2) and array.dtype == dtype
         for array, dtype in ((answer.value, np.float64), (answer.policy, np.int64))
     )
+    details = {
+        key: value
+        for key, value in (answer.details if sound else {}).items()
+        if type(value) in (bool, int, float, str)
+    }
     header = {
         "candidate": sound,
         "iterations": int(answer.iterations) if sound else 0,
         "after": iterations,
-        "details": _plain(answer.details) if sound else {},
+        "details": details,
         "called": sorted(called),
         "ended": ended,
         "message": message,
@@ -298,10 +302,6 @@ def _work(folder: Path) -> None:
             "policy": np.ascontiguousarray(answer.policy) if sound else nothing.astype(np.int64),
         },
     )
-
-
-def _plain(details: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in details.items() if type(value) in (bool, int, float, str)}
 
 
 def _listen(cancel: threading.Event) -> None:

@@ -85,11 +85,6 @@ def large_layers(
     """The layers of a lattice on which its objective is to be solved, None where it is to be written out.
 
     It is written out if it has at most so many edges, by default `FLAT_UP_TO_EDGES`.
-
-    Raises
-    ------
-    UnsupportedError
-        The lattice cannot do the objective.
     """
     edges = FLAT_UP_TO_EDGES if edges is None else edges
     paid = isinstance(objective, OfPayoff) and bool((lattice.reward >= 0).any())
@@ -117,13 +112,7 @@ def _layers(
 
 
 def layers_of(lattice: Lattice, objective: Objective, run: Run) -> Layers:
-    """The layers on which an objective is solved.
-
-    Raises
-    ------
-    UnsupportedError
-        The lattice is discounted, or cannot do the objective.
-    """
+    """The layers on which an objective is solved, or an error if the lattice cannot do it."""
     lowered, endless = lower_lattice(lattice, objective, run)
     layers = _layers(find_layers, lowered, objective, run)
     assert layers is not None
@@ -144,22 +133,9 @@ def solve_on_lattice(layers: Layers, objective: Objective, run: Run, epsilon: fl
 def certified(
     layers: Layers, values: Floats, made: Provenance, run: Run, epsilon: float, started: float
 ) -> Solution:
-    """The solution that values of the layers make, after they were verified.
+    """The solution that values of the layers make, after they were verified; the seconds of `made` are filled in.
 
-    Parameters
-    ----------
-    layers : Layers
-        What was solved.
-    values : ndarray of float64, shape (entries, points of the grid)
-        The values; they count where play can come.
-    made : Provenance
-        Its seconds are filled in.
-    run : Run
-        Its deadline and cancel flag are looked at between layers.
-    epsilon : float
-        Largest relative width of an interval.
-    started : float
-        When the solve began, by `time.perf_counter`.
+    Values have the shape (entries, points of the grid), and count where play can come.
     """
     stored = np.where(layers.reached, values, np.nan)
     verdict = certify_lattice(layers, stored, epsilon, run.check)

@@ -14,16 +14,7 @@ import attrs
 import numpy as np
 
 from mdpdice.answers.solution import Solution
-from mdpdice.backend import (
-    Candidate,
-    Feature,
-    GameSolver,
-    Progress,
-    Run,
-    Solver,
-    available_solvers,
-    load_solver,
-)
+from mdpdice.backend import Candidate, Feature, Progress, Run, Solver, available_solvers, load_solver
 from mdpdice.certification.residual_bounds import is_large
 from mdpdice.certification.verdict import Verdict, certify, certify_exact
 from mdpdice.errors import (
@@ -46,7 +37,7 @@ from mdpdice.objectives.objective import Objective, Total
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.solving.checkpoints import Checkpoint
-from mdpdice.solving.estimate import game_solver, search_game
+from mdpdice.solving.estimate import SearchPlan, game_solver
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.lattice_route import (
     FALL_BACK_UP_TO_EDGES,
@@ -59,7 +50,7 @@ from mdpdice.solving.lattice_route import (
 from mdpdice.solving.problem import Problem, library_version, lift, prepare
 from mdpdice.solving.proposal import check_candidate, propose
 
-__all__ = ["FlatPlan", "LatticePlan", "SearchPlan", "choose", "plan", "solve", "solve_problem", "unsupported"]
+__all__ = ["FlatPlan", "LatticePlan", "choose", "plan", "solve", "solve_problem", "unsupported"]
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -176,15 +167,7 @@ def plan(
     max_states: int = 10_000_000,
     run: Run | None = None,
 ) -> FlatPlan | LatticePlan | SearchPlan:
-    """Choose how a question is answered: on a network, on a lattice, or by a search of the game.
-
-    Parameters
-    ----------
-    game, objective, solver, horizon, max_states
-        As for `solve`.
-    run : Run, optional
-        For exploring: its progress, its cancel flag, and whether there is a checkpoint.
-    """
+    """Choose how a question is answered: on a network, on a lattice, or by a search of the game."""
     run = Run() if run is None else run
     searcher = game_solver(solver)
     if searcher is not None:
@@ -265,16 +248,7 @@ def _flat_plan(
 class FlatPlan:
     """A back-end solves a network.
 
-    Parameters
-    ----------
-    problem : Problem
-        The network, its canonical problem and the way back.
-    solver : Solver
-        Who solves it.
-    objective : str
-        What was asked, for the checkpoint.
-    surely : bool
-        Go on in exact arithmetic where floats prove nothing.
+    `objective` is a text, for the checkpoint; with `surely` it goes on in exact arithmetic where floats prove nothing.
     """
 
     problem: Problem
@@ -307,14 +281,7 @@ class FlatPlan:
 class LatticePlan:
     """Sweeps solve the layers of a lattice.
 
-    Parameters
-    ----------
-    layers : Layers
-        What is solved.
-    objective : Objective
-        What counts.
-    written_out : callable, optional
-        Makes the plan for the flat network, for an answer that the lattice does not prove.
+    `written_out` makes the plan for the flat network, for an answer that the lattice does not prove.
     """
 
     layers: Layers
@@ -334,32 +301,6 @@ class LatticePlan:
         return self.written_out().solve(run, epsilon, interrupts)
 
 
-@attrs.frozen
-class SearchPlan:
-    """A back-end searches the game itself and estimates its value.
-
-    Parameters
-    ----------
-    game : Game
-        What is searched.
-    objective : Objective, optional
-        What counts; only the total of the game can be estimated.
-    horizon : int, optional
-        Refused.
-    solver : GameSolver
-        Who searches.
-    """
-
-    game: Any
-    objective: Objective | None
-    horizon: int | None
-    solver: GameSolver
-
-    def solve(self, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
-        """Search the game."""
-        return search_game(self.game, self.objective, self.horizon, self.solver, run, interrupts)
-
-
 def _extra(run: Run) -> frozenset[Feature]:
     return frozenset() if run.checkpoint is None else frozenset({Feature.CHECKPOINT})
 
@@ -373,14 +314,13 @@ def _solve_surely(
 ) -> Solution:
     """Solve in floats, and exactly if that proves nothing and the network is small enough."""
     left = None if run.deadline is None else run.deadline - time.monotonic()
-    solution, stop = None, None
+    found: Solution | NotConvergedError
     try:
-        solution = solve_problem(problem, backend, run, epsilon, interrupts)
-        if solution.proved:
-            return solution
-        why = solution.reason
+        found = solve_problem(problem, backend, run, epsilon, interrupts)
+        if found.proved:
+            return found
     except NotConvergedError as error:
-        stop, why = error, error.message
+        found = error
     network, exact = problem.canonical, load_solver("exact")
     stages = 1 if network.horizon is None else network.horizon + 1
     seconds = EXACT_SECONDS if left is None else left / 2
@@ -398,22 +338,25 @@ def _solve_surely(
             if run.cancel.is_set():
                 raise
             late = f"exact arithmetic had no answer within {seconds:.3g} s; give it more with solver='exact'"
-            if stop is not None:
-                stop.message += f"; {late}"
-            elif solution is not None:
-                solution = attrs.evolve(solution, reason=f"{solution.reason.removesuffix(SETTLES)}; {late}")
+            if isinstance(found, Solution):
+                found = attrs.evolve(found, reason=f"{found.reason.removesuffix(SETTLES)}; {late}")
+            else:
+                found.message += f"; {late}"
         except (UnsupportedError, PluginError):  # numbers beyond floats, say: what there is stays
             pass
         else:
             if proved.proved:
-                why = why.removesuffix(SETTLES)
+                why = found.reason.removesuffix(SETTLES) if isinstance(found, Solution) else found.message
                 note = f"{backend.name} gave no proof ({why}); the answer was found in exact arithmetic"
                 made = attrs.evolve(proved.provenance, notes=(*proved.provenance.notes, note))
                 return attrs.evolve(proved, provenance=made)
-    if solution is None:
-        assert stop is not None
-        raise stop
-    return solution
+    return _given(found)
+
+
+def _given(found: Solution | Exception) -> Solution:
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 def _checkpointed(
@@ -421,22 +364,19 @@ def _checkpointed(
 ) -> Solution:
     """Solve, and solve anew if that went wrong after a start from a checkpoint."""
     while True:
-        solution, stop = None, None
+        found: Solution | Exception
         try:
-            solution = solve_problem(problem, solver, run, epsilon, interrupts)
+            found = solve_problem(problem, solver, run, epsilon, interrupts)
         except (NotConvergedError, PluginError, UnsupportedError) as error:
-            stop = error
+            found = error
         except SolveInterrupted as error:
             error.checkpoint = str(file.path) if file.path.exists() else None
             raise
         # Numbers that were not true may have led astray.
-        suspect = file.resumed and (solution is None or not solution.proved)
+        suspect = file.resumed and not (isinstance(found, Solution) and found.proved)
         file.forget()
         if not suspect:
-            if solution is None:
-                assert stop is not None
-                raise stop
-            return solution
+            return _given(found)
 
 
 def choose(problem: Problem, solver: str | Solver, extra: frozenset[Feature] = frozenset()) -> Solver:

@@ -40,19 +40,7 @@ A = TypeVar("A", bound=Hashable)
 
 @attrs.frozen(eq=False)
 class Problem:
-    """A network, its canonical problem, and the way back.
-
-    Parameters
-    ----------
-    network : Network
-        With the discount and horizon of the objective.
-    lowerings : tuple of Lowering
-        From `network` to the canonical problem.
-    sense : {"max", "min"}
-        What the player to move wants.
-    objective : str
-        Text of the objective; a horizon is one of the network.
-    """
+    """A network with the discount and horizon of its objective, and the steps from there to its canonical problem."""
 
     network: Network
     lowerings: tuple[Lowering, ...]
@@ -86,10 +74,9 @@ class Problem:
         return next((net, nodes) for net, nodes in zip(networks, found, strict=True) if nodes)
 
 
-def _lasting(network: Network) -> Bools:
-    """Edges that a cycle may be made of: with a horizon a play comes back to a stage through chance alone."""
-    keep = network.weight > 0
-    return keep if network.horizon is None else keep & ~network.decides[network.source]
+def _lasting(network: Network) -> Bools | None:
+    """Edges that a cycle may be made of, None for all: with a horizon a play comes back to a stage by chance alone."""
+    return None if network.horizon is None else ~network.decides[network.source]
 
 
 def prepare(
@@ -113,8 +100,7 @@ def prepare(
         raise GameError(msg, value=chosen)
     if horizon is not None:
         if isinstance(chosen, Horizon):
-            msg = "the horizon is given twice: in the objective and as horizon="
-            raise GameError(msg, value=horizon)
+            raise GameError("the horizon is given twice: in the objective and as horizon=", value=horizon)
         network = Horizon(horizon).apply(network)
     applied = noted(chosen.apply(network), chosen)
     _refuse_vast(applied)
@@ -164,22 +150,7 @@ def lift(
 ) -> Solution:
     """Carry an answer to the canonical problem, and what was proved of it, back to the user's network.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    solver : Solver
-        Who gave the answer.
-    candidate : Candidate
-        The answer, for what it says of itself.
-    value, policy : ndarray
-        The answer by the stages of the canonical problem.
-    verdict : Verdict
-        What was proved.
-    started : float
-        When the solve began, by `time.perf_counter`.
-    exact : sequence, optional
-        The exact values.
+    Value and policy go by the stages of the canonical problem; `started` is a time of `time.perf_counter`.
     """
     lower, upper = verdict.lower, verdict.upper
     if exact is not None and problem.canonical.horizon is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -12,9 +13,12 @@ from numpy.typing import NDArray
 from mdpdice.backend import Candidate, Run, Solver, calls_recorded
 from mdpdice.errors import MdpDiceError, PluginError
 from mdpdice.modelling.number import too_large_error
+from mdpdice.networks.digest import CANONICAL
 from mdpdice.networks.network import Floats, Ints, Network
 
-__all__ = ["check_candidate", "propose"]
+__all__ = ["answer_of", "check_candidate", "propose"]
+
+T = TypeVar("T")
 
 CHECKSUM_FROM_EDGES = 20_000
 """Edges from which a problem is compared by quick sums instead of its digest, before and after a back-end had it."""
@@ -27,13 +31,7 @@ _BEFORE: WeakKeyDictionary[Network, object] = WeakKeyDictionary()
 
 
 def propose(network: Network, solver: Solver, run: Run) -> Candidate:
-    """Let a back-end propose an answer to a canonical problem, and make sure that it keeps its contract.
-
-    Raises
-    ------
-    PluginError
-        It crashed, changed the problem, or returned something that is no candidate.
-    """
+    """Let a back-end propose an answer to a canonical problem, and make sure that it keeps its contract."""
     # Those of the library hand the read-only arrays to code that is compiled for such; `check_solver` watches them.
     own = type(solver).__module__.startswith("mdpdice.solvers.")
     if not own and network not in _BEFORE:
@@ -41,16 +39,10 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     before = None if own else _BEFORE[network]
     try:
         with calls_recorded() as called:
-            candidate = solver.solve(network, run)
+            candidate = answer_of(solver.name, Candidate, lambda: solver.solve(network, run))
     except MdpDiceError as error:
         _refuse_change(network, before, solver.name, error)
         raise
-    except Exception as error:
-        msg = f"solver {solver.name!r} raised {type(error).__name__}: {error}"
-        raise PluginError(msg, name=solver.name, phase="solve") from error
-    if not isinstance(candidate, Candidate):
-        msg = f"solver {solver.name!r} returned {candidate!r} instead of a Candidate"
-        raise PluginError(msg, name=solver.name, phase="answer")
     _refuse_change(network, before, solver.name)
     # A private copy: nobody may change an answer after it was certified.
     try:
@@ -63,6 +55,21 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
     return attrs.evolve(
         candidate, value=value, policy=policy, details={**candidate.details, "called": others}
     )
+
+
+def answer_of(name: str, kind: type[T], ask: Callable[[], T]) -> T:
+    """What a back-end answers when it is asked; that it crashes, or gives something else, is its error."""
+    try:
+        answer = ask()
+    except MdpDiceError:
+        raise
+    except Exception as error:
+        msg = f"solver {name!r} raised {type(error).__name__}: {error}"
+        raise PluginError(msg, name=name, phase="solve") from error
+    if not isinstance(answer, kind):
+        msg = f"solver {name!r} returned {answer!r} instead of a {kind.__name__}"
+        raise PluginError(msg, name=name, phase="answer")
+    return answer
 
 
 def _refuse_change(network: Network, before: object, name: str, cause: Exception | None = None) -> None:
@@ -82,7 +89,7 @@ def _fingerprint(network: Network) -> object:
     from mdpdice.numerics.kernels.residuals import checksum
 
     sums = []
-    for name in ("kind", "indptr", "dst", "weight", "reward", "sign", "step", "payoff", "numerator"):
+    for name in (*CANONICAL, "numerator"):
         array: NDArray[Any] = getattr(network, name)
         if array.dtype == object or (name == "numerator" and array is network.weight):
             continue
@@ -93,15 +100,7 @@ def _fingerprint(network: Network) -> object:
 
 
 def check_candidate(network: Network, value: Floats, policy: Ints, name: str) -> None:
-    """Refuse an answer that is not one: wrong shape, NaN, or edges of other nodes.
-
-    Raises
-    ------
-    PluginError
-        The message says what is wrong.
-    UnsupportedError
-        Values of this problem may be too large for floats.
-    """
+    """Refuse an answer that is not one: wrong shape, NaN, or edges of other nodes."""
     shape = (network.n_nodes,) if network.horizon is None else (network.horizon + 1, network.n_nodes)
     problem = ""
     if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != np.float64:
