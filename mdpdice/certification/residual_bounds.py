@@ -32,7 +32,7 @@ from mdpdice.networks.arrays import read_only
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics.graph import is_acyclic, ordered_components
 from mdpdice.numerics.linear import solve_chain
-from mdpdice.numerics.operator import Operator, unsigned
+from mdpdice.numerics.operator import Operator, rows_of, unsigned
 from mdpdice.numerics.regions import components, ending_ranks
 
 __all__ = ["claimed_bounds", "find_bounds", "find_stages", "is_large"]
@@ -80,28 +80,12 @@ def find_stages(
     # So every node is a component of its own, and labels fall along every edge of a chance node.
     label, order, _ = ordered_components(problem.indptr, problem.dst, keep)
     bounds = np.empty((len(value), 2 * n))
+    arguments = rows_of(problem), problem.payoff, read_only(problem.payoff_room), unsigned(order)
     at_once = 1 + STAGE_EDGES // (1 + problem.n_edges)
     for first in range(0, len(value), at_once):
         check()
-        fits = kernels.stages(
-            problem.kind,
-            unsigned(problem.indptr),
-            unsigned(problem.dst),
-            problem.weight,
-            problem.reward,
-            problem.sign,
-            problem.step,
-            problem.factor,
-            problem.payoff,
-            read_only(problem.payoff_room),
-            unsigned(order),
-            read_only(value),
-            read_only(policy),
-            bounds,
-            first,
-            min(first + at_once, len(value)),
-        )
-        if not fits:
+        last = min(first + at_once, len(value))
+        if not kernels.stages(*arguments, read_only(value), read_only(policy), bounds, first, last):
             return None
     return bounds, _ranked(label)
 
@@ -166,13 +150,9 @@ def find_bounds(
     if problem.exact_payoffs or (problem.discount == 1 and (problem.two_player or not problem.n_edges)):
         return None
     n = problem.n_nodes
-    rows = (problem.kind, unsigned(problem.indptr), unsigned(problem.dst))
-    discount = problem.factor
-    v, s = read_only(value), read_only(policy)
+    rows, v, s = rows_of(problem), read_only(value), read_only(policy)
     low, high = np.empty(n), np.empty(n)
-    worst = kernels.excess(
-        *rows, problem.weight, problem.reward, problem.sign, problem.step, discount, v, s, low, high
-    )
+    worst = kernels.excess(rows, v, s, low, high)
     if not np.isfinite(worst):
         return None
     check()
@@ -182,12 +162,16 @@ def find_bounds(
 
     def errors() -> Iterator[tuple[Floats, Floats]]:
         """What to take off `value` and to add to it, the cheapest first."""
-        if discount < 1:
-            w = _discounted(problem, rows, discount, check)
+        if problem.factor < 1:
+            w = _discounted(problem, rows, check)
             if w is not None:
                 yield SLACK * worst * w, SLACK * worst * w
         elif is_acyclic(problem.indptr, problem.dst):
-            yield _acyclic(problem, rows, v, s, low, high, check)
+            # What plays add up, node by node.
+            check()
+            below, above = np.zeros(n), np.zeros(n)
+            kernels.add_up(rows, v, s, unsigned(components(problem)[1]), low, high, below, above)
+            yield below, above
         else:
             known = _are_numbers(lengths, n) and bool((lengths >= 0).all())
             for guess in (lengths, None) if known else (None,):
@@ -213,78 +197,48 @@ def _ranked(ranks: Ints) -> inequalities.Witness:
     return inequalities.Witness(none, np.tile(ranks, 2) if any(ranks.strides) else zero, zero)
 
 
-def _discounted(
-    problem: Network, rows: tuple[Any, Any, Any], discount: float, check: Callable[[], None]
-) -> Floats | None:
+def _discounted(problem: Network, rows: Any, check: Callable[[], None]) -> Floats | None:
     from mdpdice.numerics.kernels import discounted as discounted_kernels
 
     length = np.zeros(problem.n_nodes, dtype=np.int64)
     for _ in range(RESIDUALS_UP_TO_DEPTH):
         check()
-        if discounted_kernels.path_lengths(*rows, problem.step, length):
+        if discounted_kernels.path_lengths(rows, length):
             break
     else:
         return None
-    w = np.asarray(length + discount / (1.0 - discount) * float(length.max(initial=0)), dtype=np.float64)
+    ahead = problem.factor / (1.0 - problem.factor) * float(length.max(initial=0))
+    w = np.asarray(length + ahead, dtype=np.float64)
     w[problem.kind == Kind.END] = 0.0
     return w
 
 
-def _acyclic(
-    problem: Network,
-    rows: tuple[Any, Any, Any],
-    value: Floats,
-    policy: Ints,
-    low: Floats,
-    high: Floats,
-    check: Callable[[], None],
-) -> tuple[Floats, Floats]:
-    """What to take off `value` and to add to it: what plays add up, node by node."""
-    from mdpdice.numerics.kernels import residuals as kernels
-
-    check()
-    order = components(problem)[1]
-    below, above = np.zeros(problem.n_nodes), np.zeros(problem.n_nodes)
-    kernels.add_up(
-        *rows, problem.weight, problem.reward, value, policy, unsigned(order), low, high, below, above
-    )
-    return below, above
-
-
 def _undiscounted(
     problem: Network,
-    rows: tuple[Any, Any, Any],
+    rows: Any,
     value: Floats,
     policy: Ints,
     low: Floats,
     high: Floats,
     check: Callable[[], None],
-    lengths: Floats | None = None,
+    lengths: Floats | None,
 ) -> tuple[Floats, Floats] | None:
     """What to take off `value` and to add to it."""
     from mdpdice.numerics.kernels import residuals as kernels
 
     follow = policy.copy()
-    below: Floats | None = None
-    for _ in range(ROUNDS):
+    for at in range(ROUNDS):
         check()
-        w = _lengths(problem, follow) if lengths is None else lengths
+        w = _lengths(problem, follow) if at or lengths is None else lengths
         if w is None:
             return None
-        lengths = None
-        if below is None:
-            d = kernels.scale(*rows, problem.weight, problem.step, 1.0, read_only(w), policy, low)
-            if not np.isfinite(d):
-                return None
-            below = SLACK * d * w
-            assert below is not None  # an array, which type checkers do not see
-        d = SLACK * kernels.scale(
-            *rows, problem.weight, problem.step, 1.0, read_only(w), read_only(follow), high
-        )
-        if not np.isfinite(d):
+        if at == 0:
+            shortest, least = w, SLACK * kernels.scale(rows, read_only(w), policy, low)
+        d = SLACK * kernels.scale(rows, read_only(w), read_only(follow), high)
+        if not (np.isfinite(least) and np.isfinite(d)):
             return None
-        if not kernels.lengthen(*rows, problem.reward, problem.step, 1.0, value, read_only(w), d, follow):
-            return below, d * w
+        if not kernels.lengthen(rows, value, read_only(w), d, follow):
+            return least * shortest, d * w
     return None
 
 

@@ -286,8 +286,7 @@ class _Groups:
         if before is not excess and not chance:
             _sweep(operator, np.flatnonzero(~is_chance & (degree > 0)), before, excess)
             return
-        wanted = is_chance | (~is_chance & decisions)
-        _add_up(operator, degree, (order, ptr, cyclic), wanted, room, excess, check)
+        _add_up(operator, degree, (order, ptr, cyclic), is_chance | decisions, room, excess, check)
 
 
 def _most_gains(replies: inequalities.Replies, live: Bools) -> tuple[Floats, inequalities.Witness] | None:
@@ -335,7 +334,7 @@ def _add_up(
             check()
             sweeps = min(left, budget // size + 1, EDGES_UNWATCHED // size + 1)
             # The sum grows from below; the costs hold this much more than they need.
-            done, rises = rise(*operator.edges, unsigned(block), excess, scratch, least, sweeps)
+            done, rises = rise(operator.rows, unsigned(block), excess, scratch, least, sweeps)
             left, budget = left - done, budget - done * size
             if rises and budget < 0:
                 return
@@ -388,4 +387,4 @@ def _sweep(
 
     if policy is None:
         policy = np.full(len(target), -1, dtype=np.int64)
-    kernels.backup(*operator.edges, unsigned(nodes), source, target, policy)
+    kernels.backup(operator.rows, unsigned(nodes), source, target, policy)

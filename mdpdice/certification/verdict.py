@@ -1,9 +1,8 @@
 """The verdict on a candidate: bounds and witnesses are found, and verified by code that trusts neither.
 
 Bounds come from `mdpdice.certification.residual_bounds` for large problems, and from
-`mdpdice.certification.summed_bounds` where those are too
-wide and for all others.  `mdpdice.certification.checking.inequalities` and the modules beside it verify them,
-and claims of infinite values.
+`mdpdice.certification.summed_bounds` where those are too wide and for all others.
+`mdpdice.certification.checking.inequalities` and the modules beside it verify them, and claims of infinite values.
 """
 
 from __future__ import annotations
@@ -243,18 +242,16 @@ def _collecting(network: Network, infinite: Bools, policy: Ints) -> tuple[Bools,
 
 def _losing(source: Ints, dst: Ints, reward: Floats, chance: Bools, lost: Bools) -> checking_infinite.Losing:
     """What shows that plays from some nodes pay without end and never collect without end."""
-    from mdpdice.numerics.kernels import graph as kernels
-
     n = len(lost)
     indptr = np.concatenate(([0], np.cumsum(np.bincount(source, minlength=n))))
     misses = settling_ranks(indptr, dst, chance, ~lost)
     gathers, gathered = settling_ranks(indptr, dst, chance, np.zeros(n, dtype=bool))
     gathers = np.where(reachable(indptr, dst, np.flatnonzero(lost)), gathers, -1)
-    free = np.flatnonzero(lost[source] & (reward >= 0))
+    free = lost[source] & (reward >= 0)
     pays_now = np.zeros(n, dtype=bool)
     pays_now[source[reward < 0]] = True
-    wait = np.bincount(source[free], minlength=n)
-    pays = np.where(lost & pays_now & (chance | (wait == 0)), 0, -1)
-    entering = kernels.reverse(np.concatenate(([0], np.cumsum(wait))), dst[free])
-    kernels.escape(source[free], *entering, chance, wait, pays)
+    waits = np.zeros(n, dtype=bool)
+    waits[source[free]] = True
+    pays = np.where(lost & pays_now & (chance | ~waits), 0, -1)
+    attract(source, dst, chance, pays, free)
     return checking_infinite.Losing(*misses, pays, gathers, gathered)

@@ -18,17 +18,8 @@ def digest(lattice: Lattice) -> str:
     changes = [[(one.name, one.value.key) for one in update] for update in lattice.updates]
     head = (lattice.axes, exprs, changes, lattice.start, lattice.start_point, lattice.total, lattice.discount)
     hasher.update(f"mdpdice-lattice-1 {head!r}".encode())
-    for array in (
-        lattice.kind,
-        lattice.indptr,
-        lattice.dst,
-        lattice.weight,
-        lattice.sign,
-        lattice.guard,
-        lattice.update,
-        lattice.reward,
-        lattice.payoff,
-    ):
+    for name in ("kind", "indptr", "dst", "weight", "sign", "guard", "update", "reward", "payoff"):
+        array = getattr(lattice, name)
         hasher.update(f"{array.dtype.str}{array.shape}".encode())
         hasher.update(np.ascontiguousarray(array).tobytes())
     return hasher.hexdigest()

@@ -8,7 +8,8 @@ these, and looked up afterwards.  Both ways give the same numbers.
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import attrs
@@ -130,8 +131,7 @@ class GridTables:
             axes = tuple(number[change.name] for change in changes)
             parts: list[Part] = []
             for change in changes:
-                names = self._names(change.value.names)
-                points = self._all(names)
+                names, points = self._all(change.value)
                 if points is None:
                     break
                 wanted, defined = change.value.evaluate_where_defined(lattice.values(points))
@@ -145,16 +145,12 @@ class GridTables:
 
     @cached_property
     def _guards(self) -> list[tuple[tuple[int, ...], Any, Any]]:
-        lattice = self.lattice
-        found: list[tuple[tuple[int, ...], Any, Any]] = []
-        for at, guard in enumerate(lattice.guards):
-            names = self._names(guard.names)
-            points = self._all(names)
-            if points is None:
-                found.append((names, None, None))
-            else:
-                found.append((names, lattice.guard_at(at, points), lattice.guard_defined_at(at, points)))
-        return found
+        return [
+            self._tabulated(
+                guard, partial(self.lattice.guard_at, at), partial(self.lattice.guard_defined_at, at)
+            )
+            for at, guard in enumerate(self.lattice.guards)
+        ]
 
     @cached_property
     def _undefined(self) -> bool:
@@ -166,25 +162,26 @@ class GridTables:
 
     @cached_property
     def _rewards(self) -> list[tuple[tuple[int, ...], Any]]:
-        found = []
-        for at, reward in enumerate(self.lattice.rewards):
-            names = self._names(reward.names)
-            points = self._all(names)
-            found.append((names, None if points is None else self.lattice.reward_at(at, points)))
-        return found
+        return [
+            self._tabulated(reward, partial(self.lattice.reward_at, at))
+            for at, reward in enumerate(self.lattice.rewards)
+        ]
 
-    def _names(self, names: frozenset[str]) -> tuple[int, ...]:
-        return tuple(at for at, axis in enumerate(self.lattice.axes) if axis.name in names)
+    def _tabulated(self, expr: Expr, *functions: Callable[[NDArray[np.int64]], Any]) -> Any:
+        """The counters of an expression, and a table of each function; None for tables that were too large."""
+        names, points = self._all(expr)
+        return names, *(None if points is None else function(points) for function in functions)
 
-    def _all(self, names: tuple[int, ...]) -> NDArray[np.int64] | None:
-        """Points with every combination of the values of some counters; None if there are too many."""
+    def _all(self, expr: Expr) -> tuple[tuple[int, ...], NDArray[np.int64] | None]:
+        """The counters of an expression, and points with every combination of them; None if there are too many."""
         lattice = self.lattice
+        names = tuple(at for at, axis in enumerate(lattice.axes) if axis.name in expr.names)
         if math.prod(lattice.shape[at] for at in names) > TABULATE_UP_TO_ENTRIES:
-            return None
+            return names, None
         points = np.zeros(1, dtype=np.int64)
         for at in names:
             points = (points[:, None] + np.arange(lattice.shape[at]) * lattice.strides[at]).reshape(-1)
-        return points
+        return names, points
 
 
 class _Places:

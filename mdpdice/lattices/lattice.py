@@ -227,17 +227,15 @@ class Lattice:
 
         Where it asks a `table` for an entry that there is not, it does not hold; `guard_defined_at` tells.
         """
-        points = np.asarray(points, dtype=np.int64)
         if guard < 0:
-            return np.ones(points.shape, dtype=bool)
+            return np.ones(np.shape(points), dtype=bool)
         found, defined = self.guards[guard].evaluate_where_defined(self.values(points))
         return cast("Bools", found & defined)
 
     def guard_defined_at(self, guard: int, points: Ints) -> Bools:
         """Whether a guard can be told at some points: play must not come to others."""
-        points = np.asarray(points, dtype=np.int64)
         if guard < 0:
-            return np.ones(points.shape, dtype=bool)
+            return np.ones(np.shape(points), dtype=bool)
         return cast("Bools", self.guards[guard].evaluate_where_defined(self.values(points))[1])
 
     def reward_at(self, reward: int, points: Ints) -> Floats:
@@ -245,9 +243,8 @@ class Lattice:
 
         NaN where it asks a `table` for an entry that there is not.
         """
-        points = np.asarray(points, dtype=np.int64)
         if reward < 0:
-            return np.zeros(points.shape)
+            return np.zeros(np.shape(points))
         found, defined = self.rewards[reward].evaluate_where_defined(self.values(points))
         return np.where(defined, found, np.nan)
 

@@ -13,8 +13,7 @@ points against the order in which they are played, so that a change travels thro
 everything follows from the few values that a sweep reads before it has computed them, and those are found with few
 sweeps (`mdpdice.numerics.kernels.feedback`).  Where they are many, or that does not help, sweeps go on until nothing
 changes any more.  What stopped iterating is no proof of anything: `mdpdice.certification.checking.lattice`
-finds out how far off
-the result is.
+finds out how far off the result is.
 
 Blocks of points are independent, so those of a large layer are shared out to all processors.  A small layer is left to
 one of them, since a sweep over half of the points of a run takes about as long; meanwhile another one gets the next
@@ -183,16 +182,16 @@ def _settle(job: tuple[_Work, Layer, int, tuple[int, int]]) -> None:
     work, layer, at, (first, last) = job
     layers = work.layers
     work.run.check()
-    tables = layers.kept.get((layer.number, at))
-    if tables is None:
-        tables = layers.tables.at(layer.points[first:last])
-    length = len(tables.points)
-    blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
+    tables = layers.tables_of(layer, at, first, last)
+    blocks = np.append(np.arange(0, last - first, kernels.WIDTH), last - first)
     marks = layers.reached[:, tables.points]
-    table, fresh = np.zeros((layers.program.n_rows, kernels.WIDTH)), np.empty(marks.shape)
-    kernels.sweep(
-        work.rows, _columns(tables), work.values, marks, blocks, np.arange(len(blocks)), table, fresh
-    )
+    kernels.sweep(_sweep(work, _columns(tables), marks, blocks, np.arange(len(blocks))))
+
+
+def _sweep(work: _Work, columns: Any, marks: Bools, blocks: Ints, runs: Ints) -> Any:
+    kernels = _kernels()
+    table, fresh = np.zeros((len(work.rows.kind), kernels.WIDTH)), np.empty(marks.shape)
+    return kernels.Sweep(work.rows, columns, work.values, marks, blocks, runs, table, fresh)
 
 
 def _small(work: _Work, layer: Layer) -> bool:
@@ -204,12 +203,11 @@ def _small(work: _Work, layer: Layer) -> bool:
 def _groups(work: _Work, layer: Layer) -> list[_Group]:
     """The parts of a layer in groups, ready to be swept."""
     layers = work.layers
-    tables = layers.kept.get((layer.number, 0))
-    if tables is None:
-        tables = layers.tables.at(layer.points)
+    length = len(layer.points)
+    tables = layers.tables_of(layer, 0, 0, length)
     assert layer.part is not None
     # The points of a layer are in the order in which they are played.
-    inner, length = layers.ranks.inner[layer.points], len(layer.points)
+    inner = layers.ranks.inner[layer.points]
     runs = int(np.count_nonzero(np.diff(inner))) + 1
     pieces = max(
         -(-tables.nbytes // CHUNK_BYTES), min(threads(), length // (SPLIT_FROM_POINTS_PER_RUN * runs))
@@ -261,13 +259,11 @@ def _feedback(work: _Work, columns: Any, marks: Bools, part: Ints, starts: Ints)
 
 def _iterate(work: _Work, group: _Group) -> int:
     kernels = _kernels()
-    layers, values, points = work.layers, work.values, group.columns.points
-    table, fresh = np.zeros((layers.program.n_rows, kernels.WIDTH)), np.empty(group.marks.shape)
-    arguments = (work.rows, group.columns, values, group.marks, group.blocks, group.runs, table, fresh)
+    sweep = _sweep(work, group.columns, group.marks, group.blocks, group.runs)
     done, change = 0, np.inf
     if group.feedback is not None:
         work.run.check()
-        settled, done, change = _quick(arguments, group.feedback, min(PLAIN_AFTER_SWEEPS, work.max_sweeps))
+        settled, done, change = _quick(sweep, group.feedback, min(PLAIN_AFTER_SWEEPS, work.max_sweeps))
         if settled:
             return done
         _begin(work, group)
@@ -275,15 +271,14 @@ def _iterate(work: _Work, group: _Group) -> int:
     tolerance, sweeps = 0.0, 1
     while done < work.max_sweeps:
         work.run.check()
-        change, took = kernels.iterate(
-            *arguments, kept, moves, tolerance, min(sweeps, work.max_sweeps - done)
-        )
+        at_once = min(sweeps, work.max_sweeps - done)
+        change, took = kernels.iterate(sweep, kept, moves, tolerance, at_once)
         done += took
         if change <= tolerance and sweeps > 1:
             return int(done)
         sweeps = SWEEPS
         # After the first sweep the size of the values is known.
-        size = float(np.abs(values[:, points]).max(initial=0.0, where=group.marks))
+        size = float(np.abs(work.values[:, group.columns.points]).max(initial=0.0, where=group.marks))
         tolerance = kernels.SMALLEST * size if np.isfinite(size) else 0.0
     msg = (
         f"a layer of the lattice still changes by {change:.3g} after {work.max_sweeps:,} sweeps; solve the flat "
@@ -292,7 +287,7 @@ def _iterate(work: _Work, group: _Group) -> int:
     raise NotConvergedError(msg, iterations=done, width=float(change))
 
 
-def _quick(arguments: tuple[Any, ...], feedback: Any, sweeps: int) -> tuple[bool, int, float]:
+def _quick(sweep: Any, feedback: Any, sweeps: int) -> tuple[bool, int, float]:
     """Whether so many sweeps settle the feedback, how many it were, and by how much the last one was off."""
     kernels = _feedback_kernels()
     count, parts = len(feedback.at), len(feedback.ptr) - 1
@@ -304,7 +299,7 @@ def _quick(arguments: tuple[Any, ...], feedback: Any, sweeps: int) -> tuple[bool
         worst=np.full(parts, np.inf),
         strikes=np.zeros(parts, dtype=np.int64),
     )
-    settled, done, change = kernels.settle(*arguments, feedback, state, sweeps)
+    settled, done, change = kernels.settle(sweep, feedback, state, sweeps)
     return bool(settled), int(done), float(change)
 
 
@@ -352,20 +347,11 @@ def second_moments(layers: Layers, values: Floats) -> Floats:
 def _square(job: tuple[Layers, Layer, int, tuple[int, int], Floats, Floats]) -> None:
     kernels = _kernels()
     layers, layer, at, (first, last), values, squares = job
-    tables = layers.kept.get((layer.number, at))
-    if tables is None:
-        tables = layers.tables.at(layer.points[first:last])
-    length = len(tables.points)
-    blocks = np.append(np.arange(0, length, kernels.WIDTH), length)
+    tables = layers.tables_of(layer, at, first, last)
+    blocks = np.append(np.arange(0, last - first, kernels.WIDTH), last - first)
     table, second = np.zeros((2, layers.program.n_rows, kernels.WIDTH))
-    kernels.moments(
-        *kernel_arguments(layers.program, tables, values),
-        layers.reached,
-        blocks,
-        table,
-        squares,
-        second,
-    )
+    arguments = kernel_arguments(layers.program, tables, values)
+    kernels.moments(*arguments, layers.reached, blocks, table, squares, second)
 
 
 def known_rows(program: Program, tables: Tables, values: Floats) -> Floats:

@@ -78,7 +78,7 @@ def rank_points(lattice: Lattice, *, infer: bool = True) -> Ranks:
     candidates = list(islice(_candidates(lattice), CANDIDATES))
     declared = lattice.progress is not None
     chosen: list[Expr] = []
-    left = moves.everything()
+    left = np.ones(len(moves.begin), dtype=bool)
     if lattice.progress is not None:
         chosen = [as_expr(part) for part in lattice.progress]
         for expr in chosen:
@@ -152,10 +152,6 @@ class _Moves:
         self.begin = np.concatenate(begin) if begin else np.zeros(0, dtype=np.int64)
         self.finish = lattice.values(np.concatenate(finish) if finish else self.begin)
         self._found: dict[int, Ints] = {}
-
-    def everything(self) -> Bools:
-        """All moves."""
-        return np.ones(len(self.begin), dtype=bool)
 
     def difference(self, expr: Expr) -> Ints:
         """By how much an expression changes along the moves."""

@@ -108,7 +108,7 @@ def compile_program(lattice: Lattice) -> Program:
     number = np.full(lattice.n_nodes, -1)
     number[entries] = np.arange(len(entries))
     stored = np.where(leaves, number[lattice.dst], -1)
-    return _Writer(lattice, entries, order, stored).run()
+    return _written(lattice, entries, order, stored)
 
 
 def _order(lattice: Lattice) -> tuple[Ints, Bools]:
@@ -129,89 +129,75 @@ def _order(lattice: Lattice) -> tuple[Ints, Bools]:
             cut[nodes[np.lexsort((nodes, -entering[nodes], lattice.node_state[nodes] < 0))[0]]] = True
 
 
-class _Writer:
-    def __init__(self, lattice: Lattice, entries: Ints, order: Ints, stored: Ints) -> None:
-        self.lattice = lattice
-        self.entries = entries
-        self.order = order
-        self.stored = stored
-        self.terms: dict[Key, int] = {}
-        self.kinds: list[int] = []
-        self.degrees: list[int] = []
-        self.args: list[int] = []
-        self.weights: list[float] = []
-        self.parts: list[Key] = []
-        self.row = np.full(lattice.n_nodes, -1)
-        self.edge_row = np.full(lattice.n_edges, -1)
+def _written(lattice: Lattice, entries: Ints, order: Ints, stored: Ints) -> Program:
+    kinds: list[int] = []
+    degrees: list[int] = []
+    args: list[int] = []
+    weights: list[float] = []
+    parts: list[Key] = []
+    terms: dict[Key, int] = {}
 
-    def run(self) -> Program:
-        lattice = self.lattice
-        columns = (
-            lattice.dst,
-            self.stored,
-            lattice.update,
-            lattice.reward,
-            lattice.sign < 0,
-            lattice.guard,
-            lattice.weight,
-        )
-        edges: list[tuple[Any, ...]] = list(zip(*(column.tolist() for column in columns), strict=True))
-        ptr, kinds, payoffs = lattice.indptr.tolist(), lattice.kind.tolist(), lattice.payoff.tolist()
-        row = self.row.tolist()
-        for node in self.order.tolist():
-            kind = kinds[node]
-            if kind == Kind.END:
-                row[node] = self._write(kind, [], [], (-1, -1, -1, payoffs[node], 0, -1, 0.0))
+    def write(kind: int, own: list[int], shares: list[float], part: Key) -> int:
+        kinds.append(kind)
+        degrees.append(len(own))
+        args.extend(own)
+        weights.extend(shares)
+        parts.append(part)
+        return len(kinds) - 1
+
+    columns = (
+        lattice.dst,
+        stored,
+        lattice.update,
+        lattice.reward,
+        lattice.sign < 0,
+        lattice.guard,
+        lattice.weight,
+    )
+    edges: list[tuple[Any, ...]] = list(zip(*(column.tolist() for column in columns), strict=True))
+    ptr, payoffs = lattice.indptr.tolist(), lattice.payoff.tolist()
+    row, edge_row = [-1] * lattice.n_nodes, np.full(lattice.n_edges, -1)
+    for node in order.tolist():
+        kind = int(lattice.kind[node])
+        if kind == Kind.END:
+            row[node] = write(kind, [], [], (-1, -1, -1, payoffs[node], 0, -1, 0.0))
+            continue
+        own, shares = [], []
+        for edge in range(ptr[node], ptr[node + 1]):
+            dst, entry, update, reward, flip, guard, weight = edges[edge]
+            if not weight > 0:
                 continue
-            neutral = _NEUTRAL[Kind(kind)]
-            args, weights = [], []
-            for edge in range(ptr[node], ptr[node + 1]):
-                dst, stored, update, reward, flip, guard, weight = edges[edge]
-                if not weight > 0:
-                    continue
-                at = row[dst] if stored < 0 else -1
-                if stored >= 0 or reward >= 0 or flip or guard >= 0:
-                    at = self._term((at, stored, update, reward, int(flip), guard, neutral))
-                self.edge_row[edge] = at
-                args.append(at)
-                weights.append(weight)
-            if kind == Kind.CHANCE and weights == [1.0]:
-                row[node] = args[0]
-            else:
-                row[node] = self._write(kind, args, weights, (-1, -1, -1, -1, 0, -1, 0.0))
-        self.row[:] = row
-        parts = list(zip(*self.parts, strict=True))
-        source, entry, update, reward, flip, guard = (np.array(part, dtype=np.int64) for part in parts[:6])
-        return Program(
-            lattice,
-            self.entries,
-            self.order,
-            self.stored,
-            np.array(self.kinds, dtype=np.uint8),
-            np.concatenate(([0], np.cumsum(self.degrees))),
-            np.array(self.args, dtype=np.int64),
-            np.array(self.weights, dtype=np.float64),
-            source,
-            entry,
-            update,
-            reward,
-            flip,
-            guard,
-            np.array(parts[6], dtype=np.float64),
-            self.row,
-            self.edge_row,
-        )
-
-    def _term(self, key: Key) -> int:
-        found = self.terms.get(key)
-        if found is None:
-            found = self.terms[key] = self._write(TERM, [], [], key)
-        return found
-
-    def _write(self, kind: int, args: list[int], weights: list[float], part: Key) -> int:
-        self.kinds.append(kind)
-        self.degrees.append(len(args))
-        self.args.extend(args)
-        self.weights.extend(weights)
-        self.parts.append(part)
-        return len(self.kinds) - 1
+            at = row[dst] if entry < 0 else -1
+            if entry >= 0 or reward >= 0 or flip or guard >= 0:
+                key = (at, entry, update, reward, int(flip), guard, _NEUTRAL[Kind(kind)])
+                at = terms[key] if key in terms else terms.setdefault(key, write(TERM, [], [], key))
+            edge_row[edge] = at
+            own.append(at)
+            shares.append(weight)
+        if kind == Kind.CHANCE and shares == [1.0]:
+            row[node] = own[0]
+        else:
+            row[node] = write(kind, own, shares, (-1, -1, -1, -1, 0, -1, 0.0))
+    *numbers, neutral = zip(*parts, strict=True)
+    source, entries_read, updates, rewards, flips, guards = (
+        np.array(part, dtype=np.int64) for part in numbers
+    )
+    return Program(
+        lattice,
+        entries,
+        order,
+        stored,
+        np.array(kinds, dtype=np.uint8),
+        np.concatenate(([0], np.cumsum(degrees))),
+        np.array(args, dtype=np.int64),
+        np.array(weights, dtype=np.float64),
+        source,
+        entries_read,
+        updates,
+        rewards,
+        flips,
+        guards,
+        np.array(neutral, dtype=np.float64),
+        np.array(row),
+        edge_row,
+    )

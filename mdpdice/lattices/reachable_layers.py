@@ -31,15 +31,7 @@ from mdpdice.modelling.counters import At, forbidden_error
 from mdpdice.networks.network import Bools, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 
-__all__ = [
-    "Layer",
-    "Layers",
-    "find_large_layers",
-    "find_layers",
-    "or_last",
-    "slabs",
-]
-
+__all__ = ["Layer", "Layers", "find_large_layers", "find_layers", "or_last", "slabs"]
 
 SLAB_BYTES = 8 << 20
 """Size of the tables for one piece of a layer."""
@@ -108,6 +100,11 @@ class Layers:
     def cyclic(self) -> bool:
         """Whether some layer leads to itself."""
         return any(layer.part is not None for layer in self.layers)
+
+    def tables_of(self, layer: Layer, at: int, first: int, last: int) -> Tables:
+        """The tables of piece `at` of a layer, its points from `first` to `last`."""
+        kept = self.kept.get((layer.number, at))
+        return self.tables.at(layer.points[first:last]) if kept is None else kept
 
     def nodes_at(self, tables: Tables) -> Bools:
         """Find the core nodes that play comes to at the points of some tables: shape (N, points)."""
@@ -384,19 +381,7 @@ class _Spread:
 
 
 def _grouped(lattice: Lattice, order: Ints, plain: Bools, inner: Bools, entries: Ints) -> Ints:
-    """First nodes of groups, as `mdpdice.numerics.kernels.reachable.Core` has them.
-
-    Parameters
-    ----------
-    order : ndarray of int64
-        Nodes, predecessors first.
-    plain : ndarray of bool
-        Nodes that play passes through wherever it is.
-    inner : ndarray of bool
-        Edges that play may take, and that stay at their point.
-    entries : ndarray of int64
-        Nodes where play may come from other points.
-    """
+    """First nodes of groups, as `mdpdice.numerics.kernels.reachable.Core` has them; `inner` edges keep their point."""
     # The group that leads to a node: -1 nothing so far, -2 more than one, or what is not plain.
     leading = np.full(lattice.n_nodes, -1)
     leading[entries] = -2

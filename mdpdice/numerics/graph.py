@@ -2,9 +2,8 @@
 
 A graph is given as in `mdpdice.networks.network.Network`: the edges of node ``i`` are
 ``indptr[i] .. indptr[i+1] - 1`` and edge ``e`` leads to ``dst[e]``.  `keep`
-masks edges: those that are False are treated as absent (an edge of probability
-zero, an action ruled out).  Every function takes time linear in nodes and
-edges, except `end_components`.
+masks edges: those that are False are treated as absent (an action ruled out).
+Every function takes time linear in nodes and edges, except `end_components`.
 """
 
 from __future__ import annotations
@@ -15,18 +14,9 @@ from numpy.typing import ArrayLike
 from mdpdice.networks.arrays import Bools, Ints, read_only
 
 __all__ = [
-    "attract",
-    "component_order",
-    "cyclic_components",
-    "edges_of",
-    "end_components",
-    "find_cycle",
-    "is_acyclic",
-    "ordered_components",
-    "ranked_components",
-    "reachable",
-    "strong_components",
-]
+    "attract", "component_order", "cyclic_components", "edges_of", "end_components", "find_cycle", "is_acyclic",
+    "ordered_components", "ranked_components", "reachable", "strong_components",
+]  # fmt: skip
 
 SEARCH_ORDER_UP_TO_NODES = 10_000
 """Nodes of a component up to which it is swept in the order of a search, and larger ones in the order of memory."""
@@ -69,7 +59,8 @@ def component_order(label: Ints) -> tuple[Ints, Ints]:
     from mdpdice.numerics.kernels import graph as kernels
 
     count = int(label.max()) + 1 if len(label) else 0
-    return kernels.bucket(read_only(label, np.int64), count)
+    # Every component that has a node is larger than 0.
+    return kernels.bucket(read_only(label, np.int64), count, read_only(label[:0], np.int64), 0)
 
 
 def ordered_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> tuple[Ints, Ints, Ints]:
@@ -84,7 +75,7 @@ def ordered_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> tu
 
 
 def ranked_components(
-    indptr: Ints, dst: Ints, keep: Bools, chance: Bools, rank: Ints
+    indptr: Ints, dst: Ints, keep: Bools | None, chance: Bools, rank: Ints
 ) -> tuple[Ints, Ints, Ints, bool]:
     """The same, and ranks that show that play always comes to an end, if they are quickly found.
 
@@ -107,11 +98,10 @@ def ranked_components(
     """
     from mdpdice.numerics.kernels import graph as kernels
 
-    label, order, ptr, whole = kernels.components(
-        *_graph(indptr, dst, keep), read_only(chance, np.bool_), rank
-    )
+    arrays = _graph(indptr, dst, keep)
+    label, order, ptr, whole = kernels.components(*arrays, read_only(chance, np.bool_), rank)
     if np.diff(ptr).max(initial=0) > SEARCH_ORDER_UP_TO_NODES:
-        order, ptr = kernels.bucket_in_order(
+        order, ptr = kernels.bucket(
             read_only(label, np.int64), len(ptr) - 1, read_only(order, np.int64), SEARCH_ORDER_UP_TO_NODES
         )
     return label, order, ptr, whole
@@ -126,10 +116,8 @@ def cyclic_components(indptr: Ints, dst: Ints, label: Ints, keep: Bools | None =
     """
     from mdpdice.numerics.kernels import graph as kernels
 
-    ptr = np.concatenate(([0], np.cumsum(np.bincount(label)))) if len(label) else np.zeros(1, dtype=np.int64)
-    cyclic: Bools = kernels.looped(
-        *_graph(indptr, dst, keep), read_only(label, np.int64), read_only(ptr, np.int64)
-    )
+    cyclic: Bools = np.bincount(label) > 1
+    kernels.looped(*_graph(indptr, dst, keep), read_only(label, np.int64), cyclic)
     return cyclic
 
 
@@ -194,8 +182,7 @@ def end_components(indptr: Ints, dst: Ints, chance: Bools, keep: Bools | None = 
     chance : ndarray of bool, shape (N,)
         Which nodes are chance nodes; the others decide, or have no edges.
     keep : ndarray of bool, shape (E,), optional
-        Decision edges that may be taken, and chance edges of positive
-        probability.
+        Edges that may be taken.
 
     Returns
     -------
@@ -234,7 +221,7 @@ def attract(source: Ints, dst: Ints, some: Bools, rank: Ints, keep: Bools | None
     Parameters
     ----------
     source, dst : ndarray of int64, shape (E,)
-        The edges, node by node.
+        The edges.
     some : ndarray of bool, shape (N,)
         Nodes for which one edge is enough; the others need all of theirs.
     rank : ndarray of int64, shape (N,)

@@ -24,32 +24,27 @@ H. A. van der Vorst, "Bi-CGSTAB", SIAM J. Sci. Stat. Comput. 13 (1992) 631-644.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 from mdpdice.networks.arrays import ULP, Floats, Ints, read_only
 from mdpdice.numerics import graph
-from mdpdice.numerics.operator import Operator, unsigned
+from mdpdice.numerics.operator import Operator
 
-__all__ = [
-    "ELIMINATE_UP_TO_NODES",
-    "compiled_bicgstab",
-    "eliminate",
-    "factorise",
-    "matrix_rows",
-    "solve_chain",
-]
+if TYPE_CHECKING:
+    from mdpdice.numerics.kernels.chain import Chain
+
+__all__ = ["compiled_bicgstab", "eliminate", "factorise", "matrix_rows", "solve_chain"]
 
 ELIMINATE_UP_TO_NODES = 400
 """Nodes of a component up to which it is solved by dense elimination instead of BiCGSTAB, if not reduced to knots."""
 REDUCE_UP_TO_KNOTS = 200
 """Knots up to which a component is reduced to a system in them instead of being solved as a whole."""
-COMPILE_UP_TO_KNOTS = 24
-"""Knots up to which a component is solved in compiled code, with many others in one call."""
 REDUCE_FROM_NODES_PER_KNOT = 4
-"""Nodes per knot from which a component is reduced to its knots instead of being solved as a whole."""
+"""Nodes per knot from which that is done for components of more than `REDUCE_ALL_UP_TO_KNOTS` knots."""
+REDUCE_ALL_UP_TO_KNOTS = 24
+"""Knots up to which a component is reduced to them, however few nodes it has for each."""
 FACTORISE_UP_TO_NODES = 20_000
 """Nodes of a component up to which it is factorised when BiCGSTAB fails: fill-in can need their square in memory."""
 NARROW = 40
@@ -83,126 +78,49 @@ def solve_chain(operator: Operator, *, stochastic: bool = False, loose: float = 
         As exact as floats allow; NaN or wrong where a component is too close to
         singular, so have it certified.
     """
-    chain = _Chain(operator, stochastic, loose)
-    label, order, ptr = graph.ordered_components(chain.indptr, chain.dst)
-    cyclic = np.flatnonzero(graph.cyclic_components(chain.indptr, chain.dst, label))
+    from mdpdice.numerics.kernels.chain import Chain, solve_components
+
+    rows = operator.indptr.astype(np.int64), operator.dst.astype(np.int64)
+    chain = Chain(*rows, read_only(operator.coef), read_only(operator.base))
+    label, order, ptr = graph.ordered_components(*rows)
+    cyclic = np.flatnonzero(graph.cyclic_components(*rows, label))
+    limits = REDUCE_UP_TO_KNOTS, REDUCE_ALL_UP_TO_KNOTS, REDUCE_FROM_NODES_PER_KNOT
+    value, place = np.zeros(len(order)), np.full(len(order), -1)
     at = 0
-    while (at := chain.solve_small(order, ptr, cyclic, at)) < len(cyclic):
-        chain.solve(order[ptr[cyclic[at]] : ptr[cyclic[at] + 1]])
+    while True:
+        at = solve_components(chain, order, ptr, cyclic, at, *limits, stochastic, value, place)
+        if at == len(cyclic):
+            return value
+        block = order[ptr[cyclic[at]] : ptr[cyclic[at] + 1]]
+        value[block] = _solve_block(chain, block, value, place, stochastic=stochastic, loose=loose)
         at += 1
-    return chain.value
 
 
-class _Chain:
-    """A chain that is being solved.
-
-    Attributes
-    ----------
-    value : ndarray of float64, shape (N,)
-        The solution, as far as it goes.
-    """
-
-    def __init__(self, operator: Operator, stochastic: bool, loose: float) -> None:
-        self.operator = operator
-        self.loose = loose
-        self.stochastic = stochastic
-        self.indptr, self.dst = operator.indptr.astype(np.int64), operator.dst.astype(np.int64)
-        n = len(operator.kind)
-        self.value = np.zeros(n)
-        self.place = np.full(n, -1)
-        self.policy = np.full(n, -1)
-        # For the systems of knots: the chain without constants, and what its nodes are then worth.
-        self.bare: Operator = attrs.evolve(operator, base=np.zeros(n))
-        self.zero, self.one = np.zeros(n), np.ones(n)
-        self.out = np.zeros(n)
-
-    def solve_small(self, order: Ints, ptr: Ints, cyclic: Ints, at: int) -> int:
-        """Solve what lies before the cyclic component `at`, and on from there until one has too many knots."""
-        from mdpdice.numerics.kernels.chain import solve_components
-
-        found = solve_components(
-            self.indptr,
-            self.dst,
-            read_only(self.operator.coef),
-            read_only(self.operator.base),
-            order,
-            ptr,
-            cyclic,
-            at,
-            min(COMPILE_UP_TO_KNOTS, REDUCE_UP_TO_KNOTS),
-            self.stochastic,
-            self.value,
-            self.place,
-        )
-        return int(found)
-
-    def sweep(self, operator: Operator, nodes: Ints, source: Floats, target: Floats) -> None:
-        """Back up nodes in their order; at a node that comes later, `source` is read as it is."""
-        from mdpdice.numerics.kernels import bellman as kernels
-
-        kernels.backup(*operator.edges, unsigned(nodes), source, target, self.policy)
-
-    def solve(self, block: Ints) -> None:
-        """Solve one cyclic component, all others that it leads to being solved."""
-        size = len(block)
-        self.place[block] = np.arange(size)
-        edges, row = graph.edges_of(self.indptr, block)
-        column = self.place[self.dst[edges]]
-        self.place[block] = -1
-        # A sweep in this order has not come by these nodes when it reads them.
-        knots = np.unique(column[column >= row])
-        if len(knots) <= REDUCE_UP_TO_KNOTS and len(knots) * REDUCE_FROM_NODES_PER_KNOT <= size:
-            self._solve_knots(block, knots)
-        else:
-            self._solve_all(block, row, column, edges)
-
-    def _solve_knots(self, block: Ints, knots: Ints) -> None:
-        rest, tied = np.delete(block, knots), block[knots]
-        matrix = np.empty((len(tied), len(tied)))
-        for at, node in enumerate(tied.tolist()):
-            self.zero[node] = 1.0
-            matrix[:, at] = self._at_knots(self.bare, rest, tied, self.zero)
-            self.zero[node] = 0.0
-        self.zero[rest] = 0.0
-        # The chance to leave the component before the next knot.
-        self.one[tied] = 0.0
-        leave = self._at_knots(self.bare, rest, tied, self.one)
-        self.one[block] = 1.0
-        self.value[tied] = 0.0
-        right = self._at_knots(self.operator, rest, tied, self.value)
-        self.value[tied] = _solve_dense(matrix, leave, right, stochastic=self.stochastic)
-        self.sweep(self.operator, rest, self.value, self.value)
-
-    def _at_knots(self, operator: Operator, rest: Ints, tied: Ints, values: Floats) -> Floats:
-        """What the knots are worth one move ahead, when `values` holds for them and outside."""
-        self.sweep(operator, rest, values, values)
-        self.sweep(operator, tied, values, self.out)
-        return self.out[tied]
-
-    def _solve_all(self, block: Ints, row: Ints, column: Ints, edges: Ints) -> None:
-        size, coef = len(block), self.operator.coef[edges]
-        inside, outside = column >= 0, column < 0
-        ahead = coef[outside] * self.value[self.dst[edges[outside]]]
-        right = self.operator.base[block] + np.bincount(row[outside], weights=ahead, minlength=size)
-        if size > ELIMINATE_UP_TO_NODES:
-            self.value[block] = _solve_large(row[inside], column[inside], coef[inside], right, self.loose)
-            return
-        leave = np.bincount(row[outside], weights=coef[outside], minlength=size).astype(np.float64)
-        matrix = np.zeros((size, size))
-        np.add.at(matrix, (row[inside], column[inside]), coef[inside])
-        self.value[block] = _solve_dense(matrix, leave, right, stochastic=self.stochastic)
-
-
-def _solve_dense(matrix: Floats, leave: Floats, right: Floats, *, stochastic: bool) -> Floats:
-    """Solve ``x = right + matrix @ x``; with `stochastic`, rows of `matrix` and `leave` sum to 1."""
+def _solve_block(
+    chain: Chain, block: Ints, value: Floats, place: Ints, *, stochastic: bool, loose: float
+) -> Floats:
+    """Solve one cyclic component as a whole, all others that it leads to being solved."""
+    size = len(block)
+    place[block] = np.arange(size)
+    edges, row = graph.edges_of(chain.indptr, block)
+    column = place[chain.dst[edges]]
+    place[block] = -1
+    coef, inside, outside = chain.coef[edges], column >= 0, column < 0
+    ahead = coef[outside] * value[chain.dst[edges[outside]]]
+    right: Floats = chain.base[block] + np.bincount(row[outside], weights=ahead, minlength=size)
+    if size > ELIMINATE_UP_TO_NODES:
+        return _solve_large(row[inside], column[inside], coef[inside], right, loose)
+    matrix = np.zeros((size, size))
+    np.add.at(matrix, (row[inside], column[inside]), coef[inside])
     if stochastic:
+        leave = np.bincount(row[outside], weights=coef[outside], minlength=size).astype(np.float64)
         return eliminate(matrix, leave, right)
-    system = np.eye(len(right)) - matrix
+    system = np.eye(size) - matrix
     try:
         solved = np.asarray(np.linalg.solve(system, right), dtype=np.float64)
         solved += np.linalg.solve(system, right - system @ solved)
     except np.linalg.LinAlgError:
-        return np.full(len(right), np.nan)
+        return np.full(size, np.nan)
     return solved
 
 

@@ -7,7 +7,8 @@ its edges, and the value of a chance node is their sum.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -16,7 +17,10 @@ from numpy.typing import NDArray
 from mdpdice.networks.arrays import read_only, read_only_ints
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 
-__all__ = ["Operator", "bellman", "bellman_in_order", "unsigned"]
+if TYPE_CHECKING:
+    from mdpdice.numerics.kernels.bellman import Problem, Rows
+
+__all__ = ["Operator", "bellman", "bellman_in_order", "rows_of", "unsigned"]
 
 
 @attrs.frozen(eq=False)
@@ -42,12 +46,17 @@ class Operator:
     coef: Floats
     base: Floats
 
+    @cached_property
+    def rows(self) -> Rows:
+        """The arrays as kernels take them."""
+        from mdpdice.numerics.kernels import bellman as kernels
+
+        return kernels.Rows(self.kind, self.indptr, self.dst, self.gain, self.coef, self.base)
+
     @property
-    def edges(
-        self,
-    ) -> tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64], Floats, Floats, Floats]:
+    def edges(self) -> tuple[Rows]:
         """The arguments that every kernel starts with."""
-        return self.kind, self.indptr, self.dst, self.gain, self.coef, self.base
+        return (self.rows,)
 
     def plays(self) -> Operator:
         """The operator whose fixed point is the longest expected play, counted in nodes before the end.
@@ -89,11 +98,25 @@ def bellman_in_order(problem: Network, order: Ints) -> Operator:
     indptr, dst, base = np.zeros(n + 1, dtype=np.uint64), np.empty(m, dtype=np.uint64), np.zeros(n)
     gain, coef = np.empty(m), np.empty(m)
     kernels.write_in_order(
-        problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.weight, problem.reward,
-        problem.sign, problem.step, problem.payoff, problem.factor, unsigned(order), read_only(place),
-        indptr, dst, gain, coef, base,
-    )  # fmt: skip
+        rows_of(problem), problem.payoff, unsigned(order), read_only(place), indptr, dst, gain, coef, base
+    )
     return _operator(problem.kind[order], indptr, dst, gain, coef, base)
+
+
+def rows_of(problem: Network) -> Problem:
+    """The arrays of a problem as kernels take them."""
+    from mdpdice.numerics.kernels.bellman import Problem
+
+    return Problem(
+        problem.kind,
+        unsigned(problem.indptr),
+        unsigned(problem.dst),
+        problem.weight,
+        problem.reward,
+        problem.sign,
+        problem.step,
+        problem.factor,
+    )
 
 
 def unsigned(nodes: Ints) -> NDArray[np.uint64]:

@@ -23,8 +23,7 @@ def solve_exactly(chain: Network) -> list[Fraction]:
         Without decisions, `total` 0, and such that every play stops or is discounted.
     """
     value = [Fraction(0)] * chain.n_nodes
-    label = graph.strong_components(chain.indptr, chain.dst)
-    order, ptr = graph.component_order(label)
+    label, order, ptr = graph.ordered_components(chain.indptr, chain.dst)
     cyclic = graph.cyclic_components(chain.indptr, chain.dst, label)
     nodes, starts = order.tolist(), ptr.tolist()
     for component, loops in enumerate(cyclic.tolist()):

@@ -8,19 +8,12 @@ import numpy as np
 
 from mdpdice.networks.arrays import read_only
 from mdpdice.networks.network import Bools, Ints, Kind, Network
-from mdpdice.numerics.graph import attract, end_components, ranked_components, reachable
+from mdpdice.numerics.graph import attract, end_components, ranked_components
 
 __all__ = [
-    "FAST_PATH_FROM_EDGES",
-    "can_reach",
-    "components",
-    "ending_ranks",
-    "idle_components",
-    "largest_component",
-    "reached_by_all",
-    "reached_by_some",
-    "settling_ranks",
-]
+    "FAST_PATH_FROM_EDGES", "can_reach", "components", "ending_ranks", "idle_components", "largest_component",
+    "reached_by_all", "reached_by_some", "settling_ranks",
+]  # fmt: skip
 
 FAST_PATH_FROM_EDGES = 20_000
 """Edges from which an undiscounted network is tried by the methods for special shapes before the general ones."""
@@ -38,14 +31,13 @@ def ending_ranks(network: Network) -> Ints | None:
     Returns
     -------
     ndarray of int64, shape (N,), or None
-        0 at ends.  None also where some edge has probability 0.
+        0 at ends.
     """
     if network not in _RANKS:
         components(network)
     if network not in _RANKS:
-        rank, chance = _unranked(network), network.kind == Kind.CHANCE
-        if not len(network.weight) or network.weight.min() > 0:
-            attract(network.source, network.dst, chance, rank)
+        rank = _unranked(network)
+        attract(network.source, network.dst, network.kind == Kind.CHANCE, rank)
         _keep_ranks(network, rank)
     return _RANKS[network]
 
@@ -59,17 +51,16 @@ def _keep_ranks(network: Network, rank: Ints) -> None:
 
 
 def components(network: Network) -> tuple[Ints, Ints, Ints]:
-    """Label of every node, order and ptr of `mdpdice.numerics.graph.ordered_components`, of edges that may be taken.
+    """Label of every node, order and ptr of `mdpdice.numerics.graph.ordered_components`.
 
     They are found once for a network: the choice of a back-end, the back-end and the bounds want them.
     """
     if network not in _COMPONENTS:
-        keep, chance = network.weight > 0, network.kind == Kind.CHANCE
         # Ranks are found on the way, where somebody may ask for them.
-        wanted = network.discount == 1 and bool(keep.all())
-        rank = _unranked(network) if wanted else np.zeros(0, dtype=np.int64)
-        *found, whole = ranked_components(network.indptr, network.dst, keep, chance, rank)
-        if wanted and whole:
+        rank = _unranked(network) if network.discount == 1 else np.zeros(0, dtype=np.int64)
+        chance = network.kind == Kind.CHANCE
+        *found, whole = ranked_components(network.indptr, network.dst, None, chance, rank)
+        if len(rank) and whole:
             _keep_ranks(network, rank)
         label, order, ptr = map(read_only, found)
         _COMPONENTS[network] = label, order, ptr
@@ -111,10 +102,9 @@ def idle_components(
 
 def can_reach(network: Network, goal: Bools, keep: Bools | None = None) -> Bools:
     """Nodes from which some play reaches a marked node, along the edges in `keep`."""
-    edges = np.arange(network.n_edges) if keep is None else np.flatnonzero(keep)
-    order = edges[np.argsort(network.dst[edges], kind="stable")]
-    entering = np.concatenate(([0], np.cumsum(np.bincount(network.dst[order], minlength=network.n_nodes))))
-    return reachable(entering, network.source[order], np.flatnonzero(goal))
+    rank = np.where(goal, 0, -1)
+    attract(network.source, network.dst, np.ones(network.n_nodes, dtype=bool), rank, keep)
+    return rank >= 0
 
 
 def reached_by_all(network: Network, goal: Bools) -> Bools:
@@ -151,24 +141,19 @@ def settling_ranks(indptr: Ints, dst: Ints, chance: Bools, goal: Bools) -> tuple
     settled : ndarray of bool, shape (N,)
         Ranked nodes where plays may stay: those of end components, and ends.
     """
-    from mdpdice.numerics.kernels import graph as kernels
-
     source = np.repeat(np.arange(len(chance)), np.diff(indptr))
     component = end_components(indptr, dst, chance, ~goal[source])
     alone = component < 0
     number = np.where(alone, np.cumsum(alone) - 1, int(alone.sum()) + component)
     count = int(number.max(initial=-1)) + 1
-    leaving = np.flatnonzero(~goal[source] & ((number[source] != number[dst]) | alone[source]))
-    start = number[source[leaving]]
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], number[dst[leaving[order]]]
-    wait = np.bincount(start, minlength=count)
+    leaving = ~goal[source] & ((number[source] != number[dst]) | alone[source])
+    start, end = number[source[leaving]], number[dst[leaving]]
     by_chance, waits = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     by_chance[number] = chance & alone & ~goal
     waits[number] = goal
-    rank = np.where(waits | (wait > 0), -1, 0)
-    entering = kernels.reverse(np.concatenate(([0], np.cumsum(wait))), end)
-    kernels.escape(start, *entering, by_chance, wait, rank)
+    waits[start] = True
+    rank = np.where(waits, -1, 0)
+    attract(start, end, by_chance, rank)
     ranked = rank[number]
     ends = (np.diff(indptr) == 0) & ~goal
     return ranked, (ranked >= 0) & (~alone | ends)

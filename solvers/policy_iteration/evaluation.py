@@ -140,14 +140,15 @@ def _sweeps(P: Matrix, gain: Floats, x: Floats, target: float, check: Callable[[
     n = len(gain)
     chance = read_only(np.full(n, Kind.CHANCE, dtype=np.uint8))
     indptr, indices = unsigned(P.indptr.astype(np.int64)), unsigned(P.indices.astype(np.int64))
-    rows = (chance, indptr, indices, read_only(np.zeros(P.nnz)), read_only(P.data), read_only(gain))
+    zero = read_only(np.zeros(P.nnz))
+    rows = kernels.Rows(chance, indptr, indices, zero, read_only(P.data), read_only(gain))
     nodes = unsigned(np.arange(n - 1, -1, -1))
     x = x.copy()
     policy = np.full(n, -1, dtype=np.int64)
     for _ in range(20 * PATIENCE):
         check()
         before = x.copy()
-        kernels.backup(*rows, nodes, x, x, policy)
+        kernels.backup(rows, nodes, x, x, policy)
         if np.abs(x - before).max() <= target:
             break
     return x

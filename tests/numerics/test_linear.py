@@ -49,8 +49,7 @@ def dense(chain, operator):
 
 
 WAYS = {
-    "compiled": {"COMPILE_UP_TO_KNOTS": 10**6, "REDUCE_UP_TO_KNOTS": 10**6},
-    "knots": {"COMPILE_UP_TO_KNOTS": -1, "REDUCE_UP_TO_KNOTS": 10**6, "REDUCE_FROM_NODES_PER_KNOT": 0},
+    "knots": {"REDUCE_UP_TO_KNOTS": 10**6, "REDUCE_FROM_NODES_PER_KNOT": 0},
     "dense": {"REDUCE_UP_TO_KNOTS": -1, "ELIMINATE_UP_TO_NODES": 10**6},
     "large": {"REDUCE_UP_TO_KNOTS": -1, "ELIMINATE_UP_TO_NODES": 0},
     "factorised": {"REDUCE_UP_TO_KNOTS": -1, "ELIMINATE_UP_TO_NODES": 0, "ROUNDS": 0},
@@ -77,7 +76,7 @@ def test_every_way_of_solving_a_component(way, signed, back, monkeypatch):
             assert np.allclose(found, [float(value) for value in exact], rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("way", ["compiled", "knots", "dense"])
+@pytest.mark.parametrize("way", ["knots", "dense"])
 def test_nothing_is_subtracted(way, monkeypatch):
     # A walk that leaves upwards with chance 1e-300 for every visit, and downwards with half of that.
     for name, number in WAYS[way].items():
@@ -136,7 +135,7 @@ def test_components_are_reduced_to_few_knots(monkeypatch):
 
 def test_small_and_large_components_one_after_the_other(monkeypatch):
     # Circles of two to nine nodes in a row; those of more than two knots are left to the caller.
-    monkeypatch.setattr(linear, "COMPILE_UP_TO_KNOTS", 2)
+    monkeypatch.setattr(linear, "REDUCE_UP_TO_KNOTS", 2)
     targets, start = [[]], 1
     for size in (2, 7, 3, 9, 2, 8, 4):
         # Back to several nodes, so that larger circles have more knots.
@@ -155,10 +154,13 @@ def test_small_and_large_components_one_after_the_other(monkeypatch):
         start=start - 1,
     )
     asked = []
-    solve = linear._Chain.solve
-    monkeypatch.setattr(
-        linear._Chain, "solve", lambda self, block: asked.append(len(block)) or solve(self, block)
-    )
+    solve = linear._solve_block
+
+    def watched(chain, block, *args, **options):
+        asked.append(len(block))
+        return solve(chain, block, *args, **options)
+
+    monkeypatch.setattr(linear, "_solve_block", watched)
     operator = bellman(chain)
     assert np.allclose(linear.solve_chain(operator, stochastic=True), dense(chain, operator), rtol=1e-12)
     assert sorted(asked) == [7, 8, 9]

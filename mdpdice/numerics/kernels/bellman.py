@@ -19,14 +19,16 @@ reports progress, looks for cancellation and calls again.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mdpdice.compilation import Bools, Floats, Ints, Kinds, Number, inlined, njit
 from mdpdice.networks.arrays import ULP
 
 __all__ = [
-    "ULP", "Bools", "Floats", "Ints", "Kinds", "Number", "backup", "choose", "inlined", "measure", "njit", "settle",
-    "write_in_order",
+    "ULP", "Bools", "Floats", "Ints", "Kinds", "Number", "Problem", "Rows", "backup", "choose", "inlined", "measure",
+    "njit", "settle", "write_in_order",
 ]  # fmt: skip
 
 END, MAX, MIN, CHANCE = 0, 1, 2, 3
@@ -35,6 +37,30 @@ END, MAX, MIN, CHANCE = 0, 1, 2, 3
 
 PARALLEL = 0.98
 """Square of the cosine from which two moves count as parallel."""
+
+
+class Rows(NamedTuple):
+    """The arrays of a `mdpdice.numerics.operator.Operator`."""
+
+    kind: Kinds
+    indptr: Ints
+    dst: Ints
+    gain: Floats
+    coef: Floats
+    base: Floats
+
+
+class Problem(NamedTuple):
+    """The arrays of a `mdpdice.networks.network.Network`, rows unsigned, and its discount as a float."""
+
+    kind: Kinds
+    indptr: Ints
+    dst: Ints
+    weight: Floats
+    reward: Floats
+    sign: Ints
+    step: Bools
+    discount: float
 
 
 @inlined
@@ -62,23 +88,13 @@ def choose(
 
 
 @njit
-def backup(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    gain: Floats,
-    coef: Floats,
-    base: Floats,
-    nodes: Ints,
-    source: Floats,
-    value: Floats,
-    policy: Ints,
-) -> None:
+def backup(rows: Rows, nodes: Ints, source: Floats, value: Floats, policy: Ints) -> None:
     """Back up `nodes` once, in their order, reading `source` and writing `value` and `policy`.
 
     With `source` and `value` the same array this is one Gauss-Seidel sweep, exact when every
     successor of a node has its value already; with two arrays it is one stage of a horizon.
     """
+    kind, indptr, dst, gain, coef, base = rows
     one = np.uint64(1)
     for i in nodes:
         first, last = indptr[i], indptr[i + one]
@@ -97,37 +113,19 @@ def backup(
 
 @njit
 def backup_stages(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    gain: Floats,
-    coef: Floats,
-    base: Floats,
-    decisions: Ints,
-    chance: Ints,
-    values: Floats,
-    policies: Ints,
-    begin: int,
-    end: int,
+    rows: Rows, decisions: Ints, chance: Ints, values: Floats, policies: Ints, begin: int, end: int
 ) -> None:
     """Back up stages of a horizon one after the other: decisions read the stage before, chance nodes their own."""
     for k in range(begin, end):
         if k > 0:
-            backup(kind, indptr, dst, gain, coef, base, decisions, values[k - 1], values[k], policies[k])
-        backup(kind, indptr, dst, gain, coef, base, chance, values[k], values[k], policies[k])
+            backup(rows, decisions, values[k - 1], values[k], policies[k])
+        backup(rows, chance, values[k], values[k], policies[k])
 
 
 @njit
 def write_in_order(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    reward: Floats,
-    sign: Ints,
-    step: Bools,
+    problem: Problem,
     payoff: Floats,
-    discount: Number,
     order: Ints,
     place: Ints,
     new_indptr: Ints,
@@ -137,6 +135,7 @@ def write_in_order(
     base: Floats,
 ) -> None:
     """Write the operator of a network node by node in another order; `place` is its inverse."""
+    kind, indptr, dst, weight, reward, sign, step, discount = problem
     one = np.uint64(1)
     at = np.uint64(0)
     for k in range(len(order)):
@@ -157,16 +156,7 @@ def write_in_order(
 
 @njit
 def measure(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    gain: Floats,
-    coef: Floats,
-    base: Floats,
-    nodes: Ints,
-    source: Floats,
-    value: Floats,
-    policy: Ints,
+    rows: Rows, nodes: Ints, source: Floats, value: Floats, policy: Ints
 ) -> tuple[Number, Number, Number]:
     """How far `value` is from the backup of `source`, rounding included; sets the greedy `policy`.
 
@@ -174,6 +164,7 @@ def measure(
     ``rho = (k + 8) 2^-52 (|v| + sum |gain| + sum |coef v|)`` bounds the rounding of one row of k edges:
     of this sum, of `gain` and `coef`, and of the weights.
     """
+    kind, indptr, dst, gain, coef, base = rows
     one = np.uint64(1)
     most, least, noise = -np.inf, np.inf, 0.0
     for i in nodes:
@@ -252,12 +243,7 @@ def extrapolate(
 
 @njit
 def settle(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    gain: Floats,
-    coef: Floats,
-    base: Floats,
+    rows: Rows,
     order: Ints,
     ptr: Ints,
     cyclic: Bools,
@@ -297,6 +283,7 @@ def settle(
     anchor, drift : ndarray of float64, shape (N,)
         In and out: values at the start of the window, moves of the window before.
     """
+    kind, indptr, dst, gain, coef, base = rows
     one = np.uint64(1)
     spent: Number = 0
     while at[0] < len(cyclic) and spent < budget:
@@ -305,7 +292,7 @@ def settle(
         if not cyclic[c]:
             i = order[begin]
             spent += 1 + np.int64(indptr[i + one] - indptr[i])
-            backup(kind, indptr, dst, gain, coef, base, order[begin:end], value, value, policy)
+            backup(rows, order[begin:end], value, value, policy)
             at[0] += 1
             at[2] = max(at[2], 1)
             continue

@@ -2,30 +2,48 @@
 
 A race of two players has a cycle at every pair of scores, tens of thousands in all, each
 of a handful of knots.  Solving one takes a few microseconds, less than calling a function
-of numpy, so they are walked through here; larger ones are left to the caller.
+of numpy, so they are walked through here; those of many knots are left to the caller.
 See `mdpdice.numerics.kernels.bellman` for the conventions.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Number, njit
+from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Number, inlined, njit
 
-__all__ = ["solve_components"]
+__all__ = ["Chain", "gauss", "solve_components"]
+
+
+class Chain(NamedTuple):
+    """A chain: its rows, signed, coefficients and constants."""
+
+    indptr: Ints
+    dst: Ints
+    coef: Floats
+    base: Floats
+
+
+@inlined
+def _worth(chain: Chain, node: Number, value: Floats) -> Number:
+    total = chain.base[node]
+    for e in range(chain.indptr[node], chain.indptr[node + 1]):
+        total += chain.coef[e] * value[chain.dst[e]]
+    return total
 
 
 @njit
 def solve_components(
-    indptr: Ints,
-    dst: Ints,
-    coef: Floats,
-    base: Floats,
+    chain: Chain,
     order: Ints,
     ptr: Ints,
     cyclic: Ints,
     at: int,
     most: int,
+    few: int,
+    spread: int,
     stochastic: bool,
     value: Floats,
     place: Ints,
@@ -34,7 +52,7 @@ def solve_components(
 
     Parameters
     ----------
-    indptr, dst, coef, base : ndarray
+    chain : Chain
         The chain.
     order, ptr : ndarray of int64
         Its nodes by component, those solved first in front, and where the components begin.
@@ -42,8 +60,8 @@ def solve_components(
         The cyclic components.
     at : int
         The first one of these to be solved; everything before it is.
-    most : int
-        Most knots of a component that is solved here.
+    most, few, spread : int
+        Most knots of a component that is solved here; and those from which it has to have `spread` nodes for each.
     stochastic : bool
         Whether the coefficients of a node are probabilities that sum to 1.
     value : ndarray of float64, shape (N,)
@@ -62,11 +80,7 @@ def solve_components(
         start = ptr[cyclic[which - 1] + 1] if which > 0 else 0
         stop = ptr[cyclic[which]] if which < len(cyclic) else len(order)
         for i in range(start, stop):
-            node = order[i]
-            total = base[node]
-            for e in range(indptr[node], indptr[node + 1]):
-                total += coef[e] * value[dst[e]]
-            value[node] = total
+            value[order[i]] = _worth(chain, order[i], value)
         if which == len(cyclic):
             break
         block = order[ptr[cyclic[which]] : ptr[cyclic[which] + 1]]
@@ -75,41 +89,28 @@ def solve_components(
         # A sweep in this order has not come by these nodes when it reads them.
         knot = np.zeros(len(block), dtype=np.bool_)
         for i in range(len(block)):
-            for e in range(indptr[block[i]], indptr[block[i] + 1]):
-                to = place[dst[e]]
+            for e in range(chain.indptr[block[i]], chain.indptr[block[i] + 1]):
+                to = place[chain.dst[e]]
                 if to >= i:
                     knot[to] = True
         # Counted at once: a counter that starts at a constant has `_solve_knots` compiled twice.
         knots = int(knot.sum())
-        if knots <= most:
-            _solve_knots(indptr, dst, coef, base, block, knot, knots, stochastic, value, place)
+        here = knots <= most and (knots <= few or spread * knots <= len(block))
+        if here:
+            _solve_knots(chain, block, knot, knots, stochastic, value, place)
         for i in range(len(block)):
             place[block[i]] = -1
-        if knots > most:
+        if not here:
             return which
     return len(cyclic)
 
 
 @njit
 def _solve_knots(
-    indptr: Ints,
-    dst: Ints,
-    coef: Floats,
-    base: Floats,
-    block: Ints,
-    knot: Bools,
-    knots: int,
-    stochastic: bool,
-    value: Floats,
-    place: Ints,
+    chain: Chain, block: Ints, knot: Bools, knots: int, stochastic: bool, value: Floats, place: Ints
 ) -> None:
     """Solve one component as a system in its knots."""
-    tied = np.empty(knots, dtype=np.int64)
-    count = 0
-    for i in range(len(block)):
-        if knot[i]:
-            tied[count] = i
-            count += 1
+    tied = np.flatnonzero(knot)
     ahead = np.zeros(len(block))
     matrix = np.empty((knots, knots))
     leave, right = np.empty(knots), np.empty(knots)
@@ -120,55 +121,43 @@ def _solve_knots(
             ahead[tied[t]] = 1.0 if t == column else 0.0
         for i in range(len(block)):
             if not knot[i]:
-                ahead[i] = _bare(indptr, dst, coef, block[i], ahead, outside, place)
+                ahead[i] = _bare(chain, block[i], ahead, outside, place)
         for t in range(knots):
-            found = _bare(indptr, dst, coef, block[tied[t]], ahead, outside, place)
+            found = _bare(chain, block[tied[t]], ahead, outside, place)
             if column == knots:
                 leave[t] = found
             else:
                 matrix[t, column] = found
     for t in range(knots):
         value[block[tied[t]]] = 0.0
-    _sweep(indptr, dst, coef, base, block, knot, value)
+    _sweep(chain, block, knot, value)
     for t in range(knots):
-        node = block[tied[t]]
-        total = base[node]
-        for e in range(indptr[node], indptr[node + 1]):
-            total += coef[e] * value[dst[e]]
-        right[t] = total
+        right[t] = _worth(chain, block[tied[t]], value)
     if stochastic:
         _eliminate(matrix, leave, right)
     else:
         _refine(matrix, right)
     for t in range(knots):
         value[block[tied[t]]] = right[t]
-    _sweep(indptr, dst, coef, base, block, knot, value)
+    _sweep(chain, block, knot, value)
 
 
 @njit
-def _bare(
-    indptr: Ints, dst: Ints, coef: Floats, node: Number, ahead: Floats, outside: float, place: Ints
-) -> float:
+def _bare(chain: Chain, node: Number, ahead: Floats, outside: float, place: Ints) -> float:
     """Value of a node without constants, when all that lies outside the component is worth the same."""
     total = 0.0
-    for e in range(indptr[node], indptr[node + 1]):
-        to = place[dst[e]]
-        total += coef[e] * (ahead[to] if to >= 0 else outside)
+    for e in range(chain.indptr[node], chain.indptr[node + 1]):
+        to = place[chain.dst[e]]
+        total += chain.coef[e] * (ahead[to] if to >= 0 else outside)
     return total
 
 
 @njit
-def _sweep(
-    indptr: Ints, dst: Ints, coef: Floats, base: Floats, block: Ints, knot: Bools, value: Floats
-) -> None:
+def _sweep(chain: Chain, block: Ints, knot: Bools, value: Floats) -> None:
     """Back up the nodes of a component that are no knots."""
     for i in range(len(block)):
         if not knot[i]:
-            node = block[i]
-            total = base[node]
-            for e in range(indptr[node], indptr[node + 1]):
-                total += coef[e] * value[dst[e]]
-            value[node] = total
+            value[block[i]] = _worth(chain, block[i], value)
 
 
 @njit
@@ -202,35 +191,30 @@ def _refine(matrix: Floats, right: Floats) -> None:
     for k in range(size):
         system[k, k] += 1.0
     first = right.copy()
-    _gauss(system.copy(), first)
-    rest = np.empty(size)
+    gauss(system.copy(), first, size, 0.0)
+    rest = right.copy()
     for i in range(size):
-        total = right[i]
         for j in range(size):
-            total -= system[i, j] * first[j]
-        rest[i] = total
-    _gauss(system, rest)
-    for i in range(size):
-        right[i] = first[i] + rest[i]
+            rest[i] -= system[i, j] * first[j]
+    gauss(system, rest, size, 0.0)
+    right[:] = first + rest
 
 
 @njit
-def _gauss(system: Floats, right: Floats) -> None:
-    """Gaussian elimination with partial pivoting; a singular system leaves NaN or infinities."""
-    size = len(right)
+def gauss(system: Floats, right: Floats, size: int, least: float) -> bool:
+    """Gaussian elimination with partial pivoting, in place; NaN, and False, where a pivot is no larger than `least`."""
     for k in range(size):
         best = k
         for i in range(k + 1, size):
             if abs(system[i, k]) > abs(system[best, k]):
                 best = i
+        if not abs(system[best, k]) > least:
+            right[:] = np.nan
+            return False
         if best != k:
             for j in range(k, size):
-                swap = system[k, j]
-                system[k, j] = system[best, j]
-                system[best, j] = swap
-            swap = right[k]
-            right[k] = right[best]
-            right[best] = swap
+                system[k, j], system[best, j] = system[best, j], system[k, j]
+            right[k], right[best] = right[best], right[k]
         for i in range(k + 1, size):
             factor = system[i, k] / system[k, k]
             if factor != 0.0:
@@ -241,3 +225,4 @@ def _gauss(system: Floats, right: Floats) -> None:
         for j in range(k + 1, size):
             right[k] -= system[k, j] * right[j]
         right[k] /= system[k, k]
+    return True

@@ -1,36 +1,18 @@
 """Compiled sweeps over discounted networks in which decisions and chance take turns.
 
 See `mdpdice.numerics.kernels.bellman` for the conventions.  Every edge of a decision leads to a decision (a
-step) or to a
-chance node, whose edges all lead to decisions (a step each).  So one sweep reads the probabilities once, in their
-order, and needs no array beside those of the network but `base`, the mean reward of every chance node.
+step) or to a chance node, whose edges all lead to decisions (a step each).  So one sweep reads the probabilities
+once, in their order, and needs no array beside those of the network but `base`, the mean reward of every chance node.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import (
-    CHANCE,
-    END,
-    MIN,
-    Bools,
-    Floats,
-    Ints,
-    Kinds,
-    Number,
-    inlined,
-    njit,
-)
+from mdpdice.compilation import Bools, Floats, Ints, Kinds, Number, njit
+from mdpdice.numerics.kernels.bellman import CHANCE, END, MIN, Problem
 
-__all__ = [
-    "alternates",
-    "expect",
-    "improve",
-    "path_lengths",
-    "sweep_policy",
-    "sweep_repeatedly",
-]
+__all__ = ["alternates", "improve", "path_lengths", "sweep_policy", "sweep_repeatedly"]
 
 SLOW = 0.9
 """Share of the distance between moves that a sweep has to take off, or it is not worth its price."""
@@ -95,16 +77,6 @@ def alternates(
     return (count if shared <= 2 * chances else 0), size, most
 
 
-@inlined
-def expect(indptr: Ints, dst: Ints, weight: Floats, node: Number, value: Floats) -> Number:
-    """Mean value of the successors of a chance node."""
-    one = np.uint64(1)
-    x = 0.0
-    for e in range(indptr[node], indptr[node + one]):
-        x += weight[e] * value[dst[e]]
-    return x
-
-
 @njit
 def improve(
     kind: Kinds,
@@ -147,7 +119,10 @@ def improve(
             if kind[succ] == CHANCE:
                 ahead = base[succ]
                 if discount > 0.0:
-                    ahead += discount * expect(indptr, dst, weight, succ, value)
+                    mean = 0.0
+                    for f in range(indptr[succ], indptr[succ + one]):
+                        mean += weight[f] * value[dst[f]]
+                    ahead += discount * mean
                 new[succ] = ahead
                 farthest = max(farthest, abs(ahead))
                 x = reward[e] + ahead
@@ -251,11 +226,12 @@ def sweep_repeatedly(
 
 
 @njit
-def path_lengths(kind: Kinds, indptr: Ints, dst: Ints, step: Bools, length: Ints) -> bool:
+def path_lengths(problem: Problem, length: Ints) -> bool:
     """One sweep towards the most nodes in a row that a play can visit without a step, ends not counted.
 
     Returns whether `length` is final.
     """
+    kind, indptr, dst, _, _, _, step, _ = problem
     one = np.uint64(1)
     changed, ahead = False, True
     for i in range(len(kind) - 1, -1, -1):

@@ -36,17 +36,9 @@ import numpy as np
 from mdpdice.numerics.kernels.bellman import CHANCE, Bools, Floats, Ints, Kinds, njit
 
 __all__ = [
-    "DEAD_END",
-    "DONE",
-    "FORBIDDEN_CHANCE",
-    "FULL",
-    "OUTSIDE_RANGE",
-    "PAUSED",
-    "UNDEFINED_GUARD",
-    "UNDEFINED_REWARD",
-    "discover",
-    "fill",
-]
+    "DEAD_END", "DONE", "FORBIDDEN_CHANCE", "FULL", "OUTSIDE_RANGE", "PAUSED", "UNDEFINED_GUARD", "UNDEFINED_REWARD",
+    "discover", "fill",
+]  # fmt: skip
 
 DONE, PAUSED, FULL, OUTSIDE_RANGE, FORBIDDEN_CHANCE, UNDEFINED_GUARD, UNDEFINED_REWARD, DEAD_END = range(8)
 """How `discover` comes back: what it met."""
@@ -151,8 +143,6 @@ def discover(
                         continue
                     if holds == 2:
                         result = UNDEFINED_GUARD
-                        at[BAD_EDGE] = e
-                        at[BAD_OPTION] = todo_option[i] if chance else e
                         break
                 target = point
                 if update[e] >= 0:
@@ -161,8 +151,6 @@ def discover(
                         if target == -1 and not chance:
                             continue
                         result = FORBIDDEN_CHANCE if target == -1 else OUTSIDE_RANGE
-                        at[BAD_EDGE] = e
-                        at[BAD_OPTION] = todo_option[i] if chance else e
                         break
                 to = dst[e]
                 r = reward_row[reward[e]] if reward[e] >= 0 else -1
@@ -170,8 +158,6 @@ def discover(
                     r = reward_row[payoff[to]]
                 if r >= 0 and np.isnan(reward_table[r, point]):
                     result = UNDEFINED_REWARD
-                    at[BAD_EDGE] = e
-                    at[BAD_OPTION] = todo_option[i] if chance else e
                     break
                 degree += 1
                 if slot[to] < 0:
@@ -195,6 +181,9 @@ def discover(
                         queue_point[found] = target
                         found += 1
                         ids[place] = found
+            if result != DONE:
+                at[BAD_EDGE] = e
+                at[BAD_OPTION] = todo_option[i] if chance else e
             rows += 1
             edges += degree
             if not chance:

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Number, njit
-from mdpdice.numerics.kernels.lattice import SMALLEST, Columns, Rows, sweep
+from mdpdice.numerics.kernels.chain import gauss
+from mdpdice.numerics.kernels.lattice import SMALLEST, Columns, Sweep, sweep
 
 __all__ = ["BROYDEN_UP_TO_FEEDBACK", "Feedback", "State", "find", "settle"]
 
@@ -114,34 +115,22 @@ def find(
 
 
 @njit
-def settle(
-    rows: Rows,
-    columns: Columns,
-    values: Floats,
-    marks: Bools,
-    blocks: Ints,
-    runs: Ints,
-    table: Floats,
-    fresh: Floats,
-    feedback: Feedback,
-    state: State,
-    sweeps: int,
-) -> tuple[bool, int, float]:
+def settle(work: Sweep, feedback: Feedback, state: State, sweeps: int) -> tuple[bool, int, float]:
     """Sweep until feedback that is not what was read is off by rounding only; whether it is, and how many sweeps.
 
     The last number tells by how much the last sweep was off.
     What is stored then is what one sweep makes of itself, but for `SMALLEST` times the largest value.
     """
     ptr, entry, at, _ = feedback
-    points, x = columns.points, state.x
-    room = np.empty((BROYDEN_UP_TO_FEEDBACK, BROYDEN_UP_TO_FEEDBACK + 1))
+    points, values, x = work.columns.points, work.values, state.x
+    room = np.empty((BROYDEN_UP_TO_FEEDBACK + 1, BROYDEN_UP_TO_FEEDBACK))
     tolerance, change = 0.0, np.inf
     for k in range(sweeps):
         for i in range(len(x)):
             x[i] = values[entry[i], points[at[i]]]
-        sweep(rows, columns, values, marks, blocks, runs, table, fresh)
+        sweep(work)
         if k == 0:
-            tolerance = SMALLEST * _largest(fresh, marks)
+            tolerance = SMALLEST * _largest(work.fresh, work.marks)
         done, change = True, 0.0
         for p in range(len(ptr) - 1):
             residual = 0.0
@@ -211,38 +200,17 @@ def _step(
     worst[p] = residual
     if strikes[p] >= STRIKES:
         return
+    system, move = room[:-1], room[-1]
     for a in range(count):
         for b in range(count):
-            room[a, b] = (1.0 if a == b else 0.0) - slope[first + a, b]
-        room[a, count] = result[first + a] - x[first + a]
-    if not _solved(room, count):
+            system[a, b] = (1.0 if a == b else 0.0) - slope[first + a, b]
+        move[a] = result[first + a] - x[first + a]
+    if not gauss(system, move, count, 1e-9):
         return
     longest = 0.0
     for a in range(count):
-        if not abs(room[a, count]) <= longest:
-            longest = abs(room[a, count])
+        if not abs(move[a]) <= longest:
+            longest = abs(move[a])
     if longest <= FARTHEST * residual:
         for a in range(count):
-            values[entry[first + a], points[at[first + a]]] = x[first + a] + room[a, count]
-
-
-@njit
-def _solved(room, count):
-    """Solve a linear system in place, by elimination with pivots of rows; whether there were any."""
-    for a in range(count):
-        pivot = a
-        for i in range(a + 1, count):
-            if abs(room[i, a]) > abs(room[pivot, a]):
-                pivot = i
-        if not abs(room[pivot, a]) > 1e-9:
-            return False
-        for b in range(a, count + 1):
-            room[a, b], room[pivot, b] = room[pivot, b], room[a, b]
-        for i in range(count):
-            if i != a:
-                factor = room[i, a] / room[a, a]
-                for b in range(a, count + 1):
-                    room[i, b] -= factor * room[a, b]
-    for a in range(count):
-        room[a, count] /= room[a, a]
-    return True
+            values[entry[first + a], points[at[first + a]]] = x[first + a] + move[a]

@@ -7,17 +7,8 @@ import numpy as np
 from mdpdice.numerics.kernels.bellman import Bools, Ints, Number, inlined, njit
 
 __all__ = [
-    "acyclic",
-    "bucket",
-    "bucket_in_order",
-    "components",
-    "cycle",
-    "end_components",
-    "escape",
-    "looped",
-    "reach",
-    "reverse",
-]
+    "acyclic", "bucket", "components", "cycle", "end_components", "escape", "looped", "reach", "reverse"
+]  # fmt: skip
 
 
 @njit
@@ -100,11 +91,7 @@ def components(
     order, ptr = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     shelf = np.empty(n, dtype=np.int64)  # path from the left, waiting nodes from the right
     # Of the nodes on the path: the edge that it takes, the order in which the node was found, the first reached again.
-    edge, index, lowest = (
-        np.empty(n, dtype=np.int64),
-        np.empty(n, dtype=np.int64),
-        np.empty(n, dtype=np.int64),
-    )
+    edge, index, lowest = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     top: Number = n
     low: Number
     found: Number
@@ -188,24 +175,11 @@ def components(
 
 
 @njit
-def bucket(label: Ints, count: int) -> tuple[Ints, Ints]:
-    """Nodes grouped by label, in decreasing order within each group, and where the groups start."""
-    ptr = np.zeros(count + 1, dtype=np.int64)
-    for c in label:
-        ptr[c + 1] += 1
-    for c in range(count):
-        ptr[c + 1] += ptr[c]
-    put = ptr.copy()
-    order = np.empty(len(label), dtype=np.int64)
-    for node in range(len(label) - 1, -1, -1):
-        order[put[label[node]]] = node
-        put[label[node]] += 1
-    return order, ptr
+def bucket(label: Ints, count: int, left: Ints, large: int) -> tuple[Ints, Ints]:
+    """Nodes grouped by label, and where the groups start.
 
-
-@njit
-def bucket_in_order(label: Ints, count: int, left: Ints, large: int) -> tuple[Ints, Ints]:
-    """The same, but groups of at most `large` nodes in the order of `left`."""
+    The nodes of groups of at most `large` are in the order of `left`, those of larger ones in decreasing order.
+    """
     ptr = np.zeros(count + 1, dtype=np.int64)
     for c in label:
         ptr[c + 1] += 1
@@ -227,17 +201,12 @@ def bucket_in_order(label: Ints, count: int, left: Ints, large: int) -> tuple[In
 
 
 @njit
-def looped(indptr: Ints, dst: Ints, keep: Bools, label: Ints, ptr: Ints) -> Bools:
-    """Whether each component holds a cycle: it has two nodes, or one with an edge to itself."""
-    count = len(ptr) - 1
-    cyclic = np.zeros(count, dtype=np.bool_)
-    for c in range(count):
-        cyclic[c] = ptr[c + 1] - ptr[c] > 1
+def looped(indptr: Ints, dst: Ints, keep: Bools, label: Ints, cyclic: Bools) -> None:
+    """Mark the components with an edge from a node to itself."""
     for node in range(len(indptr) - 1):
         for e in range(indptr[node], indptr[node + 1]):
             if keep[e] and dst[e] == node:
                 cyclic[label[node]] = True
-    return cyclic
 
 
 @njit

@@ -18,7 +18,7 @@ import numpy as np
 
 from mdpdice.numerics.kernels.bellman import Bools, Floats, Ints, Kinds, njit
 
-__all__ = ["SMALLEST", "WIDTH", "Columns", "Rows", "iterate", "moments", "rows_at", "sweep"]
+__all__ = ["SMALLEST", "WIDTH", "Columns", "Rows", "Sweep", "iterate", "moments", "rows_at", "sweep"]
 
 SMALLEST = 2.0**-47
 """Change, relative to the largest value, that is not worth another sweep: rounding alone comes to some of it."""
@@ -61,6 +61,24 @@ class Columns(NamedTuple):
     guards: Bools
     unknown: Bools
     rewards: Floats
+
+
+class Sweep(NamedTuple):
+    """What a sweep reads and writes.
+
+    Block ``b`` has the points ``blocks[b] .. blocks[b + 1] - 1`` of the list, and run ``g`` the blocks
+    ``runs[g] .. runs[g + 1] - 1``.  `marks`, with one row per entry and one column per point of the list, tells
+    what is stored in `values`, `table` is room for a block, and `fresh` as much room for numbers as there are marks.
+    """
+
+    rows: Rows
+    columns: Columns
+    values: Floats
+    marks: Bools
+    blocks: Ints
+    runs: Ints
+    table: Floats
+    fresh: Floats
 
 
 # --- loops over a block ------------------------------------------------------------------------
@@ -174,14 +192,7 @@ def _leave_outside(table, r, targets, update, first, none, width):
 
 
 @njit
-def _block(
-    rows: Rows,
-    columns: Columns,
-    values: Floats,
-    first: int,
-    last: int,
-    table: Floats,
-) -> None:
+def _block(rows: Rows, columns: Columns, values: Floats, first: int, last: int, table: Floats) -> None:
     """Fill the table for the points `first` to `last` of the list.
 
     The table has `WIDTH` columns; what stands in those without a point means nothing.
@@ -247,23 +258,12 @@ def _block(
 
 
 @njit
-def sweep(
-    rows: Rows,
-    columns: Columns,
-    values: Floats,
-    marks: Bools,
-    blocks: Ints,
-    runs: Ints,
-    table: Floats,
-    fresh: Floats,
-) -> float:
+def sweep(work: Sweep) -> float:
     """One sweep over blocks of points, the last run of them first; the largest change of a stored value.
 
-    Values are stored when a run of blocks is done, so it does not matter how its points are shared out to blocks:
-    block ``b`` has the points ``blocks[b] .. blocks[b + 1] - 1`` of the list, and run ``g`` the blocks
-    ``runs[g] .. runs[g + 1] - 1``.  `marks`, with one row per entry and one column per point of the list, tells
-    what is stored, and `fresh` is as much room for numbers.
+    Values are stored when a run of blocks is done, so it does not matter how its points are shared out to blocks.
     """
+    rows, columns, values, marks, blocks, runs, table, fresh = work
     points, entry_row = columns.points, rows.entry_row
     change = 0.0
     for g in range(len(runs) - 2, -1, -1):
@@ -287,20 +287,7 @@ def sweep(
 
 
 @njit
-def iterate(
-    rows: Rows,
-    columns: Columns,
-    values: Floats,
-    marks: Bools,
-    blocks: Ints,
-    runs: Ints,
-    table: Floats,
-    fresh: Floats,
-    kept: Floats,
-    moves: Floats,
-    tolerance: float,
-    sweeps: int,
-) -> tuple[float, int]:
+def iterate(work: Sweep, kept: Floats, moves: Floats, tolerance: float, sweeps: int) -> tuple[float, int]:
     """Sweep until nothing changes by more than `tolerance`; the last change, and the number of sweeps.
 
     Where the choices no longer change and two sides take turns, the values of one of them depend on what
@@ -308,14 +295,14 @@ def iterate(
     sum of all these moves is known, and after every fourth sweep the values go there (Aitken's
     extrapolation).  `kept` and `moves` are room for that, as `fresh` is.
     """
-    points = columns.points
+    points, values = work.columns.points, work.values
     change = np.inf
     for k in range(sweeps):
         if k % 4 == 0:
             for m in range(len(kept)):
                 for j in range(len(points)):
                     kept[m, j] = values[m, points[j]]
-        change = sweep(rows, columns, values, marks, blocks, runs, table, fresh)
+        change = sweep(work)
         if change <= tolerance:
             return change, k + 1
         if k % 4 == 1:

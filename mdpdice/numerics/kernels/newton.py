@@ -1,8 +1,7 @@
 """Compiled solution of components that plays come back to through one node, by Newton's method.
 
 See `mdpdice.numerics.kernels.bellman` for the conventions.  Rows are read where they are in the network: a
-component that is
-solved in a few sweeps is not worth a copy of its rows in the order of the sweeps.
+component that is solved in a few sweeps is not worth a copy of its rows in the order of the sweeps.
 """
 
 from __future__ import annotations
@@ -19,6 +18,12 @@ ROUGH = 0.1
 """Move of a length that does not matter."""
 LEAVE_AFTER_SWEEPS = 40
 """Sweeps after which a component is left to plain value iteration."""
+
+
+@njit
+def _put(state, here, v, dv, w, dw):
+    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
+    state[here], state[here + one], state[here + two], state[here + three] = v, dv, w, dw
 
 
 @njit
@@ -58,8 +63,7 @@ def returns(
     number : ndarray of float64, shape (5,)
         In and out: the largest ``T v - v + rho``, the smallest ``T v - v - rho``, with room ``rho`` for rounding as in
         `mdpdice.numerics.kernels.bellman.measure`, and the largest ``1 + |P| w - w``; value and length of the
-        last node that
-        plays came back to, which are a good guess for the next one.
+        last node that plays came back to, which are a good guess for the next one.
     """
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     spent: Number = 0
@@ -84,12 +88,7 @@ def returns(
                             if known:
                                 return False
                             back, known = dst[e], True
-                            state[to], state[to + one], state[to + two], state[to + three] = (
-                                x,
-                                1.0,
-                                length,
-                                1.0,
-                            )
+                            _put(state, to, x, 1.0, length, 1.0)
                         p, q = weight[e], weight[e] * sign[e]
                         v += p * reward[e] + q * state[to]
                         dv += q * state[to + one]
@@ -106,19 +105,14 @@ def returns(
                             if known:
                                 return False
                             back, known = dst[e], True
-                            state[to], state[to + one], state[to + two], state[to + three] = (
-                                x,
-                                1.0,
-                                length,
-                                1.0,
-                            )
+                            _put(state, to, x, 1.0, length, 1.0)
                         q = np.float64(sign[e])
                         y = reward[e] + q * state[to]
                         if view * (y - v) > 0.0:
                             v, dv = y, q * state[to + one]
                         if 1.0 + state[to + two] > w:
                             w, dw = 1.0 + state[to + two], state[to + three]
-                state[here], state[here + one], state[here + two], state[here + three] = v, dv, w, dw
+                _put(state, here, v, dv, w, dw)
             if not known:
                 break
             sweeps += 1
@@ -131,7 +125,7 @@ def returns(
             # Written so that NaN fails.
             if not (abs(x) < np.inf and 0.0 <= length < np.inf) or sweeps >= LEAVE_AFTER_SWEEPS:
                 return False
-            state[here], state[here + one], state[here + two], state[here + three] = x, 1.0, length, 1.0
+            _put(state, here, x, 1.0, length, 1.0)
         at[1] = max(at[1], sweeps)
         number[3], number[4] = x, length
         for k in range(begin, end):

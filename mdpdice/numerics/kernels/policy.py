@@ -1,9 +1,8 @@
 """Compiled passes of policy iteration over networks in which decisions and chance take turns, without a discount.
 
 See `mdpdice.numerics.kernels.bellman` for the conventions.  Every edge of a decision leads to a decision, to
-an end, or to a
-chance node, whose edges all lead to decisions and ends.  So a policy is one row per decision, which is written
-straight from the arrays of the network.
+an end, or to a chance node, whose edges all lead to decisions and ends.  So a policy is one row per decision, which
+is written straight from the arrays of the network.
 """
 
 from __future__ import annotations

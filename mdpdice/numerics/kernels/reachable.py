@@ -1,8 +1,7 @@
 """The compiled loop over lattices, forward: which pairs of core node and grid point play can reach.
 
 The conventions are those of `mdpdice.numerics.kernels.bellman`.  Points are taken in blocks of `WIDTH`, with
-one bit per core
-node and point, so that a block is one word.
+one bit per core node and point, so that a block is one word.
 """
 
 from __future__ import annotations

@@ -9,18 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdpdice.numerics.kernels.bellman import (
-    CHANCE,
-    MAX,
-    ULP,
-    Bools,
-    Floats,
-    Ints,
-    Kinds,
-    Number,
-    backup,
-    njit,
-)
+from mdpdice.compilation import Floats, Ints, Number, njit
+from mdpdice.numerics.kernels.bellman import CHANCE, MAX, ULP, Problem, Rows, backup
 
 __all__ = ["add_up", "checksum", "excess", "lengthen", "rise", "scale", "stage"]
 
@@ -43,25 +33,13 @@ def tiny(whole: Number) -> Number:
 
 
 @njit
-def excess(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    reward: Floats,
-    sign: Ints,
-    step: Bools,
-    discount: Number,
-    value: Floats,
-    policy: Ints,
-    low: Floats,
-    high: Floats,
-) -> Number:
+def excess(problem: Problem, value: Floats, policy: Ints, low: Floats, high: Floats) -> Number:
     """What one backup of `value` falls below it under the policy, into `low`, and rises above it, into `high`.
 
     A maximiser follows the policy in `low` and is free in `high`, a minimiser the other way round.  Both hold room for
     the rounding that `mdpdice.certification.checking.inequalities` allows for.  Returns the largest.
     """
+    kind, indptr, dst, weight, reward, sign, step, discount = problem
     one = np.uint64(1)
     most = 0.0
     for i in range(len(kind)):
@@ -107,18 +85,12 @@ def excess(
 
 
 @njit
-def scale(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    step: Bools,
-    discount: Number,
-    w: Floats,
-    follow: Ints,
-    cost: Floats,
-) -> Number:
-    """The smallest ``d`` with ``d (w - P w) >= cost`` along the edges of `follow`, infinite if there is none."""
+def scale(problem: Problem, w: Floats, follow: Ints, cost: Floats) -> Number:
+    """The smallest ``d`` with ``d (w - P w) >= cost`` along the edges of `follow`, infinite if there is none.
+
+    For networks without a discount.
+    """
+    kind, indptr, dst, weight = problem[:4]
     one = np.uint64(1)
     d = 0.0
     for i in range(len(kind)):
@@ -131,7 +103,7 @@ def scale(
             last = first + one
         ahead = 0.0
         for e in range(first, last):
-            ahead += weight[e] * (discount if step[e] else 1.0) * w[dst[e]]
+            ahead += weight[e] * w[dst[e]]
         # Written so that NaN fails.
         if not w[node] - ahead > 0.0:
             return np.inf
@@ -140,22 +112,19 @@ def scale(
 
 
 @njit
-def lengthen(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    reward: Floats,
-    step: Bools,
-    discount: Number,
-    value: Floats,
-    w: Floats,
-    d: Number,
-    follow: Ints,
-) -> int:
+def cost(reward: Number, ahead: Number, here: Number) -> Number:
+    """What an option without a discount is worth more than its decision, with room for rounding."""
+    size = abs(reward) + abs(ahead) + abs(here)
+    return reward + ahead - here + 7 * ULP * (size + tiny(size))
+
+
+@njit
+def lengthen(problem: Problem, value: Floats, w: Floats, d: Number, follow: Ints) -> int:
     """Follow the options that ``value + d w`` does not cover, at each node the worst; how many there were.
 
-    For one player, who maximises.
+    For one player, who maximises, without a discount.
     """
+    kind, indptr, dst, _, reward = problem[:5]
     one = np.uint64(1)
     count = 0
     for i in range(len(kind)):
@@ -164,12 +133,7 @@ def lengthen(
             continue
         here, worst = value[node], 0.0
         for e in range(indptr[node], indptr[node + one]):
-            factor = discount if step[e] else 1.0
-            ahead = factor * value[dst[e]]
-            size = abs(reward[e]) + abs(ahead) + abs(here)
-            size += tiny(abs(reward[e]) + abs(value[dst[e]]) + abs(here))
-            cost = reward[e] + ahead - here + 7 * ULP * size
-            lack = cost - d * (w[node] - factor * w[dst[e]])
+            lack = cost(reward[e], value[dst[e]], here) - d * (w[node] - w[dst[e]])
             if lack > worst:
                 worst = lack
                 follow[node] = np.int64(e)
@@ -179,11 +143,7 @@ def lengthen(
 
 @njit
 def add_up(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    reward: Floats,
+    problem: Problem,
     value: Floats,
     policy: Ints,
     order: Ints,
@@ -197,6 +157,7 @@ def add_up(
     For one player, who maximises, on an acyclic network without a discount.  An option that is worse than `value` has
     what it loses taken off, so that it adds less.
     """
+    kind, indptr, dst, weight, reward = problem[:5]
     one = np.uint64(1)
     for node in order:
         first, last = indptr[node], indptr[node + one]
@@ -211,23 +172,23 @@ def add_up(
             here, most = value[node], 0.0
             for e in range(first, last):
                 to = dst[e]
-                size = abs(reward[e]) + abs(value[to]) + abs(here)
-                cost = reward[e] + value[to] - here + 7 * ULP * (size + tiny(size))
-                most = max(most, cost + above[to])
+                most = max(most, cost(reward[e], value[to], here) + above[to])
             below[node] = low[node] + below[dst[np.uint64(policy[node])]]
             above[node] = most
 
 
 @njit
+def moved(reward: Number, factor: Number, bound: Number) -> Number:
+    """A bound one move ahead, with room for rounding where something is rounded."""
+    ahead = factor * bound
+    if reward == 0.0 and factor == 1.0:
+        return ahead + reward
+    return ahead + reward + 5 * ULP * (abs(ahead) + abs(reward) + tiny(abs(bound) + abs(reward)))
+
+
+@njit
 def stage(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    reward: Floats,
-    sign: Ints,
-    step: Bools,
-    discount: Number,
+    problem: Problem,
     payoff: Floats,
     room: Floats,
     order: Ints,
@@ -241,12 +202,13 @@ def stage(
 
     Each is the claimed number itself, or one backup of the bounds where that is larger, with the room that
     `mdpdice.certification.checking.inequalities` wants.  Decisions read the bounds `before`, of one decision
-    less, and are worth 0 where plays
-    are cut off (`cut`); chance nodes read `here`, so that `order` has their successors first.  In the first half
-    a maximiser follows the policy and a minimiser is free, in the second half the other way round.
+    less, and are worth 0 where plays are cut off (`cut`); chance nodes read `here`, so that `order` has their
+    successors first.  In the first half a maximiser follows the policy and a minimiser is free, in the second half
+    the other way round.
 
     Returns whether the policy takes edges of the nodes that it decides.
     """
+    kind, indptr, dst, weight, reward, sign, step, discount = problem
     one, other = np.uint64(1), np.uint64(len(kind))
     for node in order:
         first, last = indptr[node], indptr[node + one]
@@ -285,29 +247,17 @@ def stage(
                 if sign[e] < 0:
                     near, far = far, near
                 factor = discount if step[e] else 1.0
-                free = reward[e] == 0.0 and factor == 1.0
                 if mine or kind[node] != MAX:
-                    ahead, whole = factor * before[near], abs(before[near]) + abs(reward[e])
-                    slack = 0.0 if free else 5 * ULP * (abs(ahead) + abs(reward[e]) + tiny(whole))
-                    below = max(below, ahead - reward[e] + slack)
+                    below = max(below, moved(-reward[e], factor, before[near]))
                 if mine or kind[node] == MAX:
-                    ahead, whole = factor * before[far], abs(before[far]) + abs(reward[e])
-                    slack = 0.0 if free else 5 * ULP * (abs(ahead) + abs(reward[e]) + tiny(whole))
-                    above = max(above, ahead + reward[e] + slack)
+                    above = max(above, moved(reward[e], factor, before[far]))
         here[node], here[node + other] = below, above
     return True
 
 
 @njit
 def stages(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    reward: Floats,
-    sign: Ints,
-    step: Bools,
-    discount: Number,
+    problem: Problem,
     payoff: Floats,
     room: Floats,
     order: Ints,
@@ -319,27 +269,15 @@ def stages(
 ) -> bool:
     """Bounds of the stages from `begin` to `end`, as in `stage`."""
     for k in range(begin, end):
-        if not stage(
-            kind, indptr, dst, weight, reward, sign, step, discount, payoff, room, order,
-            values[k], policies[k], bounds[max(k - 1, 0)], bounds[k], k == 0,
-        ):  # fmt: skip
+        before, here = bounds[max(k - 1, 0)], bounds[k]
+        if not stage(problem, payoff, room, order, values[k], policies[k], before, here, k == 0):
             return False
     return True
 
 
 @njit
 def rise(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    gain: Floats,
-    coef: Floats,
-    base: Floats,
-    nodes: Ints,
-    value: Floats,
-    policy: Ints,
-    least: Floats,
-    sweeps: int,
+    rows: Rows, nodes: Ints, value: Floats, policy: Ints, least: Floats, sweeps: int
 ) -> tuple[int, Number]:
     """Sweep over `nodes` until none of them rises by more than its `least`, but so many times at most.
 
@@ -349,7 +287,7 @@ def rise(
     for done in range(1, sweeps + 1):
         for k in range(len(nodes)):
             before[k] = value[nodes[k]]
-        backup(kind, indptr, dst, gain, coef, base, nodes, value, value, policy)
+        backup(rows, nodes, value, value, policy)
         rises = False
         for k in range(len(nodes)):
             rises |= value[nodes[k]] - before[k] > least[nodes[k]]
