@@ -26,6 +26,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+import attrs
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
@@ -86,13 +87,7 @@ _HEX_NUMBER = re.compile(r"-?[0-9a-f]+(/[0-9a-f]+)?")
 
 
 def rational(text: str) -> Fraction:
-    """The number of an `exact_text`.
-
-    Raises
-    ------
-    ValueError
-        It is none.
-    """
+    """The number of an `exact_text`; ValueError if it is none."""
     if not _HEX_NUMBER.fullmatch(text):
         msg = f"{text[:40]!r} is not a hexadecimal fraction"
         raise ValueError(msg)
@@ -170,6 +165,7 @@ class Question(NamedTuple):
         return text if self.horizon is None else f"{text} with horizon {self.horizon}"
 
 
+@attrs.define(slots=False)
 class Archive:
     """A file being read; it knows its name for the errors.
 
@@ -185,13 +181,10 @@ class Archive:
         Most dimensions of an array.
     """
 
-    def __init__(
-        self, path: str, dtypes: Mapping[str, tuple[str, ...]], remedy: str, *, dimensions: int = 1
-    ) -> None:
-        self.path = path
-        self.dtypes = dtypes
-        self.remedy = remedy
-        self.dimensions = dimensions
+    path: str
+    dtypes: Mapping[str, tuple[str, ...]]
+    remedy: str
+    dimensions: int = attrs.field(default=1, kw_only=True)
 
     def corrupt(self, field: str, what: str) -> CorruptFileError:
         """The error about a part of the file."""
@@ -199,17 +192,7 @@ class Archive:
         return CorruptFileError(msg, path=self.path, field=field)
 
     def mismatch(self, field: str, saved: Question, asked: Question, call: str) -> ProblemMismatchError:
-        """The error about a sound file that answers another question.
-
-        Parameters
-        ----------
-        field : str
-            Where that shows.
-        saved, asked : Question
-            What the file answers, and what it was opened for.
-        call : str
-            How to open it.
-        """
+        """The error about a sound file that answers another question; `call` says how to open it."""
         if str(saved) == str(asked):
             why = f"it answers another game than this one, or other parameters of it (about {saved}, as was asked)"
         else:
@@ -228,13 +211,7 @@ class Archive:
             raise self.corrupt(field, f"{type(error).__name__}: {error}") from error
 
     def read(self) -> dict[str, NDArray[Any]]:
-        """The members, after the seal was found to be right.
-
-        Raises
-        ------
-        CorruptFileError
-            The file is damaged, or is not such a file.
-        """
+        """The members, after the seal was found to be right."""
         with Path(self.path).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size > MAX_BYTES:

@@ -1,8 +1,8 @@
 """Arrays of other libraries: pymdptoolbox, QuantEcon and mdpsolver.
 
-All three hold decision tables (`mdpdice.formats.decision_tables` says how a network becomes one) in floats,
-and read them with
-``from_pymdptoolbox`` and ``from_quantecon``: a state that can only stay where it is, for nothing, ends the play.
+All three hold decision tables in floats (`mdpdice.formats.decision_tables` says how a network becomes one).  Arrays
+are read by ``from_pymdptoolbox`` and ``from_quantecon``: a state that can only stay where it is, for nothing,
+ends the play.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix, issparse
+from scipy.sparse import csr_array, csr_matrix, issparse, vstack
 
 from mdpdice.errors import (
     DeadEndError,
@@ -24,7 +24,7 @@ from mdpdice.errors import (
     UnsupportedError,
 )
 from mdpdice.formats.decision_tables import Table, tabulate
-from mdpdice.formats.exported_model import Model
+from mdpdice.formats.exported_model import decision_process
 from mdpdice.modelling.number import own_number
 from mdpdice.networks.network import Floats, Ints, Network
 
@@ -209,14 +209,16 @@ def to_mdpsolver(network: Network) -> MdpSolverArrays:
         There are two players, or the table cannot hold the network; see `mdpdice.formats.decision_tables.tabulate`.
     """
     table = tabulate(network, "mdpsolver")
-    ptr, matrix = table.choice_ptr.tolist(), table.matrix
-    cut = matrix.indptr.tolist()
-    columns, probabilities = matrix.indices.tolist(), matrix.data.tolist()
-    choices = [range(first, last) for first, last in itertools.pairwise(ptr)]
+    matrix, cut = table.matrix, table.choice_ptr[1:-1]
+
+    def by_state(numbers: Any) -> list[list[Any]]:
+        rows = [row.tolist() for row in np.split(numbers, matrix.indptr[1:-1])]
+        return [rows[first:end] for first, end in itertools.pairwise(table.choice_ptr.tolist())]
+
     return MdpSolverArrays(
-        [[float(table.reward[c]) for c in mine] for mine in choices],
-        [[columns[cut[c] : cut[c + 1]] for c in mine] for mine in choices],
-        [[probabilities[cut[c] : cut[c + 1]] for c in mine] for mine in choices],
+        [rewards.tolist() for rewards in np.split(table.reward, cut)],
+        by_state(matrix.indices),
+        by_state(matrix.data),
         table.discount,
         table,
     )
@@ -278,9 +280,9 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> N
         else:
             msg = f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}"
             raise GameError(msg)
-    states = np.repeat(np.arange(n), count)
-    rows = [(matrices[k], s) for s in range(n) for k in range(count)]
-    return _network(states, rows, rewards.ravel(), n, discount, start)
+    by_state = np.arange(n * count).reshape(count, n).T.ravel()
+    stacked = csr_array(vstack(matrices, format="csr"))[by_state]
+    return _network(np.repeat(np.arange(n), count), stacked, rewards.ravel(), discount, start)
 
 
 def from_quantecon(
@@ -312,7 +314,7 @@ def from_quantecon(
     """
     reward = _floats(R, "R")
     if (s_indices is None) != (a_indices is None):
-        msg = "s_indices and a_indices come together"
+        msg = "give both s_indices and a_indices, or neither"
         raise GameError(msg)
     if s_indices is None:
         dense = _floats(Q, "Q")
@@ -342,20 +344,18 @@ def from_quantecon(
         where = int(unclear[0])
         msg = "a reward is nan; what is not allowed has -inf"
         raise RewardNotFiniteError(msg, state=int(states[where]), action=int(actions[where]), value=math.nan)
-    allowed = reward > -np.inf
-    order = np.lexsort((actions[allowed], states[allowed]))
-    at = np.flatnonzero(allowed)[order]
-    pairs = list(zip(states[at].tolist(), actions[at].tolist(), strict=True))
-    again = next((one for one, two in itertools.pairwise(pairs) if one == two), None)
-    if again is not None:
-        msg = "this pair of state and action is there twice"
-        raise DuplicateActionError(msg, state=again[0], action=again[1])
-    lacking = np.flatnonzero(np.bincount(states[at], minlength=n) == 0)
+    at = np.lexsort((actions, states))
+    at = at[reward[at] > -np.inf]
+    states, actions = states[at], actions[at]
+    twice = np.flatnonzero((np.diff(states) == 0) & (np.diff(actions) == 0))
+    if len(twice):
+        msg = "this pair of state and action occurs twice"
+        raise DuplicateActionError(msg, state=int(states[twice[0]]), action=int(actions[twice[0]]))
+    lacking = np.flatnonzero(np.bincount(states, minlength=n) == 0)
     if len(lacking):
         msg = "a state has no action that is allowed; give it one that stays, with reward 0"
         raise DeadEndError(msg, state=int(lacking[0]))
-    rows = [(matrix, int(row)) for row in at]
-    return _network(states[at], rows, reward[at], n, beta, start, [action for _, action in pairs])
+    return _network(states, matrix[at], reward[at], beta, start, actions.tolist())
 
 
 def _floats(values: Any, name: str) -> Floats:
@@ -363,7 +363,7 @@ def _floats(values: Any, name: str) -> Floats:
         given = np.asarray(values)
         found: Floats = given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        msg = f"{name} is no array of numbers: {error}"
+        msg = f"{name} is not an array of numbers: {error}"
         raise GameError(msg, value=values) from error
     # Python compares exactly, one by one; all but large integers and what is wider than a float is one.
     wide = given.dtype.kind not in "biuf" or given.dtype.itemsize > found.dtype.itemsize
@@ -371,7 +371,7 @@ def _floats(values: Any, name: str) -> Floats:
         pairs = zip(given.ravel().tolist(), found.ravel().tolist(), strict=True)
         rounded = next((number for number, nearest in pairs if own_number(number, name) != nearest), None)
         if rounded is not None:
-            msg = f"{name} holds {rounded!r}, which is no float; Network.from_choices keeps such numbers exactly"
+            msg = f"{name} holds {rounded!r}, which no float equals; Network.from_choices keeps such numbers exactly"
             raise GameError(msg, value=rounded)
     return found
 
@@ -401,35 +401,17 @@ def _folded(matrices: Sequence[Any], rewards: Sequence[Any]) -> Floats:
 
 
 def _network(
-    states: Ints,
-    rows: Sequence[tuple[Any, int]],
-    reward: Floats,
-    n: int,
-    discount: Any,
-    start: int,
-    actions: Sequence[int] | None = None,
+    states: Ints, matrix: Any, reward: Floats, discount: Any, start: int, actions: Sequence[int] | None = None
 ) -> Network:
-    """A network of choices whose rows of probabilities are rows of matrices."""
-    if not rows:
+    """A network of choices, from the state, the row of probabilities and the reward of each."""
+    if not len(states):
         msg = "there are no states"
         raise GameError(msg)
-    spans = [(int(m.indptr[row]), int(m.indptr[row + 1])) for m, row in rows]
-    empty = [at for at, (first, last) in enumerate(spans) if first == last]
-    if empty:
+    empty = np.flatnonzero(np.diff(matrix.indptr) == 0)
+    if len(empty):
         msg = "a row of probabilities is empty: every action must lead somewhere"
         raise GameError(msg, state=int(states[empty[0]]))
-    width = [last - first for first, last in spans]
-    model = Model(
-        kind="mdp",
-        choice_ptr=np.concatenate(([0], np.cumsum(np.bincount(states, minlength=n)))),
-        branch_ptr=np.concatenate(([0], np.cumsum(width))).astype(np.int64),
-        target=np.concatenate([m.indices[a:b] for (m, _), (a, b) in zip(rows, spans, strict=True)]).astype(
-            np.int64
-        ),
-        probability=np.concatenate([m.data[a:b] for (m, _), (a, b) in zip(rows, spans, strict=True)]),
-        rewards={"reward": reward},
-        labels={},
-        start=start,
-        actions=actions,
-    )
-    return model.network(discount=discount)
+    count = np.bincount(states, minlength=matrix.shape[1])
+    return decision_process(
+        np.concatenate(([0], np.cumsum(count))), matrix, reward, start=start, actions=actions
+    ).network(discount=discount)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 
 from mdpdice.errors import UnsupportedError
 from mdpdice.formats.drn import read_drn, write_drn
 from mdpdice.formats.exported_model import Model
+from mdpdice.formats.line_reader import PathLike
 from mdpdice.formats.lp_mps import write_lp, write_mps
 from mdpdice.formats.networkx_graphs import write_dot
 from mdpdice.formats.petsc import read_petsc, write_petsc
@@ -21,8 +22,6 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.networks.network import Network
 
 __all__ = ["FORMATS", "FileFormat", "find_format", "read_file", "write_file"]
-
-PathLike: TypeAlias = "str | os.PathLike[str]"
 
 
 @attrs.frozen
@@ -60,13 +59,7 @@ def _costs(path: PathLike) -> Path:
 
 
 FORMATS: tuple[FileFormat, ...] = (
-    FileFormat(
-        "npz",
-        "a network with all that it holds",
-        (".npz",),
-        Network.load,
-        lambda network, path: network.save(path),
-    ),
+    FileFormat("npz", "a network with all that it holds", (".npz",), Network.load, Network.save),
     FileFormat("drn", "Storm's explicit format", (".drn",), read_drn, write_drn),
     FileFormat(
         "prism-explicit",
@@ -102,12 +95,9 @@ def find_format(path: PathLike, name: str | None = None, *, writing: bool = Fals
     able = [found for found in FORMATS if (found.write if writing else found.read) is not None]
     what = "written" if writing else "read"
     have = "; ".join(f"{found.name} ({', '.join(found.suffixes)})" for found in able)
-    if name is not None:
-        chosen = [found for found in FORMATS if found.name == name]
-        asked = f"format {name!r}"
-    else:
-        chosen = [found for found in FORMATS if Path(path).suffix.lower() in found.suffixes]
-        asked = f"a file named {Path(path).name!r}"
+    asked = f"a file named {Path(path).name!r}" if name is None else f"format {name!r}"
+    suffix = Path(path).suffix.lower()
+    chosen = [one for one in FORMATS if (suffix in one.suffixes if name is None else name == one.name)]
     if not chosen or chosen[0] not in able:
         msg = f"{asked} cannot be {what}; formats that can are: {have}"
         raise UnsupportedError(msg, value=name or os.fspath(path))

@@ -27,7 +27,7 @@ from mdpdice.networks.arrays import Matrix
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 
-__all__ = ["Table", "tabulate"]
+__all__ = ["Table", "choices", "tabulate"]
 
 MAX_ENTRIES = 200_000_000
 """Most probabilities of a table: 2.4 GB."""
@@ -98,19 +98,13 @@ class Table:
 
 
 def tabulate(network: Network, name: str) -> Table:
-    """Write a network as a decision table.
-
-    Parameters
-    ----------
-    network : Network
-        A network of one player.
-    name : str
-        Who wants it, for errors.
+    """Write a network of one player as a decision table.
 
     Raises
     ------
     UnsupportedError
         There are two players, or a horizon counts decisions where the table would have more states than decisions.
+        The message says that `name` wants the table.
     StateLimitError
         The rows have more than `MAX_ENTRIES` probabilities in all.
     """
@@ -128,7 +122,7 @@ def tabulate(network: Network, name: str) -> Table:
             "unrolled"
         )
         raise UnsupportedError(msg)
-    return _Maker(network, kept).table()
+    return _table(network, kept)
 
 
 def _kept_chance(network: Network) -> Bools:
@@ -137,134 +131,103 @@ def _kept_chance(network: Network) -> Bools:
     kept = np.zeros(network.n_nodes, dtype=bool)
     if network.discount < 1:
         kept[network.dst[network.step & chance[network.dst]]] = True
-    inside = chance[network.source] & chance[network.dst] & ~kept[network.dst] & (network.weight > 0)
+    inside = chance[network.source] & chance[network.dst] & ~kept[network.dst]
     label = graph.strong_components(network.indptr, network.dst, inside)
     cyclic = graph.cyclic_components(network.indptr, network.dst, label, inside)
     kept |= chance & cyclic[label]
     return kept
 
 
-class _Maker:
-    def __init__(self, network: Network, kept: Bools) -> None:
-        self.network = network
-        self.kept = kept
-        self.through = (network.kind == Kind.CHANCE) & ~kept
-        self.end = network.kind == Kind.END
-        self.sign = -1.0 if (network.kind == Kind.MIN).any() else 1.0
-        self.number = np.cumsum(kept) - 1
-        self.absorbing = int(self.end.any())
-        self.n = int(kept.sum()) + self.absorbing
-        # What an edge is worth by itself: its reward, and the payoff of an end behind it.
-        step = np.where(network.step, network.factor, 1.0)
-        payoff = np.where(self.end, network.payoff, 0.0)[network.dst]
-        self.worth = self.sign * network.weight * (network.reward + step * payoff)
-        self.discounted = network.weight * step
+def _table(network: Network, kept: Bools) -> Table:
+    n_nodes, source, dst = network.n_nodes, network.source, network.dst
+    end = network.kind == Kind.END
+    through = (network.kind == Kind.CHANCE) & ~kept
+    sign = -1.0 if (network.kind == Kind.MIN).any() else 1.0
+    states = np.flatnonzero(kept)
+    n = len(states) + int(end.any())
+    # All ends are one state, the last one.
+    number = np.where(end, n - 1, np.cumsum(kept) - 1)
+    # What an edge is worth by itself: its reward, and the payoff of an end behind it.
+    step = np.where(network.step, network.factor, 1.0)
+    payoff = np.where(end, network.payoff, 0.0)
+    worth = sign * network.weight * (network.reward + step * payoff[dst])
+    choice, choice_ptr = choices(network, kept)
+    m = int(choice_ptr[-1])
 
-    def table(self) -> Table:
-        network, n_nodes = self.network, self.network.n_nodes
-        source = network.source
-        inner = self.through[source]
-        own: Floats = np.zeros(n_nodes)
-        np.add.at(own, source[inner], self.worth[inner])
-        nested = self.to(self.through, inner, network.weight, source, (n_nodes, n_nodes))
-        rows = self.spread(nested, self.leaving(inner, network.weight, ends=True))
-        lift = self.spread(nested, self.leaving(inner, self.discounted, ends=False))
-        base = self.spread_base(nested, own)
+    def matrix_of(edges: Bools, rows: Ints, count: int, weight: Floats = network.weight) -> Matrix:
+        return csr_array((weight[edges], (rows[edges], dst[edges])), shape=(count, n_nodes))
 
-        choice_of_edge, choice_ptr = self.choices()
-        outer = self.kept[source]
-        m = int(choice_ptr[-1])
-        reward: Floats = np.zeros(m)
-        np.add.at(reward, choice_of_edge[outer], self.worth[outer])
-        via = self.to(self.through, outer, network.weight, choice_of_edge, (m, n_nodes))
-        matrix = self.leaving(outer, network.weight, ends=True, rows=choice_of_edge, count=m) + via @ rows
-        self.require_steps(outer, via)
-        _require_size(matrix)
-        reward = reward + via @ base
-        states = np.flatnonzero(self.kept)
-        identity = csr_array(
-            (np.ones(len(states)), (states, np.arange(len(states)))), shape=(n_nodes, self.n)
+    def states_of(nodes: Ints) -> Matrix:
+        return csr_array((np.ones(len(nodes)), (nodes, number[nodes])), shape=(n_nodes, n))
+
+    identity, entered = states_of(states), states_of(np.flatnonzero(kept | end))
+    inner, outer, nesting = through[source], kept[source], through[dst]
+    nested = matrix_of(inner & nesting, source, n_nodes)
+    rows = _spread(nested, matrix_of(inner, source, n_nodes) @ entered)
+    lift = _spread(nested, matrix_of(inner, source, n_nodes, network.weight * step) @ identity)
+    own = np.bincount(source[inner], worth[inner], n_nodes)
+    base: Floats = _spread(nested, csr_array(own[:, None])).toarray().ravel()
+
+    _require_steps(network, kept, through)
+    via = matrix_of(outer & nesting, choice, m)
+    matrix = csr_array(matrix_of(outer, choice, m) @ entered + via @ rows)
+    _require_size(matrix)
+    reward: Floats = via @ base + np.bincount(choice[outer], worth[outer], m)
+    if end.any():
+        # It stays where it is, for nothing.
+        stay = csr_array(([1.0], ([0], [n - 1])), shape=(1, n))
+        matrix = csr_array(vstack((matrix, stay), format="csr"))
+        reward, choice_ptr = np.append(reward, 0.0), np.append(choice_ptr, m + 1)
+        states = np.append(states, -1)
+    return Table(
+        choice_ptr=choice_ptr,
+        matrix=_normalised(matrix),
+        reward=reward,
+        discount=network.factor,
+        horizon=network.horizon,
+        node=states,
+        start=int(number[network.start]) if kept[network.start] else None,
+        lift=csr_array(identity + lift),
+        base=base + sign * payoff,
+        sign=sign,
+    )
+
+
+def choices(network: Network, kept: Bools) -> tuple[Ints, Ints]:
+    """Choice of every edge of a kept node, and where the choices of each such node begin; chance has one."""
+    single = network.kind == Kind.CHANCE
+    count = np.where(single, 1, np.diff(network.indptr))[kept]
+    choice_ptr = np.concatenate(([0], np.cumsum(count)))
+    first = np.zeros(network.n_nodes, dtype=np.int64)
+    first[kept] = choice_ptr[:-1]
+    source = network.source
+    place = np.arange(network.n_edges) - network.indptr[:-1][source]
+    return first[source] + np.where(single[source], 0, place), choice_ptr
+
+
+def _spread(nested: Matrix, leaving: Matrix) -> Matrix:
+    """Rows of chance nodes, through those that they lead to: as many rounds as chance is nested."""
+    total = front = leaving
+    while (front := csr_array(nested @ front)).nnz:
+        total = csr_array(total + front)
+        _require_size(total)
+    return total
+
+
+def _require_steps(network: Network, kept: Bools, through: Bools) -> None:
+    """With a discount, exactly one step is taken between two states of the table."""
+    if network.discount == 1:
+        return
+    source, dst = network.source, network.dst
+    entered = np.unique(dst[kept[source] & through[dst]])
+    passed = kept | (through & graph.reachable(network.indptr, dst, entered, through[source]))
+    free = ~network.step & kept[dst] & passed[source]
+    if free.any():
+        msg = (
+            "an edge that takes no step leads from one decision to another, and a decision table discounts each; "
+            "write DRN, which has a discount for every edge"
         )
-        if self.absorbing:
-            # It stays where it is, for nothing.
-            stay = csr_array(([1.0], ([0], [self.n - 1])), shape=(1, self.n))
-            matrix = csr_array(vstack((matrix, stay), format="csr"))
-            reward, choice_ptr = np.append(reward, 0.0), np.append(choice_ptr, m + 1)
-            states = np.append(states, -1)
-        return Table(
-            choice_ptr=choice_ptr,
-            matrix=_normalised(matrix),
-            reward=reward,
-            discount=network.factor,
-            horizon=network.horizon,
-            node=states,
-            start=int(self.number[network.start]) if self.kept[network.start] else None,
-            lift=csr_array(identity + lift),
-            base=base + np.where(self.end, self.sign * network.payoff, 0.0),
-            sign=self.sign,
-        )
-
-    def choices(self) -> tuple[Ints, Ints]:
-        """Choice of every edge of a kept node, and where the choices of every state begin."""
-        network = self.network
-        single = self.network.kind == Kind.CHANCE
-        count = np.where(single, 1, np.diff(network.indptr))[self.kept]
-        choice_ptr = np.concatenate(([0], np.cumsum(count)))
-        first = np.zeros(network.n_nodes, dtype=np.int64)
-        first[self.kept] = choice_ptr[:-1]
-        source = network.source
-        place = np.arange(network.n_edges) - network.indptr[:-1][source]
-        return first[source] + np.where(single[source], 0, place), choice_ptr
-
-    def to(self, targets: Bools, edges: Bools, weight: Floats, rows: Ints, shape: tuple[int, int]) -> Matrix:
-        """Edges into some nodes as a matrix over all nodes."""
-        at = np.flatnonzero(edges & targets[self.network.dst])
-        return csr_array((weight[at], (rows[at], self.network.dst[at])), shape=shape)
-
-    def leaving(
-        self, edges: Bools, weight: Floats, *, ends: bool, rows: Ints | None = None, count: int = 0
-    ) -> Matrix:
-        """Edges into states as a matrix over states; those into ends lead to the absorbing state."""
-        network = self.network
-        which = self.kept | self.end if ends else self.kept
-        at = np.flatnonzero(edges & which[network.dst])
-        column = np.where(self.end, self.n - 1, self.number)[network.dst[at]]
-        row = network.source[at] if rows is None else rows[at]
-        shape = (network.n_nodes if rows is None else count, self.n)
-        return csr_array((weight[at], (row, column)), shape=shape)
-
-    def spread(self, nested: Matrix, leaving: Matrix) -> Matrix:
-        """Rows of chance nodes, through those that they lead to: as many rounds as chance is nested."""
-        total = front = leaving
-        while (front := csr_array(nested @ front)).nnz:
-            total = csr_array(total + front)
-            _require_size(total)
-        return total
-
-    def spread_base(self, nested: Matrix, own: Floats) -> Floats:
-        total, front = own, own
-        while (front := np.asarray(nested @ front)).any():
-            total = total + front
-        return total
-
-    def require_steps(self, outer: Bools, via: Matrix) -> None:
-        """With a discount, exactly one step is taken between two states of the table."""
-        network = self.network
-        if network.discount == 1:
-            return
-        entered = np.zeros(network.n_nodes, dtype=bool)
-        entered[via.indices] = True
-        entered = graph.reachable(
-            network.indptr, network.dst, np.flatnonzero(entered), self.through[network.source]
-        )
-        free = ~network.step & self.kept[network.dst] & (outer | (self.through & entered)[network.source])
-        if free.any():
-            edge = int(np.flatnonzero(free)[0])
-            msg = (
-                "an edge that takes no step leads from one decision to another, and a decision table discounts each; "
-                "write DRN, which has a discount for every edge"
-            )
-            raise UnsupportedError(msg, state=network.describe(int(network.source[edge])))
+        raise UnsupportedError(msg, state=network.describe(int(source[np.argmax(free)])))
 
 
 def _require_size(matrix: Matrix) -> None:

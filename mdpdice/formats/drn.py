@@ -34,17 +34,16 @@ Software Tools for Technology Transfer* 24 (2022), 589-610.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any
 
-import attrs
 import numpy as np
 
 from mdpdice.errors import UnsupportedError
-from mdpdice.formats.exported_model import Explicit, Model, choice_names, explicit, labels_of_states
-from mdpdice.formats.line_reader import Number, Reader, number_text, write_lines
+from mdpdice.formats.exported_model import Explicit, Model, choices_of, explicit, labels_of_states
+from mdpdice.formats.line_reader import Labels, Number, PathLike, Reader, number_text, write_lines
 from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
 
@@ -52,18 +51,23 @@ __all__ = ["read_drn", "write_drn"]
 
 _UNNAMED = "__NOLABEL__"
 _LABEL = re.compile(r'"([^"]+)"|([^\s"]+)')
+_ENTRIES = (
+    "@type",
+    "@value_type",
+    "@parameters",
+    "@placeholders",
+    "@reward_models",
+    "@nr_states",
+    "@nr_choices",
+)
+_KINDS = ("ctmc", "ma", "markov automaton", "pomdp", "s2pg", "smg")
+"""Models of DRN that cannot be read."""
 
 
 # --- writing -----------------------------------------------------------------
 
 
-def write_drn(
-    network: Network,
-    path: str | os.PathLike[str],
-    *,
-    exact: bool = True,
-    labels: Mapping[str, Iterable[Hashable]] | None = None,
-) -> Explicit:
+def write_drn(network: Network, path: PathLike, *, exact: bool = True, labels: Labels = None) -> Explicit:
     """Write a network as DRN, as `mdpdice.formats.exported_model` describes.
 
     Parameters
@@ -99,33 +103,26 @@ def _lines(found: Explicit, *, exact: bool) -> Iterator[str]:
     yield f"// The value of the game is that of {found.property}"
     yield f"@type: {model.kind.upper()}"
     yield f"@value_type: {'rational' if exact else 'double'}"
-    yield "@parameters"
-    yield ""
-    yield "@reward_models"
-    yield " ".join(model.rewards)
-    yield "@nr_states"
-    yield str(model.n_states)
-    yield "@nr_choices"
-    yield str(model.n_choices)
+    yield "@parameters\n"
+    yield f"@reward_models\n{' '.join(model.rewards)}"
+    yield f"@nr_states\n{model.n_states}"
+    yield f"@nr_choices\n{model.n_choices}"
     yield "@model"
     labels = labels_of_states(model)
-    actions = choice_names(model)
-    choice_ptr, branch_ptr = model.choice_ptr.tolist(), model.branch_ptr.tolist()
-    target = model.target.tolist()
     zeros = ", ".join("0" for _ in model.rewards)
-    for state in range(model.n_states):
-        yield " ".join((f"state {state} [{zeros}]", *labels.get(state, ())))
-        for choice in range(choice_ptr[state], choice_ptr[state + 1]):
-            rewards = ", ".join(number_text(row[choice], exact=exact) for row in model.rewards.values())
-            yield f"\taction {actions[choice] or _UNNAMED} [{rewards}]"
-            for at in range(branch_ptr[choice], branch_ptr[choice + 1]):
-                yield f"\t\t{target[at]} : {number_text(model.probability[at], exact=exact)}"
+    for choice, (state, k, name, branches) in enumerate(choices_of(model)):
+        if k == 0:
+            yield " ".join((f"state {state} [{zeros}]", *labels.get(state, ())))
+        rewards = ", ".join(number_text(row[choice], exact=exact) for row in model.rewards.values())
+        yield f"\taction {name or _UNNAMED} [{rewards}]"
+        for to, p in branches:
+            yield f"\t\t{to} : {number_text(p, exact=exact)}"
 
 
 # --- reading -----------------------------------------------------------------
 
 
-def read_drn(path: str | os.PathLike[str], *, exact: bool | None = None, tolerance: float = 1e-9) -> Model:
+def read_drn(path: PathLike, *, exact: bool | None = None, tolerance: float = 1e-9) -> Model:
     """Read a Markov chain or decision process from a DRN file.
 
     Parameters
@@ -150,17 +147,7 @@ def read_drn(path: str | os.PathLike[str], *, exact: bool | None = None, toleran
     UnsupportedError
         It holds a model with rates, observations, intervals or parameters.
     """
-    return _Parse(Reader(path, comment="//"), exact, tolerance).model()
-
-
-@attrs.define
-class _Header:
-    kind: str = ""
-    value_type: str = ""
-    rewards: list[str] = attrs.field(factory=list)
-    placeholders: dict[str, Number] = attrs.field(factory=dict)
-    states: int = -1
-    choices: int = -1
+    return _Parse(Reader(path, comment="//", exact=bool(exact)), exact, tolerance).model()
 
 
 class _Parse:
@@ -168,10 +155,13 @@ class _Parse:
         self.reader = reader
         self.exact = exact
         self.tolerance = tolerance
-        self.header = _Header()
+        self.kind = ""
+        self.reward_models: list[str] = []
+        self.placeholders: dict[str, Number] = {}
+        self.states = self.choices = -1
         self.choice_ptr: list[int] = []
         self.branch_ptr: list[int] = []
-        self.branch_line: list[int] = []
+        self.line_of: list[int] = []
         self.target: list[int] = []
         self.probability: list[Number] = []
         self.actions: list[str] = []
@@ -186,36 +176,31 @@ class _Parse:
         for text in lines:
             word, _, rest = text.partition(" ")
             if word == "state":
-                self.close_state()
                 self.read_state(rest.strip())
             elif word == "action":
                 self.read_action(rest.strip())
             else:
                 self.read_branch(text)
-        self.close_state()
-        self.choice_ptr.append(len(self.branch_ptr))
+        self.begin_state()
         self.branch_ptr.append(len(self.target))
-        header = self.header
-        found = len(self.choice_ptr) - 1
-        if found != header.states:
-            raise reader.corrupt("@nr_states", f"{header.states} states announced, {found} found", None)
-        if header.choices not in (-1, len(self.actions)):
-            raise reader.corrupt(
-                "@nr_choices", f"{header.choices} choices announced, {len(self.actions)} found", None
-            )
+        for field, announced, found in (
+            ("states", self.states, len(self.choice_ptr) - 1),
+            ("choices", self.choices, len(self.actions)),
+        ):
+            if announced not in (-1, found):
+                raise reader.corrupt(f"@nr_{field}", f"{announced} {field} announced, {found} found", None)
         start = self.labels.get("init", [])
         if len(start) != 1:
             raise reader.corrupt("init", f"{len(start)} states have the label init; one must have it", None)
         branch_ptr = np.array(self.branch_ptr)
-        probability = check_rows(
-            reader, branch_ptr, self.probability, self.branch_line, tolerance=self.tolerance
-        )
         return Model(
-            kind=header.kind,
+            kind=self.kind,
             choice_ptr=np.array(self.choice_ptr),
             branch_ptr=branch_ptr,
             target=np.array(self.target, dtype=np.int64),
-            probability=probability,
+            probability=check_rows(
+                reader, branch_ptr, self.probability, self.line_of, tolerance=self.tolerance
+            ),
             rewards=self.structures(),
             labels={label: tuple(states) for label, states in self.labels.items()},
             start=start[0],
@@ -223,14 +208,13 @@ class _Parse:
         )
 
     def structures(self) -> dict[str, list[Number]]:
-        width = max((len(row) for row in self.rewards), default=0)
-        names = list(self.header.rewards)
+        names = self.reward_models
+        widths = [len(row) for row in self.rewards]
+        width = max(widths, default=0)
         if names and width > len(names):
-            line = next(
-                at for at, row in zip(self.branch_line, self.rewards, strict=True) if len(row) == width
-            )
+            line = self.line_of[widths.index(width)]
             raise self.reader.corrupt("reward", f"{width} rewards, and {len(names)} reward models", line)
-        names += [f"rew{k}" for k in range(len(names), width)]
+        names = names or [f"rew{k}" for k in range(width)]
         return {
             name: [row[k] if k < len(row) else 0.0 for row in self.rewards] for k, name in enumerate(names)
         }
@@ -238,90 +222,86 @@ class _Parse:
     # --- header ---
 
     def read_header(self, lines: Iterator[str]) -> None:
-        reader, header = self.reader, self.header
+        reader = self.reader
         seen: set[str] = set()
         section = ""
         for text in lines:
             if not text.startswith("@"):
                 self.in_section(section, text)
                 continue
-            section, _, value = text.partition(":")
-            section = section.strip()
+            section, _, value = (part.strip() for part in text.partition(":"))
             if section in seen:
-                raise reader.corrupt(section, "it stands here a second time")
+                raise reader.corrupt(section, "it occurs a second time")
             seen.add(section)
-            if section == "@type":
-                header.kind = self.kind(value.strip())
-            elif section == "@value_type":
-                header.value_type = self.value_type(value.strip())
-            elif section == "@model":
+            if section == "@model":
                 break
-            elif section not in (
-                *("@parameters", "@placeholders", "@reward_models", "@nr_states", "@nr_choices"),
-            ):
-                raise reader.corrupt("header", f"{text[:40]!r} is no entry of a DRN header")
+            if section not in _ENTRIES:
+                raise reader.corrupt("header", f"{text[:40]!r} is not an entry of a DRN header")
+            if section == "@type":
+                self.read_kind(value)
+            elif section == "@value_type":
+                self.read_value_type(value)
         else:
             raise reader.corrupt("header", "the file ends before @model")
-        if not header.kind:
+        if not self.kind:
             raise reader.corrupt("@type", "it is missing")
-        if header.states < 0:
+        if self.states < 0:
             raise reader.corrupt("@nr_states", "it is missing")
-        reader.exact = header.value_type == "rational" if self.exact is None else self.exact
 
     def in_section(self, section: str, text: str) -> None:
-        reader, header = self.reader, self.header
+        reader = self.reader
         if section == "@parameters":
             msg = f"{reader.path} has the parameters {text}; give them values first (storm-pars, or PRISM -const)"
             raise UnsupportedError(msg)
-        if section == "@reward_models" and not header.rewards:
-            header.rewards = text.split()
-            if len(set(header.rewards)) < len(header.rewards):
+        if section == "@reward_models" and not self.reward_models:
+            self.reward_models = text.split()
+            if len(set(self.reward_models)) < len(self.reward_models):
                 raise reader.corrupt(section, "two reward models have the same name")
-        elif section == "@nr_states" and header.states < 0:
-            header.states = reader.count(text, section)
-        elif section == "@nr_choices" and header.choices < 0:
-            header.choices = reader.count(text, section)
+        elif section == "@nr_states" and self.states < 0:
+            self.states = reader.count(text, section)
+        elif section == "@nr_choices" and self.choices < 0:
+            self.choices = reader.count(text, section)
         elif section == "@placeholders":
             name, colon, value = text.partition(":")
             if not colon or not name.startswith("$"):
                 raise reader.corrupt(section, f"{text[:40]!r} is not `$name : value`")
-            header.placeholders[name.strip()] = reader.number(value.strip(), section)
+            self.placeholders[name.strip()] = reader.number(value.strip(), section)
         else:
             raise reader.corrupt(section or "header", f"{text[:40]!r} is not expected here")
 
-    def kind(self, text: str) -> str:
-        kind = text.lower()
-        if kind in ("dtmc", "mdp"):
-            return kind
-        if kind in ("ctmc", "ma", "markov automaton", "pomdp", "s2pg", "smg"):
-            msg = f"{self.reader.path} holds a {text}; of DRN files, those of a DTMC or an MDP can be read"
+    def read_kind(self, text: str) -> None:
+        self.kind = text.lower()
+        if self.kind in _KINDS:
+            msg = f"{self.reader.path} holds a {text}; only DRN files of a DTMC or an MDP can be read"
             raise UnsupportedError(msg, value=text)
-        raise self.reader.corrupt("@type", f"{text[:40]!r} is no type of a model")
+        if self.kind not in ("dtmc", "mdp"):
+            raise self.reader.corrupt("@type", f"{text[:40]!r} is not a type of model")
 
-    def value_type(self, text: str) -> str:
-        if text in ("double", "rational"):
-            return text
+    def read_value_type(self, text: str) -> None:
         if text in ("double-interval", "rational-interval", "parametric"):
             msg = f"{self.reader.path} has values of type {text}; a model needs numbers"
             raise UnsupportedError(msg, value=text)
-        raise self.reader.corrupt("@value_type", f"{text[:40]!r} is no type of values")
+        if text not in ("double", "rational"):
+            raise self.reader.corrupt("@value_type", f"{text[:40]!r} is not a type of values")
+        if self.exact is None:
+            self.reader.exact = text == "rational"
 
     # --- states ---
 
-    def close_state(self) -> None:
+    def begin_state(self) -> None:
         if self.choice_ptr and len(self.branch_ptr) == self.choice_ptr[-1]:
             # Storm counts a state without actions as one with an empty row; it cannot be left.
             raise self.reader.corrupt("state", f"state {len(self.choice_ptr) - 1} has no action")
+        self.choice_ptr.append(len(self.branch_ptr))
 
     def read_state(self, text: str) -> None:
         reader = self.reader
+        expected = len(self.choice_ptr)
+        self.begin_state()
         name, _, rest = text.partition(" ")
         number = reader.natural(name, "state")
-        if number != len(self.choice_ptr) or number >= self.header.states:
-            raise reader.corrupt(
-                "state", f"{number} where {len(self.choice_ptr)} of {self.header.states} is expected"
-            )
-        self.choice_ptr.append(len(self.branch_ptr))
+        if number != expected or number >= self.states:
+            raise reader.corrupt("state", f"{number} where {expected} of {self.states} is expected")
         rest = rest.strip()
         if rest.startswith(("!", "{")):
             msg = f"{reader.path}, line {reader.line}: rates and observations cannot be read"
@@ -342,24 +322,22 @@ class _Parse:
         own, rest = self.bracket(rest.strip())
         if rest:
             raise reader.corrupt("action", f"{rest[:40]!r} is not expected here")
-        if self.header.kind == "dtmc" and len(self.branch_ptr) > self.choice_ptr[-1]:
+        if self.kind == "dtmc" and len(self.branch_ptr) > self.choice_ptr[-1]:
             raise reader.corrupt("action", "a state of a DTMC has one action")
         self.branch_ptr.append(len(self.target))
-        self.branch_line.append(reader.line)
+        self.line_of.append(reader.line)
         self.actions.append("" if name == _UNNAMED else name)
-        width = max(len(own), len(self.state_reward))
-        both = zip(_padded(self.state_reward, width), _padded(own, width), strict=True)
+        both = zip_longest(self.state_reward, own, fillvalue=0)
         self.rewards.append([a + b if a else b for a, b in both])
 
     def read_branch(self, text: str) -> None:
         reader = self.reader
-        to, colon, value = text.partition(":")
+        to, colon, value = (part.strip() for part in text.partition(":"))
         if not colon:
             raise reader.corrupt("branch", f"{text[:40]!r} is not `target : probability`")
         if not self.branch_ptr or len(self.branch_ptr) == self.choice_ptr[-1]:
             raise reader.corrupt("branch", "it comes before the first action of its state")
-        self.target.append(reader.natural(to.strip(), "target", self.header.states))
-        value = value.strip()
+        self.target.append(reader.natural(to, "target", self.states))
         if value.startswith(("$", "[")):
             p = self.value(value, "probability")
             if not 0 <= p <= 1 + 1e-9:
@@ -375,20 +353,15 @@ class _Parse:
         inside, closed, rest = text[1:].partition("]")
         if not closed:
             raise self.reader.corrupt("reward", "] is missing")
-        return [
-            self.value(part.strip(), "reward") for part in inside.split(",") if part.strip()
-        ], rest.strip()
+        parts = (part.strip() for part in inside.split(","))
+        return [self.value(part, "reward") for part in parts if part], rest.strip()
 
     def value(self, text: str, field: str) -> Any:
         if text.startswith("$"):
-            if text not in self.header.placeholders:
+            if text not in self.placeholders:
                 raise self.reader.corrupt(field, f"the placeholder {text[:40]} is not defined")
-            return self.header.placeholders[text]
+            return self.placeholders[text]
         if text.startswith("["):
             msg = f"{self.reader.path}, line {self.reader.line}: an interval of probabilities cannot be read"
             raise UnsupportedError(msg)
         return self.reader.number(text, field)
-
-
-def _padded(values: list[Number], width: int) -> list[Number]:
-    return [*values, *([0] * (width - len(values)))]

@@ -18,9 +18,10 @@ play is worth all that it collects: ``R{"reward"}max=? [ C ]`` in the language o
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -28,7 +29,7 @@ import attrs
 import numpy as np
 
 from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
-from mdpdice.formats.line_reader import Number, require_network
+from mdpdice.formats.line_reader import Labels, Number, require_network
 from mdpdice.modelling.text import encode
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.reductions import both_sides, shift_total, unroll
@@ -38,7 +39,8 @@ __all__ = [
     "Model",
     "action_names",
     "action_text",
-    "choice_names",
+    "choices_of",
+    "decision_process",
     "explicit",
     "label_names",
     "labels_of_states",
@@ -143,20 +145,19 @@ class Model:
             There is no such reward structure, or it must be said which; the message lists them.
         """
         rewards = self._reward(reward)
-        width, choices = np.diff(self.branch_ptr), np.diff(self.choice_ptr)
-        of_choice = np.repeat(np.arange(self.n_states), choices)
-        # A choice stays if none of its branches leaves.
-        leaves = self.target != np.repeat(of_choice, width)
-        moving = np.zeros(self.n_states, dtype=bool)
-        moving[np.repeat(of_choice, width)[leaves]] = True
-        moving[of_choice[np.asarray([value != 0 for value in rewards], dtype=bool)]] = True
+        # A state moves if one of its choices pays, or has a branch that leaves.
+        of_choice = np.repeat(np.arange(self.n_states), np.diff(self.choice_ptr))
+        source = np.repeat(of_choice, np.diff(self.branch_ptr))
+        paying = np.array([value != 0 for value in rewards], dtype=bool)
+        moving = np.concatenate((source[self.target != source], of_choice[paying]))
+        resting = np.setdiff1d(np.arange(self.n_states), moving)
         return Network.from_choices(
             self.choice_ptr,
             self.branch_ptr,
             self.target,
             self.probability,
             rewards,
-            terminal=dict.fromkeys(np.flatnonzero(~moving).tolist(), 0),
+            terminal=dict.fromkeys(resting.tolist(), 0),
             owner=self.owner,
             discount=discount,
             start=self.start,
@@ -214,6 +215,23 @@ class Explicit:
         return question(self.model.kind, minimise=self.minimise)
 
 
+def decision_process(
+    choice_ptr: Ints, matrix: Any, reward: Floats, *, start: int, actions: Sequence[int] | None = None
+) -> Model:
+    """A model from a sparse matrix (CSR) with a row of probabilities for every choice."""
+    return Model(
+        kind="mdp",
+        choice_ptr=choice_ptr,
+        branch_ptr=matrix.indptr.astype(np.int64),
+        target=matrix.indices.astype(np.int64),
+        probability=matrix.data,
+        rewards={REWARD: reward},
+        labels={},
+        start=start,
+        actions=actions,
+    )
+
+
 def labels_of_states(model: Model) -> dict[int, list[str]]:
     """Return the labels of every state that has any."""
     found: dict[int, list[str]] = {}
@@ -231,36 +249,26 @@ def question(kind: str, *, minimise: bool) -> str:
 
 
 def explicit(
-    network: Network,
-    *,
-    games: bool = True,
-    name: str = "this format",
-    labels: Mapping[str, Iterable[Hashable]] | None = None,
+    network: Network, *, games: bool = True, name: str = "this format", labels: Labels = None
 ) -> Explicit:
     """Write a network as a model with the same values; see the module for how.
 
-    Parameters
-    ----------
-    network : Network
-        The network.
-    games : bool
-        Whether the format knows two players.
-    name : str
-        The format, for the error.
-    labels : mapping of str to collection of states, optional
-        Labels to give besides ``init``, ``end`` and ``done``; every copy of a state gets them.
+    Every copy of a state gets its labels.
 
     Raises
     ------
     UnsupportedError
-        There are two players and the format knows one.
+        There are two players, and `games` says that the format, whose name is `name`, knows one.
     UnknownStateError
         A state of a label is not in the network.
     GameError
         A label has a name that formats do not allow.
     """
     require_network(network)
-    marked = _marked(network, labels or {})
+    marked = {
+        label: sorted({network.node_of(state) for state in states})
+        for label, states in label_names(labels or {}).items()
+    }
     n_nodes = network.n_nodes
     if network.two_player and not games:
         msg = (
@@ -268,16 +276,11 @@ def explicit(
             "Network.save everything"
         )
         raise UnsupportedError(msg)
-    node, shift = np.arange(network.n_nodes), Fraction(0)
-    passes = bool((network.sign < 0).any())
-    if network.horizon is not None:
-        node = node + network.n_nodes * network.horizon
-        lowering = unroll(network)
-        assert lowering is not None
-        network = lowering.network
-    if passes:
-        shifted = shift_total(network)
-        if shifted is not None:
+    node, shift = np.arange(n_nodes) + n_nodes * (network.horizon or 0), Fraction(0)
+    if (unrolled := unroll(network)) is not None:
+        network = unrolled.network
+    if (network.sign < 0).any():
+        if (shifted := shift_total(network)) is not None:
             network, shift = shifted.network, shifted.shift
         network = both_sides(network)
     both = bool((network.kind == Kind.MAX).any() and (network.kind == Kind.MIN).any())
@@ -288,40 +291,19 @@ def explicit(
     return Explicit(attrs.evolve(model, labels={**model.labels, **given}), node, shift, minimise)
 
 
-def _marked(network: Network, labels: Mapping[str, Iterable[Hashable]]) -> dict[str, list[int]]:
-    return {
-        label: sorted({network.node_of(state) for state in states})
-        for label, states in label_names(labels).items()
-    }
-
-
 def label_names(labels: Mapping[str, T]) -> Mapping[str, T]:
-    """The labels, whose names were checked.
-
-    Raises
-    ------
-    GameError
-        A label has a name that formats do not allow, or is no collection of states.
-    """
+    """The labels, whose names were checked: formats take words other than those that they use."""
     if not isinstance(labels, Mapping):
-        msg = f"labels={labels!r} is no dictionary; write labels={{name: [state, ...]}}"
+        msg = f"labels={labels!r} is not a dictionary; write labels={{name: [state, ...]}}"
         raise GameError(msg, value=labels)
     for label, states in labels.items():
         if isinstance(states, str) or not isinstance(states, Iterable):
-            msg = (
-                f"label {label!r} belongs to {states!r}, which is no collection of states; write [state, ...]"
-            )
+            msg = f"label {label!r} belongs to {states!r}, which is not a collection of states; write [state, ...]"
             raise GameError(msg, value=states)
         if (
             not isinstance(label, str)
             or not re.fullmatch(r"[A-Za-z_]\w*", label, flags=re.ASCII)
-            or label
-            in (
-                "init",
-                "deadlock",
-                "end",
-                "done",
-            )
+            or label in ("init", "deadlock", "end", "done")
         ):
             msg = f"label {label!r}: write a word of letters, digits and _, other than init, deadlock, end, done"
             raise GameError(msg, value=label)
@@ -335,46 +317,40 @@ def _model(network: Network, *, both: bool) -> Model:
     target: list[int] = []
     probability: list[Number] = []
     rewards: list[Number] = []
+    one, zero = Fraction(1), Fraction(0)
 
-    def choose(reward: Fraction, edges: Sequence[tuple[int, Fraction]]) -> None:
-        row: dict[int, Fraction] = {}
-        for edge, p in edges:
-            stays = p * discount if step[edge] else p
-            for to, part in ((dst[edge], stays), (done, p - stays)):
-                if part:
-                    row[to] = row.get(to, Fraction(0)) + part
-        target.extend(sorted(row))
-        probability.extend(row[to] for to in sorted(row))
+    def choose(reward: Fraction, row: dict[int, Fraction]) -> None:
+        for to in sorted(row):
+            target.append(to)
+            probability.append(row[to])
         branch_ptr.append(len(target))
         rewards.append(reward)
 
-    one, zero = Fraction(1), Fraction(0)
+    def discounted(edges: Iterable[int], chances: Iterable[Fraction]) -> dict[int, Fraction]:
+        row: dict[int, Fraction] = {}
+        for edge, p in zip(edges, chances, strict=True):
+            stays = p * discount if step[edge] else p
+            for to, part in ((dst[edge], stays), (done, p - stays)):
+                if part:
+                    row[to] = row.get(to, zero) + part
+        return row
+
     exact_rewards, float_rewards = network.exact_rewards, network.reward.tolist()
     for node in range(done):
         edges = network.edges(node)
         if kinds[node] == Kind.END:
-            target.append(done)
-            probability.append(Fraction(1))
-            branch_ptr.append(len(target))
-            rewards.append(network.exact_payoff(node))
+            choose(network.exact_payoff(node), {done: one})
         elif kinds[node] == Kind.CHANCE:
-            row = [(edge, p) for edge, p in zip(edges, network.row(node), strict=True) if p]
-            choose(sum((p * network.exact_reward(edge) for edge, p in row), Fraction(0)), row)
+            chances = network.row(node)
+            paid = (p * network.exact_reward(edge) for edge, p in zip(edges, chances, strict=True))
+            choose(sum(paid, zero), discounted(edges, chances))
         else:
             for edge in edges:
                 reward = network.exact_reward(edge) if float_rewards[edge] or edge in exact_rewards else zero
-                if step[edge] and discount < 1:
-                    choose(reward, [(edge, one)])
-                else:
-                    target.append(dst[edge])
-                    probability.append(one)
-                    branch_ptr.append(len(target))
-                    rewards.append(reward)
+                steps = step[edge] and discount < 1
+                choose(reward, discounted([edge], [one]) if steps else {dst[edge]: one})
         choice_ptr.append(len(rewards))
-    target.append(done)
-    probability.append(Fraction(1))
-    branch_ptr.append(len(target))
-    rewards.append(Fraction(0))
+    choose(zero, {done: one})
     choice_ptr.append(len(rewards))
     return Model(
         kind="smg" if both else "mdp" if network.decides.any() else "dtmc",
@@ -406,9 +382,16 @@ def action_names(network: Network, node: int) -> list[str]:
     return found if len(set(found)) == len(found) else [f"{name}_{k}" for k, name in enumerate(found)]
 
 
-def choice_names(model: Model) -> list[str]:
-    """Name of every choice of a model that is written, empty where nobody decides."""
-    return [""] * model.n_choices if model.actions is None else [str(name) for name in model.actions]
+def choices_of(model: Model) -> Iterator[tuple[int, int, str, list[tuple[int, Number]]]]:
+    """State, number in it, name, and targets with their probabilities of every choice of a model that is written."""
+    names = iter(model.actions or ())
+    ptr, target = model.branch_ptr.tolist(), model.target.tolist()
+    spans = itertools.pairwise(ptr)
+    for state, count in enumerate(np.diff(model.choice_ptr).tolist()):
+        for k in range(count):
+            first, end = next(spans)
+            branches = list(zip(target[first:end], model.probability[first:end], strict=True))
+            yield state, k, str(next(names)), branches
 
 
 def action_text(action: Any) -> str:

@@ -26,9 +26,8 @@ def to_gymnasium(game: Game[Any, Any] | Network) -> NetworkEnv:
     Returns
     -------
     gymnasium.Env
-        See `mdpdice.formats.gymnasium_environment.NetworkEnv`: discrete observations and actions, and a mask
-        of the actions in
-        ``info["action_mask"]``.
+        See `mdpdice.formats.gymnasium_environment.NetworkEnv`: discrete observations and actions, and a mask of
+        the actions in ``info["action_mask"]``.
 
     Raises
     ------

@@ -20,16 +20,14 @@ __all__ = ["NetworkEnv"]
 class NetworkEnv(gymnasium.Env[int, int]):
     """A network as an environment; make it with `mdpdice.to_gymnasium`.
 
-    Observations are the numbers of the decisions in the order of the network's nodes, and, last, that play is
-    over.  Actions
-    are the numbers of the options of a decision; ``info["action_mask"]`` says which there are.  An action beyond
-    them stands for the last option, so that every action of the space is defined everywhere.
+    Observations are the numbers of the decisions in the order of the network's nodes, and, last, that play is over.
+    Actions are the numbers of the options of a decision; ``info["action_mask"]`` says which of them exist.  An action
+    beyond them stands for the last option, so that every action of the space is defined everywhere.
 
-    A step gives all that is paid up to the next decision or the end.  With a discount it is the agent who
-    discounts: the value of
-    the network is the expected sum of ``discount ** k`` times the reward of step ``k``.  What chance pays
-    before the first
-    decision comes with the first step.  Where chance goes round for ever and pays nothing, play is over.
+    A step gives all that is paid up to the next decision or the end.  With a discount it is the agent who discounts:
+    the value of the network is the expected sum of ``discount ** k`` times the reward of step ``k``.  What chance
+    pays before the first decision comes with the first step.  Where chance goes round for ever and pays nothing, play
+    is over.
 
     Parameters
     ----------
@@ -146,15 +144,13 @@ class NetworkEnv(gymnasium.Env[int, int]):
         choice, matrix = table.padded(), table.matrix
         over = table.n_states - 1 if table.node[-1] < 0 else -1
         found: dict[int, dict[int, list[tuple[float, int, float, bool]]]] = {}
-        for state in range(table.n_states):
-            found[state] = {}
-            for action, row in enumerate(choice[state].tolist()):
-                span = slice(int(matrix.indptr[row]), int(matrix.indptr[row + 1]))
-                reward = float(table.reward[row])
-                found[state][action] = [
-                    (p, to, reward, to == over)
-                    for to, p in zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True)
-                ]
+        for (state, action), row in np.ndenumerate(choice):
+            span = slice(*matrix.indptr[row : row + 2].tolist())
+            reward = float(table.reward[row])
+            found.setdefault(state, {})[action] = [
+                (p, to, reward, to == over)
+                for to, p in zip(matrix.indices[span].tolist(), matrix.data[span].tolist(), strict=True)
+            ]
         return found
 
 
@@ -172,9 +168,9 @@ def _index(value: Any, below: int, what: str) -> int:
 def _idle_chance(network: Network) -> Bools:
     """Chance nodes from which nothing else ever comes; they pay nothing, or no step would come to its end."""
     chance = network.kind == Kind.CHANCE
-    keep = chance[network.source] & (network.weight > 0)
+    keep = chance[network.source]
     idle: Bools = graph.end_components(network.indptr, network.dst, chance, keep) >= 0
-    paying = np.flatnonzero((idle & chance)[network.source] & keep & (network.reward != 0))
+    paying = np.flatnonzero((idle & chance)[network.source] & (network.reward != 0))
     if len(paying):
         msg = (
             "chance goes round here for ever, and pays each time, so a step would not come to its end; write DRN, "
@@ -190,7 +186,7 @@ def _require_steps(network: Network) -> None:
         return
     late = network.step & (network.kind == Kind.CHANCE)[network.dst]
     if late.any():
-        node = int(network.source[int(np.flatnonzero(late)[0])])
+        node = int(network.source[np.argmax(late)])
         msg = (
             "a step into chance is discounted before the next decision, and an agent discounts once for each of its "
             "own steps; write DRN, which has a discount for every edge"

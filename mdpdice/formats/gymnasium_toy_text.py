@@ -20,11 +20,7 @@ OVER = "over"
 
 
 def from_gymnasium(
-    source: Any,
-    *,
-    discount: Any = 1,
-    start: Hashable | None = None,
-    max_denominator: int | None = None,
+    source: Any, *, discount: Any = 1, start: Hashable | None = None, max_denominator: int | None = None
 ) -> Network:
     """A network from a toy-text environment, or from any dictionary ``P``.
 
@@ -165,7 +161,7 @@ def _place(number: Mapping[Hashable, int], state: Any) -> int | None:
 
 def _entries(entries: Any, state: Any, action: Any) -> Any:
     if isinstance(entries, str) or not isinstance(entries, Iterable):
-        msg = f"{entries!r} is no list of (probability, next state, reward, terminated)"
+        msg = f"{entries!r} is not a list of (probability, next state, reward, terminated)"
         raise GameError(msg, state=state, action=action, value=entries)
     return entries
 
@@ -194,7 +190,7 @@ def _entry(entry: Any, state: Any, action: Any) -> tuple[Any, Any, Any, bool]:
 def _simple(p: Any, max_denominator: int, state: Any, action: Any) -> Fraction:
     found = Fraction(p).limit_denominator(max_denominator)
     if abs(found - Fraction(p)) > 1e-9:
-        msg = f"probability {p!r} is no fraction with a denominator up to {max_denominator}; raise max_denominator"
+        msg = f"probability {p!r} is not a fraction with a denominator up to {max_denominator}; raise max_denominator"
         raise GameError(msg, state=state, action=action, value=p)
     return found
 

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mdpdice.archives import replaced
 from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
 from mdpdice.networks.network import Network
 
-__all__ = ["MAX_BYTES", "Number", "Reader", "number_text", "require_network", "write_lines"]
+__all__ = [
+    "MAX_BYTES",
+    "Labels",
+    "Number",
+    "PathLike",
+    "Reader",
+    "number_text",
+    "require_network",
+    "write_lines",
+]
 
-Number = Fraction | float
+Number: TypeAlias = Fraction | float
+PathLike: TypeAlias = str | os.PathLike[str]
+Labels: TypeAlias = Mapping[str, Iterable[Hashable]] | None
+"""The states of every label."""
 
 MAX_BYTES = 4 << 30
 """Largest text that is read."""
@@ -34,29 +47,18 @@ _REMEMBERED = 100_000
 class Reader:
     """A text file being read; it knows its name and its line for the errors.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    exact : bool
-        Whether decimals are the rationals that they spell, or floats.
-    comment : str
-        What a line that says nothing begins with.
-
-    Raises
-    ------
-    CorruptFileError
-        The file is larger than `MAX_BYTES`.
+    With `exact`, decimals are the rationals that they spell, else floats; lines that begin with `comment` say nothing.
+    A file larger than `MAX_BYTES` is a `CorruptFileError`, as is everything else that is wrong.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, exact: bool = False, comment: str = "#") -> None:
+    def __init__(self, path: PathLike, *, exact: bool = False, comment: str = "#") -> None:
         self.path = os.fspath(path)
         self.exact = exact
         self.comment = comment
         self.line = 0
         # Few numbers occur often, and fractions are slow to make and to compare.
-        self._numbers: dict[str, Number] = {}
-        self._probabilities: dict[str, Number] = {}
+        self._parsed = functools.lru_cache(maxsize=_REMEMBERED)(self._parse)
+        self._checked = functools.lru_cache(maxsize=_REMEMBERED)(self._check)
         self.size = Path(path).stat().st_size
         if self.size > MAX_BYTES:
             raise self.corrupt("size", f"it has {self.size:,} bytes, more than {MAX_BYTES:,}", line=None)
@@ -101,14 +103,9 @@ class Reader:
 
     def number(self, text: str, field: str) -> Number:
         """A decimal or a fraction ``p/q``, which is always exact."""
-        found = self._numbers.get(text)
-        if found is None:
-            found = self._parsed(text, field)
-            if len(self._numbers) < _REMEMBERED:
-                self._numbers[text] = found
-        return found
+        return self._parsed(text, field)
 
-    def _parsed(self, text: str, field: str) -> Number:
+    def _parse(self, text: str, field: str) -> Number:
         match = _NUMBER.fullmatch(text)
         if match is None:
             raise self.corrupt(field, f"{text[:40]!r} is not a finite number")
@@ -117,7 +114,7 @@ class Reader:
             raise self.corrupt(field, f"{text[:40]!r} has an exponent beyond {_EXPONENT}")
         if under is None and not self.exact:
             value = float(text)
-            if value in (float("inf"), float("-inf")):
+            if math.isinf(value):
                 raise self.corrupt(field, f"{text[:40]!r} is larger than every float")
             return value
         if under is not None and not int(under):
@@ -127,13 +124,12 @@ class Reader:
 
     def probability(self, text: str, field: str = "probability") -> Number:
         """A number from 0 to 1."""
-        found = self._probabilities.get(text)
-        if found is None:
-            found = self.number(text, field)
-            if not 0 <= found <= 1 + 1e-9:
-                raise self.corrupt(field, f"{text} is outside [0, 1]")
-            if len(self._probabilities) < _REMEMBERED:
-                self._probabilities[text] = found
+        return self._checked(text, field)
+
+    def _check(self, text: str, field: str) -> Number:
+        found = self.number(text, field)
+        if not 0 <= found <= 1 + 1e-9:
+            raise self.corrupt(field, f"{text} is outside [0, 1]")
         return found
 
 
@@ -141,8 +137,7 @@ class Reader:
 def number_text(value: Number, *, exact: bool) -> str:
     """A number as a file holds it.
 
-    With `exact` the decimal or fraction that equals it; without it the shortest decimal that a
-    float is read back from.
+    With `exact` the decimal or fraction that equals it; without it the shortest decimal that gives the same float.
     """
     number = Fraction(value)
     try:
@@ -159,19 +154,13 @@ def number_text(value: Number, *, exact: bool) -> str:
 
 
 def require_network(network: Any) -> None:
-    """Refuse what is no network before it is written, with what to do.
-
-    Raises
-    ------
-    GameError
-        It is something else.
-    """
+    """Refuse what is no network before it is written, with what to do."""
     if not isinstance(network, Network):
-        msg = f"{network!r} is no Network; explore(game) makes one of a game, and replicate(lattice) of a lattice"
+        msg = f"{network!r} is not a Network; explore(game) makes one of a game, and replicate(lattice) of a lattice"
         raise GameError(msg, value=network)
 
 
-def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
+def write_lines(path: PathLike, lines: Iterable[str]) -> None:
     """Write a text file, which is replaced at once or not at all."""
     with replaced(Path(path)) as file:
         for line in lines:

@@ -1,8 +1,7 @@
 r"""The linear program of a network as an LP or MPS file, through PuLP.
 
 For the canonical problem of a network (end components without rewards merged, costs negated) with decisions D,
-chance nodes
-C and the notation of `mdpdice.solvers.linear_programming`:
+chance nodes C and the notation of `mdpdice.solvers.linear_programming`:
 
 .. math::
     \min_v \sum_i v_i \quad \text{s.t.} \quad v_i \ge r_e + \gamma_e v_{j(e)}, \; i \in D, \qquad
@@ -14,7 +13,6 @@ its number.
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -26,8 +24,10 @@ from scipy.sparse import csr_array
 
 from mdpdice.archives import replaced
 from mdpdice.errors import UnsupportedError
-from mdpdice.formats.line_reader import require_network
+from mdpdice.formats.decision_tables import choices
+from mdpdice.formats.line_reader import PathLike, require_network
 from mdpdice.networks.network import Floats, Ints, Kind, Network
+from mdpdice.objectives.reductions import unroll
 from mdpdice.solvers.linear_programming.pulp_adapter import Program, write
 from mdpdice.solving.problem import Problem, prepare
 
@@ -70,7 +70,7 @@ class ProgramFile:
         return value
 
 
-def write_lp(network: Network, path: str | os.PathLike[str]) -> ProgramFile:
+def write_lp(network: Network, path: PathLike) -> ProgramFile:
     """Write the linear program of a network in the LP format of CPLEX.
 
     Parameters
@@ -93,23 +93,19 @@ def write_lp(network: Network, path: str | os.PathLike[str]) -> ProgramFile:
     return _write(network, path, "lp")
 
 
-def write_mps(network: Network, path: str | os.PathLike[str]) -> ProgramFile:
+def write_mps(network: Network, path: PathLike) -> ProgramFile:
     """Write the linear program of a network in the MPS format, as `write_lp` in the LP format."""
     return _write(network, path, "mps")
 
 
-def _write(network: Network, path: str | os.PathLike[str], form: str) -> ProgramFile:
+def _write(network: Network, path: PathLike, form: str) -> ProgramFile:
     require_network(network)
     if network.two_player:
         msg = "a game of two players is not one linear program; solver='linear-programming' solves several in turn"
         raise UnsupportedError(msg)
     problem = prepare(network)
     canonical = problem.canonical
-    if canonical.horizon is not None:
-        from mdpdice.objectives.reductions import unroll
-
-        unrolled = unroll(canonical)
-        assert unrolled is not None
+    if (unrolled := unroll(canonical)) is not None:
         problem = attrs.evolve(problem, lowerings=(*problem.lowerings, unrolled))
         canonical = unrolled.network
     nodes = np.flatnonzero(canonical.kind != Kind.END)
@@ -125,29 +121,22 @@ def _write(network: Network, path: str | os.PathLike[str], form: str) -> Program
 
 
 def _program(network: Network, nodes: Ints) -> Program:
-    number = np.cumsum(network.kind != Kind.END) - 1
-    decides, source = network.decides, network.source
+    end = network.kind == Kind.END
     # One row for every option, and one for every chance node.
-    first = np.concatenate(
-        ([0], np.cumsum(np.where(decides, np.diff(network.indptr), network.kind == Kind.CHANCE)))
-    )
-    place = np.arange(network.n_edges) - network.indptr[:-1][source]
-    row = first[source] + np.where(decides[source], place, 0)
-    m = int(first[-1])
+    row, ptr = choices(network, ~end)
+    owner = np.repeat(np.arange(len(nodes)), np.diff(ptr))
+    m = len(owner)
+    inside = ~end[network.dst]
     coef = network.weight * np.where(network.step, network.factor, 1.0)
-    end = (network.kind == Kind.END)[network.dst]
-    worth = network.weight * network.reward + np.where(end, coef * network.payoff[network.dst], 0.0)
-    rhs: Floats = np.zeros(m)
-    np.add.at(rhs, row, worth)
-    owner = np.zeros(m, dtype=np.int64)
-    owner[row] = source
-    left = csr_array((np.ones(m), (np.arange(m), number[owner])), shape=(m, len(nodes)))
-    right = csr_array((coef[~end], (row[~end], number[network.dst[~end]])), shape=(m, len(nodes)))
+    worth = network.weight * network.reward + np.where(inside, 0.0, coef * network.payoff[network.dst])
+    number = (np.cumsum(~end) - 1)[network.dst]
+    left = csr_array((np.ones(m), (np.arange(m), owner)), shape=(m, len(nodes)))
+    right = csr_array((coef[inside], (row[inside], number[inside])), shape=(m, len(nodes)))
     return Program(
         maximise=False,
         cost=np.ones(len(nodes)),
         nonnegative=np.zeros(len(nodes), dtype=np.bool_),
         matrix=csr_array(left - right),
-        rhs=rhs,
-        equal=~decides[owner],
+        rhs=np.bincount(row, worth, m).astype(np.float64),
+        equal=~network.decides[nodes][owner],
     )

@@ -22,8 +22,9 @@ These are the attributes that `Network.to_networkx` gives; a multigraph may have
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Iterator
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -33,16 +34,17 @@ from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnknownStateError, UnsupportedError
 from mdpdice.formats.exported_model import action_text
-from mdpdice.formats.line_reader import require_network, write_lines
+from mdpdice.formats.line_reader import PathLike, require_network, write_lines
 from mdpdice.modelling.nearest import nearest
 from mdpdice.modelling.number import exact_discount, finite_number, own_number
+from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.choices import as_reward
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.network import Floats, Kind, Network
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["from_networkx", "to_networkx", "write_dot"]
+__all__ = ["chance_text", "from_networkx", "to_networkx", "write_dot"]
 
 MAX_NODES = 2000
 """Most nodes of a drawing: Graphviz needs minutes for more, and nobody could read it."""
@@ -82,7 +84,7 @@ def from_networkx(graph: Any) -> Network:
     3.0
     """
     if not hasattr(graph, "is_directed"):
-        msg = f"{graph!r} is no graph of networkx"
+        msg = f"{graph!r} is not a graph of networkx"
         raise GameError(msg, value=graph)
     if not graph.is_directed():
         msg = "the edges of the graph have no direction; use networkx.DiGraph"
@@ -96,25 +98,17 @@ def from_networkx(graph: Any) -> Network:
     kinds = [_kind(graph.nodes[state], edges, state) for state, edges in zip(states, out, strict=True)]
     edges = [(number[a], number[b], data) for mine in out for a, b, data in mine]
     deciding = [kind in (Kind.MAX, Kind.MIN) for kind in kinds]
-    exact_rewards, exact_payoffs = {}, {}
-    reward, payoff = np.zeros(len(edges)), np.zeros(len(states))
-    for at, (a, _, data) in enumerate(edges):
-        reward[at], exact = _number(data.get("reward", 0), "reward", states[a])
-        if exact is not None:
-            exact_rewards[at] = exact
-    for at, state in enumerate(states):
+    for state, kind in zip(states, kinds, strict=True):
         given = graph.nodes[state].get("payoff", 0)
-        if given and kinds[at] != Kind.END:
+        if given and kind != Kind.END:
             msg = "only an END has a payoff; what is paid on the way is the reward of an edge"
             raise GameError(msg, state=state, value=given)
-        payoff[at], exact = _number(given, "payoff", state)
-        if exact is not None:
-            exact_payoffs[at] = exact
-    indptr = np.concatenate(([0], np.cumsum([len(mine) for mine in out])))
-    weight, numerator, warnings = _weights(kinds, indptr, edges, states)
+    reward, exact_rewards = _numbers(((states[a], data) for a, _, data in edges), "reward", len(edges))
+    payoff, exact_payoffs = _numbers(graph.nodes.data(), "payoff", len(states))
+    weight, numerator, warnings = _weights(kinds, edges, states)
     return Network(
         kind=np.array(kinds),
-        indptr=indptr,
+        indptr=np.concatenate(([0], np.cumsum([len(mine) for mine in out]))),
         dst=np.array([b for _, b, _ in edges], dtype=np.int64),
         weight=weight,
         reward=reward,
@@ -139,7 +133,7 @@ def _kind(data: Any, edges: list[Any], state: Hashable) -> Kind:
     if given is None:
         weighted = [edge for _, _, edge in edges if "weight" in edge]
         if weighted and len(weighted) < len(edges):
-            msg = "some edges have a weight and some have none; chance has it on all, a decision on none"
+            msg = "some edges have a weight and some have none; chance has one on every edge, a decision on none"
             raise GameError(msg, state=state)
         return Kind.CHANCE if weighted else Kind.MAX if edges else Kind.END
     name = str(getattr(given, "name", given)).upper()
@@ -153,11 +147,10 @@ def _kind(data: Any, edges: list[Any], state: Hashable) -> Kind:
     return kind
 
 
-def _number(value: Any, what: str, state: Any) -> tuple[float, Fraction | None]:
-    """A number as a float, and exactly if no float equals it."""
-    number = Fraction(as_reward(value, what, {"state": state}))
-    near = nearest(number)
-    return near, None if near == number else number
+def _numbers(items: Iterable[tuple[Any, Any]], what: str, size: int) -> tuple[Floats, dict[int, Fraction]]:
+    """An attribute of all nodes or edges as floats, and exactly where no float equals it."""
+    given = (as_reward(data.get(what, 0), what, {"state": state}) for state, data in items)
+    return split_exact(size, dict(enumerate(map(Fraction, given))))
 
 
 def _sign(data: Any, state: Any) -> int:
@@ -184,44 +177,39 @@ def _start(graph: Any, states: list[Any]) -> Any:
     return start
 
 
-def _weights(
-    kinds: list[Kind], indptr: Any, edges: list[Any], states: list[Any]
-) -> tuple[Any, Any, tuple[str, ...]]:
+def _weights(kinds: list[Kind], edges: list[Any], states: list[Any]) -> tuple[Floats, Any, tuple[str, ...]]:
     """Weights, exact numerators and warnings, found by `Network.from_choices` on the chance nodes alone."""
-    chance = [at for at, kind in enumerate(kinds) if kind == Kind.CHANCE]
-    spans = [range(int(indptr[at]), int(indptr[at + 1])) for at in chance]
-    inside = [edge for span in spans for edge in span]
-    for edge in inside:
-        if "weight" not in edges[edge][2]:
+    inside = [at for at, (a, _, _) in enumerate(edges) if kinds[a] == Kind.CHANCE]
+    for at in inside:
+        if "weight" not in edges[at][2]:
             msg = "an edge of a CHANCE node has no weight"
-            raise GameError(msg, state=states[edges[edge][0]])
-    weight: Any = np.ones(len(edges))
+            raise GameError(msg, state=states[edges[at][0]])
+    weight: Floats = np.ones(len(edges))
     numerator: Any = np.ones(len(edges))
     if not inside:
         return weight, numerator, ()
-    given = [edges[edge][2]["weight"] for edge in inside]
-    n = len(chance)
+    given = [edges[at][2]["weight"] for at in inside]
+    source = [edges[at][0] for at in inside]
+    degree = Counter(source)
+    n = len(degree)
     rows = Network.from_choices(
         [*range(n + 1), n],
-        np.concatenate(([0], np.cumsum([len(span) for span in spans]))),
+        [0, *itertools.accumulate(degree.values())],
         [n] * len(inside),
         given,
         np.zeros(n),
         terminal={n: 0},
         # An end may have the name of a state; these are for errors only.
-        states=[*(states[at] for at in chance), ("no state",)],
+        states=[*(states[at] for at in degree), ("no state",)],
         actions=["chance"] * n,
     )
-    # A row of one edge is no chance node there, and an edge that cannot be taken is none.
+    # A row of one edge is no chance node there.
     exact = [Fraction(own_number(p, "weight")) for p in given]
-    at = 0
-    for span in spans:
-        row = exact[at : at + len(span)]
-        whole = sum(row, Fraction(0))
-        for edge, p in zip(span, row, strict=True):
-            # A probability below the smallest float is still one.
-            weight[edge] = nearest(p / whole)
-        at += len(span)
+    whole: defaultdict[int, Fraction] = defaultdict(Fraction)
+    for a, p in zip(source, exact, strict=True):
+        whole[a] += p
+    # A probability below the smallest float is still one.
+    weight[inside] = [nearest(p / whole[a]) for a, p in zip(source, exact, strict=True)]
     if any(not isinstance(p, float) for p in given):
         numerator = numerator.astype(object)
     numerator[inside] = exact if numerator.dtype == object else [float(p) for p in exact]
@@ -253,12 +241,8 @@ def to_networkx(network: Network) -> nx.MultiDiGraph:
         start=network.start, discount=network.discount, horizon=network.horizon, total=network.total
     )
     for node in range(network.n_nodes):
-        graph.add_node(
-            node,
-            kind=Kind(network.kind[node]).name,
-            state=network.state_of(node),
-            payoff=float(network.payoff[node]),
-        )
+        kind, payoff = Kind(network.kind[node]).name, float(network.payoff[node])
+        graph.add_node(node, kind=kind, state=network.state_of(node), payoff=payoff)
     for node in range(network.n_nodes):
         for edge in network.edges(node):
             data: dict[str, Hashable] = {
@@ -277,17 +261,12 @@ def to_networkx(network: Network) -> nx.MultiDiGraph:
 
 
 def write_dot(
-    network: Network,
-    path: str | os.PathLike[str],
-    *,
-    policy: Policy | Solution | None = None,
-    max_nodes: int = MAX_NODES,
+    network: Network, path: PathLike, *, policy: Policy | Solution | None = None, max_nodes: int = MAX_NODES
 ) -> None:
     """Write a drawing of a network for Graphviz: ``dot -Tsvg network.dot``.
 
-    Decisions are boxes (of the minimiser: upside-down houses), chance nodes circles, ends double octagons;
-    dashed edges are those of
-    chance, with their probabilities, and the start has an arrow from nowhere.
+    Decisions are boxes (of the minimiser: upside-down houses), chance nodes circles, ends double octagons; dashed
+    edges are those of chance, with their probabilities, and the start has an arrow from nowhere.
 
     Parameters
     ----------
@@ -296,7 +275,7 @@ def write_dot(
     path : path
         By custom it ends in ``.dot`` or ``.gv``.
     policy : Policy or Solution, optional
-        Its choices are drawn bold; with a solution, nodes tell their values too.
+        Its choices are drawn bold; with a solution, nodes show their values too.
     max_nodes : int
         Largest network that is drawn.
 
@@ -333,17 +312,17 @@ def _chosen(network: Network, policy: Any) -> tuple[set[int], Any]:
     return set(edges[edges >= 0].tolist()), values
 
 
-_SHAPES = {
-    Kind.END: "doubleoctagon",
-    Kind.MAX: "box",
-    Kind.MIN: "invhouse",
-    Kind.CHANCE: "circle",
+_LOOKS = {
+    Kind.END: 'shape=doubleoctagon, fillcolor="#f0f0f0"',
+    Kind.MAX: 'shape=box, fillcolor="#cfe3f5"',
+    Kind.MIN: 'shape=invhouse, fillcolor="#fbe0c4"',
+    Kind.CHANCE: 'shape=circle, fillcolor="#ffffff"',
 }
-_FILL = {Kind.END: "#f0f0f0", Kind.MAX: "#cfe3f5", Kind.MIN: "#fbe0c4", Kind.CHANCE: "#ffffff"}
 
 
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+def _quoted(lines: list[str]) -> str:
+    text = "\n".join(lines).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{text}"'
 
 
 def _dot(network: Network, chosen: set[int], values: Any) -> Iterator[str]:
@@ -353,16 +332,14 @@ def _dot(network: Network, chosen: set[int], values: Any) -> Iterator[str]:
     yield '  edge [fontname="sans-serif"];'
     yield "  start [shape=point];"
     yield f"  start -> n{network.start};"
-    for node in range(network.n_nodes):
-        kind = Kind(int(network.kind[node]))
+    for node, kind in enumerate(network.kind.tolist()):
         state = network.state_of(node)
         words = [] if state is None else [action_text(state)]
         if kind == Kind.END:
             words.append(f"pays {float(network.payoff[node]):g}")
-        if values is not None and kind != Kind.END:
+        elif values is not None:
             words.append(f"= {float(values[node]):.6g}")
-        label = _quoted("\n".join(words))
-        yield f'  n{node} [shape={_SHAPES[kind]}, fillcolor="{_FILL[kind]}", label={label}];'
+        yield f"  n{node} [{_LOOKS[kind]}, label={_quoted(words)}];"
     for node in range(network.n_nodes):
         for edge in network.edges(node):
             yield f"  n{node} -> n{int(network.dst[edge])} [{_edge(network, node, edge, chosen)}];"
@@ -370,23 +347,24 @@ def _dot(network: Network, chosen: set[int], values: Any) -> Iterator[str]:
 
 
 def _edge(network: Network, node: int, edge: int, chosen: set[int]) -> str:
-    words = []
     looks = []
     if network.decides[node]:
-        words.append(action_text(network.action_of(edge)))
+        words = [action_text(network.action_of(edge))]
         if edge in chosen:
             looks = ['color="#0b5fa5"', "penwidth=3"]
     else:
-        words.append(_chance_text(network, node, edge))
+        words = [chance_text(network, edge, 4)]
         looks = ["style=dashed"]
     if network.reward[edge]:
         words.append(f"{float(network.reward[edge]):+g}")
     if network.sign[edge] < 0:
         words.append("other side")
         looks.append("arrowhead=normalodiamond")
-    return ", ".join([f"label={_quoted(' '.join(words))}", *looks])
+    return ", ".join([f"label={_quoted([' '.join(words)])}", *looks])
 
 
-def _chance_text(network: Network, node: int, edge: int) -> str:
+def chance_text(network: Network, edge: int, digits: int) -> str:
+    """The probability of an edge in so many digits, or as a fraction whose denominator has no more."""
+    node = int(network.source[edge])
     p = network.row(node)[edge - int(network.indptr[node])]
-    return str(p) if p.denominator < 10_000 else f"{float(p):.4g}"
+    return str(p) if p.denominator < 10**digits else f"{float(p):.{digits}g}"

@@ -1,11 +1,9 @@
 """PETSc binary matrices, as madupite reads them: stacked transition probabilities and stage costs.
 
-A decision table of n states with m actions each (`mdpdice.formats.decision_tables`) is two sparse matrices: the row ``s
-* m + a`` of the
-first, of shape (n * m, n), has the probabilities of action ``a`` in state ``s``; the second, of shape (n, m),
-has the costs, or
-the rewards where they are to be maximised.  The file of a matrix (AIJ) holds, all numbers with the most
-significant byte first:
+A decision table of n states with m actions each (`mdpdice.formats.decision_tables`) is two sparse matrices: row
+``s * m + a`` of the first, of shape (n * m, n), has the probabilities of action ``a`` in state ``s``; the second, of
+shape (n, m), has the costs, or the rewards where they are to be maximised.  The file of a matrix (AIJ) holds, all
+numbers with the most significant byte first:
 
 ==================  =======  ====================================
 what                count    type
@@ -22,9 +20,8 @@ References
 ----------
 S. Balay and others, *PETSc/TAO users manual*, ANL-21/39, Argonne National Laboratory; manual page of ``MatLoad``.
 
-M. Gargiani, P. Pawlowsky, R. Sieber, V. Hapla, J. Lygeros, "madupite: A high-performance distributed solver
-for large-scale
-Markov decision processes", *Journal of Open Source Software* 10 (2025).
+M. Gargiani, P. Pawlowsky, R. Sieber, V. Hapla, J. Lygeros, "madupite: A high-performance distributed solver for
+large-scale Markov decision processes", *Journal of Open Source Software* 10 (2025).
 """
 
 from __future__ import annotations
@@ -40,7 +37,8 @@ from scipy.sparse import csr_array
 from mdpdice.archives import replaced
 from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
 from mdpdice.formats.decision_tables import Table, tabulate
-from mdpdice.formats.exported_model import Model
+from mdpdice.formats.exported_model import decision_process
+from mdpdice.formats.line_reader import PathLike
 from mdpdice.networks.network import Network
 
 __all__ = ["read_petsc", "write_petsc"]
@@ -53,13 +51,7 @@ _LARGEST = np.iinfo(np.int32).max
 # --- writing -----------------------------------------------------------------
 
 
-def write_petsc(
-    network: Network,
-    transitions: str | os.PathLike[str],
-    costs: str | os.PathLike[str],
-    *,
-    mode: str = "reward",
-) -> Table:
+def write_petsc(network: Network, transitions: PathLike, costs: PathLike, *, mode: str = "reward") -> Table:
     """Write a network as two PETSc binary matrices.
 
     Every state has every action there: where a state has fewer options, its last one is repeated.
@@ -83,45 +75,42 @@ def write_petsc(
     UnsupportedError
         There are two players, the table cannot hold the network, or its indices pass 32 bits.
     """
-    if mode not in ("reward", "cost"):
-        msg = f'mode {mode!r}: it is "reward" or "cost"'
-        raise GameError(msg, value=mode)
+    sign = _sign(mode)
     if Path(transitions).absolute() == Path(costs).absolute():
         msg = f"transitions and costs are two files, and both are {os.fspath(transitions)}"
         raise GameError(msg, value=transitions)
     table = tabulate(network, "a stacked matrix for madupite")
     choice = table.padded()
     _write(transitions, csr_array(table.matrix[choice.ravel()]))
-    _write(costs, csr_array(table.reward[choice] if mode == "reward" else 0.0 - table.reward[choice]))
+    _write(costs, csr_array(sign * table.reward[choice]))
     return table
 
 
-def _write(path: str | os.PathLike[str], matrix: Any) -> None:
+def _sign(mode: str) -> float:
+    """What the numbers of the second file are multiplied with to be rewards."""
+    if mode not in ("reward", "cost"):
+        msg = f'mode {mode!r}: it is "reward" or "cost"'
+        raise GameError(msg, value=mode)
+    return 1.0 if mode == "reward" else -1.0
+
+
+def _write(path: PathLike, matrix: Any) -> None:
     matrix.sort_indices()
     if max(*matrix.shape, matrix.nnz) > _LARGEST:
         msg = f"a matrix of shape {matrix.shape} with {matrix.nnz:,} entries needs more than the 32 bits of the format"
         raise UnsupportedError(msg, limit=_LARGEST)
     with replaced(Path(path)) as file:
-        head = np.array([_MATRIX, *matrix.shape, matrix.nnz], dtype=_INT)
-        for part, dtype in (
-            (head, _INT),
-            (np.diff(matrix.indptr), _INT),
-            (matrix.indices, _INT),
-            (matrix.data, _FLOAT),
-        ):
-            file.write(np.asarray(part, dtype=dtype).tobytes())
+        head = [_MATRIX, *matrix.shape, matrix.nnz]
+        for part in (head, np.diff(matrix.indptr), matrix.indices):
+            file.write(np.asarray(part, dtype=_INT).tobytes())
+        file.write(np.asarray(matrix.data, dtype=_FLOAT).tobytes())
 
 
 # --- reading -----------------------------------------------------------------
 
 
 def read_petsc(
-    transitions: str | os.PathLike[str],
-    costs: str | os.PathLike[str],
-    *,
-    mode: str = "reward",
-    discount: Any = 1,
-    start: int = 0,
+    transitions: PathLike, costs: PathLike, *, mode: str = "reward", discount: Any = 1, start: int = 0
 ) -> Network:
     """Read a network from two PETSc binary matrices.
 
@@ -143,40 +132,27 @@ def read_petsc(
     ProbabilitySumError, ProbabilityRangeError, DiscountRangeError
         A number is out of its range; the error names state and action.
     """
-    if mode not in ("reward", "cost"):
-        msg = f'mode {mode!r}: it is "reward" or "cost"'
-        raise GameError(msg, value=mode)
+    sign = _sign(mode)
     matrix, cost = _read(transitions), _read(costs)
     n, m = cost.shape
     if matrix.shape != (n * m, n):
         raise _corrupt(
-            transitions, "shape", f"it is {matrix.shape}; costs of shape {cost.shape} want {(n * m, n)}"
+            transitions, "shape", f"it is {matrix.shape}; costs of shape {cost.shape} need {(n * m, n)}"
         )
     empty = np.flatnonzero(np.diff(matrix.indptr) == 0)
     if len(empty):
         raise _corrupt(transitions, "rows", f"row {empty[0]} is empty: action {empty[0] % m} leads nowhere")
-    sign = 1.0 if mode == "reward" else -1.0
     # The rewards are dense, but no larger than the rows of the other file.
     rewards = sign * cost.toarray().ravel() + 0.0
-    model = Model(
-        kind="mdp",
-        choice_ptr=np.arange(n + 1) * m,
-        branch_ptr=matrix.indptr.astype(np.int64),
-        target=matrix.indices.astype(np.int64),
-        probability=matrix.data,
-        rewards={mode: rewards},
-        labels={},
-        start=start,
-    )
-    return model.network(discount=discount)
+    return decision_process(np.arange(n + 1) * m, matrix, rewards, start=start).network(discount=discount)
 
 
-def _corrupt(path: str | os.PathLike[str], field: str, what: str) -> CorruptFileError:
+def _corrupt(path: PathLike, field: str, what: str) -> CorruptFileError:
     msg = f"{os.fspath(path)} cannot be used ({field}): {what}; write it again with PETSc or write_petsc"
     return CorruptFileError(msg, path=os.fspath(path), field=field)
 
 
-def _read(path: str | os.PathLike[str]) -> Any:
+def _read(path: PathLike) -> Any:
     with Path(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size < 4 * _INT.itemsize:
@@ -184,7 +160,7 @@ def _read(path: str | os.PathLike[str]) -> Any:
         mark, rows, columns, entries = _numbers(file, 4, _INT).tolist()
         if mark != _MATRIX:
             raise _corrupt(
-                path, "header", f"it begins with {mark}; a matrix with 32-bit indices with {_MATRIX}"
+                path, "header", f"it begins with {mark}; a matrix with 32-bit indices begins with {_MATRIX}"
             )
         if entries < 0:
             raise _corrupt(path, "header", f"it announces {entries} entries: dense matrices are not read")
@@ -194,7 +170,7 @@ def _read(path: str | os.PathLike[str]) -> Any:
             raise _corrupt(
                 path,
                 "header",
-                f"{rows} rows, {columns} columns, {entries} entries want {wanted:,} bytes, not {size:,}",
+                f"{rows} rows, {columns} columns, {entries} entries need {wanted:,} bytes, not {size:,}",
             )
         width = _numbers(file, rows, _INT).astype(np.int64)
         if (width < 0).any() or width.sum() != entries:

@@ -10,20 +10,17 @@ file        lines
 ``.sta``    ``(x,y)``, then ``s:(0,1)``: the variables of every state
 ==========  =====================================================================================
 
-Lines that begin with ``#`` are comments; a transition may be followed by the name of its action.  Storm's
-dialect of the
-same files is read too: ``dtmc`` or ``mdp`` in place of the sizes, and labels between ``#DECLARATION`` and ``#END``.
+Lines that begin with ``#`` are comments; a transition may be followed by the name of its action.  Storm's dialect is
+read too: ``dtmc`` or ``mdp`` in place of the sizes, and labels between ``#DECLARATION`` and ``#END``.
 
 References
 ----------
 M. Kwiatkowska, G. Norman, D. Parker, "PRISM 4.0: Verification of probabilistic real-time systems", *CAV 2011*,
-LNCS 6806, 585-591;
-the manual's appendix "Explicit Model Files".
+LNCS 6806, 585-591; the manual's appendix "Explicit Model Files".
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -32,8 +29,8 @@ from pathlib import Path
 import numpy as np
 
 from mdpdice.errors import GameError
-from mdpdice.formats.exported_model import REWARD, Explicit, Model, choice_names, explicit, labels_of_states
-from mdpdice.formats.line_reader import Number, Reader, number_text, write_lines
+from mdpdice.formats.exported_model import REWARD, Explicit, Model, choices_of, explicit, labels_of_states
+from mdpdice.formats.line_reader import Labels, Number, PathLike, Reader, number_text, write_lines
 from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
 
@@ -46,12 +43,7 @@ _DECLARED = re.compile(r'(\d+)="([^"]+)"')
 
 
 def write_prism_explicit(
-    network: Network,
-    path: str | os.PathLike[str],
-    *,
-    exact: bool = False,
-    dialect: str = "prism",
-    labels: Mapping[str, Iterable[Hashable]] | None = None,
+    network: Network, path: PathLike, *, exact: bool = False, dialect: str = "prism", labels: Labels = None
 ) -> Explicit:
     """Write a network as explicit files, as `mdpdice.formats.exported_model` describes.
 
@@ -90,27 +82,15 @@ def write_prism_explicit(
         msg = f"{base} is the name of another file of the model; that of the transitions is {base.with_suffix('.tra')}"
         raise GameError(msg, value=base)
     found = explicit(network, games=False, name="PRISM's explicit format", labels=labels)
-    write_lines(base, _transitions(found.model, exact=exact, dialect=dialect))
-    declared = _labels if dialect == "prism" else _storm_labels
-    write_lines(base.with_suffix(".lab"), declared(found.model))
-    chain = found.model.kind == "dtmc"
-    rewards = _state_rewards if chain else _transition_rewards
-    suffix, other = (".srew", ".trew") if chain else (".trew", ".srew")
-    write_lines(base.with_suffix(suffix), rewards(found.model, exact=exact, dialect=dialect))
+    model = found.model
+    suffix, other = (".srew", ".trew") if model.kind == "dtmc" else (".trew", ".srew")
+    write_lines(base, _transitions(model, exact=exact, dialect=dialect))
+    write_lines(base.with_suffix(".lab"), _labels(model, dialect))
+    write_lines(base.with_suffix(suffix), _rewards(model, exact=exact, dialect=dialect))
     # What an earlier model left there would be read with this one.
     for left in (other, ".sta"):
         base.with_suffix(left).unlink(missing_ok=True)
     return found
-
-
-def _branches(model: Model) -> Iterator[tuple[int, int, int, int, Number]]:
-    """State, number of the choice in it and overall, target and probability of every branch."""
-    choice_ptr, branch_ptr = model.choice_ptr.tolist(), model.branch_ptr.tolist()
-    target = model.target.tolist()
-    for state in range(model.n_states):
-        for choice in range(choice_ptr[state], choice_ptr[state + 1]):
-            for at in range(branch_ptr[choice], branch_ptr[choice + 1]):
-                yield state, choice - choice_ptr[state], choice, target[at], model.probability[at]
 
 
 def _head(model: Model, entries: int, dialect: str) -> str:
@@ -122,61 +102,53 @@ def _head(model: Model, entries: int, dialect: str) -> str:
 
 def _transitions(model: Model, *, exact: bool, dialect: str) -> Iterator[str]:
     yield _head(model, len(model.target), dialect)
-    actions = choice_names(model)
-    for state, k, choice, to, p in _branches(model):
+    for state, k, name, branches in choices_of(model):
         number = "" if model.kind == "dtmc" else f" {k}"
         # Storm has its names of choices in yet another file.
-        action = f" {actions[choice]}" if actions[choice] and dialect == "prism" else ""
-        yield f"{state}{number} {to} {number_text(p, exact=exact)}{action}"
+        action = f" {name}" if name and dialect == "prism" else ""
+        for to, p in branches:
+            yield f"{state}{number} {to} {number_text(p, exact=exact)}{action}"
 
 
-def _labels(model: Model) -> Iterator[str]:
+def _labels(model: Model, dialect: str) -> Iterator[str]:
     # PRISM expects these two first.
     names = list(dict.fromkeys(("init", "deadlock", *model.labels)))
-    yield " ".join(f'{k}="{name}"' for k, name in enumerate(names))
+    storm = dialect == "storm"
+    if storm:
+        yield f"#DECLARATION\n{' '.join(names)}\n#END"
+    else:
+        yield " ".join(f'{k}="{name}"' for k, name in enumerate(names))
     for state, labels in sorted(labels_of_states(model).items()):
-        yield f"{state}: {' '.join(str(names.index(label)) for label in labels)}"
+        words = labels if storm else [str(names.index(label)) for label in labels]
+        yield f"{state}{'' if storm else ':'} {' '.join(words)}"
 
 
-def _storm_labels(model: Model) -> Iterator[str]:
-    yield "#DECLARATION"
-    yield " ".join(dict.fromkeys(("init", "deadlock", *model.labels)))
-    yield "#END"
-    for state, labels in sorted(labels_of_states(model).items()):
-        yield f"{state} {' '.join(labels)}"
-
-
-def _state_rewards(model: Model, *, exact: bool, dialect: str) -> Iterator[str]:
-    entries = [(s, r) for s, r in enumerate(model.rewards[REWARD]) if r]
+def _rewards(model: Model, *, exact: bool, dialect: str) -> Iterator[str]:
+    chain = model.kind == "dtmc"
+    entries = [
+        (f"{state}" if chain else f"{state} {k} {to}", reward)
+        for (state, k, _, branches), reward in zip(choices_of(model), model.rewards[REWARD], strict=True)
+        if reward
+        for to in ([None] if chain else [to for to, _ in branches])
+    ]
     if dialect == "prism":
         yield f'# Reward structure "{REWARD}"'
-        yield "# State rewards"
-        yield f"{model.n_states} {len(entries)}"
-    for state, reward in entries:
-        yield f"{state} {number_text(reward, exact=exact)}"
-
-
-def _transition_rewards(model: Model, *, exact: bool, dialect: str) -> Iterator[str]:
-    rewards = model.rewards[REWARD]
-    entries = [(s, k, to, rewards[c]) for s, k, c, to, _ in _branches(model) if rewards[c]]
-    if dialect == "prism":
-        yield f'# Reward structure "{REWARD}"'
-        yield "# Transition rewards"
+        yield f"# {'State' if chain else 'Transition'} rewards"
         yield _head(model, len(entries), dialect)
-    for state, k, to, reward in entries:
-        yield f"{state} {k} {to} {number_text(reward, exact=exact)}"
+    for place, reward in entries:
+        yield f"{place} {number_text(reward, exact=exact)}"
 
 
 # --- reading -----------------------------------------------------------------
 
 
 def read_prism_explicit(
-    path: str | os.PathLike[str],
+    path: PathLike,
     *,
-    labels: str | os.PathLike[str] | None = None,
-    state_rewards: str | os.PathLike[str] | None = None,
-    transition_rewards: str | os.PathLike[str] | None = None,
-    states: str | os.PathLike[str] | None = None,
+    labels: PathLike | None = None,
+    state_rewards: PathLike | None = None,
+    transition_rewards: PathLike | None = None,
+    states: PathLike | None = None,
     exact: bool = False,
     tolerance: float = 1e-9,
 ) -> Model:
@@ -206,7 +178,7 @@ def read_prism_explicit(
     """
     base = Path(path)
 
-    def reader(given: str | os.PathLike[str] | None, suffix: str) -> Reader | None:
+    def reader(given: PathLike | None, suffix: str) -> Reader | None:
         if given is None and not base.with_suffix(suffix).exists():
             return None
         return Reader(base.with_suffix(suffix) if given is None else given, exact=exact)
@@ -248,9 +220,10 @@ class _Transitions:
         lines = reader.lines()
         first = next(lines, "").split()
         announced: list[int] = []
+        rows: Iterable[tuple[int, list[str]]] = ((reader.line, text.split()) for text in lines)
         if first in (["dtmc"], ["mdp"]):
             self.kind = first[0]
-            rows = [(reader.line, text.split()) for text in lines]
+            rows = list(rows)
             numbers = [parts[0] for _, parts in rows] + [parts[-2] for _, parts in rows if len(parts) > 2]
             self.n_states = 1 + max((reader.count(x, "state") for x in numbers if x.isdigit()), default=0)
         elif len(first) in (2, 3):
@@ -258,18 +231,14 @@ class _Transitions:
             announced = [reader.count(x, "sizes") for x in first]
             self.sized = True
             self.n_states = announced[0]
-            rows = None
         else:
             raise reader.corrupt("sizes", "the first line holds 2 or 3 numbers, or dtmc or mdp")
-        count = 0
-        for line, parts in rows if rows is not None else ((reader.line, text.split()) for text in lines):
-            reader.line = line
+        for reader.line, parts in rows:
             self.branch(parts)
-            count += 1
-        if announced and announced[-1] != count:
-            raise reader.corrupt("sizes", f"{announced[-1]} transitions announced, {count} found", None)
-        if self.kind == "mdp" and announced and announced[1] != len(self.rows):
-            raise reader.corrupt("sizes", f"{announced[1]} choices announced, {len(self.rows)} found", None)
+        found = {"choices": len(self.rows), "transitions": sum(map(len, self.rows.values()))}
+        for what, size in zip(reversed(found), reversed(announced[1:]), strict=False):
+            if size != found[what]:
+                raise reader.corrupt("sizes", f"{size} {what} announced, {found[what]} found", None)
 
     def key(self, reader: Reader, parts: list[str]) -> tuple[tuple[int, int], int, list[str]]:
         """State and choice, target, and the rest of a line."""
@@ -286,67 +255,60 @@ class _Transitions:
         row = self.rows.setdefault(key, {})
         self.line.setdefault(key, reader.line)
         if to in row:
-            raise reader.corrupt("target", f"this transition to {to} is there a second time")
+            raise reader.corrupt("target", f"this transition to {to} occurs a second time")
         row[to] = reader.probability(number)
         name = " ".join(action)
         if self.action.setdefault(key, name) != name:
             raise reader.corrupt("action", f"{name[:40]!r} is not the action of the lines before")
 
-    def entries(self, reader: Reader, wide: tuple[int, ...]) -> Iterator[list[str]]:
-        """Lines of a reward file; its sizes and the name in its comments are looked at."""
+    def entries(self, reader: Reader, width: int, *, like_sizes: bool = False) -> Iterator[list[str]]:
+        """Lines of a reward file; its sizes and the name in its comments are looked at.
+
+        "13 7" may be the sizes of 13 states with 7 entries, or the reward of state 13: where entries look `like_sizes`,
+        the first line is taken for these if they are right.
+        """
         with Path(reader.path).open(encoding="utf-8", errors="replace") as file:
             named = re.match(r'# Reward structure:? "([^"]+)"', file.readline(4096))
         self.paid = self.rewards.setdefault(named[1] if named else REWARD, {})
-        count, announced = 0, None
-        for number, text in enumerate(reader.lines()):
-            parts = text.split()
-            if number == 0 and len(parts) in wide:
-                *sizes, announced = (reader.natural(x, "sizes") for x in parts)
-                mine = [self.n_states, len(self.rows)][: len(sizes)]
-                if sizes != mine:
-                    raise reader.corrupt(
-                        "sizes", f"{sizes} states and choices, but {mine} in the transitions"
-                    )
-                continue
-            count += 1
-            yield parts
-        if announced is None and not count and self.sized:
+        rows = [(reader.line, text.split()) for text in reader.lines()]
+        if not rows and self.sized:
             # A file of PRISM's states its sizes even where nothing pays.
             raise reader.corrupt("sizes", "the file is empty", None)
-        if announced not in (None, count):
-            raise reader.corrupt("sizes", f"{announced} rewards announced, {count} found", None)
+        first = rows[0][1] if rows else []
+        mine = [self.n_states, len(self.rows)][: width - 1]
+        if first == [str(size) for size in (*mine, len(rows) - 1)]:
+            del rows[0]
+        elif len(first) == width and not like_sizes:
+            reader.line = rows[0][0]
+            *sizes, announced = (reader.natural(x, "sizes") for x in first)
+            if sizes != mine:
+                raise reader.corrupt("sizes", f"{sizes} states and choices, but {mine} in the transitions")
+            raise reader.corrupt("sizes", f"{announced} rewards announced, {len(rows) - 1} found", None)
+        for reader.line, parts in rows:
+            yield parts
 
     def add_state_rewards(self, reader: Reader) -> None:
         paid: dict[int, Number] = {}
-        # "13 7" may be the sizes of 13 states with 7 entries, or the reward of state 13.
-        sized = self._begins_with_sizes(reader)
-        for parts in self.entries(reader, (2,) if sized else ()):
+        for parts in self.entries(reader, 2, like_sizes=True):
             if len(parts) != 2:
                 raise reader.corrupt("reward", f"{' '.join(parts)[:40]!r} is not a state and its reward")
             state = reader.natural(parts[0], "state", self.n_states)
             if state in paid:
-                raise reader.corrupt("state", f"state {state} is there a second time")
+                raise reader.corrupt("state", f"state {state} occurs a second time")
             paid[state] = reader.number(parts[1], "reward")
             self.decimal |= isinstance(paid[state], float)
         for key in self.rows:
             if key[0] in paid:
                 self.paid[key] = self.paid.get(key, 0) + Fraction(paid[key[0]])
 
-    def _begins_with_sizes(self, reader: Reader) -> bool:
-        lines = Reader(reader.path).lines()
-        first = next(lines, "").split()
-        rest = sum(1 for _ in lines)
-        return len(first) == 2 and first == [str(self.n_states), str(rest)]
-
     def add_transition_rewards(self, reader: Reader) -> None:
-        wide = (2,) if self.kind == "dtmc" else (3,)
         seen: set[tuple[tuple[int, int], int]] = set()
-        for parts in self.entries(reader, wide):
+        for parts in self.entries(reader, 2 if self.kind == "dtmc" else 3):
             key, to, (number, *rest) = self.key(reader, parts)
             row = self.rows.get(key, {})
             if rest or to not in row or (key, to) in seen:
                 raise reader.corrupt(
-                    "transition", f"{' '.join(parts)[:40]!r} is no transition, or again the same"
+                    "transition", f"{' '.join(parts)[:40]!r} is not a transition, or is repeated"
                 )
             seen.add((key, to))
             # Three tenths of a float are not the float of three tenths, so this is summed exactly.
@@ -402,21 +364,20 @@ def _read_labels(reader: Reader, n_states: int) -> dict[str, tuple[int, ...]]:
     first = next(lines, "")
     if not first:
         raise reader.corrupt("label", "the file is empty, and the label init says where play starts", None)
-    found: dict[str, list[int]] = {}
+    numbered: dict[str, str] = {}
     storm = first == "#DECLARATION"
     if storm:
         for text in lines:
             if text == "#END":
                 break
-            found |= {name: [] for name in text.split()}
+            numbered |= {name: name for name in text.split()}
         else:
             raise reader.corrupt("label", "#END is missing")
-        numbered = {name: name for name in found}
     else:
         numbered = dict(_DECLARED.findall(first))
         if _DECLARED.sub("", first).strip() or len(set(numbered.values())) < len(numbered):
             raise reader.corrupt("label", f'{first[:40]!r} does not declare labels as 0="name" 1="other"')
-        found = {name: [] for name in numbered.values()}
+    found: dict[str, list[int]] = {name: [] for name in numbered.values()}
     for text in lines:
         state, _, rest = text.partition(" " if storm else ":")
         number = reader.natural(state.strip(), "state", n_states)
@@ -440,7 +401,7 @@ def _read_states(reader: Reader, n_states: int) -> list[Hashable]:
             raise reader.corrupt("state", f"{number} where {len(found)} is expected")
         parts = values.strip().removeprefix("(").removesuffix(")").split(",")
         if len(parts) != width:
-            raise reader.corrupt("variables", f"{values[:40]!r} has not {width} values")
+            raise reader.corrupt("variables", f"{values[:40]!r} does not have {width} values")
         found.append(tuple(_variable(part.strip()) for part in parts))
     if len(found) != n_states:
         raise reader.corrupt("states", f"{len(found)} states, but {n_states} in the transitions", None)

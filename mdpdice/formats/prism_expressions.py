@@ -11,8 +11,9 @@ program: exactly by PRISM's and Storm's exact engines, in doubles by the others.
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +22,7 @@ from mdpdice.modelling.expression_values import BOOL
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.grid import Axis
 
-__all__ = ["Names", "Texts", "bounds"]
+__all__ = ["AND", "ATOM", "SUM", "Names", "Texts", "bounds"]
 
 _WORDS = """
 A C E F G I M P Pmax Pmin R Rmax Rmin S T U W X bool ceil clock const cos ctmc ctmdp double dtmc endinit endinvariant
@@ -32,18 +33,15 @@ probabilistic pta rate rewards round sin smg stochastic system tan true
 _KEYWORDS = frozenset(_WORDS.split())
 
 # How tightly an operation binds, loosest first.
-_CHOICE, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN, _ATOM = range(9)
+CHOICE, OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, ATOM = range(9)
+_FOLDS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "least": min, "most": max,
+}  # fmt: skip
 _RELATIONS = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "==": "=", "!=": "!="}
 
 
 class Names:
-    """Names of variables and formulas: words of the language and each other's names are avoided.
-
-    Parameters
-    ----------
-    taken : iterable of str
-        Names that are taken already.
-    """
+    """Names of variables and formulas: words of the language and each other's names are avoided."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
@@ -59,13 +57,6 @@ class Names:
 
 class Texts:
     """Texts of the expressions over some counters.
-
-    Parameters
-    ----------
-    axes : sequence of Axis
-        The counters.
-    names : Names
-        Where their names are made.
 
     Attributes
     ----------
@@ -84,25 +75,23 @@ class Texts:
             if axis.boxes
         }
 
-    def condition(self, expr: Expr, within: int = _CHOICE) -> str:
+    def values(self, counters: Mapping[str, int]) -> dict[str, int | bool]:
+        """Values of the variables where the counters have these."""
+        found: dict[str, int | bool] = {}
+        for name, value in counters.items():
+            if name in self.variable:
+                found[self.variable[name]] = value
+            else:
+                found |= {box: bool(value >> at & 1) for at, box in enumerate(self.box[name])}
+        return found
+
+    def condition(self, expr: Expr, within: int = CHOICE) -> str:
         """A condition, in parentheses where an operation that binds as tightly as `within` is around it."""
         return _inside(self._condition(expr), within)
 
-    def number(self, expr: Expr, within: int = _CHOICE) -> str:
+    def number(self, expr: Expr, within: int = CHOICE) -> str:
         """A number, conditions as 0 and 1."""
         return _inside(self._number(expr), within)
-
-    def operand(self, expr: Expr) -> str:
-        """A number that may stand beside any operator."""
-        return self.number(expr, _ATOM)
-
-    def side(self, expr: Expr) -> str:
-        """A number that may stand on one side of a comparison."""
-        return self.number(expr, _SUM)
-
-    def case(self, expr: Expr) -> str:
-        """A condition that may stand beside ``&``, or before ``?``."""
-        return self.condition(expr, _AND)
 
     def bit(self, expr: Expr, at: int) -> str:
         """The condition that a bit of a whole number is set."""
@@ -116,7 +105,7 @@ class Texts:
             return _truth(op == "with")
         if op in ("with", "without"):
             return self.bit(args[0], at)
-        number = f"floor({self.operand(expr)}/{1 << at})" if at else self.number(expr)
+        number = f"floor({self.number(expr, ATOM)}/{1 << at})" if at else self.number(expr)
         return f"mod({number}, 2) = 1"
 
     # --- conditions ---------------------------------------------------------
@@ -124,22 +113,22 @@ class Texts:
     def _condition(self, expr: Expr) -> tuple[str, int]:
         op, args = expr.op, expr.args
         if op == "constant":
-            return _truth(bool(args[0])), _ATOM
+            return _truth(bool(args[0])), ATOM
         if op == "~":
-            return f"!{self.condition(args[0], _ATOM)}", _NOT
+            return f"!{self.condition(args[0], ATOM)}", NOT
         if op in ("&", "|"):
-            level = _AND if op == "&" else _OR
+            level = AND if op == "&" else OR
             return f" {op} ".join(self.condition(arg, level + 1) for arg in args), level
         if op in _RELATIONS:
-            left, right = (self.side(arg) for arg in args)
-            return f"{left} {_RELATIONS[op]} {right}", _COMPARISON
+            left, right = (self.number(arg, SUM) for arg in args)
+            return f"{left} {_RELATIONS[op]} {right}", COMPARISON
         if op in ("has", "any"):
             boxes = [self.bit(args[0], at) for at in _bits(args[1])]
             if len(boxes) == 1:
-                return boxes[0], _ATOM
+                return boxes[0], ATOM
             if not boxes:
-                return _truth(op == "has"), _ATOM
-            return (" & " if op == "has" else " | ").join(boxes), _AND if op == "has" else _OR
+                return _truth(op == "has"), ATOM
+            return (" & " if op == "has" else " | ").join(boxes), AND if op == "has" else OR
         assert op == "table"
         return self._table(args[0], args[1], lambda entry: _truth(bool(entry)))
 
@@ -149,13 +138,13 @@ class Texts:
         op, args = expr.op, expr.args
         if expr.kind == BOOL:
             if op == "constant":
-                return str(int(args[0])), _ATOM
-            return f"({self.condition(expr, _OR)} ? 1 : 0)", _ATOM
+                return str(int(args[0])), ATOM
+            return f"({self.condition(expr, OR)} ? 1 : 0)", ATOM
         if op == "constant":
             return _constant(args[0])
         if op == "counter":
             if args[0] in self.variable:
-                return self.variable[args[0]], _ATOM
+                return self.variable[args[0]], ATOM
             return self._mask([(name, 1 << at) for at, name in enumerate(self.box[args[0]])])
         if op == "count":
             return self._mask([(self.bit(args[0], at), 1) for at in _bits(args[1])])
@@ -163,22 +152,22 @@ class Texts:
             n = len(self.box[args[0].args[0]])
             return self._mask([(self.bit(expr, at), 1 << at) for at in range(n)])
         if op == "neg":
-            return f"-{self.number(args[0], _ATOM)}", _SIGN
+            return f"-{self.number(args[0], ATOM)}", SIGN
         if op in ("+", "-", "*"):
             return self._sum_or_product(op, args)
         if op in ("//", "%"):
             return self._division(op, *args)
         if op == "table":
-            return self._table(args[0], args[1], lambda entry: _inside(_constant(entry), _OR))
+            return self._table(args[0], args[1], lambda entry: _inside(_constant(entry), OR))
         assert op in ("least", "most")
         name = "min" if op == "least" else "max"
         text = self.number(args[-1])
         for arg in reversed(args[:-1]):  # two at a time: not every reader takes more
             text = f"{name}({self.number(arg)}, {text})"
-        return text, _ATOM
+        return text, ATOM
 
     def _sum_or_product(self, op: str, args: tuple[Expr, ...]) -> tuple[str, int]:
-        level = _PRODUCT if op == "*" else _SUM
+        level = PRODUCT if op == "*" else SUM
         text = self.number(args[0], level)
         for arg in args[1:]:
             value = arg.value
@@ -191,22 +180,22 @@ class Texts:
     def _division(self, op: str, first: Expr, divisor: Expr) -> tuple[str, int]:
         by = divisor.args[0]
         if op == "//":
-            return f"floor({self.number(first, _PRODUCT)}/{by})", _ATOM
+            return f"floor({self.number(first, PRODUCT)}/{by})", ATOM
         # The remainder of a negative number is negative to some readers.
         low = bounds(first, self.axes)[0]
         text = f"mod({self.number(first)}, {by})"
-        return (text if low >= 0 else f"mod({text} + {by}, {by})"), _ATOM
+        return (text if low >= 0 else f"mod({text} + {by}, {by})"), ATOM
 
     def _mask(self, parts: list[tuple[str, int]]) -> tuple[str, int]:
         """The sum of some numbers, each of which counts where its condition holds."""
         texts = [f"({condition} ? {value} : 0)" for condition, value in parts if condition != "false"]
         if not texts:
-            return "0", _ATOM
-        return " + ".join(texts), _SUM if len(texts) > 1 else _ATOM
+            return "0", ATOM
+        return " + ".join(texts), SUM if len(texts) > 1 else ATOM
 
     def _table(self, entries: tuple[Any, ...], index: Expr, write: Any) -> tuple[str, int]:
         """A choice between runs of equal entries."""
-        at = self.side(index)
+        at = self.number(index, SUM)
         runs: list[tuple[int, Any]] = []  # last index and entry
         for last, entry in enumerate(entries):
             if runs and runs[-1][1] == entry:
@@ -219,18 +208,11 @@ class Texts:
             middle = (low + high) // 2
             return f"({at} <= {runs[middle - 1][0]} ? {between(low, middle)} : {between(middle, high)})"
 
-        return between(0, len(runs)), _ATOM
+        return between(0, len(runs)), ATOM
 
 
 def bounds(expr: Expr, axes: dict[str, Axis]) -> tuple[Any, Any]:
-    """Numbers between which a whole number or fraction lies, not always the closest ones.
-
-    Parameters
-    ----------
-    expr : Expr
-    axes : dict of str to Axis
-        Its counters by name.
-    """
+    """Numbers between which a whole number or fraction lies, not always the closest ones; `axes` are by name."""
     op, args = expr.op, expr.args
     if op == "constant":
         return args[0], args[0]
@@ -253,18 +235,8 @@ def bounds(expr: Expr, axes: dict[str, Axis]) -> tuple[Any, Any]:
     if op == "%":
         return 0, args[1].args[0] - 1
     for arg in args[1:]:
-        one, other = bounds(arg, axes)
-        if op == "+":
-            low, high = low + one, high + other
-        elif op == "-":
-            low, high = low - other, high - one
-        elif op == "*":
-            corners = [low * one, low * other, high * one, high * other]
-            low, high = min(corners), max(corners)
-        elif op == "least":
-            low, high = min(low, one), min(high, other)
-        else:
-            low, high = max(low, one), max(high, other)
+        corners = [_FOLDS[op](one, other) for one in (low, high) for other in bounds(arg, axes)]
+        low, high = min(corners), max(corners)
     return low, high
 
 
@@ -275,8 +247,8 @@ def _inside(text: tuple[str, int], within: int) -> str:
 def _constant(value: Any) -> tuple[str, int]:
     text = number_text(Fraction(value), exact=True)
     if "/" in text:
-        return text, _SUM if text.startswith("-") else _PRODUCT
-    return text, _SIGN if text.startswith("-") else _ATOM
+        return text, SUM if text.startswith("-") else PRODUCT
+    return text, SIGN if text.startswith("-") else ATOM
 
 
 def _truth(value: bool) -> str:

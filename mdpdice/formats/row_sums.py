@@ -22,23 +22,7 @@ def check_rows(
 ) -> list[Number]:
     """Probabilities whose rows sum to 1, scaled where they were off by no more than `tolerance`.
 
-    Parameters
-    ----------
-    reader : Reader
-        The file, for errors.
-    branch_ptr : ndarray of int64, shape (m + 1,)
-        Start of the branches of every choice.
-    probability : sequence of float or Fraction
-        Probability of every branch.
-    line_of : sequence of int, length m
-        Line of every choice.
-    tolerance : float
-        Largest distance of a sum from 1.
-
-    Raises
-    ------
-    CorruptFileError
-        A row is empty, or off by more.
+    A row that is empty or off by more is a `CorruptFileError`, with its line from `line_of`.
     """
     found = list(probability)
     ends = branch_ptr.tolist()

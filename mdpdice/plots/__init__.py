@@ -10,8 +10,8 @@ states to bool, or a mapping from names to the values that they must have.  The 
 many states to be drawn all; a mapping `where` picks those that are computed.
 
 Colours are those of M. Okabe and K. Ito (*Color universal design*, 2008), which people with
-colour-vision deficiencies can tell apart, and the maps cividis and PuOr for numbers; nothing is told by colour alone
-where shapes, hatches or numbers can tell it too.
+colour-vision deficiencies can tell apart, and the maps cividis and PuOr for numbers; nothing is shown by colour alone
+where shapes, hatches or numbers can show it too.
 """
 
 try:

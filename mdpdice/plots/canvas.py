@@ -67,13 +67,7 @@ class Frame(TypedDict, total=False):
 
 
 def new_axes(frame: Frame, width: float = 6.4, height: float = 4.4) -> Axes:
-    """Return the axes that are given, or those of a new figure of this size, in inches.
-
-    Raises
-    ------
-    TypeError
-        There is a keyword that a `Frame` does not have.
-    """
+    """Return the axes that are given, or those of a new figure of this size, in inches."""
     if unknown := frame.keys() - Frame.__annotations__.keys():
         msg = f"unexpected keyword argument {min(unknown)!r}"
         raise TypeError(msg)
@@ -108,7 +102,7 @@ def save_picture(picture: Axes | Figure, path: str | os.PathLike[str], *, dpi: f
     picture : Axes or Figure
         What the functions of `mdpdice.plots` return.
     path : path
-        Its ending tells the format: ``.png``, ``.svg`` or ``.pdf``.
+        Its ending says which format: ``.png``, ``.svg`` or ``.pdf``.
     dpi : float
         Pixels per inch of a PNG.
 
@@ -129,7 +123,7 @@ def save_picture(picture: Axes | Figure, path: str | os.PathLike[str], *, dpi: f
 
 
 def unit_of(network: Network) -> str:
-    """What values are measured in, as far as the network tells."""
+    """What values are measured in, as far as the network says."""
     states = network.states
     if isinstance(states, PointStates):
         # Some states of a lattice may stand here, with other ends.

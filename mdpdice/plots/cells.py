@@ -1,4 +1,4 @@
-"""Cells of a map: where they are, what their axes say, and hatching where there is nothing to draw."""
+"""Cells of a map: where they are, and what their axes say."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from mdpdice.plots.canvas import Frame, whole_ticks, write_texts
 from mdpdice.plots.coordinates import Coordinate, axis_label
 
-__all__ = ["Grid", "grid_of", "hatched", "label_axes", "runs"]
+__all__ = ["Grid", "grid_of", "label_axes", "runs"]
 
 
 class Grid(NamedTuple):
@@ -69,12 +68,4 @@ def runs(cells: Any) -> Iterator[tuple[int, int, int]]:
     """Row, first and last column of every run of cells that are true."""
     for row, line in enumerate(cells):
         change = np.flatnonzero(np.diff(np.concatenate(([False], line, [False]))))
-        yield from (
-            (row, first, past - 1)
-            for first, past in zip(change[::2].tolist(), change[1::2].tolist(), strict=True)
-        )
-
-
-def hatched(corner: tuple[float, float], width: float, height: float) -> Rectangle:
-    """Rectangle for a run of cells without a number."""
-    return Rectangle(corner, width, height, facecolor="white", edgecolor="#999999", hatch="///", linewidth=0)
+        yield from ((row, first, past - 1) for first, past in change.reshape(-1, 2).tolist())

@@ -84,11 +84,7 @@ def capped_solutions(
 
 
 def bound_chart(
-    solutions: Sequence[Solution],
-    *,
-    width: bool = False,
-    unit: str | None = None,
-    **frame: Unpack[Frame],
+    solutions: Sequence[Solution], *, width: bool = False, unit: str | None = None, **frame: Unpack[Frame]
 ) -> Axes:
     """Draw the bounds of the value at the start over the iterations, or how far they are apart.
 
@@ -113,8 +109,9 @@ def bound_chart(
     GameError
         There are no solutions, or they are not of one problem.
     """
-    if len({one.digest for one in solutions}) != 1:
-        msg = f"{len(solutions)} solutions of {len({one.digest for one in solutions})} problems; one problem is drawn"
+    problems = len({one.digest for one in solutions})
+    if problems != 1:
+        msg = f"{len(solutions)} solutions of {problems} problems; draw solutions of one problem"
         raise GameError(msg)
     ax = new_axes(frame)
     rows = np.array([(one.iterations, one.lower(), one.estimate(), one.upper()) for one in solutions])

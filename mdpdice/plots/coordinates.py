@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
@@ -13,46 +15,25 @@ from mdpdice.lattices.point_states import PointStates
 from mdpdice.modelling.text import fields_of
 from mdpdice.networks.network import Ints, Network
 
-__all__ = [
-    "Coordinate",
-    "Where",
-    "axis_label",
-    "coordinate_names",
-    "filter_of",
-    "points_of",
-    "reader_of",
-]
+__all__ = ["Coordinate", "Where", "axis_label", "coordinate_names", "filter_of", "points_of", "reader_of"]
 
 Coordinate: TypeAlias = "str | Callable[[Any], Any]"
 """A name, or a function from states to numbers; None of a function leaves a state out."""
 Where: TypeAlias = "Callable[[Any], bool] | Mapping[str, Any] | None"
 """Which states are drawn."""
+_NUMBERS = (int, float, Fraction)
 
 
 def coordinate_names(network: Network, where: Where = None) -> list[str]:
-    """Names of the numbers that the states hold, those of most states first.
-
-    Parameters
-    ----------
-    network : Network
-        Its first few thousand states are looked at.
-    where : callable or mapping, optional
-        Which of them.
-    """
+    """Names of the numbers that the first few thousand states hold, those of most states first."""
     chosen = filter_of(where)
-    count: dict[str, int] = {}
-    for at, state in enumerate(network.states):
-        if at == 5000:
-            break
-        if chosen(state):
-            for name, value in fields_of(state).items():
-                if _is_number(value):
-                    count[name] = count.get(name, 0) + 1
-    return sorted(count, key=lambda name: -count[name])
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | Fraction)
+    count = Counter(
+        name
+        for state in filter(chosen, itertools.islice(network.states, 5000))
+        for name, value in fields_of(state).items()
+        if isinstance(value, _NUMBERS)
+    )
+    return [name for name, _ in count.most_common()]
 
 
 def axis_label(coordinate: str | Callable[..., Any]) -> str:
@@ -64,22 +45,16 @@ def axis_label(coordinate: str | Callable[..., Any]) -> str:
 
 
 def reader_of(coordinate: Coordinate) -> Callable[[Hashable], Any]:
-    """A function from states to numbers, or None where a state has no such number.
-
-    Raises
-    ------
-    GameError
-        It is asked of a state where the coordinate raises, or is no number.
-    """
+    """A function from states to numbers, or None where a state has no such number; anything else is an error."""
 
     def read(state: Hashable) -> Any:
         if isinstance(coordinate, str):
             value = fields_of(state).get(coordinate)
         else:
             value = _call(coordinate, state, "a coordinate")
-        if value is None or _is_number(value):
+        if value is None or isinstance(value, _NUMBERS):
             return value
-        msg = f"{axis_label(coordinate) or 'a coordinate'} is {value!r} here, which is no number"
+        msg = f"{axis_label(coordinate) or 'a coordinate'} is {value!r} here, which is not a number"
         raise GameError(msg, state=state, value=value)
 
     return read
@@ -91,12 +66,7 @@ def filter_of(where: Where) -> Callable[[Hashable], bool]:
         return lambda _: True
     if isinstance(where, Mapping):
         wanted = dict(where)
-
-        def holds(state: Hashable) -> bool:
-            fields = fields_of(state)
-            return all(name in fields and fields[name] == value for name, value in wanted.items())
-
-        return holds
+        return lambda state: wanted.items() <= fields_of(state).items()
     function = where
     return lambda state: bool(_call(function, state, "where"))
 
@@ -114,25 +84,9 @@ def _call(function: Callable[[Any], Any], state: Hashable, what: str) -> Any:
 def points_of(
     network: Network, coordinates: Sequence[Coordinate | None], where: Where, *, deciding: bool = False
 ) -> tuple[Ints, list[Sequence[Any]]]:
-    """States that are drawn, and their coordinates.
+    """States that are drawn, as indices into `Network.states`, and a column of numbers for each coordinate.
 
-    Parameters
-    ----------
-    network : Network
-        It has the states.
-    coordinates : sequence of str, callable or None
-        Coordinates; None is 0 everywhere.
-    where : callable or mapping, optional
-        Which states are drawn.
-    deciding : bool
-        Whether only states are drawn in which somebody decides.
-
-    Returns
-    -------
-    index : ndarray of int64, shape (n,)
-        The states, as indices into `Network.states`.
-    columns : list of sequences of n numbers
-        One per coordinate.
+    A coordinate that is None is 0 everywhere; with `deciding`, only states are drawn in which somebody decides.
 
     Raises
     ------
@@ -155,18 +109,13 @@ def points_of(
     else:
         chosen = filter_of(where)
         readers = [(lambda _: 0) if one is None else reader_of(one) for one in coordinates]
-        rows = []
-        kept = []
+        rows = {}
         for at in index.tolist():
             state = states[at]
-            if not chosen(state):
-                continue
-            row = [read(state) for read in readers]
-            if None not in row:
-                kept.append(at)
-                rows.append(row)
-        index = np.array(kept, dtype=np.int64)
-        columns = [list(column) for column in zip(*rows, strict=True)]
+            if chosen(state) and None not in (row := [read(state) for read in readers]):
+                rows[at] = row
+        index = np.array(list(rows), dtype=np.int64)
+        columns = [list(column) for column in zip(*rows.values(), strict=True)]
     if not len(index):
         asked = " and ".join(axis_label(one) or "the function" for one in coordinates if one is not None)
         names = ", ".join(coordinate_names(network)) or "none: use functions"

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, HorizonRangeError
 from mdpdice.plots.canvas import LINES, PALETTE, Frame, drawn, finish, new_axes, unit_of, whole_ticks, words
-from mdpdice.plots.choices import network_of, shown, stage_of
+from mdpdice.plots.choices import at_stage, network_of, shown
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 
 __all__ = ["stage_curve", "value_curve"]
@@ -69,24 +69,18 @@ def value_curve(
     if actions and by is not None:
         msg = "the curves are told apart by actions or by a dimension of the state; leave out one of the two"
         raise GameError(msg)
-    solution = shown(solution, where)
-    network = network_of(solution)
-    stage = stage_of(solution, steps_left)
-    values, lowers, uppers = (
-        array if stage is None else array[stage]
-        for array in (solution.nodes.values, solution.nodes.lowers, solution.nodes.uppers)
-    )
-    curves: dict[Any, dict[Any, tuple[float, float, float]]] = {}
+    solution, network = shown(solution, where)
+    table = solution.nodes
+    columns = [at_stage(solution, array, steps_left) for array in (table.values, table.lowers, table.uppers)]
+    curves: dict[Any, dict[Any, tuple[float, ...]]] = {}
     index, (xs, keys) = points_of(network, (x, by), where, deciding=actions)
-    for which, node, at, number in zip(
-        index.tolist(), network.state_node[index].tolist(), xs, keys, strict=True
-    ):
-        points: Mapping[Any, tuple[float, float, float]]
+    for which, at, number in zip(index.tolist(), xs, keys, strict=True):
+        points: Mapping[Any, tuple[float, ...]]
         if actions:
             q = solution.q(network.states[which], steps_left=steps_left)
-            points = {action: (value, value, value) for action, value in q.items()}
+            points = {action: (value,) for action, value in q.items()}
         else:
-            points = {number: (float(values[node]), float(lowers[node]), float(uppers[node]))}
+            points = {number: tuple(float(column[network.state_node[which]]) for column in columns)}
         for key, point in points.items():
             if curves.setdefault(key, {}).setdefault(at, point) is not point:
                 msg = f"several states are at {at}; narrow them by where=, or tell them apart by by="
@@ -98,7 +92,7 @@ def value_curve(
         bounds = np.array([curves[key][at] for at in along]).T
         label = drawn(words(key)) if actions else f"{name} {key:g}".strip()
         style = number if actions else number // len(PALETTE)
-        _draw(ax, [float(at) for at in along], bounds if not actions else bounds[:1], number, style, label)
+        _draw(ax, [float(at) for at in along], bounds, number, style, label)
     if len(curves) > 1:
         ax.legend(frameon=False)
     whole_ticks(ax.xaxis)

@@ -16,10 +16,11 @@ from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.formats.exported_model import action_text
+from mdpdice.formats.networkx_graphs import chance_text
 from mdpdice.modelling.text import ITSELF, fields_of
 from mdpdice.networks.network import Kind, Network
 from mdpdice.plots.canvas import INK, PALETTE, drawn, new_axes, words
-from mdpdice.plots.choices import choice_of, stage_of
+from mdpdice.plots.choices import at_stage, choice_of
 
 __all__ = ["draw_network"]
 
@@ -69,7 +70,7 @@ def draw_network(
     network : Network
         The network.
     policy : Policy or Solution, optional
-        Its actions are marked; with a solution, decisions and chance nodes with states tell their values too.
+        Its actions are marked; with a solution, decisions and chance nodes with states show their values too.
     show : callable, optional
         From states to their texts; by default what a state holds by name, or the state itself.
     steps_left : int, optional
@@ -110,7 +111,7 @@ def draw_network(
     layers = _layers(network)
     texts = _texts(network, policy, steps_left, show or _state_text)
     # Room for what stands below a node.
-    row = 0.9 + 0.18 * max(text.count("\n") + 1 for lines in texts for text in ["\n".join(lines)])
+    row = 0.9 + 0.18 * max("\n".join(lines).count("\n") + 1 for lines in texts)
     place = _places(layers, row)
     tallest = row * max(map(len, layers))
     ax = new_axes({"ax": ax}, max(5.0, 1.15 * (COLUMN * len(layers) + 0.5)), max(3.2, 1.15 * (tallest + 0.7)))
@@ -146,9 +147,8 @@ def _layers(network: Network) -> list[list[int]]:
         layers = [sorted(layer) for layer in nx.bfs_layers(graph, network.start)]
         rest = sorted(set(graph) - {node for layer in layers for node in layer})
         layers += [rest] if rest else []
-    for _ in range(
-        8
-    ):  # each node near the middle of its neighbours, from the left and from the right in turn
+    # Each node near the middle of its neighbours, from the left and from the right in turn.
+    for _ in range(8):
         for along, neighbours in ((layers, graph.predecessors), (layers[::-1], graph.successors)):
             height = {node: at - (len(layer) - 1) / 2 for layer in layers for at, node in enumerate(layer)}
             for layer in along:
@@ -186,19 +186,14 @@ def _texts(
     network: Network, policy: Policy | Solution | None, steps_left: int | None, show: Callable[[Any], str]
 ) -> list[list[str]]:
     """Lines of text of every node: its state or payoff, and its value."""
-    values = None
-    if isinstance(policy, Solution):
-        stage = stage_of(policy, steps_left)
-        values = policy.nodes.values if stage is None else policy.nodes.values[stage]
-    found = []
-    for node in range(network.n_nodes):
+    values = at_stage(policy, policy.nodes.values, steps_left) if isinstance(policy, Solution) else None
+    found: list[list[str]] = [[] for _ in range(network.n_nodes)]
+    for node, lines in enumerate(found):
         state = network.state_of(node)
         if network.kind[node] == Kind.END:
-            found.append([f"{float(network.payoff[node]):g}"])
-        elif state is None:
-            found.append([])
-        else:
-            found.append([show(state), *([f"= {values[node]:.4g}"] if values is not None else [])])
+            lines.append(f"{float(network.payoff[node]):g}")
+        elif state is not None:
+            lines += [show(state), *([f"= {values[node]:.4g}"] if values is not None else [])]
     return found
 
 
@@ -210,15 +205,9 @@ def _draw_nodes(
         if nodes:
             xs, ys = zip(*(place[node] for node in nodes), strict=True)
             ax.scatter(
-                xs,
-                ys,
-                s=look.size,
-                marker=look.marker,
-                facecolor=look.fill,
-                edgecolor=INK,
-                zorder=3,
+                xs, ys, s=look.size, marker=look.marker, facecolor=look.fill, edgecolor=INK, zorder=3,
                 label=look.name,
-            )
+            )  # fmt: skip
     halo = [withStroke(linewidth=3, foreground="white")]
     for node, lines in enumerate(texts):
         x, y = place[node]
@@ -227,16 +216,8 @@ def _draw_nodes(
         if inside:
             ax.text(x, y, inside[0], ha="center", va="center", fontsize="medium", zorder=4)
         if below:
-            ax.text(
-                x,
-                y - 0.26,
-                "\n".join(below),
-                ha="center",
-                va="top",
-                fontsize="x-small",
-                zorder=5,
-                path_effects=halo,
-            )
+            small: dict[str, Any] = {"fontsize": "x-small", "zorder": 5, "path_effects": halo}
+            ax.text(x, y - 0.26, "\n".join(below), ha="center", va="top", **small)
 
 
 def _draw_edges(ax: Axes, network: Network, place: dict[int, tuple[float, float]], chosen: set[int]) -> None:
@@ -249,30 +230,23 @@ def _draw_edges(ax: Axes, network: Network, place: dict[int, tuple[float, float]
         straight = number == 0 and 0 < to_x - x < 1.1 * COLUMN
         bend = 0.0 if straight else 0.18 + 0.14 * number
         decides, best = bool(network.decides[begin]), edge in chosen
-        style: dict[str, Any] = {
-            "color": PALETTE[0] if best else "#777777",
-            "linewidth": 2.8 if best else 1.0,
-            "linestyle": "-" if decides else (0, (4, 2)),
-            "arrowstyle": "-|>" if network.sign[edge] > 0 else "->",
-        }
-        start, end = (x, y), (to_x, to_y)
+        start, end = np.array((x, y)), np.array((to_x, to_y))
         loop = begin == finish
         if loop:
-            start, end, bend = (x - 0.13, y), (x + 0.13, y), -4.0 - number
+            start, end, bend = np.array((x - 0.13, y)), np.array((x + 0.13, y)), -4.0 - number
         arrow = FancyArrowPatch(
-            start, end, connectionstyle=f"arc3,rad={bend}", mutation_scale=12,
-            shrinkA=0 if loop else 12, shrinkB=12 if loop else 14, zorder=2 if best else 1, **style,
+            tuple(start), tuple(end), connectionstyle=f"arc3,rad={bend}", mutation_scale=12,
+            arrowstyle="-|>" if network.sign[edge] > 0 else "->", linestyle="-" if decides else (0, (4, 2)),
+            color=PALETTE[0] if best else "#777777", linewidth=2.8 if best else 1.0, zorder=2 if best else 1,
+            shrinkA=0 if loop else 12, shrinkB=12 if loop else 14,
         )  # fmt: skip
         arrow.set_gid(str(edge))
         ax.add_patch(arrow)
         # A third of the way: the middles of arrows that cross are at one place.
         share = 0.5 if loop else (0.36 if network.dst[network.indptr[begin]] != finish or straight else 0.5)
-        dx, dy = end[0] - start[0], end[1] - start[1]
-        control = start[0] + dx / 2 + bend * dy, start[1] + dy / 2 - bend * dx
-        at = [
-            (1 - share) ** 2 * a + 2 * share * (1 - share) * c + share**2 * b
-            for a, c, b in zip(start, control, end, strict=True)
-        ]
+        along = end - start
+        control = start + along / 2 + bend * np.array((along[1], -along[0]))
+        at = (1 - share) ** 2 * start + 2 * share * (1 - share) * control + share**2 * end
         ax.text(
             at[0], at[1], _edge_text(network, begin, edge), ha="center", va="center", fontsize="small",
             color=PALETTE[0] if best else INK, zorder=6, path_effects=halo,
@@ -283,23 +257,14 @@ def _edge_text(network: Network, node: int, edge: int) -> str:
     if network.decides[node]:
         text = drawn(action_text(network.action_of(edge)), LONGEST)
     else:
-        p = network.row(node)[edge - int(network.indptr[node])]
-        text = str(p) if p.denominator < 1000 else f"{float(p):.3g}"
+        text = chance_text(network, edge, 3)
     reward = float(network.reward[edge])
     return f"{text}, {reward:+g}" if reward else text
 
 
 def _add_legend(ax: Axes, network: Network, chosen: set[int]) -> None:
     handles = [
-        Line2D(
-            [],
-            [],
-            marker=look.marker,
-            color="none",
-            markerfacecolor=look.fill,
-            markeredgecolor=INK,
-            label=look.name,
-        )
+        Line2D([], [], marker=look.marker, label=look.name, color="none", mfc=look.fill, mec=INK)
         for kind, look in LOOKS.items()
         if (network.kind == kind).any()
     ]

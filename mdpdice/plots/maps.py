@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from textwrap import fill
 from typing import Any, TypeAlias, Unpack
@@ -9,8 +10,8 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, Normalize, TwoSlopeNorm
-from matplotlib.patches import Patch
+from matplotlib.colors import ListedColormap, Normalize, TwoSlopeNorm, to_hex, to_rgb
+from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from mdpdice.answers.policy import Policy
@@ -18,8 +19,8 @@ from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.networks.network import Network
 from mdpdice.plots.canvas import BLANK, INK, PALETTE, Frame, drawn, new_axes, unit_of, words
-from mdpdice.plots.cells import grid_of, hatched, label_axes, runs
-from mdpdice.plots.choices import Drawable, network_of, shown, stage_of, taken
+from mdpdice.plots.cells import grid_of, label_axes, runs
+from mdpdice.plots.choices import Drawable, at_stage, shown, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 
 __all__ = ["policy_difference", "policy_map", "region_map", "threshold_map", "value_map"]
@@ -29,6 +30,8 @@ Group: TypeAlias = Callable[[Any], Hashable]
 VARIES = "depends on more"
 """Category of a point that stands for several states with different answers."""
 NOWHERE = "no such state"
+HATCHED: dict[str, Any] = {"facecolor": "white", "edgecolor": "#999999", "hatch": "///"}
+"""How a point without a number looks."""
 OTHER = "other"
 LEGEND = 28
 """Longest line of a legend."""
@@ -133,13 +136,12 @@ def policy_map(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['hold', 'roll', 'no such state']
     """
-    policy = shown(policy, where)
-    network = network_of(policy)
+    policy, network = shown(policy, where)
     index, (xs, ys) = points_of(network, (x, y), where, deciding=True)
     done = taken(policy, network.state_node[index], group, steps_left)
-    points = list(zip(xs, ys, done, strict=True))
-    order = list(dict.fromkeys(map(_grouped(group), network.actions))) if len(network.actions) < 1e6 else []
-    return _regions(points, x, y, frame, order)
+    actions = network.actions if len(network.actions) < 1e6 else []
+    order = dict.fromkeys(map(group, actions) if group else actions)
+    return _regions(list(zip(xs, ys, done, strict=True)), x, y, frame, order)
 
 
 def policy_difference(
@@ -171,34 +173,28 @@ def policy_difference(
     Axes
         As for `region_map`: categories "both roll" in pale colours, "first: hold; second: roll" in strong ones.
     """
-    first, second = shown(first, where), shown(second, where)
-    network = network_of(first)
+    first, network = shown(first, where)
+    second, _ = shown(second, where)
     other = (Policy.from_solution(second) if isinstance(second, Solution) else second).on(network)
     index, (xs, ys) = points_of(network, (x, y), where, deciding=True)
     nodes = network.state_node[index]
     done = (taken(first, nodes, group, steps_left), taken(other, nodes, group, steps_left))
-    points = []
+    points, same = [], {}
     for left, up, one, two in zip(xs, ys, *done, strict=True):
-        same = one == two
-        text = f"both {words(one)}" if same else f"{names[0]}: {words(one)}; {names[1]}: {words(two)}"
-        points.append((left, up, (not same, text)))
-    order = sorted({category for _, _, category in points})
-    pale = {text: _pale(PALETTE[at % len(PALETTE)]) for at, (_, text) in enumerate(order)}
-    return _regions(
-        [(left, up, text) for left, up, (_, text) in points],
-        x, y, frame,
-        [text for _, text in order],
-        {text: pale[text] for differs, text in order if not differs},
-    )  # fmt: skip
+        alike = one == two
+        text = f"both {words(one)}" if alike else f"{names[0]}: {words(one)}; {names[1]}: {words(two)}"
+        same[text] = alike
+        points.append((left, up, text))
+    order = sorted(same, key=lambda text: (not same[text], text))
+    pale: dict[Hashable, str] = {
+        text: _pale(PALETTE[at % len(PALETTE)]) for at, text in enumerate(order) if same[text]
+    }
+    return _regions(points, x, y, frame, order, pale)
 
 
 def _pale(colour: str) -> str:
-    parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return "#" + "".join(f"{round(part + (255 - part) * 0.72):02X}" for part in parts)
-
-
-def _grouped(group: Group | None) -> Group:
-    return (lambda action: action) if group is None else group
+    mixed: Any = 0.28 * np.array(to_rgb(colour)) + 0.72
+    return to_hex(mixed)
 
 
 def _regions(
@@ -213,8 +209,9 @@ def _regions(
         msg = "nobody decides in the states that are to be drawn; region_map draws any states"
         raise GameError(msg)
     ax = new_axes(frame, height=4.4 if y is not None else 1.6)
-    grid = grid_of([point[0] for point in points], [point[1] for point in points])
-    names = _merge_rare([category for _, _, category in points])
+    xs, ys, categories = zip(*points, strict=True)
+    grid = grid_of(xs, ys)
+    names = _merge_rare(categories)
     present = set(names)
     # Colours go by the whole order, so that an action has the same one in two maps of a game.
     rank = {category: at for at, category in enumerate(order)}
@@ -230,7 +227,7 @@ def _regions(
         (colours or {}).get(category, PALETTE[(rank.get(category, at) if fits else at) % len(PALETTE)])
         for at, category in enumerate(known)
     ]
-    if OTHER in number and OTHER not in order:
+    if OTHER in number and OTHER not in rank:
         shades[number[OTHER]] = "#999999"
     shades.append("#555555")
     mesh = ax.pcolormesh(
@@ -252,14 +249,12 @@ def _regions(
     return ax
 
 
-def _merge_rare(categories: list[Hashable]) -> list[Hashable]:
+def _merge_rare(categories: Sequence[Hashable]) -> Sequence[Hashable]:
     """The categories with the rare ones as one, where there are more than colours."""
-    count: dict[Hashable, int] = {}
-    for category in categories:
-        count[category] = count.get(category, 0) + 1
+    count = Counter(categories)
     if len(count) <= len(PALETTE):
         return categories
-    kept = set(sorted(count, key=lambda category: -count[category])[: len(PALETTE) - 1])
+    kept = {category for category, _ in count.most_common(len(PALETTE) - 1)}
     return [category if category in kept else OTHER for category in categories]
 
 
@@ -316,8 +311,7 @@ def threshold_map(
     GameError
         As for `policy_map`; or the action is taken nowhere.
     """
-    policy = shown(policy, where)
-    network = network_of(policy)
+    policy, network = shown(policy, where)
     index, (xs, ys, numbers) = points_of(network, (x, y, over), where, deciding=True)
     done = taken(policy, network.state_node[index], group, steps_left)
     found: dict[tuple[Any, Any], Any] = {}
@@ -325,17 +319,15 @@ def threshold_map(
         before = found.setdefault((left, up), None)
         if one == action and (before is None or (number > before if largest else number < before)):
             found[left, up] = number
-    if all(number is None for number in found.values()):
+    if set(found.values()) == {None}:
         msg = f"the policy takes {words(action)} in none of the states that are to be drawn"
         raise GameError(msg, action=action)
     which = "largest" if largest else "smallest"
     text = label or drawn(f"{which} {axis_label(over) or 'number'} with which to {words(action)}")
-    rows = [(*point, number) for point, number in found.items()]
-    ax = _numbers(rows, text, None, limits, new_axes(frame))
-    if any(number is None for number in found.values()):
-        handle = Patch(facecolor="white", edgecolor="#999999", hatch="///", label=never)
+    ax = _numbers(found, x, y, frame, text, limits)
+    if None in found.values():
+        handle = Patch(**HATCHED, label=never)
         ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
-    label_axes(ax, x, y, frame)
     return ax
 
 
@@ -384,10 +376,8 @@ def value_map(
     GameError
         Several states have the same coordinates: narrow them by `where`.
     """
-    solution = shown(solution, where)
-    network = network_of(solution)
-    stage = stage_of(solution, steps_left)
-    values = solution.nodes.values if stage is None else solution.nodes.values[stage]
+    solution, network = shown(solution, where)
+    values = at_stage(solution, solution.nodes.values, steps_left)
     points: dict[tuple[Any, Any], float | None] = {}
     index, (xs, ys) = points_of(network, (x, y), where)
     for at, left, up in zip(index.tolist(), xs, ys, strict=True):
@@ -396,31 +386,29 @@ def value_map(
             msg = f"several states are at the point ({left}, {up}); narrow them by where="
             raise GameError(msg, state=network.states[at])
         points[left, up] = value if of is None else of(network.states[at], value)
-    rows = [(*point, number) for point, number in points.items() if number is not None]
-    if not rows:
+    points = {point: number for point, number in points.items() if number is not None}
+    if not points:
         msg = "of() gives None in all states that are to be drawn"
         raise UnsupportedError(msg)
     text = label or (f"value ({unit_of(network)})" if of is None else axis_label(of))
-    ax = _numbers(rows, text, centre, limits, new_axes(frame))
-    label_axes(ax, x, y, frame)
-    return ax
+    return _numbers(points, x, y, frame, text, limits, centre)
 
 
 def _numbers(
-    rows: Sequence[tuple[Any, Any, Any]],
+    points: Mapping[tuple[Any, Any], Any],
+    x: Coordinate,
+    y: Coordinate,
+    frame: Frame,
     label: str,
-    centre: float | None,
     limits: tuple[float, float] | None,
-    ax: Axes,
+    centre: float | None = None,
 ) -> Axes:
     """Numbers as colours, and written into the cells where there are few; None is hatched."""
-    grid = grid_of([row[0] for row in rows], [row[1] for row in rows])
+    grid = grid_of(*zip(*points, strict=True))
     cells = np.full(grid.shape, np.nan)
+    cells[grid.row, grid.column] = [np.nan if number is None else float(number) for number in points.values()]
     empty = np.zeros(grid.shape, dtype=bool)
-    for row, column, (_, _, number) in zip(grid.row.tolist(), grid.column.tolist(), rows, strict=True):
-        empty[row, column] = number is None
-        if number is not None:
-            cells[row, column] = float(number)
+    empty[grid.row, grid.column] = [number is None for number in points.values()]
     finite = cells[np.isfinite(cells)]
     if not len(finite):
         msg = "no number that is to be drawn is finite"
@@ -432,12 +420,14 @@ def _numbers(
         reach = max(high - centre, centre - low) or 1.0
         norm = TwoSlopeNorm(centre, centre - reach, centre + reach)
     colours = colormaps["cividis" if centre is None else "PuOr"]
+    ax = new_axes(frame)
     mesh = ax.pcolormesh(grid.x, grid.y, np.ma.masked_invalid(cells), cmap=colours, norm=norm)
     mesh.set_rasterized(cells.size > DRAWN)
     ax.set_facecolor(BLANK)
     for row, first, last in runs(empty):
         left, bottom = grid.x[first], grid.y[row]
-        ax.add_patch(hatched((left, bottom), grid.x[last + 1] - left, grid.y[row + 1] - bottom))
+        size = grid.x[last + 1] - left, grid.y[row + 1] - bottom
+        ax.add_patch(Rectangle((left, bottom), *size, **HATCHED, linewidth=0))
     figure = ax.get_figure()
     assert figure is not None
     bar = figure.colorbar(mesh, ax=ax, label=label)
@@ -455,4 +445,5 @@ def _numbers(
                 f"{number:.0f}" if whole and abs(number) < LARGEST else f"{number:.3g}",
                 ha="center", va="center", fontsize="small", color="white" if dark else INK,
             )  # fmt: skip
+    label_axes(ax, x, y, frame)
     return ax

@@ -299,6 +299,13 @@ def test_models_of_another_kind_are_refused_by_name(file, old: str, new: str) ->
         read_drn(file(GOOD.replace(old, new, 1)))
 
 
+def test_decimals_of_placeholders_are_exact_where_the_file_is_rational(file) -> None:
+    text = GOOD.replace("@parameters\n\n", "@parameters\n\n@placeholders\n$p : 0.1\n")
+    text = text.replace("0 : 1/2", "0 : $p", 1).replace("1 : 1/2", "1 : 9/10", 1)
+    assert read_drn(file(text)).probability[:2] == [Fraction(1, 10), Fraction(9, 10)]
+    assert read_drn(file(text), exact=False).probability[0] == 0.1  # the float
+
+
 def test_placeholders_and_unnamed_actions_are_read(file) -> None:
     text = GOOD.replace("@parameters\n\n", "@parameters\n\n@placeholders\n$p : 1/2\n").replace(
         "1/2\n\t\t", "$p\n\t\t"

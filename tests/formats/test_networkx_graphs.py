@@ -154,7 +154,7 @@ def test_a_probability_below_the_smallest_float_is_one() -> None:
 
 
 def test_graphs_without_directions_or_nodes() -> None:
-    with pytest.raises(GameError, match="no graph"):
+    with pytest.raises(GameError, match="not a graph"):
         from_networkx({"a": ["b"]})
     with pytest.raises(GameError, match="no direction"):
         from_networkx(nx.Graph([(0, 1)]))

@@ -173,7 +173,7 @@ def test_labels_of_core_states_and_of_full_states(tmp_path: Path) -> None:
     assert {dict(state)["s"] for state in program.labels["fresh"]} == {2}  # node 1 is the toss
     assert len(program.labels["rich"]) == 2
     assert len(program.labels["done"]) == 1
-    with pytest.raises(UnknownStateError, match="no core state"):
+    with pytest.raises(UnknownStateError, match="is not a core state"):
         write_prism(game, tmp_path / "x.prism", labels={"a": [7]})
     with pytest.raises(UnknownStateError, match="has the values"):
         write_prism(game, tmp_path / "x.prism", labels={"a": [At(0, points=9)]})

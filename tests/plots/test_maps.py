@@ -183,7 +183,7 @@ def test_mistakes_are_explained(race):
     with pytest.raises(errors.GameError, match="raised ZeroDivisionError") as caught:
         policy_map(race, lambda s: 1 / s.counters["turn"], "mine")
     assert caught.value.state is not None
-    with pytest.raises(errors.GameError, match="is no number"):
+    with pytest.raises(errors.GameError, match="is not a number"):
         policy_map(race, lambda s: "x", "mine")
     with pytest.raises(errors.GameError, match="where raised KeyError"):
         policy_map(race, "turn", "mine", where=lambda s: s.counters["points"])
