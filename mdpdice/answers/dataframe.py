@@ -19,24 +19,7 @@ __all__ = ["data_frame"]
 def data_frame(
     network: Network, values: Floats, lowers: Floats, uppers: Floats, policy: Ints, *, decisions: bool
 ) -> pd.DataFrame:
-    """One row per state.
-
-    Parameters
-    ----------
-    network : Network
-        It has the states.
-    values, lowers, uppers : ndarray of float64, shape (N,)
-        Value and interval of every node.
-    policy : ndarray of int64, shape (N,)
-        Chosen edge of every decision node, -1 elsewhere.
-    decisions : bool
-        Whether only states are listed in which somebody decides.
-
-    Raises
-    ------
-    MissingPackageError
-        pandas is not installed.
-    """
+    """One row per state, with the values and the chosen edge of its node; see `Solution.to_dataframe`."""
     try:
         import pandas as pd
     except ModuleNotFoundError as error:

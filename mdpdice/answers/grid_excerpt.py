@@ -10,17 +10,16 @@ network takes these.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice.answers.grid_lookup import open_edges, resolved
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.node_values import NodeValues
 from mdpdice.errors import GameError, StateLimitError
 from mdpdice.lattices.grid_tables import Tables
-from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import known_rows
 from mdpdice.lattices.point_states import PointStates, RepeatedActions
 from mdpdice.lattices.reachable_layers import Layers
@@ -33,8 +32,7 @@ CHUNK_BYTES = 64 << 20
 """Size of the table of values at the points that are computed together."""
 
 
-@attrs.frozen(eq=False)
-class _Part:
+class _Part(NamedTuple):
     """States that agree in the core node that they stand for, at some points."""
 
     core: Ints
@@ -48,24 +46,7 @@ class _Part:
 
 
 def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> NodeValues:
-    """The states of a lattice that have given counters and fields.
-
-    Parameters
-    ----------
-    table : GridValues
-        The values of the lattice.
-    where : mapping of str to object
-        Values of counters, or of fields of core states, by name.
-    max_states : int
-        Most states.
-
-    Raises
-    ------
-    GameError
-        There is no such counter or field, or no such state that play can reach.
-    StateLimitError
-        There are more states.
-    """
+    """The states of a lattice that have given counters and fields; see `Solution.excerpt`."""
     layers = table.layers
     lattice, program = layers.lattice, layers.program
     cores, points = _chosen(layers, where)
@@ -86,11 +67,7 @@ def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> Nod
         msg = f"play reaches no state with {dict(where)!r}"
         raise GameError(msg, value=dict(where))
 
-    def joined(name: str) -> Any:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    kind, core, point, value = joined("kind"), joined("core"), joined("point"), joined("value")
-    options, worth, action = joined("options"), joined("worth"), joined("action")
+    core, point, value, kind, options, best, worth, action = map(np.concatenate, zip(*parts, strict=True))
     if table.sense == "min":
         # The lattice that was solved has the sides changed.
         kind = np.select([kind == Kind.MAX, kind == Kind.MIN], [Kind.MIN, Kind.MAX], kind)
@@ -115,9 +92,7 @@ def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> Nod
     )
     values, half = np.concatenate((value, worth)), table.widths[layers.ranks.layer[point]]
     half = np.concatenate((half, np.repeat(half, options)))
-    choice = np.full(n + e, -1)
-    best = joined("best")
-    choice[:n] = np.where(best < 0, -1, indptr[:n] + best)
+    choice = np.concatenate((np.where(best < 0, -1, indptr[:n] + best), np.full(e, -1)))
     return NodeValues(network, values, values - half, values + half, choice)
 
 
@@ -148,7 +123,7 @@ def _parts(layers: Layers, core: int, tables: Tables, rows: Floats, reached: Boo
     lattice, program = layers.lattice, layers.program
     own = int(lattice.state_node[core])
     value = rows[program.row[own]]
-    for node, columns in _resolved(lattice, own, tables, np.flatnonzero(np.isfinite(value) & reached[own])):
+    for node, columns in resolved(lattice, own, tables, np.flatnonzero(np.isfinite(value) & reached[own])):
         kind, length = int(lattice.kind[node]), len(columns)
         best, action = np.full(length, -1), np.full(0, -1)
         options, worth = np.zeros(length, dtype=np.int64), np.zeros(0)
@@ -156,7 +131,7 @@ def _parts(layers: Layers, core: int, tables: Tables, rows: Floats, reached: Boo
             options, worth, action = options + 1, value[columns], np.full(length, -1)
         elif kind != Kind.END:
             edges = np.arange(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
-            there = np.array([_open(lattice, edge, tables)[columns] for edge in edges.tolist()])
+            there = open_edges(lattice, edges[:, None], columns, tables)
             each = rows[program.edge_row[edges]][:, columns]
             turn = -1.0 if kind == Kind.MIN else 1.0
             first = np.argmax(np.where(there, turn * each, -np.inf), axis=0)
@@ -174,30 +149,3 @@ def _parts(layers: Layers, core: int, tables: Tables, rows: Floats, reached: Boo
             worth,
             action,
         )
-
-
-def _open(lattice: Lattice, edge: int, tables: Tables) -> Bools:
-    """Whether an option is there, at the points of some tables."""
-    guard, update = int(lattice.guard[edge]), int(lattice.update[edge])
-    found: Bools = np.ones(len(tables.points), dtype=bool) if guard < 0 else tables.guards[guard]
-    return found if update < 0 else found & (tables.targets[update] >= 0)
-
-
-def _resolved(lattice: Lattice, node: int, tables: Tables, columns: Ints) -> Iterator[tuple[int, Ints]]:
-    """The nodes that a node stands for, and at which of some points."""
-    todo = [(node, columns)]
-    while todo:
-        at, where = todo.pop()
-        if not len(where):
-            continue
-        if not lattice.switch[at]:
-            yield at, where
-            continue
-        for edge in range(int(lattice.indptr[at]), int(lattice.indptr[at + 1])):
-            guard = int(lattice.guard[edge])
-            live = where if guard < 0 else where[tables.guards[guard][where]]
-            inside = lattice.update[edge] < 0 and lattice.node_state[lattice.dst[edge]] < 0
-            if inside:
-                todo.append((int(lattice.dst[edge]), live))
-            elif len(live):
-                yield at, live

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -11,13 +11,14 @@ import numpy as np
 
 from mdpdice.errors import UnknownStateError
 from mdpdice.lattices.grid_tables import Tables
+from mdpdice.lattices.lattice import FORBIDDEN, Lattice
 from mdpdice.lattices.layer_solver import known_rows
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.modelling.counters import At, full_state
 from mdpdice.modelling.equality import same_kind
-from mdpdice.networks.network import Bools, Floats
+from mdpdice.networks.network import Bools, Floats, Ints
 
-__all__ = ["Lookup"]
+__all__ = ["Lookup", "open_edges", "place_of", "resolved"]
 
 WIDTH = 64
 """Most points in a row whose values are computed when one of them is asked for."""
@@ -42,7 +43,6 @@ class Lookup:
     _reached: dict[int, Bools] = attrs.field(factory=dict, init=False)
     _last: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
     _here: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
-    _options: dict[int, list[tuple[Any, int, int, int]]] = attrs.field(factory=dict, init=False)
 
     @cached_property
     def _numbers(self) -> dict[Hashable, int]:
@@ -59,13 +59,7 @@ class Lookup:
         lattice = self.layers.lattice
         if state is None:
             return lattice.start, lattice.start_point
-        full = state if isinstance(state, At) else full_state(state, lattice.axes)
-        index = self._numbers.get(full.state)
-        if index is None or not same_kind(lattice.states[index], full.state):
-            first = list(lattice.states[:3])
-            msg = f"state {full.state!r} is not in the core of this game; its first states are {first!r}"
-            raise UnknownStateError(msg, value=state)
-        return int(lattice.state_node[index]), full.point(lattice.axes)
+        return place_of(lattice, self._numbers, state)
 
     def rows(self, point: int) -> tuple[Floats, Tables]:
         """Value of every row of the program at a point, NaN where it is not known, and the tables of the point."""
@@ -90,8 +84,7 @@ class Lookup:
     def reaches(self, node: int, point: int) -> bool:
         """Tell whether play comes to a core node at a point; what is worked out for others there proves nothing."""
         layers = self.layers
-        known = layers.reached[layers.program.entries == node, point]
-        if known.any():
+        if layers.reached[layers.program.entries == node, point].any():
             return True
         if point not in self._reached:
             self._reached.clear()
@@ -100,35 +93,47 @@ class Lookup:
 
     def options(self, node: int, tables: Tables) -> dict[Any, int]:
         """The actions of a decision that are there at a point, and the rows with what they are worth."""
-        listed = self._options.get(node)
-        if listed is None:
-            lattice, first = self.layers.lattice, self.layers.lattice.first_action(node)
-            edges = slice(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
-            columns = (lattice.guard, lattice.update, self.layers.program.edge_row)
-            actions = lattice.actions[first : first + edges.stop - edges.start]
-            listed = list(zip(actions, *(column[edges].tolist() for column in columns), strict=True))
-            self._options[node] = listed
-        guards, targets = tables.guards, tables.targets
-        return {
-            action: row
-            for action, guard, update, row in listed
-            if (guard < 0 or guards[guard, 0]) and (update < 0 or targets[update, 0] >= 0)
-        }
+        lattice, program = self.layers.lattice, self.layers.program
+        edges = np.arange(lattice.indptr[node], lattice.indptr[node + 1])
+        open_ones = np.flatnonzero(open_edges(lattice, edges, np.intp(0), tables)).tolist()
+        first, rows = lattice.first_action(node), program.edge_row[edges].tolist()
+        return {lattice.actions[first + at]: rows[at] for at in open_ones}
 
-    def resolved(self, node: int, tables: Tables) -> int:
-        """The node that a switch stands for at a point."""
-        lattice = self.layers.lattice
-        while lattice.switch[node]:
-            live = [
-                edge
-                for edge in range(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
-                if lattice.guard[edge] < 0 or tables.guards[lattice.guard[edge], 0]
-            ]
-            if (
-                len(live) != 1
-                or lattice.update[live[0]] >= 0
-                or lattice.node_state[lattice.dst[live[0]]] >= 0
-            ):
-                break
-            node = int(lattice.dst[live[0]])
-        return node
+
+def place_of(lattice: Lattice, numbers: Mapping[Hashable, int], state: Hashable) -> tuple[int, int]:
+    """Core node and point of a state, given the numbers of the core states."""
+    full = state if isinstance(state, At) else full_state(state, lattice.axes)
+    index = numbers.get(full.state)
+    if index is None or not same_kind(lattice.states[index], full.state):
+        first = list(lattice.states[:3])
+        msg = f"state {full.state!r} is not in the core of this game; its first states are {first!r}"
+        raise UnknownStateError(msg, value=state)
+    return int(lattice.state_node[index]), full.point(lattice.axes)
+
+
+def open_edges(lattice: Lattice, edges: Ints, columns: Any, tables: Tables) -> Bools:
+    """Whether edges are there, each at its columns of the tables; the two broadcast."""
+    guard = lattice.guard[edges]
+    # What leaves the grid where it may not is an error, and not for `forbid` to take away.
+    there: Bools = tables.targets[lattice.update[edges], columns] != FORBIDDEN
+    return there & ((guard < 0) | tables.guards[guard, columns]) if len(tables.guards) else there
+
+
+def resolved(lattice: Lattice, node: int, tables: Tables, columns: Ints) -> Iterator[tuple[int, Ints]]:
+    """The nodes that a node stands for, and at which of some points: others than itself if it is a switch."""
+    todo = [(node, columns)]
+    while todo:
+        at, where = todo.pop()
+        if not len(where):
+            continue
+        if not lattice.switch[at]:
+            yield at, where
+            continue
+        for edge in range(int(lattice.indptr[at]), int(lattice.indptr[at + 1])):
+            guard = int(lattice.guard[edge])
+            live = where if guard < 0 else where[tables.guards[guard][where]]
+            inside = lattice.update[edge] < 0 and lattice.node_state[lattice.dst[edge]] < 0
+            if inside:
+                todo.append((int(lattice.dst[edge]), live))
+            elif len(live):
+                yield at, live

@@ -14,9 +14,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from mdpdice.answers.grid_lookup import Lookup
+from mdpdice.answers.grid_lookup import Lookup, resolved
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
 from mdpdice.lattices.digest import digest
+from mdpdice.lattices.grid_tables import Tables
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.modelling.counters import At
@@ -102,7 +103,9 @@ class GridValues:
         UnknownStateError
             Play cannot come there, so nothing is known of it.
         """
-        _no_horizon(steps_left)
+        if steps_left is not None:
+            msg = f"steps_left={steps_left!r} needs a solution with a horizon, and lattices have none"
+            raise HorizonRangeError(msg, value=steps_left)
         node, point = self.lookup.place(state)
         rows, _ = self.lookup.rows(point)
         value = float(rows[self.layers.program.row[node]])
@@ -124,10 +127,14 @@ class GridValues:
         """What happens in a state."""
         self.value(state, None)
         node, point = self.lookup.place(state)
-        kind = Kind(int(self.lattice.kind[self.lookup.resolved(node, self.lookup.rows(point)[1])]))
+        kind = Kind(int(self.lattice.kind[self._resolved(node, self.lookup.rows(point)[1])]))
         if self.sense == "min" and kind in (Kind.MAX, Kind.MIN):
             return Kind.MIN if kind == Kind.MAX else Kind.MAX
         return kind
+
+    def _resolved(self, node: int, tables: Tables) -> int:
+        """The node that a node stands for at a point."""
+        return next((at for at, _ in resolved(self.lattice, node, tables, np.zeros(1, dtype=np.intp))), node)
 
     def reaches(self, state: Hashable) -> bool:
         """Whether play can come to a state."""
@@ -146,19 +153,12 @@ class GridValues:
         self.value(state, steps_left)
         node, point = self.lookup.place(state)
         rows, tables = self.lookup.rows(point)
-        node = self.lookup.resolved(node, tables)
+        node = self._resolved(node, tables)
         kind = int(self.lattice.kind[node])
         if kind not in (Kind.MAX, Kind.MIN):
             msg = "nobody decides in this state; ask value() instead"
             raise GameError(msg, state=self.start if state is None else state)
         width = self._width(state)
-        worth = {action: float(rows[row]) for action, row in self.lookup.options(node, tables).items()}
-        return kind == Kind.MIN, [
-            (action, value, value - width, value + width) for action, value in worth.items()
-        ]
-
-
-def _no_horizon(steps_left: int | None) -> None:
-    if steps_left is not None:
-        msg = f"steps_left={steps_left!r} needs a solution with a horizon, and lattices have none"
-        raise HorizonRangeError(msg, value=steps_left)
+        there = self.lookup.options(node, tables).items()
+        worth = ((action, float(rows[row])) for action, row in there)
+        return kind == Kind.MIN, [(action, value, value - width, value + width) for action, value in worth]

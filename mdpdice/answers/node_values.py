@@ -6,7 +6,6 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import attrs
-import numpy as np
 
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
 from mdpdice.networks.network import Floats, Ints, Kind, Network
@@ -86,8 +85,7 @@ class NodeValues:
     def exact_value(self, state: Hashable, steps_left: int | None) -> Any:
         """Exact value of a state, if there are any."""
         assert self.exact is not None
-        steps = self.steps(steps_left)
-        return self.exact[0 if steps is None else steps][self._node(state)]
+        return self.exact[self.steps(steps_left) or 0][self._node(state)]
 
     def kind(self, state: Hashable) -> Kind:
         """What happens in a state."""
@@ -113,9 +111,7 @@ class NodeValues:
         net = self.network
         node = self._decision(state, steps_left)
         steps = self.steps(steps_left)
-        after = [
-            array if steps is None else array[steps - 1] for array in (self.values, self.lowers, self.uppers)
-        ]
+        after = self.rows(None if steps is None else steps - 1)[:3]
         found = []
         for edge in net.edges(node):
             value, low, high = (self._edge(edge, row) for row in after)
@@ -135,6 +131,13 @@ class NodeValues:
         """The row of an array for so many decisions left."""
         steps = self.steps(steps_left)
         return array if steps is None else array[steps]
+
+    def rows(self, steps_left: int | None) -> tuple[Floats, Floats, Floats, Ints]:
+        """Values, lower and upper ends, and chosen edges for so many decisions left."""
+        values, lowers, uppers, choice = (
+            self.row(array, steps_left) for array in (self.values, self.lowers, self.uppers, self.choice)
+        )
+        return values, lowers, uppers, choice
 
     def steps(self, steps_left: int | None) -> int | None:
         """Decisions left, by default the whole horizon.
@@ -170,7 +173,3 @@ class NodeValues:
             msg = "no decision is left"
             raise HorizonRangeError(msg, state=self.network.describe(node), value=0)
         return node
-
-    def decisions(self) -> Ints:
-        """Numbers of the states in which somebody decides."""
-        return np.flatnonzero(self.network.decides[self.network.state_node])

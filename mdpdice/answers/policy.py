@@ -138,30 +138,27 @@ class Policy:
         UnknownStateError
             It gave something that is no action of the state.
         """
-        if not isinstance(game, Network):
-            _check_game(game, "of(game, function)")
-            if staged:
-                msg = "staged=True needs a network with a horizon"
-                raise HorizonRangeError(msg)
-            return cls(rule=function)
-        network = game
-        if not staged:
-            return _assemble(network, [_ask(network, function, ())])
-        if network.horizon is None:
+        _check_game(game, "of(game, function)")
+        if staged and (not isinstance(game, Network) or game.horizon is None):
             msg = "staged=True needs a network with a horizon"
             raise HorizonRangeError(msg)
-        nothing: _Row = (np.full(network.n_nodes, -1), {})
-        rows = [_ask(network, function, (k,)) for k in range(1, network.horizon + 1)]
-        return _assemble(network, [nothing, *rows], staged=True)
+        if not isinstance(game, Network):
+            return cls(rule=function)
+        if not staged:
+            return _assemble(game, [_ask(game, function, ())])
+        assert game.horizon is not None
+        nothing: _Row = (np.full(game.n_nodes, -1), {})
+        rows = [_ask(game, function, (k,)) for k in range(1, game.horizon + 1)]
+        return _assemble(game, [nothing, *rows], staged=True)
 
     @classmethod
     def uniform(cls, game: Game[Any, Any] | Network | Lattice) -> Policy:
         """The policy that takes every action of a decision with the same probability."""
+        _check_game(game, "uniform(game)")
         if not isinstance(game, Network):
-            _check_game(game, "uniform(game)")
             return cls()
-        decided = game.decides[game.source]
-        return cls(game, _first_edges(game), decided.astype(np.int64))
+        first = np.where(game.decides, game.indptr[:-1], -1)
+        return cls(game, first, game.decides[game.source].astype(np.int64))
 
     def on(self, network: Network) -> Policy:
         """The same decisions on another network, found by the names of states and actions.
@@ -194,25 +191,21 @@ class Policy:
         decisions = np.flatnonzero(network.decides)
         taken = self.choice[stages][..., nodes[decisions]]
         choice[..., decisions] = known[taken]
+        weight = None
         if self.weight is None:
-            lost = np.argwhere((taken >= 0) & (choice[..., decisions] < 0))
-            if len(lost):
-                raise self._no_action(network, int(decisions[lost[0][-1]]), int(taken[tuple(lost[0])]))
-            return Policy(network, choice)
-        weight = np.where(edges >= 0, self.weight[stages][..., edges], 0)
-        mapped = np.zeros(self.network.n_nodes, dtype=bool)
-        mapped[nodes[decisions]] = True
-        lost = np.argwhere((self.weight[stages] > 0) & mapped[self.network.source] & (known[:-1] < 0))
+            lost = taken[(taken >= 0) & (known[taken] < 0)]
+        else:
+            weight = np.where(edges >= 0, self.weight[stages][..., edges], 0)
+            mapped = np.zeros(self.network.n_nodes, dtype=bool)
+            mapped[nodes[decisions]] = True
+            missed = (self.weight[stages] > 0) & mapped[self.network.source] & (known[:-1] < 0)
+            lost = np.argwhere(missed)[:, -1]
         if len(lost):
-            edge = int(lost[0][-1])
-            raise self._no_action(
-                network, network.node_of(self.network.state_of(int(self.network.source[edge]))), edge
-            )
+            edge = int(lost[0])
+            state = self.network.describe(int(self.network.source[edge]))
+            msg = "the policy takes an action that there is not"
+            raise UnknownStateError(msg, state=state, action=self.network.action_of(edge))
         return Policy(network, choice, weight)
-
-    def _no_action(self, network: Network, node: int, edge: int) -> UnknownStateError:
-        msg = "the policy takes an action that there is not"
-        return UnknownStateError(msg, state=network.describe(node), action=self.network.action_of(edge))
 
     # --- asking it ----------------------------------------------------------
 
@@ -257,10 +250,7 @@ class Policy:
             answer = self._answer(state)
             if not isinstance(answer, Dist):
                 return {answer: Fraction(1)}
-            total = sum(answer.weights)
-            return {
-                one: Fraction(part, total) for one, part in zip(answer.outcomes, answer.weights, strict=True)
-            }
+            return {one: answer.prob(one) for one in answer}
         net = self.network
         node = self._node(state)
         if not net.decides[node]:
@@ -325,10 +315,6 @@ class Policy:
 _Row: TypeAlias = "tuple[Ints, Mapping[int, int]]"
 
 
-def _first_edges(network: Network) -> Ints:
-    return np.where(network.decides, network.indptr[:-1], -1)
-
-
 def _check(policy: Policy) -> None:
     net, choice, weight = policy.network, policy.choice, policy.weight
     stages = () if net.horizon is None else (net.horizon + 1,)
@@ -375,10 +361,7 @@ def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) 
             raise GameError(msg, state=network.describe(node))
         action = ask(function, state, *more, what="the function of the policy", state=state)
         if isinstance(action, Dist):
-            parts = {
-                network.edge_of(node, one): part
-                for one, part in zip(action.outcomes, action.weights, strict=True)
-            }
+            parts = {network.edge_of(node, one): part for one, part in action.items()}
             choice[node] = max(sorted(parts), key=parts.__getitem__)
             weight.update(parts)
         else:
@@ -387,7 +370,7 @@ def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) 
 
 
 def _check_game(game: object, call: str) -> None:
-    if not isinstance(game, Game | Lattice):
+    if not isinstance(game, Game | Network | Lattice):
         msg = f"{game!r} is no game; write Policy.{call}"
         raise GameError(msg, value=game)
 

@@ -37,33 +37,21 @@ _HEADER = {
 
 def save_policy(policy: Policy, path: str | os.PathLike[str]) -> None:
     """Write a policy to a file, which is replaced at once or not at all."""
-    weight = policy.weight
-    exact = weight is not None and weight.dtype == object
+    weight, exact = np.zeros(0) if policy.weight is None else policy.weight, None
+    if weight.dtype == object:
+        weight, exact = np.zeros(0), [exact_text(number) for number in weight.ravel().tolist()]
     header = {
         "format": FORMAT,
         "version": VERSION,
         "digest": policy.network.digest,
         "randomised": policy.randomised,
-        "exact_weights": [exact_text(x) for x in weight.ravel().tolist()]
-        if weight is not None and exact
-        else None,
+        "exact_weights": exact,
     }
-    members: dict[str, NDArray[Any]] = {
-        "header": text_member(header),
-        "choice": policy.choice,
-        "weight": np.zeros(0) if weight is None or exact else weight,
-    }
-    write_archive(path, members)
+    write_archive(path, {"header": text_member(header), "choice": policy.choice, "weight": weight})
 
 
 def load_policy(path: str | os.PathLike[str], network: Network) -> Policy:
-    """Read a policy of a network.
-
-    Raises
-    ------
-    CorruptFileError
-        The file is damaged, is not such a file, or belongs to another network.
-    """
+    """Read a policy of a network; see `Policy.load`."""
     file = Archive(os.fspath(path), _DTYPES, "write it again with Policy.save", dimensions=2)
     members = file.read()
     header = read_header(file, members, FORMAT, VERSION, _HEADER)

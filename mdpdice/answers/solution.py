@@ -409,13 +409,12 @@ class Solution:
             A lattice has too many states; fix some counters by `where`.
         """
         table = self.excerpt(where).nodes
-        net, at = table.network, table.decisions()
+        net = table.network
+        at = np.flatnonzero(net.decides[net.state_node])
         nodes = net.state_node[at]
-        values, lowers, uppers, choice = (
-            table.row(array, steps_left)[nodes]
-            for array in (table.values, table.lowers, table.uppers, table.choice)
-        )
-        actions = [None if edge < 0 else net.action_of(edge) for edge in choice.tolist()]
+        *rows, choice = table.rows(steps_left)
+        values, lowers, uppers = (row[nodes] for row in rows)
+        actions = [None if edge < 0 else net.action_of(edge) for edge in choice[nodes].tolist()]
         return Decisions([net.states[one] for one in at.tolist()], values, lowers, uppers, actions)
 
     @cached_property
@@ -533,13 +532,13 @@ class Solution:
         net = self.table.network
         # The first decisions that were found: those near the start.
         decisions: list[Sequence[Any]] = []
+        values, _, _, choice = self.table.rows(None)
         for at in np.flatnonzero(net.decides[net.state_node[:SCANNED]])[:LISTED].tolist():
             if net.horizon == 0:
                 break
             node = int(net.state_node[at])
-            edge = int(self.table.row(self.table.choice, None)[node])
-            action = "" if edge < 0 else net.action_of(edge)
-            decisions.append((net.states[at], action, float(self.table.row(self.table.values, None)[node])))
+            action = "" if choice[node] < 0 else net.action_of(int(choice[node]))
+            decisions.append((net.states[at], action, float(values[node])))
         listed = grid("the first decisions", ("state", "action", "value"), decisions) if decisions else ""
         return card("Solution", self._rows()) + listed
 
@@ -580,6 +579,4 @@ class Solution:
         from mdpdice.answers.dataframe import data_frame
 
         table = self.excerpt(where, max_states=max_states).nodes
-        arrays = (table.values, table.lowers, table.uppers, table.choice)
-        rows = (table.row(array, steps_left) for array in arrays)
-        return data_frame(table.network, *rows, decisions=decisions)
+        return data_frame(table.network, *table.rows(steps_left), decisions=decisions)

@@ -51,7 +51,11 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
         notes += [known.method] if known.method else []
     else:
         model, policies = players(case, [chosen] if against is None else [chosen, against], solver)
-        told = value_data(mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress))
+        found = mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress)
+        told = value_data(found)
+        if found.lattice is not None:
+            # What is left of it when everybody follows the policies was evaluated, and need not be again.
+            model, policies = found.lattice, [mdpdice.Policy.from_solution(found)]
         if model.discount == 1:
             spread = _outcomes(model, policies, told["estimate"])
         else:
@@ -97,19 +101,16 @@ def _outcomes(
 
 def _spread(found: mdpdice.Outcomes) -> dict[str, Any]:
     """A distribution as JSON data."""
+    levels = [level for level in LEVELS if found.missing < min(level, 1 - level)]
     return {
         "mean": json_number(found.mean),
         "variance": json_number(found.variance),
         "sd": json_number(math.sqrt(found.variance)),
         "p_bust": found.prob(0),
-        "quantiles": {str(level): json_number(found.quantile(level)) for level in _levels(found)},
+        "quantiles": {str(level): json_number(found.quantile(level)) for level in levels},
         "totals": len(found),
         "missing": found.missing,
     }
-
-
-def _levels(found: mdpdice.Outcomes) -> list[float]:
-    return [level for level in LEVELS if found.missing < min(level, 1 - level)]
 
 
 def _lines(case: Case, data: dict[str, Any]) -> list[str]:

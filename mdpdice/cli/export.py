@@ -9,7 +9,7 @@ import click
 
 import mdpdice
 from mdpdice.cli.game_command import Answer, command
-from mdpdice.cli.model_files import format_of, size_text, sizes
+from mdpdice.cli.model_files import format_of
 from mdpdice.cli.options import NewFile, format_option, game_argument, json_option, parameters_option
 
 __all__ = ["export"]
@@ -50,23 +50,25 @@ def export(
     if policy and found.name != "dot":
         raise click.UsageError("--policy marks actions in a drawing: write a .dot file")
     # Counters stay variables where the format has variables; a horizon is one of networks.
-    source = _source(name, pairs, counters=found.lattices and horizon is None)
-    if isinstance(source, mdpdice.Lattice):
-        write_file(source, path, found.name)
-        size, text = _core_sizes(source), _core_text(source)
+    source, points = _source(name, pairs, counters=found.lattices and horizon is None)
+    if horizon is not None:
+        source = mdpdice.Horizon(horizon).apply(source)
+    if policy:
+        write_dot(source, path, policy=mdpdice.solve(source))
     else:
-        network = source if horizon is None else mdpdice.Horizon(horizon).apply(source)
-        if policy:
-            write_dot(network, path, policy=mdpdice.solve(network))
-        else:
-            write_file(network, path, found.name)
-        size, text = sizes(network), size_text(network)
+        write_file(source, path, found.name)
+    size = {"states": len(source.states), "nodes": source.n_nodes, "edges": source.n_edges}
+    core, more = "", ""
+    if points is not None:
+        size["points"] = points
+        core, more = "core ", f", {points:,} points of the counters"
+    text = f"{size['states']:,} {core}states, {size['nodes']:,} nodes, {size['edges']:,} edges{more}"
     data = {"game": name, "file": path, "format": found.name, **size}
     return Answer(data, [f"{path}: {found.about}; {text}"])
 
 
-def _source(name: str, pairs: tuple[str, ...], *, counters: bool) -> mdpdice.Network | mdpdice.Lattice:
-    """The network of a game, or of a file of a format that can be read; with `counters` the lattice if it has any."""
+def _source(name: str, pairs: tuple[str, ...], *, counters: bool) -> tuple[Any, int | None]:
+    """The network of a game or of a file, and None; with `counters` the lattice if it has any, and its points."""
     from mdpdice.formats import FORMATS, Model, read_file
     from mdpdice.modelling.counters import axes
 
@@ -75,27 +77,12 @@ def _source(name: str, pairs: tuple[str, ...], *, counters: bool) -> mdpdice.Net
         if pairs:
             raise click.UsageError(f"{name} is a file, which has no parameters")
         read = read_file(name)
-        return read.network() if isinstance(read, Model) else read
+        return (read.network() if isinstance(read, Model) else read), None
     from mdpdice.cli.catalogue import find_game
     from mdpdice.cli.game_parameters import build_game
 
     game, _ = build_game(name, find_game(name), pairs)
     if counters and axes(game):
-        return mdpdice.compile_lattice(game)
-    return mdpdice.explore(game)
-
-
-def _core_sizes(lattice: mdpdice.Lattice) -> dict[str, Any]:
-    return {
-        "states": len(lattice.states),
-        "nodes": lattice.n_nodes,
-        "edges": lattice.n_edges,
-        "points": lattice.size,
-    }
-
-
-def _core_text(lattice: mdpdice.Lattice) -> str:
-    return (
-        f"{len(lattice.states):,} core states, {lattice.n_nodes:,} nodes, {lattice.n_edges:,} edges, "
-        f"{lattice.size:,} points of the counters"
-    )
+        lattice = mdpdice.compile_lattice(game)
+        return lattice, lattice.size
+    return mdpdice.explore(game), None

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.answers.grid_values import GridValues
-from mdpdice.answers.policy import Policy
+from mdpdice.answers.policy import Policy, Weights
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
 from mdpdice.lattices.digest import digest
@@ -45,7 +45,7 @@ from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import Operator, unsigned
 from mdpdice.policies.lattice_distribution import lattice_outcomes
 from mdpdice.policies.lattice_evaluation import evaluate_lattice
-from mdpdice.policies.markov_chain import Chain, Walk, component_levels, induce, walk
+from mdpdice.policies.markov_chain import Chain, closed, component_levels, induce, one_sided
 from mdpdice.policies.players import Players, model_of, policies_of
 from mdpdice.policies.totals import Outcomes
 
@@ -116,23 +116,20 @@ def outcomes(
             f"{number_text(network.discount)}; evaluate() tells its mean, simulate() plays it"
         )
         raise UnsupportedError(msg, value=network.discount)
-    chain = induce(network, [one.on(network) for one in policies])
-    start = chain.network.start
-    if state is not None:
-        start += network.node_of(state) - network.start
+    chain = induce(network, policies)
+    start = chain.start(state)
     spread = _Spread.of(chain, start)
     if exact:
         return spread.exactly(start)
-    whole = spread.scaled()
-    if whole is not None:
-        reward, final, unit = whole
-        found = spread.run(start, reward, final, missing, max_rounds)
-        if found is not None:
-            totals, chances, lost = found
-            return Outcomes(_quotients(totals, unit), chances, lost)
-    found = spread.run(start, spread.reward, spread.final, missing, max_rounds)
+    rewards, finals, unit = spread.scaled()
+    found, seen = None, spread.seen
+    if rewards.dtype != object:
+        found = _Mass(spread, rewards, finals, seen.weight).run(start, missing, max_rounds)
+    if found is None:
+        found, unit = _Mass(spread, seen.reward, seen.payoff, seen.weight).run(start, missing, max_rounds), 1
     assert found is not None
-    return Outcomes(*found)
+    totals, chances, lost = found
+    return Outcomes(_quotients(totals, unit, spread.half), chances, lost)
 
 
 def deviation(game: Game[S, A] | Network | Lattice, policy: Players) -> float:
@@ -169,96 +166,59 @@ def _followed(lattice: Lattice, policies: Sequence[Policy]) -> GridValues:
     return found
 
 
-def _quotients(totals: Totals, unit: int) -> Floats:
-    """Correctly rounded quotients: numpy would round a large numerator first."""
+def _quotients(totals: Totals, unit: int, half: Fraction) -> Floats:
+    """Correctly rounded quotients and half of what both sides share: numpy would round a large numerator first."""
+    more = half * unit
+    moved = totals + (int(more) if more.denominator == 1 else float(more))
     if unit == 1:
-        return totals.astype(np.float64)
-    return np.array([total / unit for total in totals.tolist()], dtype=np.float64)
+        return moved.astype(np.float64)
+    return np.array([total / unit for total in moved.tolist()], dtype=np.float64)
 
 
 @attrs.frozen(eq=False)
 class _Spread:
-    """A walk from one start, ready for mass to be sent along it.
+    """A chain as the player sees it who starts, ready for mass to be sent along it."""
 
-    Parameters
-    ----------
-    chain : Network
-        The chain.
-    seen : Walk
-        Its walk.
-    weight, reward : ndarray of float64
-        Per edge of the walk.
-    final : ndarray of float64
-        What is paid where a play stops.
-    stop : ndarray of bool
-        Nodes where it does: ends and closed sets.
-    endless : ndarray of float64
-        inf and -inf in closed sets that collect or pay, 0 elsewhere.
-    level : ndarray of int64
-        A node's edges lead to nodes of higher level, or stay in its component.
-    cyclic : ndarray of bool
-        Nodes in cyclic components.
-    used : ndarray of bool
-        Edges that a play can take.
-    """
-
-    chain: Network
-    seen: Walk
-    weight: Floats
-    reward: Floats
-    final: Floats
-    stop: Bools
-    endless: Floats
-    level: Ints
-    cyclic: Bools
-    used: Bools
+    seen: Network
+    half: Fraction  # What is paid in the end is less by so much.
+    stop: Bools  # Nodes where a play stops: ends and closed sets.
+    endless: Floats  # inf and -inf in closed sets that collect or pay, 0 elsewhere.
+    level: Ints  # A node's edges lead to nodes of higher level, or stay in its component.
+    cyclic: Bools  # Nodes in cyclic components where plays go on.
+    used: Bools  # Edges that a play can take.
 
     @classmethod
-    def of(cls, whole: Chain, start: int) -> _Spread:
-        chain = whole.network
-        seen = walk(chain)
-        reward = seen.rewards(chain)
-        idle, gains, loses = seen.closed(reward)
+    def of(cls, chain: Chain, start: int) -> _Spread:
+        seen = one_sided(chain.network)
+        idle, gains, loses = closed(seen)
         live = graph.reachable(seen.indptr, seen.dst, [start])
         both = gains & loses & live
         if both.any():
-            where = whole.describe(int(np.flatnonzero(both)[0]) % chain.n_nodes)
             msg = "a play can collect and pay without end, so its total need not exist; use a horizon"
-            raise TotalRewardUndefinedError(msg, state=where)
+            raise TotalRewardUndefinedError(msg, state=chain.describe(int(np.argmax(both))))
         stop = (np.diff(seen.indptr) == 0) | idle | gains | loses
-        half = float(chain.total) / 2
-        payoff = np.tile(chain.payoff, len(seen.side) // chain.n_nodes)
-        # The other player's payoff p is worth total - p to the first one.
-        final = np.where(idle, half, np.where(seen.side > 0, payoff, float(chain.total) - payoff))
         used = (live & ~stop)[seen.source]
         label = graph.strong_components(seen.indptr, seen.dst, used)
-        cyclic = graph.cyclic_components(seen.indptr, seen.dst, label, used)
         return cls(
-            chain,
             seen,
-            chain.weight[seen.edge],
-            reward,
-            final,
+            chain.network.total / 2,
             stop,
             np.where(gains, np.inf, np.where(loses, -np.inf, 0.0)),
             component_levels(label, seen.source[used], seen.dst[used])[label],
-            cyclic[label],
+            graph.cyclic_components(seen.indptr, seen.dst, label, used)[label] & ~stop,
             used,
         )
 
-    # --- totals ---------------------------------------------------------------
-
-    def scaled(self) -> tuple[Ints, Ints, int] | None:
-        """Rewards and final payments as integers, and their unit's denominator; None if these are too large."""
-        rewards, which = self._fractions(self.reward, self._exact_rewards(), self.used)
-        finals, where = self._fractions(self.final, self._exact_finals(), self.stop)
-        unit = math.lcm(*(number.denominator for number in (*rewards, *finals)))
-        if max((abs(number) for number in (*rewards, *finals)), default=0) * unit >= LIMIT:
-            return None
-        reward, final = (
-            np.array([int(number * unit) for number in numbers], dtype=np.int64)
-            for numbers in (rewards, finals)
-        )
+    def scaled(self) -> tuple[Totals, Totals, int]:
+        """Rewards and final payments as integers, of Python if they are large, and their unit's denominator."""
+        seen = self.seen
+        rewards, which = self._fractions(seen.reward, seen.exact_rewards, self.used)
+        finals, where = self._fractions(seen.payoff, seen.exact_payoffs, self.stop)
+        numbers = [self.half, *rewards, *finals]
+        unit = math.lcm(*(number.denominator for number in numbers))
+        dtype = np.int64 if max(map(abs, numbers)) * unit < LIMIT else object
+        _, *whole = (int(number * unit) for number in numbers)
+        reward, final = np.split(np.array(whole, dtype=dtype), [len(rewards)])
         return reward[which], final[where], unit
 
     @staticmethod
@@ -268,70 +228,32 @@ class _Spread:
         fractions = [Fraction(number) for number in numbers.tolist()]
         place: dict[Fraction, int] = {}
         for at, number in exact.items():
-            which[at] = place.setdefault(number, len(fractions) + len(place))
+            if used[at]:
+                which[at] = place.setdefault(number, len(fractions) + len(place))
         return [*fractions, *place], which
 
-    def _exact_rewards(self) -> dict[int, Fraction]:
-        exact = self.chain.exact_rewards
-        if not exact:
-            return {}
-        edges = np.flatnonzero(np.isin(self.seen.edge, list(exact)) & self.used).tolist()
-        return {
-            at: int(self.seen.side[self.seen.source[at]]) * exact[int(self.seen.edge[at])] for at in edges
-        }
+    def exactly(self, start: int) -> Outcomes:
+        """The distribution of an acyclic network in rational numbers."""
+        if self.cyclic.any():
+            msg = "exact distributions are computed for acyclic networks only; leave out exact=True"
+            raise UnsupportedError(msg)
+        if self.endless.any():
+            msg = (
+                "a play can collect or pay without end, which is not a rational number; leave out exact=True"
+            )
+            raise UnsupportedError(msg)
+        weight = np.zeros(self.seen.n_edges, dtype=object)
+        for node in np.unique(self.seen.source[self.used]).tolist():
+            weight[self.seen.edges(node)] = self.seen.row(node)
+        rewards, finals, unit = self.scaled()
+        found = _Mass(self, rewards.astype(object), finals.astype(object), weight).run(start, 0.0, 1)
+        assert found is not None
+        totals, chances, _ = found
+        exact = [Fraction(total, unit) + self.half for total in totals.tolist()]
+        table = dict(zip(exact, map(Fraction, chances.tolist()), strict=True))
+        return Outcomes(np.array([float(one) for one in table]), chances.astype(np.float64), exact=table)
 
-    def _exact_finals(self) -> dict[int, Fraction]:
-        """Final payments that are no floats, or would be rounded on the way through `total`."""
-        chain, n = self.chain, self.chain.n_nodes
-        found = {}
-        ends = np.flatnonzero(self.stop & (self.endless == 0))
-        if chain.total == 0:
-            ends = ends[np.isin(ends % n, list(chain.exact_payoffs))]
-        for node in ends.tolist():
-            if chain.kind[node % n] != Kind.END:
-                found[node] = chain.total / 2
-            else:
-                payoff = chain.exact_payoff(node % n)
-                found[node] = payoff if self.seen.side[node] > 0 else chain.total - payoff
-        return found
-
-    # --- floats -----------------------------------------------------------------
-
-    def run(
-        self, start: int, reward: Totals, final: Totals, missing: float, max_rounds: int
-    ) -> tuple[Totals, Floats, float] | None:
-        """Totals, their chances and the mass that is missing; None if an integer would overflow."""
-        mass = _Mass(self, reward, final)
-        if not self.reward[self.used].any():
-            chance = self._visits(start)
-            stops = np.flatnonzero(self.stop & (chance > 0))
-            if abs(1.0 - math.fsum(chance[stops].tolist())) <= max(missing, 1e-12):
-                mass.put(stops, np.zeros(len(stops), dtype=reward.dtype), chance[stops])
-                return *mass.finals(), 0.0
-        mass.put(np.array([start]), np.zeros(1, dtype=reward.dtype), np.ones(1))
-        rounds = np.unique(self.level[self.cyclic & ~self.stop]).size
-        allowance = missing / max(1, rounds)
-        lost = 0.0
-        while mass.waiting:
-            level = min(mass.waiting)
-            node, total, chance = _merged(*mass.take(level))
-            if mass.overflows(total):
-                return None
-            turns = self.cyclic[node]
-            mass.expand(node[~turns], total[~turns], chance[~turns])
-            node, total, chance = node[turns], total[turns], chance[turns]
-            for _ in range(max_rounds):
-                if len(node) == 0 or chance.sum() <= allowance:
-                    break
-                mass.expand(node, total, chance)
-                # What is in a cycle comes back to its own level.
-                node, total, chance = _merged(*mass.take(level))
-                if mass.overflows(total):
-                    return None
-            lost += float(chance.sum())
-        return *mass.finals(), lost
-
-    def _visits(self, start: int) -> Floats:
+    def visits(self, start: int) -> Floats:
         """Expected number of visits to every node.
 
         It solves a chain too, in which the edges are turned round: ``y(j) = [j = start] +
@@ -348,70 +270,60 @@ class _Spread:
             unsigned(np.concatenate(([0], np.cumsum(np.bincount(after, minlength=n))))),
             unsigned(before[order]),
             np.zeros(len(order)),
-            self.weight[self.used][order],
+            self.seen.weight[self.used][order],
             base,
         )
         return solve_chain(turned)[::-1]
-
-    # --- rational numbers ---------------------------------------------------------
-
-    def exactly(self, start: int) -> Outcomes:
-        """The distribution of an acyclic network in rational numbers."""
-        if (self.cyclic & ~self.stop).any():
-            msg = "exact distributions are computed for acyclic networks only; leave out exact=True"
-            raise UnsupportedError(msg)
-        if self.endless.any():
-            msg = (
-                "a play can collect or pay without end, which is not a rational number; leave out exact=True"
-            )
-            raise UnsupportedError(msg)
-        rewards, finals = self._exact_rewards(), self._exact_finals()
-        waiting: dict[int, dict[Fraction, Fraction]] = {start: {Fraction(0): Fraction(1)}}
-        done: dict[Fraction, Fraction] = {}
-        seen, chain = self.seen, self.chain
-        live = np.zeros(len(self.stop), dtype=bool)
-        live[seen.dst[self.used]] = live[start] = True
-        nodes = np.flatnonzero(live)
-        for node in nodes[np.argsort(self.level[nodes], kind="stable")].tolist():
-            masses = waiting.pop(node)
-            if self.stop[node]:
-                payment = finals.get(node, Fraction(float(self.final[node])))
-                for total, mass in masses.items():
-                    done[total + payment] = done.get(total + payment, Fraction(0)) + mass
-                continue
-            first = int(seen.indptr[node])
-            for at, weight in enumerate(chain.row(node % chain.n_nodes)):
-                edge = first + at
-                reward = rewards.get(edge, Fraction(float(self.reward[edge])))
-                there = waiting.setdefault(int(seen.dst[edge]), {})
-                for total, mass in masses.items():
-                    there[total + reward] = there.get(total + reward, Fraction(0)) + mass * weight
-        table = {total: done[total] for total in sorted(done)}
-        return Outcomes(
-            np.array([float(total) for total in table]),
-            np.array([float(chance) for chance in table.values()]),
-            exact=table,
-        )
 
 
 class _Mass:
     """Mass on its way: triples (node, total, chance) by the level of their node, and what has arrived."""
 
-    def __init__(self, spread: _Spread, reward: Totals, final: Totals) -> None:
+    def __init__(self, spread: _Spread, reward: Totals, final: Totals, weight: Weights) -> None:
         self.spread = spread
         self.reward = reward
         self.final = final
-        self.waiting: dict[int, list[tuple[Ints, Totals, Floats]]] = {}
-        self.arrived: list[tuple[Ints, Totals, Floats]] = []
+        self.weight = weight
+        self.waiting: dict[int, list[tuple[Ints, Totals, Weights]]] = {}
+        self.arrived: list[tuple[Ints, Totals, Weights]] = []
         self.endless: dict[float, float] = {}
         self.largest = int(max(np.abs(reward).max(initial=0), np.abs(final).max(initial=0)))
 
-    def overflows(self, total: Totals) -> bool:
-        if total.dtype.kind != "i":
-            return False
-        return int(np.abs(total).max(initial=0)) + self.largest >= LIMIT
+    def run(self, start: int, missing: float, max_rounds: int) -> tuple[Totals, Weights, float] | None:
+        """Totals, their chances and the mass that is missing; None if an integer would overflow."""
+        spread, paid = self.spread, self.spread.seen.reward[self.spread.used].any()
+        if not paid and self.weight.dtype != object:
+            chance = spread.visits(start)
+            stops = np.flatnonzero(spread.stop & (chance > 0))
+            if abs(1.0 - math.fsum(chance[stops].tolist())) <= max(missing, 1e-12):
+                self.put(stops, np.zeros(len(stops), dtype=self.reward.dtype), chance[stops])
+                return *self.finals(), 0.0
+        self.put(np.array([start]), np.zeros(1, self.reward.dtype), np.ones(1, self.weight.dtype))
+        allowance = missing / max(1, np.unique(spread.level[spread.cyclic]).size)
+        lost = 0.0
+        while self.waiting:
+            level = min(self.waiting)
+            node, total, chance = self.take(level)
+            if self.overflows(total):
+                return None
+            turns = spread.cyclic[node]
+            self.expand(node[~turns], total[~turns], chance[~turns])
+            node, total, chance = node[turns], total[turns], chance[turns]
+            for _ in range(max_rounds):
+                if len(node) == 0 or chance.sum() <= allowance:
+                    break
+                self.expand(node, total, chance)
+                # What is in a cycle comes back to its own level.
+                node, total, chance = self.take(level)
+                if self.overflows(total):
+                    return None
+            lost += float(chance.sum())
+        return *self.finals(), lost
 
-    def put(self, node: Ints, total: Totals, chance: Floats) -> None:
+    def overflows(self, total: Totals) -> bool:
+        return total.dtype.kind == "i" and int(np.abs(total).max(initial=0)) + self.largest >= LIMIT
+
+    def put(self, node: Ints, total: Totals, chance: Weights) -> None:
         spread = self.spread
         stops = spread.stop[node]
         if stops.any():
@@ -421,9 +333,9 @@ class _Mass:
                     self.endless[sign] = self.endless.get(sign, 0.0) + float(chance[away].sum())
             here = stops & (spread.endless[node] == 0)
             payment = total[here] + self.final[node[here]]
-            self.arrived.append(_merged(np.zeros(len(payment), dtype=np.int64), payment, chance[here]))
+            self.arrived.append(self._merged([(np.zeros_like(node[here]), payment, chance[here])]))
             if len(self.arrived) > 64:
-                self.arrived = [_merged(*_joined(self.arrived))]
+                self.arrived = [self._merged(self.arrived)]
             node, total, chance = node[~stops], total[~stops], chance[~stops]
         if len(node) == 0:
             return
@@ -433,32 +345,35 @@ class _Mass:
         for part in np.split(order, cuts):
             self.waiting.setdefault(int(level[part[0]]), []).append((node[part], total[part], chance[part]))
 
-    def take(self, level: int) -> tuple[Ints, Totals, Floats]:
-        return _joined(self.waiting.pop(level, [])) if level in self.waiting else self._nothing()
+    def take(self, level: int) -> tuple[Ints, Totals, Weights]:
+        return self._merged(self.waiting.pop(level, []))
 
-    def _nothing(self) -> tuple[Ints, Totals, Floats]:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=self.reward.dtype), np.zeros(0)
+    def _merged(self, parts: Sequence[tuple[Ints, Totals, Weights]]) -> tuple[Ints, Totals, Weights]:
+        """Put triples together and add up the chances of equal nodes and totals; sorted by node, then by total."""
+        nothing = np.zeros(0, dtype=np.int64), self.reward[:0], self.weight[:0]
+        node, total, chance = (np.concatenate(column) for column in zip(nothing, *parts, strict=True))
+        if len(node) < 2:
+            return node, total, chance
+        order = np.lexsort((total, node))
+        node, total = node[order], total[order]
+        new = np.flatnonzero(np.concatenate(([True], (node[1:] != node[:-1]) | (total[1:] != total[:-1]))))
+        return node[new], total[new], np.add.reduceat(chance[order], new)
 
-    def expand(self, node: Ints, total: Totals, chance: Floats) -> None:
+    def expand(self, node: Ints, total: Totals, chance: Weights) -> None:
         """Send triples along all edges of their nodes."""
-        spread = self.spread
-        degree = spread.seen.indptr[node + 1] - spread.seen.indptr[node]
+        seen = self.spread.seen
+        degree = seen.indptr[node + 1] - seen.indptr[node]
         end = np.cumsum(degree)
         begin = 0
         while begin < len(node):
             stop = max(begin + 1, int(np.searchsorted(end, end[begin] - degree[begin] + CHUNK, side="right")))
-            part = slice(begin, stop)
-            size, first = degree[part], spread.seen.indptr[node[part]]
-            edge = np.repeat(first - np.cumsum(size) + size, size) + np.arange(int(size.sum()))
-            self.put(
-                spread.seen.dst[edge],
-                np.repeat(total[part], size) + self.reward[edge],
-                np.repeat(chance[part], size) * spread.weight[edge],
-            )
+            edge, owner = graph.edges_of(seen.indptr, node[begin:stop])
+            owner += begin
+            self.put(seen.dst[edge], total[owner] + self.reward[edge], chance[owner] * self.weight[edge])
             begin = stop
 
-    def finals(self) -> tuple[Totals, Floats]:
-        _, total, chance = _merged(*_joined(self.arrived)) if self.arrived else self._nothing()
+    def finals(self) -> tuple[Totals, Weights]:
+        _, total, chance = self._merged(self.arrived)
         if self.endless:
             total = total.astype(np.float64)
             for sign, mass in self.endless.items():
@@ -466,18 +381,3 @@ class _Mass:
             order = np.argsort(total)
             total, chance = total[order], chance[order]
         return total, chance
-
-
-def _joined(parts: Sequence[tuple[Ints, Totals, Floats]]) -> tuple[Ints, Totals, Floats]:
-    node, total, chance = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return node, total, chance
-
-
-def _merged(node: Ints, total: Totals, chance: Floats) -> tuple[Ints, Totals, Floats]:
-    """Add up the chances of equal nodes and totals; sorted by node, then by total."""
-    if len(node) < 2:
-        return node, total, chance
-    order = np.lexsort((total, node))
-    node, total = node[order], total[order]
-    new = np.flatnonzero(np.concatenate(([True], (node[1:] != node[:-1]) | (total[1:] != total[:-1]))))
-    return node[new], total[new], np.add.reduceat(chance[order], new)

@@ -12,9 +12,8 @@ set where it collects, or pays, for ever is worth an infinite amount.  All other
 end, so the rest of the system has one solution.  It is found component by component
 (`mdpdice.numerics.linear`).
 
-The interval comes from the theorem of `mdpdice.certification.checking.inequalities`, for a network in which nobody
-decides: the claimed bounds are the value plus and minus the errors of one backup, added
-up along a play.  With ``exact=True`` the system is solved in rational numbers.
+The interval is that of any answer (`mdpdice.certification.verdict`), for a network in which nobody decides.
+With ``exact=True`` the system is solved in rational numbers.
 """
 
 from __future__ import annotations
@@ -23,26 +22,24 @@ import time
 from collections.abc import Hashable
 from typing import TypeVar
 
-import attrs
 import numpy as np
 
 from mdpdice.answers.answer import Provenance, Status
 from mdpdice.answers.node_values import NodeValues
 from mdpdice.answers.solution import Solution
 from mdpdice.backend import Progress
-from mdpdice.certification.checking import inequalities
+from mdpdice.certification.verdict import certify
 from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.number import nearest_floats, size
-from mdpdice.networks.arrays import ULP
-from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
-from mdpdice.numerics.graph import attract
+from mdpdice.networks.network import Bools, Floats, Network
 from mdpdice.numerics.linear import solve_chain
 from mdpdice.numerics.operator import bellman
+from mdpdice.numerics.regions import can_reach
 from mdpdice.objectives.reductions import shift_total
 from mdpdice.policies.lattice_evaluation import evaluate_lattice
-from mdpdice.policies.markov_chain import induce, walk
+from mdpdice.policies.markov_chain import closed, induce, one_sided
 from mdpdice.policies.players import Players, model_of, policies_of
 from mdpdice.solving.problem import library_version
 
@@ -106,16 +103,16 @@ def evaluate(
             msg = "on a lattice a policy is evaluated in floats; evaluate(explore(game), policy, exact=True)"
             raise UnsupportedError(msg, value=policy)
         return evaluate_lattice(network, policies, epsilon=epsilon, progress=progress)
-    placed = [one.on(network) for one in policies]
-    chain = induce(network, placed)
+    chain = induce(network, policies)
     if progress is not None:
         progress("evaluate", {"nodes": chain.network.n_nodes})
     lowered = shift_total(chain.network)
     whole = chain.network if lowered is None else lowered.network
     idle, infinite = endless(whole)
-    settled = idle | (infinite != 0)
-    problem = _settle(whole, settled)
-    fractions = None
+    undefined = infinite != 0
+    # Idle nodes, and those of infinite value, are ends here, with the value 0 and no width.
+    problem = whole.keep_edges(np.flatnonzero(~(idle | undefined)[whole.source]))
+    exacts = None
     if exact:
         from mdpdice.numerics.rational import solve_exactly
 
@@ -123,43 +120,30 @@ def evaluate(
         numbers = [number + shift for number in solve_exactly(problem)]
         value = np.array(nearest_floats(numbers))
         lower, upper, reason = np.nextafter(value, -np.inf), np.nextafter(value, np.inf), ""
-        fractions = [
-            None if at else number for number, at in zip(numbers, (infinite != 0).tolist(), strict=True)
-        ]
+        exacts = np.atleast_2d(chain.per_node(np.where(undefined, infinite, np.array(numbers)))).tolist()
     else:
-        value, lower, upper, reason = _enclose(problem)
+        value = solve_chain(bellman(problem), stochastic=problem.discount == 1 and not problem.two_player)
+        value = np.where(np.isfinite(value), value, 0.0)
+        verdict = certify(problem, value, np.full(problem.n_nodes, -1), epsilon)
+        lower, upper, reason = verdict.lower, verdict.upper, "" if verdict.width < np.inf else verdict.reason
         if lowered is not None:
             value, (lower, upper) = lowered.value(value), lowered.bounds(lower, upper)
-    if not _closed(whole, idle):
+    inside = idle[whole.source]
+    if not (idle[whole.dst[inside]].all() and (whole.reward[inside] == 0).all()):
         reason = "a set without rewards that no play leaves was not confirmed"
-    # Nodes of infinite value are ends here, with the value 0 and no width.
     relative = (upper - lower) / np.maximum(1.0, np.abs(value))
-    value, lower, upper = (np.where(infinite != 0, infinite, array) for array in (value, lower, upper))
+    value, lower, upper = (
+        chain.per_node(np.where(undefined, infinite, array)) for array in (value, lower, upper)
+    )
     width = float(relative.max(initial=0.0))
     if not reason and not width <= epsilon:
         worst = int(np.argmax(relative))
         reason = f"the interval of {chain.describe(worst)!r} has relative width {width:.3g}, more than {epsilon:.3g}"
     status = Status.UNCERTIFIED if reason else Status.EXACT if exact else Status.CERTIFIED
-    rows = None
-    if fractions is not None:
-        # The values of the player who moves first; infinite and undefined ones are floats.
-        per = chain.seats * network.n_nodes
-        known = [fractions[at : at + network.n_nodes] for at in range(0, len(fractions), per)]
-        floats = np.atleast_2d(chain.per_node(value)).tolist()
-        rows = [
-            [other if number is None else number for number, other in zip(*both, strict=True)]
-            for both in zip(known, floats, strict=True)
-        ]
-    table = NodeValues(
-        network,
-        chain.per_node(value),
-        chain.per_node(lower),
-        chain.per_node(upper),
-        np.broadcast_to(placed[0].choice, chain.per_node(value).shape),
-        rows,
-    )
+    placed = chain.policies
+    table = NodeValues(network, value, lower, upper, np.broadcast_to(placed[0].choice, value.shape), exacts)
     made = Provenance("evaluation", seconds=time.perf_counter() - started, version=library_version())
-    return Solution(table, status, made, width, reason, placed[0] if len(placed) == 1 else tuple(placed))
+    return Solution(table, status, made, width, reason, placed[0] if len(placed) == 1 else placed)
 
 
 def endless(chain: Network) -> tuple[Bools, Floats]:
@@ -182,85 +166,10 @@ def endless(chain: Network) -> tuple[Bools, Floats]:
     infinite = np.zeros(n)
     if chain.discount < 1:
         return np.zeros(n, dtype=bool), infinite
-    seen = walk(chain)
-    idle, gains, loses = seen.closed(seen.rewards(chain))
+    seen = one_sided(chain)
+    idle, gains, loses = closed(seen)
     if gains.any() or loses.any():
-        collects, pays = seen.reaches(gains)[:n], seen.reaches(loses)[:n]
+        collects, pays = can_reach(seen, gains)[:n], can_reach(seen, loses)[:n]
         infinite[collects], infinite[pays] = np.inf, -np.inf
         infinite[collects & pays] = np.nan
     return idle[:n], infinite
-
-
-def _closed(chain: Network, idle: Bools) -> bool:
-    """Verify that no edge leaves the marked nodes or pays anything there."""
-    inside = idle[chain.source]
-    return bool(idle[chain.dst[inside]].all() and (chain.reward[inside] == 0).all())
-
-
-def _settle(chain: Network, settled: Bools) -> Network:
-    """The chain in which the marked nodes are ends with payoff 0."""
-    if not settled.any():
-        return chain
-    return chain.keep_edges(np.flatnonzero(~settled[chain.source]))
-
-
-def _enclose(chain: Network) -> tuple[Floats, Floats, Floats, str]:
-    """Value of a chain in which every play stops or is discounted, its interval, and why there is none."""
-    operator = bellman(chain)
-    stochastic = chain.discount == 1
-    value = solve_chain(operator, stochastic=stochastic and not chain.two_player)
-    if not np.isfinite(value).all():
-        value = np.where(np.isfinite(value), value, 0.0)
-    moves = operator.plays()
-    needed = _errors(chain, value)
-    # Where plays hardly ever end there is no such number, and nothing is proved.
-    with np.errstate(over="ignore", invalid="ignore"):
-        excess = solve_chain(attrs.evolve(moves, base=needed), stochastic=stochastic)
-        # What rounding in that solution leaves short is made up for by a multiple of the expected length of plays.
-        short = float((needed + _ahead(chain, moves.coef, excess) - excess).max(initial=0.0))
-        if short > 0:
-            w = solve_chain(moves, stochastic=stochastic)
-            margin = (w - _ahead(chain, moves.coef, w))[chain.kind == Kind.CHANCE].min(initial=1.0)
-            excess = excess + (1.1 * short / margin if margin > 0 else np.nan) * w
-    bounds = np.concatenate((excess - value, excess + value))
-    nobody = np.full(2 * chain.n_nodes, -1)
-    rank = np.tile(_distance_to_end(chain), 2)
-    witness = inequalities.Witness(group=nobody, rank=rank, label=np.zeros_like(rank))
-    reason = inequalities.verify(chain, nobody[: chain.n_nodes], bounds, witness)
-    if reason:
-        nothing = np.full(chain.n_nodes, np.inf)
-        return value, -nothing, nothing, reason
-    return value, -bounds[: chain.n_nodes], bounds[chain.n_nodes :], ""
-
-
-def _ahead(chain: Network, coef: Floats, value: Floats) -> Floats:
-    total = np.bincount(chain.source, weights=coef * value[chain.dst], minlength=chain.n_nodes)
-    return total.astype(np.float64, copy=False)
-
-
-def _errors(chain: Network, value: Floats) -> Floats:
-    """Error of one backup of every node, with room for what rounding adds; the checker measures it again."""
-    factor = np.where(chain.step, chain.factor, 1.0)
-    worth = chain.reward + chain.sign * factor * value[chain.dst]
-    size = np.abs(chain.reward) + factor * np.abs(value[chain.dst])
-    whole = np.abs(chain.reward) + np.abs(value[chain.dst])
-    n = chain.n_nodes
-    mean, spread, total, sizes = (
-        np.bincount(chain.source, weights=part, minlength=n)
-        for part in (chain.weight * worth, chain.weight * size, chain.weight, whole)
-    )
-    # What falls below the range of floats.
-    spread = spread + inequalities.NORMAL * (sizes + (sizes > 0))
-    off = np.abs(mean - value)
-    slack = ((2 * np.diff(chain.indptr) + 10) * ULP + np.abs(1.0 - total)) * (spread + np.abs(value))
-    moves = chain.kind == Kind.CHANCE
-    # The excess itself rounds, even where the value is 0; this is invisible next to the largest value.
-    room = 2.0**-54 * float(np.abs(value).max(initial=0.0)) + 0.02 * float(off[moves].max(initial=0.0))
-    return np.where(moves, off + 1.5 * slack + room, chain.payoff_room)
-
-
-def _distance_to_end(chain: Network) -> Ints:
-    """Fewest moves to an end from every node."""
-    rank = np.where(chain.kind == Kind.END, 0, -1)
-    attract(chain.source, chain.dst, np.ones(chain.n_nodes, dtype=bool), rank)
-    return np.maximum(rank, 0)

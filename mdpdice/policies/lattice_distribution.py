@@ -4,7 +4,8 @@ All players follow the stored values of a lattice.  Layers are taken from the fi
 the last.  For every entry and point that plays come to there is a histogram: how likely plays are to be there,
 with which total so far.  One pass through the core, predecessors first, tells with which probability a play
 leaves to which other entry and point, and what it collects on the way; the histogram is added there, moved by that
-reward.  What comes to an end is added to the result, moved by the payoff.
+reward.  What comes to an end is added to the result, moved by the payoff.  Where layers lead to themselves or sides
+change, only two totals are told apart, which takes no more than their mean.
 
 Totals are added as integers, over the common denominator of all rewards and payoffs.  Of the histograms the
 ends are left out that weigh less than `LEAST` each; what that comes to in all is `Outcomes.missing`.
@@ -16,15 +17,14 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-import attrs
 import numpy as np
 
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.layer_solver import kernel_arguments, refuse_averaged
-from mdpdice.lattices.program import TERM, Program
+from mdpdice.lattices.program import TERM
 from mdpdice.modelling.expression_values import INT
 from mdpdice.modelling.expressions import Expr
 from mdpdice.networks.network import Floats, Ints, Kind
@@ -41,8 +41,7 @@ PIECE = 4096
 """Points whose moves are found at once."""
 
 
-@attrs.frozen(eq=False)
-class _Histograms:
+class _Histograms(NamedTuple):
     """Mass on successive totals, for many places."""
 
     lowest: Ints
@@ -50,8 +49,7 @@ class _Histograms:
     mass: Floats
 
 
-@attrs.frozen(eq=False)
-class _Moves:
+class _Moves(NamedTuple):
     """Moves between the places of two layers, or from one to the end: places, reward and probability."""
 
     begin: Ints
@@ -60,23 +58,22 @@ class _Moves:
     chance: Floats
 
     def take(self, some: Any) -> _Moves:
-        return _Moves(self.begin[some], self.finish[some], self.paid[some], self.chance[some])
+        return _Moves(*(column[some] for column in self))
 
 
 def lattice_outcomes(table: GridValues) -> Outcomes:
     """Distribution of the total of a play from the start, when everybody follows the values of a lattice.
 
-    Parameters
-    ----------
-    table : GridValues
-        Its best actions are taken, the first of them on a tie.
-
     Raises
     ------
     UnsupportedError
-        A layer leads to itself, sides change, a reward is paid within the core between two points, the lattice holds
-        means of rewards that differ, or rewards have no common denominator.
+        There are more than two totals and a layer leads to itself or sides change; a reward is paid within the core
+        between two points; the lattice holds means of rewards that differ; or rewards have no common denominator.
     """
+    if table.layers.cyclic or table.layers.program.flip.any():
+        known = _two_totals(table)
+        if known is not None:
+            return known
     _check(table)
     unit = math.lcm(*(_denominator(reward) for reward in table.lattice.rewards))
     if unit > LARGEST_UNIT:
@@ -99,22 +96,16 @@ class _Spread:
         self.found: dict[int, _Histograms] = {}
         self.ended = _Histograms(np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.int64), np.zeros(0))
         self.lost = 0.0
-        program = layers.program
-        leaves = (program.kind == Kind.END) | ((program.kind == TERM) & (program.entry >= 0))
-        self.exits = int(leaves.sum())
+        kind, entry = layers.program.kind, layers.program.entry
+        self.exits = int(((kind == Kind.END) | ((kind == TERM) & (entry >= 0))).sum())
 
     def run(self) -> Outcomes:
-        start = np.array([self.layers.lattice.start_point])
-        sure = np.zeros(1, dtype=np.int64), np.arange(2), np.ones(1)
-        for layer in self.layers.layers:
-            number = layer.number
-            if number == self.layers.layers[0].number:
-                places, histograms = start, _Histograms(*sure)
-            elif number in self.waiting:
-                places, histograms = self._arrive(number)
-            else:
-                continue
-            self._leave(number, places, histograms)
+        first, *others = (layer.number for layer in self.layers.layers)
+        sure = _Histograms(np.zeros(1, dtype=np.int64), np.arange(2), np.ones(1))
+        self._leave(first, np.array([self.layers.lattice.start_point]), sure)
+        for number in others:
+            if number in self.waiting:
+                self._leave(number, *self._arrive(number))
         mass = self.ended.mass
         there = np.flatnonzero(mass)
         totals = (there + self.ended.lowest[0]).astype(np.float64) / self.unit
@@ -126,7 +117,7 @@ class _Spread:
         places = np.unique(np.concatenate([moves.finish for _, moves in waiting]))
         self.place[places] = np.arange(len(places))
         into = [
-            (self.found[before], attrs.evolve(moves, finish=self.place[moves.finish].astype(np.int64)))
+            (self.found[before], moves._replace(finish=self.place[moves.finish].astype(np.int64)))
             for before, moves in waiting
         ]
         histograms = self._sum(into, len(places))
@@ -145,7 +136,7 @@ class _Spread:
         if more is not None and len(more.mass):
             lowest[:], highest[:] = more.lowest, more.lowest + np.diff(more.start) - 1
         for old, moves in sources:
-            kernels.limits(moves.begin, moves.finish, moves.paid, old.lowest, old.start, lowest, highest)
+            kernels.limits(*moves[:3], *old[:2], lowest, highest)
         length = np.where(highest < lowest, 0, highest - lowest + 1)
         lowest[length == 0] = 0
         start = np.concatenate(([0], np.cumsum(length)))
@@ -156,21 +147,10 @@ class _Spread:
         for old, moves in sources:
             parts = threads() if count > 1 else 1
 
-            def add(part: int, old: _Histograms = old, moves: _Moves = moves, parts: int = parts) -> None:
-                kernels.add(
-                    moves.begin,
-                    moves.finish,
-                    moves.paid,
-                    moves.chance,
-                    old.lowest,
-                    old.start,
-                    old.mass,
-                    lowest,
-                    start,
-                    mass,
-                    part,
-                    parts,
-                )
+            whole = (*moves, *old, lowest, start, mass)
+
+            def add(part: int, whole: tuple[Any, ...] = whole, parts: int = parts) -> None:
+                kernels.add(*whole, part, parts)
 
             list(in_parallel(self.pool, add, range(parts)))
         kept, lost = kernels.trim(lowest, start, mass, LEAST)
@@ -187,16 +167,10 @@ class _Spread:
             for first in range(begin, finish, PIECE)
         ]
         parts = list(in_parallel(self.pool, self._piece, jobs))
-        whole = _Moves(
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("begin", "finish", "paid", "chance")
-            )
-        )
+        whole = _Moves(*map(np.concatenate, zip(*parts, strict=True)))
         ends = whole.finish < 0
         if ends.any():
-            last = whole.take(ends)
-            last = attrs.evolve(last, finish=np.zeros(len(last.begin), dtype=np.int64))
+            last = whole._replace(finish=np.zeros_like(whole.finish)).take(ends)
             self.ended = self._sum([(histograms, last)], 1, self.ended)
         whole = whole.take(~ends)
         layer = self.layers.ranks.layer[whole.finish % self.size]
@@ -211,21 +185,12 @@ class _Spread:
         tables = self.layers.tables.at(points)
         most = self.exits * len(points)
         begin, finish, paid = np.empty((3, most), dtype=np.int64)
-        chance = np.empty(most)
-        count = kernels.moves(
-            *kernel_arguments(program, tables, self.stored),
-            self.size,
-            float(self.unit),
-            int(program.entry_row[k]),
-            np.zeros((program.n_rows, kernels.WIDTH)),
-            np.zeros((program.n_rows, kernels.WIDTH)),
-            begin,
-            finish,
-            paid,
-            chance,
-        )
+        found = _Moves(begin, finish, paid, np.empty(most))
+        arguments = kernel_arguments(program, tables, self.stored)
+        numbers = self.size, float(self.unit), int(program.entry_row[k])
+        count = kernels.moves(*arguments, *numbers, *np.zeros((2, program.n_rows, kernels.WIDTH)), *found)
         begin += first
-        return _Moves(begin, finish, paid, chance).take(slice(count))
+        return found.take(slice(count))
 
 
 def _kernels() -> Any:
@@ -241,7 +206,7 @@ def _check(table: GridValues) -> None:
         what = "a layer that leads to itself"
     elif program.flip.any():
         what = "sides that change"
-    elif _pays_within(program):
+    elif ((program.kind == TERM) & (program.source >= 0) & (program.reward >= 0)).any():
         what = "a reward that is paid where no counter changes"
     if what:
         msg = f"the distribution of totals is computed for lattices without {what}; use outcomes(explore(game), policy)"
@@ -249,8 +214,30 @@ def _check(table: GridValues) -> None:
     refuse_averaged(table.lattice)
 
 
-def _pays_within(program: Program) -> bool:
-    return bool(((program.kind == TERM) & (program.source >= 0) & (program.reward >= 0)).any())
+def _two_totals(table: GridValues) -> Outcomes | None:
+    """The distribution where there are at most two totals and every play ends: it follows from the mean.
+
+    That bounds were proved for a layer that leads to itself shows that plays leave it.
+    """
+    lattice = table.lattice
+    widths = table.widths[[layer.number for layer in table.layers.layers]]
+    ends = lattice.payoff[lattice.kind == Kind.END].tolist()
+    paid = [0 if at < 0 else lattice.rewards[at].value for at in ends]
+    if lattice.averaged or (lattice.reward >= 0).any() or not np.isfinite(widths).all():
+        return None
+    if None in paid:
+        return None
+    totals = {Fraction(one) for one in paid if one is not None}
+    if (lattice.sign < 0).any():
+        totals |= {lattice.total - total for total in totals}
+    if len(totals) > 2:
+        return None
+    low, high = float(min(totals)), float(max(totals))
+    mean = float(table.stored[0, lattice.start_point])
+    upper = min(max((mean - low) / (high - low), 0.0), 1.0) if low < high else 1.0
+    chances = [1.0 - upper, upper]
+    there = np.flatnonzero(chances)
+    return Outcomes(np.array([low, high])[there], np.array(chances)[there])
 
 
 def _denominator(expr: Expr) -> int:

@@ -10,15 +10,15 @@ whole arrays.  So only points where plays come to are ever looked at.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
+from mdpdice.answers.grid_lookup import open_edges, place_of
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.policy import Policy
-from mdpdice.answers.solution import Solution
 from mdpdice.backend import Progress
 from mdpdice.errors import (
     DeadEndError,
@@ -28,17 +28,14 @@ from mdpdice.errors import (
     UnknownStateError,
     UnsupportedError,
 )
-from mdpdice.lattices.digest import same_core
 from mdpdice.lattices.grid_tables import GridTables, Tables
-from mdpdice.lattices.lattice import FORBIDDEN, Lattice
+from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import table_rows
-from mdpdice.modelling.counters import At, full_state
-from mdpdice.modelling.distribution import Dist
-from mdpdice.modelling.equality import same_kind
+from mdpdice.modelling.counters import At
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
 from mdpdice.numerics.graph import edges_of
 from mdpdice.numerics.sampling import Sampler
-from mdpdice.policies.players import answers_of
+from mdpdice.policies.lattice_rules import PointRule, core_state
 
 __all__ = ["play_on_lattice"]
 
@@ -48,23 +45,6 @@ POINTS = 1 << 14
 """Most points that are taken together."""
 REMEMBERED = 1 << 20
 """Most decisions of a function that are remembered."""
-
-
-@attrs.frozen(eq=False)
-class _Player:
-    """Who decides: the values of a lattice, a function of the state, or without either chance."""
-
-    grid: GridValues | None
-    function: Callable[[At[Any]], Any] | None
-    known: dict[tuple[int, int], tuple[Ints, Floats]] = attrs.field(factory=dict)
-    """Edges that the function takes, by node and point, with cumulative chances."""
-
-    @classmethod
-    def of(cls, lattice: Lattice, policy: Policy) -> _Player:
-        table = policy.rule.table if isinstance(policy.rule, Solution) else None
-        if isinstance(table, GridValues) and same_core(lattice, table.lattice):
-            return cls(table, None)
-        return cls(None, None if policy.is_rule and policy.rule is None else answers_of(policy))
 
 
 def play_on_lattice(
@@ -118,48 +98,30 @@ def play_on_lattice(
         raise UnsupportedError(msg, value=lattice.discount)
     start = lattice.start, lattice.start_point
     if state is not None:
-        start = _place(lattice, state)
-    table = _Table(lattice, [_Player.of(lattice, policy) for policy in policies], generator, max_moves)
+        start = place_of(lattice, {one: at for at, one in enumerate(lattice.states)}, state)
+    rules = [PointRule.of(lattice, policy) for policy in policies]
+    table = _Table(lattice, rules, generator, max_moves)
     return table.play(n, start, progress), table.moves
-
-
-def _place(lattice: Lattice, state: Hashable) -> tuple[int, int]:
-    full = full_state(state, lattice.axes)
-    for at, known in enumerate(lattice.states):
-        if known == full.state and same_kind(known, full.state):
-            return int(lattice.state_node[at]), full.point(lattice.axes)
-    msg = f"state {full.state!r} is not in the core of this game; its first states are {list(lattice.states[:3])!r}"
-    raise UnknownStateError(msg, value=state)
 
 
 @attrs.define(eq=False)
 class _Group:
-    """Plays that are moved together, at some points of the grid.
-
-    Attributes
-    ----------
-    play, node, column : ndarray of int64
-        Number of the play, its core node, and its point as a column of the tables.
-    side, total : ndarray of float64
-        -1 where the other player is to move; what was paid so far, as player 0 sees it.
-    tables : Tables
-        Of the points.
-    rows : list of ndarray
-        Values of all rows of the core at the points, for every policy that is a solution.
-    """
+    """Plays that are moved together, at some points of the grid."""
 
     play: Ints
     node: Ints
-    column: Ints
-    side: Floats
-    total: Floats
+    column: Ints  # of the tables, for the point of each play
+    side: Floats  # -1 where the other player is to move
+    total: Floats  # what was paid so far, as the player sees it who started
     tables: Tables
-    rows: list[Floats | None]
+    rows: list[
+        Floats | None
+    ]  # values of all rows of the core at the points, for every policy that is a solution
 
     def take(self, which: Any) -> None:
         """Keep some of the plays."""
-        self.play, self.node, self.column = self.play[which], self.node[which], self.column[which]
-        self.side, self.total = self.side[which], self.total[which]
+        for name in ("play", "node", "column", "side", "total"):
+            setattr(self, name, getattr(self, name)[which])
 
 
 class _Table:
@@ -168,12 +130,12 @@ class _Table:
     def __init__(
         self,
         lattice: Lattice,
-        players: Sequence[_Player],
+        rules: Sequence[PointRule],
         generator: np.random.Generator,
         max_moves: int,
     ) -> None:
         self.lattice = lattice
-        self.players = players
+        self.rules = rules
         self.generator = generator
         self.max_moves = max_moves
         self.moves = 0
@@ -184,10 +146,9 @@ class _Table:
         self.decides = (lattice.kind == Kind.MAX) | (lattice.kind == Kind.MIN)
         self.guarded = np.zeros(lattice.n_nodes, dtype=bool)
         self.guarded[self.source[lattice.guard >= 0]] = True
-        # Number of an edge among those of decisions, which have actions.
-        self.action = np.cumsum(self.decides[self.source]) - 1
-        self._actions: dict[int, dict[Hashable, list[int]]] = {}
-        solved = [p.grid.layers.program.n_rows for p in players if p.grid is not None]
+        # Edges that the functions take, by node and point, with cumulative chances.
+        self.known: list[dict[tuple[int, int], tuple[Ints, Floats]]] = [{} for _ in rules]
+        solved = [rule.grid.layers.program.n_rows for rule in rules if rule.grid is not None]
         self.most = min(POINTS, *(max(64, ROW_BYTES // (8 * rows)) for rows in solved), POINTS)
 
     def play(self, n: int, start: tuple[int, int], progress: Progress | None) -> Floats:
@@ -229,8 +190,8 @@ class _Table:
             self.paid[plays],
             tables,
             [
-                None if p.grid is None else table_rows(p.grid.layers.program, tables, p.grid.stored)
-                for p in self.players
+                None if one.grid is None else table_rows(one.grid.layers.program, tables, one.grid.stored)
+                for one in self.rules
             ],
         )
         for moved in range(self.max_moves - rounds + 1):
@@ -276,35 +237,32 @@ class _Table:
         mixed = np.flatnonzero(~decides & guarded)
         if len(mixed):
             edge[mixed] = self._drawn(group, mixed, self.lattice.weight)
-        if len(self.players) == 1:
+        if len(self.rules) == 1:
             seats = [np.flatnonzero(decides)]
         else:
             second = (group.side < 0) | (self.lattice.kind[group.node] == Kind.MIN)
             seats = [np.flatnonzero(decides & ~second), np.flatnonzero(decides & second)]
-        for seat, (player, which) in enumerate(zip(self.players, seats, strict=True)):
+        for rule, known, rows, which in zip(self.rules, self.known, group.rows, seats, strict=True):
             if not len(which):
                 continue
-            if (rows := group.rows[seat]) is not None:
-                assert player.grid is not None
-                edge[which] = self._best(group, which, player.grid, rows)
-            elif player.function is not None:
-                edge[which] = self._asked(group, which, player)
+            if rule.grid is not None and rows is not None:
+                edge[which] = self._best(group, which, rule.grid, rows)
+            elif rule.function is not None:
+                edge[which] = self._asked(group, which, rule, known)
             else:
                 edge[which] = self._drawn(group, which, np.ones(self.lattice.n_edges))
         return edge
 
     def _open(self, edges: Ints, column: Ints, tables: Tables) -> Bools:
         """Whether edges are there."""
-        guard, update = self.lattice.guard[edges], self.lattice.update[edges]
         if len(tables.unknown):
+            guard = self.lattice.guard[edges]
             unknown = np.flatnonzero((guard >= 0) & tables.unknown[guard, column])
             if len(unknown):
-                edge, at = int(edges[unknown[0]]), int(tables.points[column[unknown[0]]])
+                at = int(tables.points[column[unknown[0]]])
                 # Raises what its expression says.
-                self.lattice.guards[int(self.lattice.guard[edge])].evaluate(self.lattice.counters(at))
-        # What leaves the grid where it may not is an error, and not for `forbid` to take away.
-        there: Bools = tables.targets[update, column] != FORBIDDEN
-        return there & ((guard < 0) | tables.guards[guard, column]) if len(tables.guards) else there
+                self.lattice.guards[int(guard[unknown[0]])].evaluate(self.lattice.counters(at))
+        return open_edges(self.lattice, edges, column, tables)
 
     def _choices(self, group: _Group, which: Ints) -> tuple[Ints, Ints]:
         """Open edges of the nodes of some plays, and which play each belongs to."""
@@ -362,81 +320,43 @@ class _Table:
         best: Ints = edges[hits[np.searchsorted(owner[hits], np.arange(len(which)))]]
         return best[all_of_them]
 
-    # --- functions ----------------------------------------------------------------
-
-    def _asked(self, group: _Group, which: Ints, player: _Player) -> Ints:
+    def _asked(
+        self, group: _Group, which: Ints, rule: PointRule, known: dict[tuple[int, int], tuple[Ints, Floats]]
+    ) -> Ints:
         """The edge that a function takes for each of some plays."""
-        known = player.known
         if len(known) > REMEMBERED:
             known.clear()
         number = self.generator.random(len(which))
-        points = group.tables.points[group.column[which]]
+        columns = group.column[which]
+        points = group.tables.points[columns]
         found = np.empty(len(which), dtype=np.int64)
         for at, key in enumerate(zip(group.node[which].tolist(), points.tolist(), strict=True)):
             answer = known.get(key)
             if answer is None:
-                answer = known[key] = self._answer(*key, int(group.column[which[at]]), group.tables, player)
+                node, point = key
+                own = np.arange(self.lattice.indptr[node], self.lattice.indptr[node + 1])
+                there = open_edges(self.lattice, own, columns[at], group.tables).tolist()
+                edge, chance = zip(*rule.edges(node, self.lattice.counters(point), there), strict=True)
+                below = np.cumsum([float(one) for one in chance])
+                below[-1] = 2.0
+                answer = known[key] = np.array(edge), below
             edges, below = answer
             found[at] = (
                 edges[np.searchsorted(below, number[at], side="right")] if len(edges) > 1 else edges[0]
             )
         return found
 
-    def _answer(
-        self, node: int, point: int, column: int, tables: Tables, player: _Player
-    ) -> tuple[Ints, Floats]:
-        state = self._state(node, point)
-        assert player.function is not None
-        answer = player.function(state)
-        offered = self._offered(node)
-        if not isinstance(answer, Dist):
-            # Nearly all policies are like this, and a distribution takes its time.
-            return np.array([self._taken(offered, answer, state, column, tables)]), np.array([2.0])
-        below = np.cumsum(answer.probabilities())
-        below[-1] = 2.0
-        edges = [self._taken(offered, action, state, column, tables) for action in answer.outcomes]
-        return np.array(edges), below
-
-    def _offered(self, node: int) -> dict[Hashable, list[int]]:
-        """Edges of a decision by their action; an action whose edge depends on a condition has several."""
-        found = self._actions.get(node)
-        if found is None:
-            found = self._actions[node] = {}
-            for edge in range(int(self.lattice.indptr[node]), int(self.lattice.indptr[node + 1])):
-                found.setdefault(self.lattice.actions[int(self.action[edge])], []).append(edge)
-        return found
-
-    def _taken(
-        self, offered: dict[Hashable, list[int]], action: Any, state: At[Any], column: int, tables: Tables
-    ) -> int:
-        """The open edge of an action."""
-
-        def is_open(edge: int) -> bool:
-            guard, update = self.lattice.guard[edge], self.lattice.update[edge]
-            return bool(
-                (guard < 0 or tables.guards[guard, column]) and tables.targets[update, column] != FORBIDDEN
-            )
-
-        for edge in offered.get(action, ()):
-            if is_open(edge):
-                return edge
-        there = [one for one, edges in offered.items() if any(map(is_open, edges))]
-        msg = f"the policy gives {action!r}, which is no action here; the actions are {there!r}"
-        raise UnknownStateError(msg, state=state, action=action)
-
     def _state(self, node: int, point: int) -> At[Any]:
-        """State that a node belongs to: its own, or that of the switch or the option before it."""
-        lattice = self.lattice
-        while lattice.node_state[node] < 0:
-            node = int(self.source[np.flatnonzero(lattice.dst == node)[0]])
-        return At(lattice.states[int(lattice.node_state[node])], **lattice.counters(point))
+        return At(core_state(self.lattice, node), **self.lattice.counters(point))
 
     def _refuse(self, edge: int, point: int) -> None:
         """Raise what the expressions of an update say about a point where it is a fault."""
         lattice = self.lattice
         node = int(self.source[edge])
         state = self._state(node, point)
-        action = lattice.actions[int(self.action[edge])] if self.decides[node] else None
+        action = None
+        if self.decides[node]:
+            action = lattice.actions[lattice.first_action(node) + edge - int(lattice.indptr[node])]
         axes = {axis.name: axis for axis in lattice.axes}
         try:
             for change in lattice.updates[int(lattice.update[edge])]:

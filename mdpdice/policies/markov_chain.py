@@ -10,7 +10,7 @@ players with different policies pass the move to each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import attrs
@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from mdpdice.answers.policy import Policy, Weights
 from mdpdice.modelling.nearest import SMALLEST
 from mdpdice.networks.arrays import moved_numbers
-from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.networks.network import Bools, Ints, Kind, Network
 from mdpdice.numerics import graph
+from mdpdice.objectives.reductions import both_sides, shift_total
 
-__all__ = ["Chain", "Walk", "component_levels", "induce", "walk"]
+__all__ = ["Chain", "closed", "component_levels", "induce", "one_sided"]
 
 
 @attrs.frozen(eq=False)
@@ -37,55 +38,44 @@ class Chain:
     network : Network
         The chain, a network without decisions.  Node ``(k * seats + s) * N + i`` is
         node ``i`` of `base` with ``k`` decisions left and the player of seat ``s`` to move.
-    stages : int
-        ``horizon + 1``, or 1 without a horizon.
+    policies : tuple of Policy
+        Those of `base` that are followed.
     seats : int
         2 if two players with different policies pass the move to each other, else 1.
     """
 
     base: Network
     network: Network
-    stages: int
+    policies: tuple[Policy, ...]
     seats: int
-
-    def stage_of(self, node: int) -> int | None:
-        """Decisions left in a node of the chain, None without a horizon."""
-        return None if self.base.horizon is None else node // (self.base.n_nodes * self.seats)
 
     def describe(self, node: int) -> Any:
         """State of a node, or words that tell which inline node it is."""
         return self.base.describe(node % self.base.n_nodes)
 
+    def start(self, state: Hashable = None) -> int:
+        """Node where plays from a state begin, by default from the start."""
+        away = 0 if state is None else self.base.node_of(state) - self.base.start
+        return self.network.start + away
+
     def per_node(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the nodes of `base` as its solutions have them: shape (N,) or (horizon + 1, N).
 
-        With two seats, those of the player of seat 0 when he is to move.
+        With two seats, those of the player of seat 0 when that one is to move.
         """
-        n = self.base.n_nodes
-        rows = values.reshape(self.stages, self.seats, n)[:, 0]
+        rows: NDArray[Any] = values.reshape(-1, self.seats, self.base.n_nodes)[:, 0]
         return rows if self.base.horizon is not None else rows[0]
 
 
 def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
-    """Write the chain that is left when everybody follows a policy.
-
-    Parameters
-    ----------
-    network : Network
-        What is played.
-    policies : Policy or sequence of two
-        One for all decisions, or one per player: the first belongs to the one who
-        moves first (with `pass_to`), or maximises (with MIN nodes).  A policy of
-        another network is carried over by the names of states and actions.
-    """
-    both = [policies] if isinstance(policies, Policy) else list(policies)
-    placed = [policy.on(network) for policy in both]
-    apart = len(placed) == 2 and placed[0] is not placed[1]
+    """Write the chain that is left when everybody follows a policy, given as for `mdpdice.evaluate`."""
+    both = [policies] if isinstance(policies, Policy) else policies
+    placed = tuple(policy.on(network) for policy in both)
+    apart = placed[0] is not placed[-1]
     seats = 2 if apart and bool((network.sign < 0).any()) else 1
-    stages = 1 if network.horizon is None else network.horizon + 1
     kept, numerators = [], []
     decided = network.decides[network.source]
-    for stage in range(stages):
+    for stage in range(1 if network.horizon is None else network.horizon + 1):
         for seat in range(seats):
             mine = _decisions(network, placed[seat : seat + 1] if seats == 2 else placed, stage)
             edges = np.flatnonzero(np.where(decided, mine > 0, network.weight > 0))
@@ -94,7 +84,7 @@ def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
     if len({array.dtype for array in numerators}) > 1:
         numerators = [array.astype(object) for array in numerators]
     chain = _side_by_side(network, kept, np.concatenate(numerators), seats)
-    return Chain(network, chain, stages, seats)
+    return Chain(network, chain, placed, seats)
 
 
 def _decisions(network: Network, policies: Sequence[Policy], stage: int) -> Weights:
@@ -170,62 +160,26 @@ def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, se
     )
 
 
-@attrs.frozen(eq=False)
-class Walk:
-    """A chain as the player sees it who started: rewards and payoffs are his, whoever moves.
+def one_sided(chain: Network) -> Network:
+    """A chain as the player sees it who starts: node ``N + i`` is node ``i`` when the other player is to move.
 
-    Parameters
-    ----------
-    indptr, dst, source : ndarray of int64
-        The rows.  Node ``N + i`` is node ``i`` of the chain when the other player is
-        to move; without `pass_to` there are no such nodes.
-    edge : ndarray of int64
-        Edge of the chain that each edge stands for.
-    side : ndarray of int8
-        1 or -1 per node: by how much a reward there counts.
+    Half of `total` is taken off every payoff, so an endless play without rewards is worth 0.
     """
-
-    indptr: Ints
-    dst: Ints
-    source: Ints
-    edge: Ints
-    side: NDArray[np.int8]
-
-    def rewards(self, chain: Network) -> Floats:
-        """Reward of every edge."""
-        return self.side[self.source] * chain.reward[self.edge]
-
-    def closed(self, reward: Floats) -> tuple[Bools, Bools, Bools]:
-        """Nodes in closed sets, which a play never leaves: without any reward, with gains, and with losses."""
-        label = graph.strong_components(self.indptr, self.dst)
-        closed = np.ones(int(label.max()) + 1, dtype=bool)
-        closed[label[np.diff(self.indptr) == 0]] = False
-        closed[label[self.source[label[self.source] != label[self.dst]]]] = False
-        gains, loses = (np.zeros(len(closed), dtype=bool) for _ in range(2))
-        gains[label[self.source[reward > 0]]] = True
-        loses[label[self.source[reward < 0]]] = True
-        return (closed & ~gains & ~loses)[label], (closed & gains)[label], (closed & loses)[label]
-
-    def reaches(self, goal: Bools) -> Bools:
-        """Nodes from which a play can come to a marked node."""
-        entering = np.concatenate(([0], np.cumsum(np.bincount(self.dst, minlength=len(self.side)))))
-        back = self.source[np.argsort(self.dst, kind="stable")]
-        return graph.reachable(entering, back, np.flatnonzero(goal))
+    lowered = shift_total(chain)
+    whole = chain if lowered is None else lowered.network
+    return both_sides(whole) if (whole.sign < 0).any() else whole
 
 
-def walk(chain: Network) -> Walk:
-    """The walk of a chain."""
-    n, edge = chain.n_nodes, np.arange(chain.n_edges)
-    if not (chain.sign < 0).any():
-        return Walk(chain.indptr, chain.dst, chain.source, edge, np.ones(n, dtype=np.int8))
-    across = np.where(chain.sign < 0, n, 0)
-    return Walk(
-        np.concatenate((chain.indptr, chain.indptr[1:] + chain.n_edges)),
-        np.concatenate((chain.dst + across, chain.dst + (n - across))),
-        np.concatenate((chain.source, chain.source + n)),
-        np.tile(edge, 2),
-        np.repeat(np.array([1, -1], dtype=np.int8), n),
-    )
+def closed(seen: Network) -> tuple[Bools, Bools, Bools]:
+    """Nodes in closed sets, which a play never leaves: without any reward, with gains, and with losses."""
+    label = graph.strong_components(seen.indptr, seen.dst)
+    source, reward = label[seen.source], seen.reward
+    shut, gains, loses = np.zeros((3, int(label.max()) + 1), dtype=bool)
+    shut[source] = True
+    shut[source[source != label[seen.dst]]] = False
+    gains[source[reward > 0]] = True
+    loses[source[reward < 0]] = True
+    return (shut & ~gains & ~loses)[label], (shut & gains)[label], (shut & loses)[label]
 
 
 def component_levels(label: Ints, source: Ints, dst: Ints) -> Ints:
@@ -233,8 +187,7 @@ def component_levels(label: Ints, source: Ints, dst: Ints) -> Ints:
     before, after = label[source], label[dst]
     across = before != after
     before, after = before[across], after[across]
-    order = np.argsort(before, kind="stable")
-    after = after[order]
+    after = after[np.argsort(before, kind="stable")]
     count = int(label.max()) + 1
     ptr = np.concatenate(([0], np.cumsum(np.bincount(before, minlength=count))))
     waits = np.bincount(after, minlength=count)
@@ -242,9 +195,7 @@ def component_levels(label: Ints, source: Ints, dst: Ints) -> Ints:
     front, at = np.flatnonzero(waits == 0), 0
     while len(front):
         at += 1
-        size = ptr[front + 1] - ptr[front]
-        edge = np.repeat(ptr[front] - np.cumsum(size) + size, size) + np.arange(int(size.sum()))
-        found, times = np.unique(after[edge], return_counts=True)
+        found, times = np.unique(after[graph.edges_of(ptr, front)[0]], return_counts=True)
         waits[found] -= times
         front = found[waits[found] == 0]
         level[front] = at

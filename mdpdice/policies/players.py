@@ -9,18 +9,16 @@ from typing import Any, TypeAlias
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
 from mdpdice.backend import Progress, Run
-from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.errors import GameError
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.looks.look import look_of
-from mdpdice.modelling.counters import At
-from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Network
 from mdpdice.solving.lattice_route import fits_lattices, large_layers
 
-__all__ = ["Player", "Players", "answers_of", "model_of", "policies_of"]
+__all__ = ["Player", "Players", "model_of", "policies_of"]
 
 Player: TypeAlias = "Policy | Solution | Callable[[Any], Any] | str"
 """A policy, a solution (its policy), a function of the state, or a name that the game knows."""
@@ -55,27 +53,24 @@ def _policy(game: object, given: object) -> Policy:
         return given
     if isinstance(given, Solution):
         return given.policy
-    if isinstance(given, str):
-        return _named(game, given)
     if callable(given):
         return Policy(rule=given)
-    msg = f"{given!r} is no policy; give a Policy, a Solution, a function of the state, or a name that the game knows"
-    raise GameError(msg, value=given)
-
-
-def _named(game: object, name: str) -> Policy:
-    if name == "random":
+    if not isinstance(given, str):
+        able = "a Policy, a Solution, a function of the state, or a name that the game knows"
+        msg = f"{given!r} is no policy; give {able}"
+        raise GameError(msg, value=given)
+    if given == "random":
         return Policy()
     look = look_of(game) if isinstance(game, Game) else None
-    rule = None if look is None else look.policy(name)
+    rule = None if look is None else look.policy(given)
     if rule is not None:
         return Policy(rule=rule)
     known = ["random", *(known.form for known in (look.policies() if look else ()))]
-    near = difflib.get_close_matches(name, known, n=1)
+    near = difflib.get_close_matches(given, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     what = "this game knows" if isinstance(game, Game) else f"a {type(game).__name__} knows"
-    msg = f"there is no policy {name!r}: {what} {', '.join(map(repr, known))}{hint}"
-    raise GameError(msg, value=name)
+    msg = f"there is no policy {given!r}: {what} {', '.join(map(repr, known))}{hint}"
+    raise GameError(msg, value=given)
 
 
 def model_of(
@@ -110,26 +105,3 @@ def model_of(
             return lattice if merge or not lattice.averaged else compile_lattice(game, merge=False)
     network = explore(game, progress=progress, lattice=lattice)
     return network if merge or not network.averaged else explore(game, merge=False, progress=progress)
-
-
-def answers_of(policy: Policy) -> Callable[[At[Any]], Any]:
-    """The function that a policy is: of a state it gives an action, a `Dist`, or what a rule gives otherwise.
-
-    Parameters
-    ----------
-    policy : Policy
-        Not the one that chooses at random.
-    """
-    rule = policy.rule
-    function = rule.action if isinstance(rule, Solution) else rule
-
-    def answer(state: At[Any]) -> Any:
-        try:
-            return Dist(policy.probabilities(state)) if function is None else function(state)
-        except MdpDiceError as error:
-            raise error.at(state) from error.__cause__
-        except Exception as error:
-            msg = f"the policy raised {type(error).__name__}: {error}"
-            raise GameError(msg, state=state) from error
-
-    return answer

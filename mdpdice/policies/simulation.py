@@ -36,7 +36,7 @@ from mdpdice.networks.network import Bools, Floats, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.sampling import Sampler
 from mdpdice.policies.lattice_simulation import play_on_lattice
-from mdpdice.policies.markov_chain import Chain, induce, walk
+from mdpdice.policies.markov_chain import Chain, closed, induce, one_sided
 from mdpdice.policies.players import Players, model_of, policies_of
 from mdpdice.policies.playthrough import Happening, Seat, play
 
@@ -173,10 +173,8 @@ def simulate(
             network, policies, plays, generator, state=state, max_moves=max_moves, progress=progress
         )
         return Simulation(totals, moves, time.perf_counter() - began)
-    chain = induce(network, [one.on(network) for one in policies])
-    start = chain.network.start
-    if state is not None:
-        start += network.node_of(state) - network.start
+    chain = induce(network, policies)
+    start = chain.start(state)
     table = _Table.of(chain, start)
     totals, moves = np.empty(plays), 0
     for first in range(0, plays, BATCH):
@@ -258,19 +256,7 @@ def _generator(seed: Any) -> np.random.Generator:
 
 @attrs.frozen(eq=False)
 class _Table:
-    """A chain, ready to be played.
-
-    Parameters
-    ----------
-    chain : Network
-        The chain.
-    over : ndarray of bool, shape (N,)
-        Nodes where a play is over: ends and closed sets without rewards.
-    payment : ndarray of float64, shape (N,)
-        What is paid there, less half of `total`: then it changes its sign with the side.
-    sampler : Sampler
-        Draws the edges.
-    """
+    """A chain, ready to be played: nodes where a play is over, and what is paid there, less half of `total`."""
 
     chain: Network
     over: Bools
@@ -280,16 +266,15 @@ class _Table:
     @classmethod
     def of(cls, whole: Chain, start: int) -> _Table:
         chain = whole.network
-        over = chain.kind == Kind.END
-        half = float(chain.total) / 2
-        payment = np.where(over, chain.payoff - half, 0.0)
+        over, payment = chain.kind == Kind.END, chain.payoff
         if chain.discount == 1:
-            seen = walk(chain)
-            idle, gains, loses = seen.closed(seen.rewards(chain))
-            bad = np.flatnonzero((gains | loses) & graph.reachable(seen.indptr, seen.dst, [start]))
-            if len(bad):
+            seen = one_sided(chain)
+            payment = seen.payoff[: chain.n_nodes]
+            idle, gains, loses = closed(seen)
+            bad = (gains | loses) & graph.reachable(seen.indptr, seen.dst, [start])
+            if bad.any():
                 msg = "a play can collect or pay without end; use a discount or a horizon"
-                raise TotalRewardUndefinedError(msg, state=whole.describe(int(bad[0]) % chain.n_nodes))
+                raise TotalRewardUndefinedError(msg, state=whole.describe(int(np.argmax(bad))))
             over = over | idle[: chain.n_nodes]
         return cls(chain, over, payment, Sampler.of(chain.indptr, chain.weight))
 
@@ -311,13 +296,7 @@ class _Table:
                 ends = total[over] + factor[over] * side[over] * self.payment[last]
                 totals[play[over]] = ends + float(chain.total) / 2
                 left = ~over
-                play, node, side, factor, total = (
-                    play[left],
-                    node[left],
-                    side[left],
-                    factor[left],
-                    total[left],
-                )
+                play, node, side, factor, total = (array[left] for array in (play, node, side, factor, total))
             if len(node) == 0:
                 return moves
             edge = self.sampler.draw(node, generator.random(len(node)))

@@ -212,11 +212,11 @@ def test_policies_cannot_be_changed():
 def test_chain_of_a_horizon_has_a_copy_per_stage():
     network = attrs.evolve(explore(PigTurn(10)), horizon=2)
     chain = induce(network, Policy.uniform(network))
-    assert (chain.stages, chain.seats) == (3, 1)
+    assert chain.seats == 1
     assert chain.network.n_nodes == 3 * network.n_nodes
     assert not chain.network.decides.any()
-    start = chain.network.start
-    assert (chain.stage_of(start), chain.describe(start)) == (2, 0)
+    start = chain.start()
+    assert (start // network.n_nodes, chain.describe(start)) == (2, 0)
 
 
 def test_two_policies_are_taken_or_refused():

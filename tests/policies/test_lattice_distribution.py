@@ -121,8 +121,26 @@ class Tenths(Game[int, str]):
         return when(self.left == 2, end(0.1), go(0, self.left.add(1)))
 
 
-def test_refusals():
+def test_two_totals_follow_from_the_mean():
     race = solve(compile_lattice(Race(6)))
+    found = outcomes(race.lattice, race)
+    network = explore(Race(6))
+    whole = outcomes(network, solve(network))
+    assert (found.totals == whole.totals).all()
+    assert found.chances == pytest.approx(whole.chances, abs=1e-9)
+    assert found.prob(0) == pytest.approx(1 - race.value(), abs=1e-12)
+
+
+class Stakes(Race):
+    """A race in which every eye is worth something, too."""
+
+    def node(self, state):
+        roll_on = roll(d6, lambda k: go(state, self.turn.add(k), reward=k))
+        return when(self.turn == 0, decide({"roll": roll_on}), super().node(state))
+
+
+def test_refusals():
+    race = solve(compile_lattice(Stakes(6), merge=False))
     with pytest.raises(UnsupportedError, match="leads to itself"):
         outcomes(race.lattice, race)
     sheet = solve(compile_lattice(Sheet()))
