@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUP",
+    "AlwaysAvailable",
     "Candidate",
     "Feature",
     "GameSolver",
@@ -42,6 +43,7 @@ __all__ = [
     "Searched",
     "Solver",
     "ancestors",
+    "at_least",
     "available_solvers",
     "calls_recorded",
     "check_named_or_made",
@@ -92,6 +94,11 @@ def needs(what: str, holds: Callable[[Any], bool]) -> Callable[[object, attrs.At
     return check
 
 
+def at_least(least: float) -> Callable[[object, attrs.Attribute[Any], Any], None]:
+    """Return the validator `needs` of a number that is not below another one."""
+    return needs(f"a number of at least {least}", lambda x: x >= least)
+
+
 @attrs.frozen
 class Run:
     """The circumstances of one solve: what to aim at, whom to tell, when to stop.
@@ -112,7 +119,7 @@ class Run:
         Where to keep the state of a long solve; see `resume` and `save`.
     """
 
-    tolerance: float = attrs.field(default=1e-9, validator=needs("a number of at least 0", lambda x: x >= 0))
+    tolerance: float = attrs.field(default=1e-9, validator=at_least(0))
     progress: Progress | None = None
     deadline: float | None = None
     cancel: threading.Event = attrs.field(factory=threading.Event)
@@ -123,11 +130,11 @@ class Run:
     _offers: list[Callable[[], Candidate]] = attrs.field(factory=list, init=False, repr=False, eq=False)
 
     def check(self, partial: Candidate | None = None) -> None:
-        """Raise `SolveInterrupted` if the solve was cancelled or is out of time."""
+        """Raise `SolveInterrupted` if the solve was cancelled or is out of time, with what was offered or `partial`."""
         late = self.deadline is not None and time.monotonic() > self.deadline
         if late or self.cancel.is_set():
             msg = "the solve ran into its deadline" if late else "the solve was cancelled"
-            raise SolveInterrupted(msg, partial=partial)
+            raise SolveInterrupted(msg, partial=self.offered() if partial is None else partial)
 
     def watch(self, phase: str, numbers: Mapping[str, float]) -> None:
         """Look at the clock and report progress: the `progress` of exploring, before a solver is at work."""
@@ -139,7 +146,7 @@ class Run:
         self.tell(phase, **numbers)
 
     def offer(self, make: Callable[[], Candidate]) -> None:
-        """Say what to hand out if the solve is stopped and `check` had no chance to.
+        """Say what to hand out if the solve is stopped.
 
         Parameters
         ----------
@@ -256,6 +263,17 @@ class Solver(Protocol):
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Propose a value and a policy for a canonical problem."""
         ...
+
+
+class AlwaysAvailable:
+    """A back-end that needs nothing beyond what mdpdice itself needs."""
+
+    __slots__ = ()
+
+    @classmethod
+    def available(cls) -> bool:
+        """Whether it can run here: always."""
+        return True
 
 
 @attrs.frozen(eq=False)
@@ -406,13 +424,10 @@ def needed_features(problem: Network, *, cyclic: bool) -> frozenset[Feature]:
     cyclic : bool
         Whether it has cycles; finding that out is the caller's work.
     """
-    need = set()
-    if cyclic:
-        need.add(Feature.CYCLIC)
-    if problem.two_player:
-        need.add(Feature.TWO_PLAYER)
-    if problem.discount < 1:
-        need.add(Feature.DISCOUNT)
-    if problem.horizon is not None:
-        need.add(Feature.HORIZON)
-    return frozenset(need)
+    need = {
+        Feature.CYCLIC: cyclic,
+        Feature.TWO_PLAYER: problem.two_player,
+        Feature.DISCOUNT: problem.discount < 1,
+        Feature.HORIZON: problem.horizon is not None,
+    }
+    return frozenset(feature for feature, needed in need.items() if needed)

@@ -51,11 +51,10 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
-from mdpdice.backend import Candidate, Feature, Run, traced
+from mdpdice.backend import AlwaysAvailable, Candidate, Feature, Run, traced
 from mdpdice.networks.cycles import cycle_error
-from mdpdice.networks.network import Kind, Network
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.operator import Operator, bellman, unsigned
 
@@ -66,7 +65,7 @@ CHUNK = 1 << 18
 
 
 @attrs.frozen
-class BackwardInduction:
+class BackwardInduction(AlwaysAvailable):
     """One sweep in reverse order of play; with a horizon, one per stage.
 
     Raises
@@ -94,30 +93,23 @@ class BackwardInduction:
         {Feature.DISCOUNT, Feature.TWO_PLAYER, Feature.HORIZON}
     )
 
-    @classmethod
-    def available(cls) -> bool:
-        """Always: it needs nothing beyond what mdpdice itself needs."""
-        return True
-
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Propose the value and the policy of an acyclic problem, or of one with a horizon."""
-        possible = problem.weight > 0
-        if problem.horizon is None:
-            order = _backward_order(problem, possible)
-            value = np.zeros(problem.n_nodes)
-            policy = np.full(problem.n_nodes, -1, dtype=np.int64)
-            run.offer(lambda: Candidate(value, policy))
-            _sweep(bellman(problem), order, value, value, policy, run)
-            return Candidate(value, policy, iterations=1)
-        return _stages(problem, possible, problem.horizon, run)
+        if problem.horizon is not None:
+            return _stages(problem, problem.horizon, run)
+        order = _backward_order(problem)
+        value, policy = np.zeros(problem.n_nodes), np.full(problem.n_nodes, -1, dtype=np.int64)
+        run.offer(lambda: Candidate(value, policy))
+        _sweep(bellman(problem), order, value, value, policy, run)
+        return Candidate(value, policy, iterations=1)
 
 
-def _stages(problem: Network, possible: NDArray[np.bool_], horizon: int, run: Run) -> Candidate:
+def _stages(problem: Network, horizon: int, run: Run) -> Candidate:
     from mdpdice.numerics.kernels import bellman as kernels
 
     # Within one stage only chance nodes read each other; the decisions they lead to are known before.
-    order = _backward_order(problem, possible & (problem.kind == Kind.CHANCE)[problem.source])
+    order = _backward_order(problem, (problem.kind == Kind.CHANCE)[problem.source])
     chance = order[problem.kind[order] == Kind.CHANCE]
     decisions = np.flatnonzero(problem.decides)
     operator = bellman(problem)
@@ -144,14 +136,7 @@ def _stages(problem: Network, possible: NDArray[np.bool_], horizon: int, run: Ru
     return Candidate(value, policy, iterations=horizon + 1)
 
 
-def _sweep(
-    operator: Operator,
-    nodes: NDArray[np.int64],
-    source: NDArray[np.float64],
-    value: NDArray[np.float64],
-    policy: NDArray[np.int64],
-    run: Run,
-) -> None:
+def _sweep(operator: Operator, nodes: Ints, source: Floats, value: Floats, policy: Ints, run: Run) -> None:
     from mdpdice.numerics.kernels import bellman as kernels
 
     for first in range(0, len(nodes), CHUNK):
@@ -160,7 +145,7 @@ def _sweep(
         run.tell("solve", nodes=min(first + CHUNK, len(nodes)), of=len(nodes))
 
 
-def _backward_order(problem: Network, keep: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _backward_order(problem: Network, keep: Bools | None = None) -> Ints:
     """Nodes with every successor (by the edges in `keep`) before them."""
     label, order, _ = graph.ordered_components(problem.indptr, problem.dst, keep)
     if graph.cyclic_components(problem.indptr, problem.dst, label, keep).any():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,15 @@ from mdpdice.networks.network import Bools, Floats, Kind, Network
 from mdpdice.policies.evaluation import evaluate
 from mdpdice.solving.problem import Problem
 
-__all__ = ["compare_actions", "compare_policies", "compare_values", "edge_intervals", "may", "must"]
+__all__ = [
+    "by_node",
+    "compare_actions",
+    "compare_policies",
+    "compare_values",
+    "edge_intervals",
+    "may",
+    "must",
+]
 
 EXACT_UP_TO_NODES = 5_000
 """Nodes, of all stages together, up to which a policy is evaluated in rationals where floats prove nothing."""
@@ -23,19 +32,15 @@ def compare_values(first: Solution, second: Solution) -> list[str]:
     """What speaks against two answers: nodes whose intervals do not meet, or that are infinite for one of them only."""
     one, other = first.nodes, second.nodes
     finite = np.isfinite(one.values) & np.isfinite(other.values)
-    same = np.where(finite, True, one.values == other.values)
     # Written so that NaN disagrees.
     meet = (one.lowers <= other.uppers) & (other.lowers <= one.uppers)
-    wrong = ~np.where(finite, meet, same)
+    wrong = ~np.where(finite, meet, one.values == other.values)
     if not wrong.any():
         return []
     at = tuple(int(i) for i in np.argwhere(wrong)[0])
     state = first.network.describe(at[-1])
-    text = (
-        f"{first.solver} and {second.solver} disagree on {int(wrong.sum()):,} values, first on {state!r}: "
-        f"{one.values[at]!r} and {other.values[at]!r}"
-    )
-    return [text]
+    who = f"{first.solver} and {second.solver} disagree on {int(wrong.sum()):,} values"
+    return [f"{who}, first on {state!r}: {one.values[at]!r} and {other.values[at]!r}"]
 
 
 def edge_intervals(solution: Solution) -> tuple[Floats, Floats]:
@@ -62,11 +67,15 @@ def _for_the_mover(solution: Solution, intervals: tuple[Floats, Floats]) -> tupl
     return np.where(flip > 0, low, -high), np.where(flip > 0, high, -low)
 
 
+def by_node(combine: np.ufunc, net: Network, edges: Any, nothing: float) -> Any:
+    """The numbers of the edges of every node, put together by `combine`; `nothing` stands behind the last edge."""
+    padded = np.concatenate((edges, np.full((*edges.shape[:-1], 1), nothing, dtype=edges.dtype)), axis=-1)
+    return combine.reduceat(padded, net.indptr[:-1], axis=-1)
+
+
 def _tops(solution: Solution, edges: Floats) -> Floats:
     """Largest number of the edges of every node, by edge."""
-    net = solution.network
-    padded = np.concatenate((edges, np.full((*edges.shape[:-1], 1), -np.inf)), axis=-1)
-    top: Floats = np.maximum.reduceat(padded, net.indptr[:-1], axis=-1)[..., net.source]
+    top: Floats = by_node(np.maximum, solution.network, edges, -np.inf)[..., solution.network.source]
     return top
 
 
@@ -84,9 +93,7 @@ def must(solution: Solution, intervals: tuple[Floats, Floats]) -> Bools:
     top = _tops(solution, best)
     is_top = best == top
     # The best of the others: the top itself where two edges share it.
-    shared = np.add.reduceat(
-        np.append(is_top, np.zeros((*is_top.shape[:-1], 1)), axis=-1), net.indptr[:-1], axis=-1
-    )
+    shared = by_node(np.add, net, is_top.astype(np.float64), 0.0)
     second = _tops(solution, np.where(is_top, -np.inf, best))
     others = np.where(is_top & (shared[..., net.source] == 1), second, top)
     only: Bools = (worst > others) & net.decides[net.source]
@@ -130,19 +137,19 @@ def compare_policies(problem: Problem, solutions: Sequence[Solution]) -> tuple[i
     if not solutions:
         return 0, []
     net = problem.network
-    found: list[tuple[Policy, str, Solution]] = []
+    found: list[tuple[Policy, str]] = []
     for solution in solutions:
-        same = [policy for policy, _, _ in found if np.array_equal(policy.choice, solution.nodes.choice)]
-        if not same:
-            found.append((solution.policy, solution.solver, solution))
+        if not any(np.array_equal(policy.choice, solution.nodes.choice) for policy, _ in found):
+            found.append((solution.policy, solution.solver))
     pairs = [(a, b) for a in found for b in found] if net.two_player else [(a, a) for a in found]
     low = np.min([solution.nodes.lowers for solution in solutions], axis=0)
     high = np.max([solution.nodes.uppers for solution in solutions], axis=0)
     # Where a target is missed the value is infinite by definition, not by what is collected.
     missed = any(low.because.startswith("missed") for low in problem.lowerings if low.infinite is not None)
     compared = ~np.isinf(low) if missed else np.ones(low.shape, dtype=bool)
+    shift = _shift(problem)
     count, problems = 0, []
-    for (first, name, _), (second, other, _) in pairs:
+    for (first, name), (second, other) in pairs:
         who = name if first is second else f"{name} against {other}"
         alone = _evaluated(net, first, second)
         if not alone.proved:
@@ -150,7 +157,6 @@ def compare_policies(problem: Problem, solutions: Sequence[Solution]) -> tuple[i
             continue
         value = alone.nodes
         count += 1
-        shift = _shift(problem)
         # Written so that NaN disagrees.
         wrong = compared & ~((value.lowers + shift <= high) & (low <= value.uppers + shift))
         if wrong.any():
@@ -166,10 +172,8 @@ def _evaluated(network: Network, first: Policy, second: Policy) -> Solution:
     """Value of one policy, or of two against each other; in rational numbers where floats do not suffice."""
     policy = first if first is second else [first, second]
     found = evaluate(network, policy)
-    if (
-        found.proved
-        or network.n_nodes * (1 if network.horizon is None else network.horizon + 1) > EXACT_UP_TO_NODES
-    ):
+    stages = 1 if network.horizon is None else network.horizon + 1
+    if found.proved or network.n_nodes * stages > EXACT_UP_TO_NODES:
         return found
     return evaluate(network, policy, exact=True)
 

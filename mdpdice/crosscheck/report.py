@@ -30,21 +30,14 @@ from mdpdice.backend import (
     load_solver,
     solver_names,
 )
-from mdpdice.crosscheck.comparison import (
-    compare_actions,
-    compare_policies,
-    compare_values,
-    edge_intervals,
-    may,
-    must,
-)
+from mdpdice.crosscheck import comparison
 from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.html import card, grid, remarks
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.number import count, size
 from mdpdice.networks.network import Bools, Network
 from mdpdice.objectives.objective import Objective
-from mdpdice.solving.pipeline import solve_problem, unsupported
+from mdpdice.solving.pipeline import SETTLES, solve_problem, unsupported
 from mdpdice.solving.problem import Problem, prepare
 
 __all__ = ["Entry", "Report", "cross_check"]
@@ -141,30 +134,21 @@ class Report:
 
     def table(self) -> str:
         """The report as lines of text."""
-        rows: list[tuple[str, ...]] = [("solver", "status", "value", "lower", "upper", "width", "seconds")]
+        rows = [["solver", "status", "value", "lower", "upper", "width", "seconds"]]
         notes = []
         for entry in self.entries:
             found = entry.solution
             if found is None:
-                rows.append((entry.solver, entry.outcome, *[""] * 5))
+                rows.append([entry.solver, entry.outcome, *[""] * 5])
                 notes.append(f"{entry.solver}: {entry.message}")
-                continue
-            numbers = (found.estimate(), found.lower(), found.upper())
-            rows.append(
-                (
-                    entry.solver,
-                    found.status.value,
-                    *(f"{number:.12g}" for number in numbers),
-                    f"{found.width:.1e}",
-                    f"{found.seconds:.2f}",
-                )
-            )
-        endless = next(
-            (found for found in self.solutions if found.proved and np.isinf(found.estimate())), None
-        )
-        if endless is not None:
-            notes.append(f"{endless.reason}; a discount or a horizon limits it, and costs want sense='min'")
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+            else:
+                numbers = [f"{number:.12g}" for number in (found.estimate(), found.lower(), found.upper())]
+                last = f"{found.width:.1e}", f"{found.seconds:.2f}"
+                rows.append([entry.solver, found.status.value, *numbers, *last])
+        endless = [found.reason for found in self.solutions if found.proved and np.isinf(found.estimate())]
+        if endless:
+            notes.append(f"{endless[0]}; a discount or a horizon limits it, and costs want sense='min'")
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
@@ -203,21 +187,9 @@ class Report:
                     "iterations": found.iterations,
                 }
             entries.append(data)
-        return json.dumps(
-            {
-                "ok": self.ok,
-                "solvers": entries,
-                "problems": list(self.problems),
-                "values": self.states,
-                "infinities": self.infinities,
-                "decisions": self.decisions,
-                "ties": self.ties,
-                "independent": self.independent,
-                "actions": self.actions,
-                "policies": self.policies,
-                "at_least": dict(self.at_least),
-            }
-        )
+        counts = {"values" if name == "states" else name: getattr(self, name) for name in COUNTERS}
+        report = {"ok": self.ok, "solvers": entries, "problems": list(self.problems), **counts}
+        return json.dumps(report | {"at_least": dict(self.at_least)})
 
     def __str__(self) -> str:
         return self.table()
@@ -299,32 +271,27 @@ def cross_check(
     problem = prepare(game, objective, horizon=horizon, run=Run(progress=progress), max_states=max_states)
     chosen: Sequence[str | Solver] = list(available_solvers()) if solvers is None else solvers
     entries = tuple(_enter(problem, solver, epsilon, progress) for solver in chosen)
-    ran = [entry for entry in entries if entry.solution is not None]
     problems = [f"{entry.solver} failed: {entry.message}" for entry in entries if entry.outcome == "failed"]
-    problems += [
-        f"{entry.solver} is {entry.solution.status.value}: {entry.solution.reason}"
-        for entry in ran
-        if entry.solution is not None and not entry.solution.proved
-    ]
-    solutions = [entry.solution for entry in ran if entry.solution is not None]
-    edges = [edge_intervals(solution) for solution in solutions]
-    possible = [may(solution, pair) for solution, pair in zip(solutions, edges, strict=True)]
-    only = [must(solution, pair) for solution, pair in zip(solutions, edges, strict=True)]
+    solutions = [entry.solution for entry in entries if entry.solution is not None]
+    problems += [f"{it.solver} is {it.status.value}: {it.reason}" for it in solutions if not it.proved]
+    edges = [comparison.edge_intervals(solution) for solution in solutions]
+    possible = [comparison.may(solution, pair) for solution, pair in zip(solutions, edges, strict=True)]
+    only = [comparison.must(solution, pair) for solution, pair in zip(solutions, edges, strict=True)]
     choices = 0
     for i, first in enumerate(solutions):
         for j, second in enumerate(solutions):
             if i < j:
-                problems += compare_values(first, second)
+                problems += comparison.compare_values(first, second)
             if i != j and first.proved and second.proved:
-                judged, wrong = compare_actions(first, only[i], second, possible[j])
+                judged, wrong = comparison.compare_actions(first, only[i], second, possible[j])
                 choices += judged
                 problems += wrong
-    values, wrong = compare_policies(problem, [solution for solution in solutions if solution.proved])
-    counts = dict.fromkeys(COUNTERS, 0) | {
-        "independent": _independent(ran),
-        "actions": choices,
-        "policies": values,
-    }
+    values, wrong = comparison.compare_policies(
+        problem, [solution for solution in solutions if solution.proved]
+    )
+    independent = _independent([entry for entry in entries if entry.solution is not None])
+    counts = {"independent": independent, "actions": choices, "policies": values}
+    counts = dict.fromkeys(COUNTERS, 0) | counts
     if solutions:
         best = min(range(len(solutions)), key=lambda i: solutions[i].width)
         counts |= _counted(solutions[best], possible[best])
@@ -350,21 +317,17 @@ def _missing(counts: Mapping[str, int], floors: Mapping[str, int]) -> Iterator[s
     """What was asked for and not reached."""
     for name, floor in floors.items():
         found = counts[name]
-        if found >= floor:
-            continue
-        if name == "independent" and floor == 2:
-            yield f"{found} independent back-end{'s' * (found != 1)} ran; agreement needs two"
-        elif name == "independent":
-            yield f"{found} independent back-end{'s' * (found != 1)} ran, fewer than {floor:,}"
-        else:
+        if found < floor and name == "independent":
+            needed = "; agreement needs two" if floor == 2 else f", fewer than {floor:,}"
+            yield f"{found} independent back-end{'s' * (found != 1)} ran{needed}"
+        elif found < floor:
             yield f"{found:,} {name} were compared, fewer than {floor:,}"
 
 
 def _counted(solution: Solution, possible: Bools) -> dict[str, int]:
     """How much there was to compare."""
     net = solution.network
-    padded = np.concatenate((possible, np.zeros((*possible.shape[:-1], 1), dtype=bool)), axis=-1)
-    choices = np.add.reduceat(padded, net.indptr[:-1], axis=-1, dtype=np.int64)
+    choices = comparison.by_node(np.add, net, possible.astype(np.int64), 0)
     rows = max(1, (net.horizon or 0)) if net.horizon != 0 else 0
     return {
         "states": int(solution.nodes.values.size),
@@ -385,7 +348,10 @@ def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Pro
             raise unsupported(name, need, backend.features | {Feature.HORIZON})
         run = Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
         kin = frozenset(cls.name for cls in ancestors(backend)) - {name}
-        return Entry(name, "ran", solution=solve_problem(problem, backend, run, epsilon), kin=kin)
+        solution = solve_problem(problem, backend, run, epsilon)
+        # The other answers say what is wrong; a candidate that is wrong is no matter of exact arithmetic.
+        solution = attrs.evolve(solution, reason=solution.reason.removesuffix(SETTLES))
+        return Entry(name, "ran", solution=solution, kin=kin)
     except UnsupportedError as error:
         return Entry(name, "unsupported", str(error))
     except MdpDiceError as error:

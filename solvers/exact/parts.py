@@ -20,70 +20,34 @@ CLOSE = 1e-12
 
 @attrs.frozen(eq=False)
 class Move:
-    """An option: pay `gain` and go to the node `target` of the part, whose value counts `factor` times.
+    """An option: pay `gain` and go to the node `target` of the part, whose value counts `factor` times."""
 
-    Parameters
-    ----------
-    edge : int
-        The edge of the network.
-    target : int
-        Node of the part; -1 for an option that leaves it, then `gain` holds all that it is worth.
-    factor, gain : Pair
-        Signed discount and reward.
-    pays : bool
-        Whether there is a reward.
-    """
-
-    edge: int
-    target: int
-    factor: Pair
+    edge: int  # of the network
+    target: int  # -1 for an option that leaves the part, then `gain` holds all that it is worth
+    factor: Pair  # signed discount
     gain: Pair
-    pays: bool
+    pays: bool  # whether there is a reward
 
 
 @attrs.frozen(eq=False)
 class Branch:
-    """All edges of a chance node.
-
-    Parameters
-    ----------
-    denominator : int
-        Denominator of the shares.
-    shares : list of (int, int)
-        Node of the part, and the numerator of its probability times discount and sign.
-    gain : Pair
-        Mean reward, with what the edges that leave the part are worth.
-    leaves, pays : bool
-        Whether an edge leaves the part, whether one has a reward.
-    """
+    """All edges of a chance node."""
 
     denominator: int
-    shares: list[tuple[int, int]]
-    gain: Pair
-    leaves: bool
-    pays: bool
+    shares: list[tuple[int, int]]  # node, and numerator of probability times discount and sign
+    gain: Pair  # mean reward, with what the edges that leave the part are worth
+    leaves: bool  # whether an edge leaves the part
+    pays: bool  # whether an edge has a reward
 
 
 @attrs.frozen(eq=False)
 class Part:
-    """Some nodes of a network: decisions have `moves`, chance nodes a `branch`.
-
-    Parameters
-    ----------
-    kind : list of int
-        MAX, MIN or CHANCE.
-    moves : list of list of Move
-        Empty for chance nodes.
-    branch : list of Branch or None
-        None for decisions.
-    endless : bool
-        Whether plays may stay for ever, that is, whether nothing is discounted.
-    """
+    """Some nodes of a network: decisions have `moves`, chance nodes a `branch`."""
 
     kind: list[int]
     moves: list[list[Move]]
     branch: list[Branch | None]
-    endless: bool
+    endless: bool  # whether plays may stay for ever, that is, whether nothing is discounted
 
     def signed(self) -> bool:
         """Whether the players change sides inside."""

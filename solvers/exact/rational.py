@@ -17,13 +17,12 @@ times 32 states, 2,700 bits, 14 s directly and 0.8 s by the modular way.
 
 References
 ----------
-J. D. Dixon, "Exact solution of linear equations using p-adic expansions", *Numerische Mathematik* 40 (1982),
-137-141.
-
 H. M. Markowitz, "The elimination form of the inverse and its application to linear programming", *Management
 Science* 3 (1957), 255-269.
 
 P. S. Wang, "A p-adic algorithm for univariate partial fractions", *Proceedings of SYMSAC '81*, 212-217.
+
+Dixon's paper is listed in `mdpdice.solvers.exact`.
 """
 
 from __future__ import annotations
@@ -62,6 +61,7 @@ LEADING = 60
 """Leading bits that are looked at to tell quotients of long numbers."""
 
 
+@attrs.define(eq=False)
 class EndlessGainError(ArithmeticError):
     """A class of states that is never left gains or loses on every round, so the system has no solution.
 
@@ -73,10 +73,8 @@ class EndlessGainError(ArithmeticError):
         Something with the sign of the gain of a round.
     """
 
-    def __init__(self, row: int, gain: int) -> None:
-        super().__init__(f"row {row} gains without end")
-        self.row = row
-        self.gain = gain
+    row: int
+    gain: int
 
 
 def reduced(numerator: int, denominator: int) -> Pair:
@@ -95,7 +93,7 @@ def common_multiple(denominators: Iterable[int]) -> int:
 
 
 def solve(
-    rows: Sequence[Row], check: Callable[[], None] | None = None, closed: list[int] | None = None
+    rows: Sequence[Row], check: Callable[[], None] = lambda: None, closed: list[int] | None = None
 ) -> list[Pair]:
     """Values of all unknowns; 0 in classes of states that are never left and gain nothing on a round.
 
@@ -124,18 +122,9 @@ def solve(
 
 @attrs.frozen(eq=False)
 class _Plan:
-    """The order of elimination, and what it fills in.
+    """The unknowns in the order of their elimination, and what it fills in, by a number of multiplications.
 
-    Parameters
-    ----------
-    order : list of int
-        The unknowns in the order of their elimination.
-    after : list of set of int
-        Unknowns that the row of each unknown holds when it is eliminated.
-    before : list of set of int
-        Unknowns whose rows it is substituted into.
-    work : int
-        Number of multiplications.
+    Unknown `k` is eliminated from a row that holds those in ``after[k]``, and goes into the rows ``before[k]``.
     """
 
     order: list[int]
@@ -179,15 +168,13 @@ class _Plan:
 # --- Directly ---------------------------------------------------------------------------------------
 
 
-def _direct(
-    rows: Sequence[Row], plan: _Plan, check: Callable[[], None] | None, closed: list[int]
-) -> list[Pair]:
+def _direct(rows: Sequence[Row], plan: _Plan, check: Callable[[], None], closed: list[int]) -> list[Pair]:
     """Elimination in whole numbers: ``den[i] v_i = const[i] + sum_j entries[i][j] v_j``, in units of 1/unit."""
     unit, const = _whole_constants(rows)
     den = [row[0] for row in rows]
     entries = [{j: a for j, a in row[1].items() if a} for row in rows]
     for count, k in enumerate(plan.order):
-        if check is not None and count % 64 == 0:
+        if count % 64 == 0:
             check()
         mine = entries[k]
         den[k] -= mine.pop(k, 0)
@@ -246,7 +233,7 @@ def _whole_constants(rows: Sequence[Row]) -> tuple[int, list[int]]:
 # --- Modulo a prime ---------------------------------------------------------------------------------
 
 
-def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None] | None) -> list[Pair] | None:
+def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None]) -> list[Pair] | None:
     """Dixon's method; None if the system is singular modulo the prime."""
     from mdpdice.numerics import modular
 
@@ -264,7 +251,8 @@ def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None] | None)
     order = np.array(plan.order)
     digits: list[Ints] = []
     tried = 4
-    rest = _short_rest(matrix, rhs, prime) or _long_rest(matrix, rhs, prime)
+    short = max(sum(map(abs, row.values())) for row in matrix) < 1 << 61
+    rest = (_short_rest if short else _long_rest)(matrix, rhs, prime)
     digit = next(rest)
     while True:
         residue = digit[order]
@@ -273,8 +261,7 @@ def _modular(rows: Sequence[Row], plan: _Plan, check: Callable[[], None] | None)
         digit[order] = residue
         digits.append(digit)
         if len(digits) == tried:
-            if check is not None:
-                check()
+            check()
             tried += max(4, tried // 5)
             values = _reconstruct(digits, prime)
             if values is not None and _solves(matrix, rhs, values):
@@ -320,20 +307,12 @@ def _long_rest(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Gene
         ]
 
 
-def _short_rest(
-    matrix: list[dict[int, int]], rhs: list[int], prime: int
-) -> Generator[Ints, Ints, None] | None:
-    """The same in machine words, None if the rows are too large for them.
+def _short_rest(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Generator[Ints, Ints, None]:
+    """The same in machine words.
 
     The rest stays below the sum of its row, so its low 64 bits tell it, and for these the division without
     remainder is a multiplication.  The digits of the right-hand side join it one by one.
     """
-    if max(sum(map(abs, row.values())) for row in matrix) >= 1 << 61:
-        return None
-    return _words(matrix, rhs, prime)
-
-
-def _words(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Generator[Ints, Ints, None]:
     n = len(matrix)
     ptr = np.concatenate(([0], np.cumsum([len(row) for row in matrix])))
     columns = np.array([j for row in matrix for j in row])
@@ -352,8 +331,8 @@ def _words(matrix: list[dict[int, int]], rhs: list[int], prime: int) -> Generato
 def _reconstruct(digits: list[Ints], prime: int) -> list[Pair] | None:
     """The rationals with these first digits in base `prime`, None if there are too few digits."""
     modulus = prime ** len(digits)
-    few = range(0, len(digits[0]), max(1, len(digits[0]) // 2))
-    if any(_rational(_number([[int(d[i])] for d in digits], prime)[0], modulus) is None for i in few):
+    few = np.arange(0, len(digits[0]), max(1, len(digits[0]) // 2))
+    if any(_rational(x, modulus) is None for x in _number([digit[few].tolist() for digit in digits], prime)):
         return None
     denominator = 1
     values = []

@@ -51,12 +51,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
-from mdpdice.backend import Candidate, Feature, Run, traced
+from mdpdice.backend import AlwaysAvailable, Candidate, Feature, Run, traced
 from mdpdice.errors import MdpDiceError, SolveInterrupted, TotalRewardUndefinedError, UnsupportedError
 from mdpdice.modelling.number import too_large_error
 from mdpdice.networks.network import Bools, Ints, Kind, Network
@@ -70,7 +71,7 @@ __all__ = ["Exact"]
 
 
 @attrs.frozen
-class Exact:
+class Exact(AlwaysAvailable):
     """Rational arithmetic: exact values, an optimal policy and all ties.
 
     Notes
@@ -109,11 +110,6 @@ class Exact:
         {Feature.CYCLIC, Feature.DISCOUNT, Feature.HORIZON, Feature.TWO_PLAYER, Feature.EXACT}
     )
 
-    @classmethod
-    def available(cls) -> bool:
-        """Always: it needs nothing beyond what mdpdice itself needs."""
-        return True
-
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Find the exact value and an optimal policy.
@@ -136,8 +132,7 @@ class _Solve:
     """
 
     def __init__(self, problem: Network, run: Run) -> None:
-        self.problem = problem
-        self.run = run
+        self.problem, self.run = problem, run
         self.kind: list[int] = problem.kind.tolist()
         self.indptr: list[int] = problem.indptr.tolist()
         self.dst: list[int] = problem.dst.tolist()
@@ -145,7 +140,6 @@ class _Solve:
         self.step: list[bool] = problem.step.tolist()
         self.rewards: list[float] = problem.reward.tolist()
         self.discount: Pair = problem.discount.as_integer_ratio()
-        self.possible = problem.weight > 0
         self.local: dict[int, int] = {}
         self.systems = 0
         self.weights: dict[int, list[int]] = {}
@@ -169,14 +163,14 @@ class _Solve:
         self.run.offer(self.so_far)
         if self.problem.horizon is not None:
             return self.staged(self.problem.horizon)
-        self.solve_stage(self.possible, np.ones(self.problem.n_nodes, dtype=np.bool_))
+        self.solve_stage(None, np.ones(self.problem.n_nodes, dtype=np.bool_))
         return self.proposed([self.value], self.policy, self.ties)
 
     def staged(self, horizon: int) -> Candidate:
         problem = self.problem
         chance = problem.kind == Kind.CHANCE
         # Within one stage only chance nodes read each other; the decisions they lead to are known before.
-        keep = self.possible & chance[problem.source]
+        keep = chance[problem.source]
         decisions = np.flatnonzero(problem.decides).tolist()
         values, policies, ties = [], [], []
         for k in range(horizon + 1):
@@ -208,18 +202,17 @@ class _Solve:
 
     # --- component by component ---
 
-    def solve_stage(self, keep: Bools, inside: Bools) -> None:
+    def solve_stage(self, keep: Bools | None, inside: Bools) -> None:
         """Solve the nodes `inside`, which read each other along the edges in `keep`."""
         problem = self.problem
         label, order, ptr = graph.ordered_components(problem.indptr, problem.dst, keep)
         cyclic = graph.cyclic_components(problem.indptr, problem.dst, label, keep)
         start: Ints | None = None
-        nodes, bounds = order.tolist(), ptr.tolist()
+        nodes, bounds = order.tolist(), pairwise(ptr.tolist())
         mine: list[bool] = inside.tolist()
-        for c, round_about in enumerate(cyclic.tolist()):
-            first, last = bounds[c], bounds[c + 1]
+        for c, ((first, last), round_about) in enumerate(zip(bounds, cyclic.tolist(), strict=True)):
             if c % 256 == 0:
-                self.check()
+                self.run.check()
                 self.run.tell("solve", nodes=first, of=len(nodes))
             if not mine[nodes[first]]:
                 continue
@@ -229,10 +222,8 @@ class _Solve:
                 self.solve_component(nodes[first:last], start)
             elif self.kind[nodes[first]] != Kind.END:
                 node = nodes[first]
-                self.keep(node, self.average(node) if self.kind[node] == Kind.CHANCE else self.decide(node))
-
-    def check(self) -> None:
-        self.run.check()
+                chance = self.kind[node] == Kind.CHANCE
+                self.keep(node, reduced(*self.branch(node).gain) if chance else self.decide(node))
 
     def first_policy(self) -> Ints:
         """Where strategy improvement starts: a policy from floats, or the first options."""
@@ -251,26 +242,23 @@ class _Solve:
 
     def solve_component(self, nodes: list[int], start: Ints) -> None:
         self.local = {node: i for i, node in enumerate(nodes)}
-        moves = [
-            [] if self.kind[node] == Kind.CHANCE else [self.move(edge) for edge in self.edges(node)]
-            for node in nodes
-        ]
-        branch = [self.branch(node) if self.kind[node] == Kind.CHANCE else None for node in nodes]
         kind = [self.kind[node] for node in nodes]
+        pairs = list(zip(nodes, kind, strict=True))
+        moves = [[] if k == Kind.CHANCE else self.moves(node) for node, k in pairs]
+        branch = [self.branch(node) if k == Kind.CHANCE else None for node, k in pairs]
         part = Part(kind, moves, branch, self.discount == (1, 1))
         policy = [
             -1 if not options else int(start[node]) - self.indptr[node]
             for node, options in zip(nodes, moves, strict=True)
         ]
         try:
-            answer = strategy_improvement.optimise(part, policy, self.check)
+            answer = strategy_improvement.optimise(part, policy, self.run.check)
         except strategy_improvement.InfiniteValueError as error:
             raise self.infinite(nodes[error.node % len(nodes)], error.sign) from None
         except strategy_improvement.NoTotalError as error:
             msg = "an endless play collects and pays in turns, so its total has no limit; use a discount or a horizon"
-            raise TotalRewardUndefinedError(
-                msg, state=self.problem.describe(nodes[error.node % len(nodes)])
-            ) from None
+            state = self.problem.describe(nodes[error.node % len(nodes)])
+            raise TotalRewardUndefinedError(msg, state=state) from None
         self.local = {}
         self.systems += answer.systems
         for i, node in enumerate(nodes):
@@ -298,14 +286,14 @@ class _Solve:
         return range(self.indptr[node], self.indptr[node + 1])
 
     def gain(self, edge: int) -> Pair:
-        exact = self.problem.exact_rewards.get(edge)
-        if exact is not None:
-            return exact.as_integer_ratio()
-        return self.rewards[edge].as_integer_ratio()
+        return self.problem.exact_rewards.get(edge, self.rewards[edge]).as_integer_ratio()
 
     def factor(self, edge: int) -> Pair:
         n, d = self.discount if self.step[edge] else (1, 1)
         return self.sign[edge] * n, d
+
+    def moves(self, node: int) -> list[Move]:
+        return [self.move(edge) for edge in self.edges(node)]
 
     def move(self, edge: int) -> Move:
         """An option as the part sees it: with its whole worth where it leaves."""
@@ -321,21 +309,17 @@ class _Solve:
 
     def decide(self, node: int) -> Pair:
         """The best option of a decision whose successors are known; notes it, and the ties."""
-        moves = [self.move(edge) for edge in self.edges(node)]
+        moves = self.moves(node)
         best = parts.best(moves, minimise=self.kind[node] == Kind.MIN)
         for k in best:
             self.ties[moves[k].edge] = True
         chosen = moves[best[0]]
         self.policy[node] = chosen.edge
-        plain = not chosen.pays and not self.step_counts(chosen.edge)
+        plain = not chosen.pays and chosen.factor[1] == 1
         return chosen.gain if plain else reduced(*chosen.gain)
 
-    def step_counts(self, edge: int) -> bool:
-        """Whether the discount acts on an edge."""
-        return self.step[edge] and self.discount != (1, 1)
-
     def shares(self, node: int) -> Iterator[tuple[int, int]]:
-        """Edges of positive probability of a chance node, with whole numbers in proportion to their probabilities."""
+        """Edges of a chance node, with whole numbers in proportion to their probabilities."""
         if node not in self.weights:
             numbers = self.problem.numerator[self.indptr[node] : self.indptr[node + 1]].tolist()
             pairs = [x.as_integer_ratio() for x in numbers]
@@ -343,11 +327,7 @@ class _Solve:
             counts = [n * (whole // d) for n, d in pairs]
             common = math.gcd(*counts)
             self.weights[node] = [n // common for n in counts]
-        return ((e, w) for e, w in zip(self.edges(node), self.weights[node], strict=True) if w)
-
-    def average(self, node: int) -> Pair:
-        """The mean of a chance node whose successors are known."""
-        return reduced(*self.branch(node).gain)
+        return zip(self.edges(node), self.weights[node], strict=True)
 
     def branch(self, node: int) -> Branch:
         """A chance node as the part sees it: its mean where edges leave, and the shares of those that stay."""

@@ -16,21 +16,16 @@ under the policies, a super- or submartingale when one player deviates, and endl
 all options attain ``v`` and nothing is paid, so where ``v`` is constant, and not on the wrong side of 0.
 
 Parts with `pass_to` edges are written twice, once for the player to move on each side (`doubled`).
-
-References
-----------
-A. J. Hoffman, R. M. Karp, "On nonterminating stochastic games", *Management Science* 12 (1966), 359-370.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
 import attrs
 import numpy as np
 
-from mdpdice.networks.network import Kind
+from mdpdice.networks.network import Bools, Ints, Kind
 from mdpdice.numerics import graph
 from mdpdice.solvers.exact.parts import Move, Part, best_moves
 from mdpdice.solvers.exact.rational import EndlessGainError, Pair, Row, solve
@@ -38,46 +33,32 @@ from mdpdice.solvers.exact.rational import EndlessGainError, Pair, Row, solve
 __all__ = ["Answer", "InfiniteValueError", "NoTotalError", "optimise"]
 
 
+@attrs.define(eq=False)
 class InfiniteValueError(ArithmeticError):
     """An endless play that gains or loses on every round cannot be avoided from `node`."""
 
-    def __init__(self, node: int, sign: int) -> None:
-        super().__init__(f"node {node} has an infinite value")
-        self.node = node
-        self.sign = sign
+    node: int
+    sign: int
 
 
+@attrs.define(eq=False)
 class NoTotalError(ArithmeticError):
     """Endless plays through `node` collect and pay in turns, so their totals have no limit."""
 
-    def __init__(self, node: int) -> None:
-        super().__init__(f"plays through node {node} have no total")
-        self.node = node
+    node: int
 
 
 @attrs.frozen(eq=False)
 class Answer:
-    """Values, best moves and policy of a part, and how many systems were solved.
-
-    Parameters
-    ----------
-    value : list of Pair
-        Value of every node.
-    best : list of list of int
-        For every decision the moves that attain its value, [] for chance nodes.
-    policy : list of int
-        For every decision the move to make, -1 for chance nodes.
-    systems : int
-        Number of linear systems that were solved.
-    """
+    """Values, best moves and policy of a part, and how many systems were solved."""
 
     value: list[Pair]
-    best: list[list[int]]
-    policy: list[int]
+    best: list[list[int]]  # for every decision the moves that attain its value, [] for chance nodes
+    policy: list[int]  # for every decision the move to make, -1 for chance nodes
     systems: int
 
 
-def optimise(part: Part, policy: list[int], check: Callable[[], None] | None = None) -> Answer:
+def optimise(part: Part, policy: list[int], check: Callable[[], None]) -> Answer:
     """The exact solution of a part, starting from a policy.
 
     Raises
@@ -109,7 +90,7 @@ def optimise(part: Part, policy: list[int], check: Callable[[], None] | None = N
 class _Search:
     """Strategy improvement at work on a part without signs."""
 
-    def __init__(self, part: Part, policy: list[int], check: Callable[[], None] | None) -> None:
+    def __init__(self, part: Part, policy: list[int], check: Callable[[], None]) -> None:
         self.part = part
         self.policy = list(policy)
         self.check = check
@@ -124,7 +105,7 @@ class _Search:
             except EndlessGainError as error:
                 self.flee(Kind.MAX, error, self.all_moves)
                 continue
-            if self.switch(Kind.MAX) or self.stay(Kind.MAX, value, self.best_of):
+            if self.switch(Kind.MAX) or self.stay(Kind.MAX, value, self.best.__getitem__):
                 continue
             if both and self.part.endless:
                 self.settle_reply(value)
@@ -142,7 +123,7 @@ class _Search:
                 self.flee(Kind.MIN, error, self.chosen)
                 continue
             self.best = best_moves(self.part, value)
-            if not (self.switch(Kind.MIN) or self.stay(Kind.MIN, value, self.reply_moves)):
+            if not (self.switch(Kind.MIN) or self.stay(Kind.MIN, value, self.best_of(Kind.MIN))):
                 return value
 
     def evaluate(self) -> list[Pair]:
@@ -161,25 +142,35 @@ class _Search:
         self.systems += 1
         closed: list[int] = []
         value = solve(rows, self.check, closed)
-        for node in closed:
-            self.require_idle(node)
+        if closed:
+            # Classes that are never left and gain nothing on a round must not pay and collect.
+            self.refuse_paying(self.reached(closed))
         return value
 
-    def require_idle(self, node: int) -> None:
-        """Refuse a class that is never left and gains nothing on a round, although it pays and collects."""
-        for i in self.reached(node):
-            if self.pays(i):
-                raise NoTotalError(i)
+    def edges(self, options: Callable[[int], list[int]]) -> tuple[Ints, Ints, Ints, Bools]:
+        """The graph of the moves in `options`: indptr, source, target and whether they pay; node n is all outside."""
+        n = len(self.part.kind)
+        edges: list[tuple[int, int, bool]] = []
+        for i, branch in enumerate(self.part.branch):
+            if branch is not None:
+                after = [j for j, _ in branch.shares] + [n] * branch.leaves
+                edges += [(i, j, branch.pays) for j in after]
+            else:
+                moves = [self.part.moves[i][k] for k in options(i)]
+                edges += [(i, n if move.target < 0 else move.target, move.pays) for move in moves]
+        source, dst, pays = (np.array(column) for column in zip(*edges, strict=True))
+        return np.searchsorted(source, np.arange(n + 2)), source, dst, pays
 
-    def reached(self, node: int) -> set[int]:
-        """Nodes that the policy comes to from a node of a class that it never leaves."""
-        seen, todo = {node}, [node]
-        while todo:
-            for j in self.successors(todo.pop(), self.chosen):
-                if j not in seen:
-                    seen.add(j)
-                    todo.append(j)
-        return seen
+    def reached(self, nodes: list[int]) -> Bools:
+        """Nodes that the policy comes to from some nodes."""
+        indptr, _, dst, _ = self.edges(self.chosen)
+        return graph.reachable(indptr, dst, nodes)
+
+    def refuse_paying(self, nodes: Bools) -> None:
+        for i in np.flatnonzero(nodes[: len(self.policy)]).tolist():
+            branch = self.part.branch[i]
+            if self.part.moves[i][self.policy[i]].pays if branch is None else branch.pays:
+                raise NoTotalError(i)
 
     def require_totals(self) -> None:
         """Refuse where plays along moves that attain the value can go on for ever, and pay and collect in turns.
@@ -188,21 +179,9 @@ class _Search:
         """
         if not self.part.endless or not self.part.pays():
             return
-        kinds, n = self.part.kind, len(self.part.kind)
+        chance = np.array([*self.part.kind, Kind.END]) == Kind.CHANCE
         for player in (Kind.MAX, Kind.MIN):
-            edges: list[tuple[int, int, bool]] = []
-            for i, branch in enumerate(self.part.branch):
-                if branch is not None:
-                    # Node n stands for everything outside.
-                    after = [j for j, _ in branch.shares] + [n] * branch.leaves
-                    edges += [(i, j, branch.pays) for j in after]
-                    continue
-                for k in self.best[i] if kinds[i] == player else [self.policy[i]]:
-                    move = self.part.moves[i][k]
-                    edges.append((i, n if move.target < 0 else move.target, move.pays))
-            source, dst, pays = (np.array(column) for column in zip(*edges, strict=True))
-            indptr = np.searchsorted(source, np.arange(n + 2))
-            chance = np.array([*(kind == Kind.CHANCE for kind in kinds), False])
+            indptr, source, dst, pays = self.edges(self.best_of(player))
             component = graph.end_components(indptr, dst, chance)
             inside = (component[source] >= 0) & (component[source] == component[dst]) & pays
             if inside.any():
@@ -212,22 +191,11 @@ class _Search:
         """Whether nothing is paid where the policy never leaves the part; with signs, a system does not tell."""
         if not self.part.endless:
             return True
-        before: dict[int, list[int]] = {}
-        for i in range(len(self.part.kind)):
-            branch = self.part.branch[i]
-            for j in self.successors(i, self.chosen) + ([-1] if branch is not None and branch.leaves else []):
-                before.setdefault(j, []).append(i)
-        leaving, todo = {-1}, [-1]
-        while todo:
-            for i in before.get(todo.pop(), ()):
-                if i not in leaving:
-                    leaving.add(i)
-                    todo.append(i)
-        return not any(self.pays(i) for i in range(len(self.part.kind)) if i not in leaving)
-
-    def pays(self, node: int) -> bool:
-        branch = self.part.branch[node]
-        return self.part.moves[node][self.policy[node]].pays if branch is None else branch.pays
+        _, source, dst, pays = self.edges(self.chosen)
+        n = len(self.policy)
+        rank = np.append(np.full(n, -1), 0)
+        graph.attract(source, dst, np.ones(n + 1, dtype=np.bool_), rank)
+        return not (pays & (rank[source] < 0)).any()
 
     def switch(self, player: Kind) -> bool:
         """Switch to strictly better moves of a player; whether there was one."""
@@ -243,14 +211,12 @@ class _Search:
     def all_moves(self, node: int) -> list[int]:
         return list(range(len(self.part.moves[node])))
 
-    def best_of(self, node: int) -> list[int]:
-        return self.best[node]
+    def best_of(self, player: Kind) -> Callable[[int], list[int]]:
+        """The best moves of a player, the policy of the other one."""
+        return lambda i: self.best[i] if self.part.kind[i] == player else self.chosen(i)
 
     def chosen(self, node: int) -> list[int]:
         return [self.policy[node]]
-
-    def reply_moves(self, node: int) -> list[int]:
-        return self.best[node] if self.part.kind[node] == Kind.MIN else [self.policy[node]]
 
     def stay(self, player: Kind, value: list[Pair], options: Callable[[int], list[int]]) -> bool:
         """Make a player stay in his trap; whether there was one."""
@@ -269,25 +235,18 @@ class _Search:
         """Largest set where `player` can stay for 0, which is better than `value`, if the other one has `options`."""
         if not self.part.endless or player not in self.part.kind:
             return set()
-        bad = [i for i, v in enumerate(value) if (v[0] < 0 if player == Kind.MAX else v[0] > 0)]
-
-        def mine(node: int) -> list[int]:
-            return self.best[node] if self.part.kind[node] == player else options(node)
-
-        inside, _ = self.attract(set(bad), player, mine)
-        return inside
+        bad = {i for i, v in enumerate(value) if (v[0] < 0 if player == Kind.MAX else v[0] > 0)}
+        return self.attract(
+            bad, player, lambda i: self.best[i] if self.part.kind[i] == player else options(i)
+        )[0]
 
     def attract(
         self, inside: set[int], player: Kind, options: Callable[[int], list[int]]
     ) -> tuple[set[int], dict[int, int]]:
-        """What is left of a set when everything goes that its opponents, or chance, can bring out of it.
+        """What is left of a set, in place, when everything goes that its opponents, or chance, can bring out of it.
 
-        Returns
-        -------
-        set of int
-            Where `player` can keep the play without rewards.
-        dict
-            For the opponent's nodes that went, the move that leads out.
+        There `player` can keep the play without rewards.  For the opponent's nodes that went comes the move that
+        leads out.
         """
         part = self.part
         before: dict[int, list[int]] = {}
@@ -321,44 +280,26 @@ class _Search:
 
     def settle_reply(self, value: list[Pair]) -> None:
         """Make the minimiser leave where staying would give the maximiser 0 instead of less."""
-        inside, way = self.attract({i for i, v in enumerate(value) if v[0] < 0}, Kind.MAX, self.best_of)
+        inside, way = self.attract(
+            {i for i, v in enumerate(value) if v[0] < 0}, Kind.MAX, self.best.__getitem__
+        )
         assert not inside, "the maximiser has a trap left"
         for node, move in way.items():
             self.policy[node] = move
 
     def flee(self, player: Kind, error: EndlessGainError, options: Callable[[int], list[int]]) -> None:
         """Replace a policy that loses without end by one that makes for the ends, or tell that there is none."""
-        part = self.part
         # The class that is never left, as long as its policy stands.
-        around = self.reached(error.row)
-        out = {i for i, b in enumerate(part.branch) if b is not None and b.leaves}
-        before: dict[int, list[int]] = {}
-        for i in range(len(part.kind)):
-            allowed = self.all_moves if part.kind[i] == player else options
-            for j in self.successors(i, allowed):
-                if j >= 0:
-                    before.setdefault(j, []).append(i)
-                elif part.branch[i] is None:
-                    before.setdefault(-1, []).append(i)
-        todo = deque([-1, *out])
-        found = set(todo)
-        while todo:
-            target = todo.popleft()
-            for i in before.get(target, ()):
-                if i in found:
-                    continue
-                if part.branch[i] is None:
-                    mine = part.kind[i] == player
-                    ways = [
-                        k
-                        for k in (self.all_moves if mine else options)(i)
-                        if part.moves[i][k].target in found
-                    ]
-                    if mine:
-                        self.policy[i] = ways[0]
-                    elif len(ways) < len(options(i)):
-                        continue
-                found.add(i)
-                todo.append(i)
-        if found.isdisjoint(around):
+        around = self.reached([error.row])
+        kinds = np.array([*self.part.kind, Kind.END])
+        mine = kinds == player
+        _, source, dst, _ = self.edges(lambda i: self.all_moves(i) if mine[i] else options(i))
+        rank = np.where(kinds == Kind.END, 0, -1)
+        graph.attract(source, dst, mine | (kinds == Kind.CHANCE), rank)
+        if (rank[around] < 0).all():
             raise InfiniteValueError(error.row, 1 if error.gain > 0 else -1)
+        for i in np.flatnonzero(mine & (rank > 0)).tolist():
+            # A move that leaves the part has the target -1, which is node n.
+            self.policy[i] = next(
+                k for k, move in enumerate(self.part.moves[i]) if 0 <= rank[move.target] < rank[i]
+            )

@@ -76,8 +76,8 @@ class View:
         value = np.where(problem.kind == Kind.END, sense * problem.payoff, np.nan)
         component = np.full(problem.n_nodes, -1, dtype=np.int64)
         if problem.discount == 1:
-            chance, possible = problem.kind == Kind.CHANCE, problem.weight > 0
-            component, _ = idle_components(problem.indptr, problem.dst, chance, problem.reward != 0, possible)
+            chance = problem.kind == Kind.CHANCE
+            component, _ = idle_components(problem.indptr, problem.dst, chance, problem.reward != 0)
             # Nobody can leave an end component without decisions: it is worth 0.
             decided = np.zeros(problem.n_nodes + 1, dtype=np.bool_)
             decided[component[problem.decides]] = True
@@ -87,13 +87,9 @@ class View:
 
     def stay_edge(self, node: int) -> int:
         """First edge of a decision that stays in its zero-reward end component."""
-        problem = self.problem
-        inside = [
-            edge
-            for edge in problem.edges(node)
-            if problem.reward[edge] == 0 and self.component[problem.dst[edge]] == self.component[node]
-        ]
-        return inside[0]
+        problem, component = self.problem, self.component
+        edges = (e for e in problem.edges(node) if problem.reward[e] == 0)
+        return next(e for e in edges if component[problem.dst[e]] == component[node])
 
 
 @attrs.frozen(eq=False)
@@ -145,11 +141,8 @@ def reduce_block(view: View, nodes: Ints) -> Block:
     n = len(nodes)
     view.local[nodes] = np.arange(n)
     edge, source = graph.edges_of(problem.indptr, nodes)
-    possible = problem.weight[edge] > 0
-    source, edge = source[possible], edge[possible]
     target = view.local[problem.dst[edge]]
-    coef = view.coef[edge]
-    gain = view.gain[edge]
+    coef, gain = view.coef[edge], view.gain[edge]
     known = target < 0
     gain[known] += coef[known] * view.value[problem.dst[edge[known]]]
     view.local[nodes] = -1
@@ -165,11 +158,8 @@ def reduce_block(view: View, nodes: Ints) -> Block:
     mean = np.bincount(source[chance], gain[chance], minlength=n)
     expand: Matrix = eye_array(len(variables), format="csr")
     base = np.zeros(len(variables))
-    level = np.full(n, len(levels), dtype=np.int64)
-    for number, members in enumerate(levels):
-        level[members] = number
-    for number, members in enumerate(levels):
-        mine = np.flatnonzero(chance & ~known & (level[source] == number))
+    for members in levels:
+        mine = np.flatnonzero(chance & ~known & np.isin(source, members))
         row = np.searchsorted(members, source[mine])
         shape = (len(members), expand.shape[0])
         mix: Matrix = csr_array((coef[mine], (row, position[target[mine]])), shape=shape)
@@ -179,13 +169,13 @@ def reduce_block(view: View, nodes: Ints) -> Block:
 
     options = _options(view, nodes, decides, (source, edge, target, coef, gain), position, expand, base)
     owner, option_edge, matrix, option_gain = options
+    count = len(variables)
     lasting = np.flatnonzero(~decides[variables])
     mine = np.flatnonzero(chance & ~known & kept[source])
-    shape = (len(variables), expand.shape[0])
+    shape = (count, expand.shape[0])
     mix = csr_array((coef[mine], (position[source[mine]], position[target[mine]])), shape=shape)
-    equal: Matrix = (eye_array(len(variables), format="csr") - mix @ expand)[lasting]
+    equal: Matrix = (eye_array(count, format="csr") - mix @ expand)[lasting]
     equal_gain = mean[variables[lasting]] + np.asarray(mix @ base, dtype=np.float64)[lasting]
-    count = len(variables)
     return Block(
         variables=nodes[variables],
         owner=owner,
@@ -292,16 +282,14 @@ def choose(block: Block, flow: Floats, *, cyclic: bool) -> Ints | None:
     m = len(block.edge)
     row = np.full(len(block.variables), -1, dtype=np.int64)
     row[block.chance] = m + np.arange(len(block.chance))
-    order = np.lexsort((np.arange(m), -flow[:m], block.owner))
+    order = np.argsort(-flow[:m], kind="stable")
     owners, first = np.unique(block.owner[order], return_index=True)
     row[owners] = order[first]
     if (row < 0).any():
         return None
-    if not cyclic:
-        return row
     taken = np.zeros(len(flow), dtype=np.bool_)
     taken[row] = True
-    if (stopping_rows(block, taken) >= 0).all():
+    if not cyclic or (stopping_rows(block, taken) >= 0).all():
         return row
     largest = np.zeros(len(row))
     largest[block.owner] = flow[row[block.owner]]

@@ -185,8 +185,7 @@ def solve(
     """
     pulp = _pulp()
     problem, variables, rows = _build(pulp, program)
-    watch = _Watch(stop)
-    before = time.monotonic()
+    iterations, answer = 0, Answer(Outcome.STOPPED, np.full(len(variables), np.nan), None)
     if solver != "HiGHS":
         other = _other(pulp, solver, time_limit)
         with leash(other, stop) as stopped:
@@ -195,8 +194,8 @@ def solve(
             except PluginError:
                 if not stopped.is_set():
                     raise
-        return Answer(Outcome.STOPPED, np.full(len(variables), np.nan), None)
-    iterations, answer = 0, Answer(Outcome.STOPPED, np.full(len(variables), np.nan), None)
+        return answer
+    watch, before = _Watch(stop), time.monotonic()
     for method, tolerance in _HIGHS_TRIALS if interior else _HIGHS_TRIALS[1:]:
         left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - before))
         answer = _run(pulp, problem, variables, rows, _highs(pulp, method, tolerance, left, watch))
@@ -228,10 +227,7 @@ def write(program: Program, path: str, form: str, names: Sequence[str]) -> None:
     problem, variables, _ = _build(_pulp(), program)
     for variable, name in zip(variables, names, strict=True):
         variable.name = name
-    if form == "lp":
-        problem.writeLP(path)
-    else:
-        problem.writeMPS(path)
+    (problem.writeLP if form == "lp" else problem.writeMPS)(path)
 
 
 def _build(pulp: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
@@ -251,8 +247,8 @@ def _build(pulp: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
     columns = [variables[j] for j in program.matrix.indices.tolist()]
     numbers = program.matrix.data.tolist()
     rows: list[Any] = []
-    senses = [pulp.LpConstraintEQ if equal else pulp.LpConstraintGE for equal in program.equal.tolist()]
-    for i, (sense, rhs) in enumerate(zip(senses, program.rhs.tolist(), strict=True)):
+    for i, (equal, rhs) in enumerate(zip(program.equal.tolist(), program.rhs.tolist(), strict=True)):
+        sense = pulp.LpConstraintEQ if equal else pulp.LpConstraintGE
         pairs = list(zip(columns[ends[i] : ends[i + 1]], numbers[ends[i] : ends[i + 1]], strict=True))
         if pulp4:
             pending = expression(pairs, -rhs)
@@ -377,11 +373,9 @@ def _highs_outcome(model: Any) -> Outcome:
 
 def _outcome(pulp: Any, problem: Any, stats: Any) -> Outcome:
     if hasattr(stats, "has_solution"):
-        solved = stats.has_solution
-        code = int(stats.status)
+        solved, code = stats.has_solution, int(stats.status)
     else:
-        solved = problem.sol_status == pulp.LpSolutionOptimal
-        code = problem.status
+        solved, code = problem.sol_status == pulp.LpSolutionOptimal, problem.status
     if code == 1:
         return Outcome.OPTIMAL if solved else Outcome.STOPPED
     if code in {0, -4, -5, -8, -10, -11}:

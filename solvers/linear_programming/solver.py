@@ -88,13 +88,14 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, eye_array, vstack
 
-from mdpdice.backend import Candidate, Feature, Run, needs, traced
+from mdpdice.backend import Candidate, Feature, Run, at_least, needs, traced
 from mdpdice.errors import LPInfeasibleError, LPUnboundedError, NotConvergedError, UnsupportedError
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.numerics.linear import factorise
+from mdpdice.numerics.regions import components
 from mdpdice.solvers.linear_programming import blocks, pulp_adapter, two_players
 from mdpdice.solvers.linear_programming.blocks import STAY, Block, View
 from mdpdice.solvers.linear_programming.pulp_adapter import Answer, Outcome, Program
@@ -177,11 +178,11 @@ class LinearProgramming:
     form: str = attrs.field(
         default="primal", validator=needs("'primal' or 'dual'", lambda x: x in ("primal", "dual"))
     )
-    block: int = attrs.field(default=1000, validator=needs("a number of at least 1", lambda x: x >= 1))
+    block: int = attrs.field(default=1000, validator=at_least(1))
     time_limit: float | None = attrs.field(
         default=None, validator=attrs.validators.optional(needs("a number above 0", lambda x: x > 0))
     )
-    max_size: int = attrs.field(default=20_000, validator=needs("a number of at least 1", lambda x: x >= 1))
+    max_size: int = attrs.field(default=20_000, validator=at_least(1))
 
     @classmethod
     def available(cls) -> bool:
@@ -219,9 +220,7 @@ class _Solve:
     """One solve at work: the blocks that are done, and counts for the report."""
 
     def __init__(self, method: LinearProgramming, problem: Network, run: Run) -> None:
-        self.method = method
-        self.problem = problem
-        self.run = run
+        self.method, self.problem, self.run = method, problem, run
         self.view = View.of(problem)
         self.policy = np.full(problem.n_nodes, -1, dtype=np.int64)
         self.solved: list[tuple[Block, Ints]] = []
@@ -256,22 +255,21 @@ class _Solve:
     def blocks(self) -> Iterator[tuple[Ints, int]]:
         """Blocks of nodes, successors first, each with the size of its largest cyclic component."""
         problem = self.problem
-        possible = problem.weight > 0
-        label, order, ptr = graph.ordered_components(problem.indptr, problem.dst, possible)
-        components = len(ptr) - 1
-        cyclic = graph.cyclic_components(problem.indptr, problem.dst, label, possible)
+        label, order, ptr = components(problem)
+        count = len(ptr) - 1
+        cyclic = graph.cyclic_components(problem.indptr, problem.dst, label)
         # A chance node that only one edge enters is eliminated for sure.
-        shared = np.bincount(problem.dst[possible], minlength=problem.n_nodes) > 1
+        shared = np.bincount(problem.dst, minlength=problem.n_nodes) > 1
         variable = problem.decides | (shared & (problem.kind == Kind.CHANCE))
-        tangle = np.where(cyclic, np.bincount(label, variable, minlength=components), 0).astype(np.int64)
+        tangle = np.where(cyclic, np.bincount(label, variable, minlength=count), 0).astype(np.int64)
         self.require_size(label, tangle)
         # Most shared chance nodes are eliminated too, but they cost some work.
         size = np.where(problem.decides, 4, np.where(problem.kind == Kind.CHANCE, 1, 0))[order]
         reached = np.concatenate(([0], np.cumsum(size)))[ptr]
         first = 0
-        while first < components:
+        while first < count:
             full = int(np.searchsorted(reached, reached[first] + 4 * self.method.block, side="right")) - 1
-            last = min(max(full, first + 1), components)
+            last = min(max(full, first + 1), count)
             nodes = order[ptr[first] : ptr[last]]
             nodes = nodes[np.isnan(self.view.value[nodes])]
             if len(nodes):
@@ -308,31 +306,27 @@ class _Solve:
         found = self.basis(block, block.gain, tangle) if len(block.gain) else None
         if found is None:
             raise self.failure(block)
-        row, value = found
-        options = len(block.edge)
-        worst = self.worst(block, value)
+        gap, worst = self.gap(block, found[1])
         for _ in range(ROUNDS):
             if not worst > 0:
                 break
             self.count["refined"] += 1
-            gap = blocks.excess(block, value)[0]
-            gap[options:] = 0.0
             # Options far from being violated need no exact gap, and huge numbers would spoil the scaling.
-            found = self.basis(block, np.maximum(gap, -1e6 * gap.max()), tangle)
-            if found is None:
+            other = self.basis(block, np.maximum(gap, -1e6 * gap.max()), tangle)
+            if other is None:
                 break
-            better = self.worst(block, found[1])
+            gap, better = self.gap(block, other[1])
             if not better < worst:
                 break
-            (row, value), worst = found, better
+            found, worst = other, better
         self.violation = max(self.violation, worst)
-        return row, value
+        return found
 
-    def worst(self, block: Block, value: Floats) -> float:
-        """Largest violation of an option beyond rounding."""
+    def gap(self, block: Block, value: Floats) -> tuple[Floats, float]:
+        """Violation of every option, 0 for chance nodes, and the largest one beyond rounding."""
         gap, noise = blocks.excess(block, value)
-        options = len(block.edge)
-        return max(0.0, float(np.max(gap[:options] - noise[:options], initial=0.0)))
+        gap[len(block.edge) :] = 0.0
+        return gap, float(np.max(gap - noise, initial=0.0))
 
     def basis(self, block: Block, gain: Floats, tangle: int) -> tuple[Ints, Floats] | None:
         """Rows of the basis that the solver finds for the right-hand sides `gain`, and its value for the true ones."""
@@ -366,37 +360,25 @@ class _Solve:
 
     def run_program(self, program: Program, *, interior: bool = False) -> Answer:
         left = min(self.deadline, self.run.deadline or math.inf) - time.monotonic()
-        answer = None
         if left > 0:
+            limit = left if math.isfinite(left) else None
             answer = pulp_adapter.solve(
-                program,
-                self.method.solver,
-                interior=interior,
-                time_limit=left if math.isfinite(left) else None,
-                stop=self.must_stop,
+                program, self.method.solver, interior=interior, time_limit=limit, stop=self.must_stop
             )
             self.iterations += answer.iterations
-            self.count["programs"] += 1
             sizes = program.matrix.shape
             n, m = sizes if program.maximise else sizes[::-1]
-            for key, number in zip(
-                ("variables", "constraints", "nonzeros"), (n, m, program.matrix.nnz), strict=True
-            ):
-                self.count[key] += number
-        if answer is None or answer.outcome is Outcome.STOPPED:
-            self.run.check()
-            msg = (
-                f"{self.method.solver} did not finish within time_limit={self.method.time_limit} s; "
-                "raise it, or use solver='exact'"
-            )
-            raise NotConvergedError(
-                msg, iterations=self.iterations, width=math.inf, limit=self.method.time_limit
-            )
-        return answer
+            added = {"programs": 1, "variables": n, "constraints": m, "nonzeros": program.matrix.nnz}
+            self.count |= {key: self.count[key] + number for key, number in added.items()}
+            if answer.outcome is not Outcome.STOPPED:
+                return answer
+        self.run.check()
+        limit = self.method.time_limit
+        msg = f"{self.method.solver} did not finish within time_limit={limit} s; raise it, or use solver='exact'"
+        raise NotConvergedError(msg, iterations=self.iterations, width=math.inf, limit=limit)
 
     def must_stop(self) -> bool:
-        late = self.run.deadline is not None and time.monotonic() > self.run.deadline
-        return late or self.run.cancel.is_set()
+        return time.monotonic() > (self.run.deadline or math.inf) or self.run.cancel.is_set()
 
     # --- why a program has no solution ---
 
@@ -406,8 +388,7 @@ class _Solve:
         ray = self.ray(block)
         everything = np.ones(block.matrix.shape[0], dtype=np.bool_)
         lost = np.flatnonzero(blocks.stopping_rows(block, everything) < 0)
-        chance, possible = problem.kind == Kind.CHANCE, problem.weight > 0
-        stay = graph.end_components(problem.indptr, problem.dst, chance, possible) >= 0
+        stay = graph.end_components(problem.indptr, problem.dst, problem.kind == Kind.CHANCE) >= 0
         if (ray is not None or len(lost)) and problem.discount == 1 and not stay.any():
             msg = (
                 "every play ends, but some probabilities are so near 1 that a linear program in floats cannot tell; "
@@ -458,33 +439,21 @@ def _occupation(view: View, solved: list[tuple[Block, Ints]]) -> Floats:
     visits[problem.start] = 1.0
     uses = np.zeros(problem.n_edges)
     for block, row in reversed(solved):
-        variables, rest = block.variables, block.rest
-        if not (visits[variables].any() or visits[rest].any()):
+        nodes = np.concatenate((block.variables, block.rest))
+        if not visits[nodes].any():
             continue
-        if len(variables):
-            # The basic solution of the dual for the weights `visits`: the transposed basis.
-            entering = visits[variables] + block.expand.T @ visits[rest]
-            visits[variables] = factorise(block.matrix[row]).solve(entering, trans="T")
         chosen = block.edge[row[row < len(block.edge)]]
-        kept, _ = graph.edges_of(problem.indptr, variables[block.chance])
-        inline, _ = graph.edges_of(problem.indptr, rest)
-        edge = np.concatenate((chosen[chosen != STAY], kept, inline))
-        from_rest = np.arange(len(edge)) >= len(edge) - len(inline)
-        view.local[variables] = len(rest)
-        view.local[rest] = np.arange(len(rest))
-        source, target = problem.source[edge], problem.dst[edge]
-        into = view.local[target]
-        to_rest = (into >= 0) & (into < len(rest))
-        first, more = to_rest & ~from_rest, to_rest & from_rest
-        np.add.at(visits, target[first], view.coef[edge[first]] * visits[source[first]])
-        shape = (len(rest), len(rest))
-        on = csr_array((view.coef[edge[more]], (into[more], view.local[source[more]])), shape=shape)
-        flow = visits[rest]
-        while flow.any():  # at most as often as eliminated chance nodes are nested
-            flow = np.asarray(on @ flow)
-            visits[rest] += flow
+        by_chance, _ = graph.edges_of(problem.indptr, nodes[~problem.decides[nodes]])
+        edge = np.concatenate((chosen[chosen != STAY], by_chance))
+        source, target, coef = problem.source[edge], problem.dst[edge], view.coef[edge]
+        view.local[nodes] = np.arange(len(nodes))
+        row_of, column = view.local[source], view.local[target]
+        view.local[nodes] = -1
+        inside, leaves = column >= 0, column < 0
+        shape = (len(nodes), len(nodes))
+        moves = csr_array((coef[inside], (row_of[inside], column[inside])), shape=shape)
+        balance = eye_array(len(nodes), format="csr") - moves
+        visits[nodes] = factorise(balance).solve(visits[nodes], trans="T")
         uses[edge] = problem.weight[edge] * visits[source]
-        leaves = into < 0
-        np.add.at(visits, target[leaves], view.coef[edge[leaves]] * visits[source[leaves]])
-        view.local[variables] = view.local[rest] = -1
+        np.add.at(visits, target[leaves], coef[leaves] * visits[source[leaves]])
     return uses

@@ -37,17 +37,7 @@ BETTER = 1e-11
 
 
 def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate]) -> Candidate:
-    """Propose the value and the policy of a problem of two players.
-
-    Parameters
-    ----------
-    problem : Network
-        The canonical problem.
-    run : Run
-        Looked at between the rounds; told about them.
-    solve_one : callable
-        Solves a problem of one player, who maximises.
-    """
+    """Propose the value and the policy of a problem of two players; `solve_one` solves one of a maximiser alone."""
     game = both_sides(problem) if (problem.sign < 0).any() else problem  # the mover's side first
     minimises = game.kind == Kind.MIN
     chosen = _towards_ends(game)
@@ -77,18 +67,12 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
         if len(switch) == 0:
             switch, best = _keeps(game, value, worth, gap)
         if len(switch) == 0:
-            return _seen_by_mover(problem, value, policy, iterations, done + 1)
+            # The other side stands behind, nodes and edges.
+            n = problem.n_nodes
+            return Candidate(value[:n] + 0.0, policy[:n], iterations, details={"rounds": done + 1})
         chosen[switch] = best[switch]
     msg = f"the minimiser still found better options after {ROUNDS} rounds; use solver='exact'"
     raise NotConvergedError(msg, iterations=ROUNDS, width=np.inf)
-
-
-def _seen_by_mover(problem: Network, value: Floats, policy: Ints, iterations: int, rounds: int) -> Candidate:
-    n = problem.n_nodes
-    if len(value) > n:
-        # The other side stands behind, nodes and edges.
-        value, policy = value[:n], policy[:n]
-    return Candidate(value + 0.0, policy, iterations, details={"rounds": rounds})
 
 
 def _reply(game: Network, chosen: Ints) -> tuple[Network, Ints]:
@@ -116,7 +100,7 @@ def _keeps(game: Network, value: Floats, worth: Floats, gap: Floats) -> tuple[In
     if game.discount < 1:
         return none, none
     source, minimises = game.source, game.kind == Kind.MIN
-    used = np.where(game.decides[source], np.abs(worth - value[source]) <= gap[source], game.weight > 0)
+    used = np.where(game.decides[source], np.abs(worth - value[source]) <= gap[source], True)
     inside = value > gap
     while True:
         stays = used & inside[game.dst]

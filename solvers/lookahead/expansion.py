@@ -23,42 +23,20 @@ END, CHANCE, MAX, MIN = range(4)
 
 
 class Row(NamedTuple):
-    """The value of an option, or of a state where chance moves, as a linear form.
-
-    Attributes
-    ----------
-    constant : float
-        What does not depend on the states ahead.
-    weights : tuple of float
-        Coefficient of the value of every next state; negative where the players change sides.
-    states : tuple
-        The next states.
-    """
+    """The value of an option, or of a state where chance moves, as a linear form of those of the next states."""
 
     constant: float
-    weights: tuple[float, ...]
+    weights: tuple[float, ...]  # negative where the players change sides
     states: tuple[Hashable, ...]
 
 
 class Position(NamedTuple):
-    """What happens in a state.
+    """What happens in a state."""
 
-    Attributes
-    ----------
-    kind : int
-        END, CHANCE, MAX or MIN.
-    payoff : float
-        Of an end.
-    rows : tuple of Row
-        One per option, negated where the minimiser decides; one where chance moves.
-    actions : tuple
-        One per option.
-    """
-
-    kind: int
-    payoff: float
-    rows: tuple[Row, ...]
-    actions: tuple[Hashable, ...]
+    kind: int  # END, CHANCE, MAX or MIN
+    payoff: float  # of an end
+    rows: tuple[Row, ...]  # one per option, negated where the minimiser decides; one where chance moves
+    actions: tuple[Hashable, ...]  # one per option
 
 
 class Expansions:
@@ -89,10 +67,6 @@ class Expansions:
         overridden = type(game).canonical is not Game.canonical
         self.canonical: Callable[[Any], Any] | None = game.canonical if overridden else None
         self._kept: dict[Hashable, Position] = {}
-
-    def start(self) -> Hashable:
-        """Return the start state as a target: its representative."""
-        return self._target(self._call(self.game.start))
 
     def __getitem__(self, state: Hashable) -> Position:
         """Position of a state.
@@ -191,15 +165,14 @@ class Expansions:
                 constant += weight * self._end(edge.payoff, state)
             elif kind is Go or kind is PassTo:
                 constant += weight * float(finite_number(edge.reward, "reward"))
-                key = self._target(edge.state), kind is PassTo
+                target = edge.state if self.canonical is None else self._call(self.canonical, edge.state)
+                key = target, kind is PassTo
                 found[key] = found.get(key, 0.0) + weight
             else:
                 raise not_an_edge_error(edge)
         weights, states = [], []
         for (target, passed), weight in found.items():
-            factor = weight
-            if self.discount != 1 and self._decides(target):
-                factor *= self.discount
+            factor = weight * self.discount if self.discount != 1 and self._decides(target) else weight
             if passed:
                 constant += factor * self.total
             weights.append(-factor if passed else factor)
@@ -220,17 +193,13 @@ class Expansions:
             raise GameError(msg, state=state, value=payoff, limit=(self.low, self.high))
         return number
 
-    def _target(self, state: Any) -> Hashable:
-        target: Hashable = state if self.canonical is None else self._call(self.canonical, state)
-        return target
-
-    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
+    def _call(self, function: Callable[[Any], Any], state: Any) -> Any:
         """What a function of the game gives; an error names it and its state."""
         try:
-            return function(*args)
+            return function(state)
         except MdpDiceError as error:
-            raise error.at(args[0] if args else None) from error.__cause__
+            raise error.at(state) from error.__cause__
         except Exception as error:
             name = getattr(function, "__name__", "the game")
             msg = f"{name}() raised {type(error).__name__}: {error}"
-            raise GameError(msg, state=args[0] if args else None) from error
+            raise GameError(msg, state=state) from error

@@ -52,15 +52,7 @@ _ROUNDING = 1e-9
 
 
 class _Known(NamedTuple):
-    """Bounds of a value.
-
-    Attributes
-    ----------
-    low, high : float
-        The bounds; equal where the value is known.
-    firm : bool
-        Whether they rest on no estimate.
-    """
+    """Bounds of a value, equal where it is known, and whether they rest on no estimate."""
 
     low: float
     high: float
@@ -71,6 +63,8 @@ class _Known(NamedTuple):
 _Request: TypeAlias = tuple[Hashable, int, int, float, float, bool]
 _Answer: TypeAlias = tuple[float, bool]
 _Visit: TypeAlias = Generator[_Request, _Answer, _Answer]
+# Coefficient, state and which value of it, and the bounds of their product.
+_Child: TypeAlias = tuple[float, Hashable, int, float, float]
 
 
 class Expectimax:
@@ -100,11 +94,8 @@ class Expectimax:
         low, high = positions.low, positions.high
         # A play without end is worth half the total to both.
         endless = positions.total / 2
-        self.ranges = (
-            _Known(low, high, firm=True),
-            _Known(min(low, endless), max(high, endless), firm=True),
-            _Known(min(low, endless), max(high, endless), firm=True),
-        )
+        wide = _Known(min(low, endless), max(high, endless), firm=True)
+        self.ranges = (_Known(low, high, firm=True), wide, wide)
         self._bounds: dict[tuple[Hashable, int, int], _Known] = {}
         self._settled: dict[Hashable, tuple[int, _Known]] = {}
         self._best: dict[Hashable, int] = {}
@@ -113,21 +104,14 @@ class Expectimax:
 
     # --- what is asked from outside -------------------------------------------
 
-    def value(self, state: Hashable, depth: int, which: int = ESTIMATE) -> tuple[float, bool]:
-        """Value of a state, and whether it rests on no estimate.
+    def rows(self, state: Hashable, depth: int, which: int = ESTIMATE) -> list[tuple[float, bool]]:
+        """Value of every option of a decision, and whether it rests on no estimate; `depth` counts this decision.
 
         Raises
         ------
         CycleError
             A play can go on for ever by chance alone.
         """
-        known = self._known(state, depth, which)
-        if known.low == known.high:
-            return known.low, known.firm
-        return self._run(self._visit(state, depth, which, -math.inf, math.inf, False))
-
-    def rows(self, state: Hashable, depth: int, which: int = ESTIMATE) -> list[tuple[float, bool]]:
-        """Value of every option of a decision, `depth` decisions ahead counting this one."""
         position = self.positions[state]
         negated = position.kind == MIN
         inner = _TOGGLED[which] if negated else which
@@ -200,32 +184,19 @@ class Expectimax:
         if self.visits % _CHECK_EVERY == 0:
             self.check()
         position = self.positions[state]
-        if position.kind == END:
+        kind = position.kind
+        if kind == END:
             return self._settle(state, position.payoff, 0).low, True
-        if position.kind == CHANCE:
+        if kind == CHANCE:
             value, firm = yield from self._chance(state, position, depth, which, alpha, beta)
-        elif position.kind == MIN:
+        elif kind == MIN:
             value, firm = yield from self._decision(
                 state, position, depth, _TOGGLED[which], -beta, -alpha, probe
             )
             value = -value
         else:
             value, firm = yield from self._decision(state, position, depth, which, alpha, beta, probe)
-        return self._learn((state, depth, which), value, firm, alpha, beta, probe, position.kind)
-
-    def _learn(
-        self,
-        key: tuple[Hashable, int, int],
-        value: float,
-        firm: bool,
-        alpha: float,
-        beta: float,
-        probe: bool,
-        kind: int,
-    ) -> _Answer:
-        """Write down what a visit found, and give it back."""
-        state, _, which = key
-        low, high, _ = self.ranges[which]
+        key, (low, high, _) = (state, depth, which), self.ranges[which]
         exact = alpha < value < beta and not probe
         if exact and firm and not low - _ROUNDING <= value <= high + _ROUNDING:
             msg = f"a value of {value!r} comes of payoffs and rewards, outside payoff_range; declare a wider one"
@@ -234,14 +205,13 @@ class Expectimax:
         value = min(max(value, low), high)
         if exact:
             if firm:
-                self._settle(state, value, key[1])
+                self._settle(state, value, depth)
             else:
                 self._keep(key, _Known(value, value, firm=False))
             return value, firm
         known = self._bounds.get(key, self.ranges[which])
         firm = firm and known.firm
-        below = kind == MIN if probe else value <= alpha
-        if below:
+        if kind == MIN if probe else value <= alpha:
             known = _Known(known.low, max(known.low, min(known.high, value)), firm)
         else:
             known = _Known(min(known.high, max(known.low, value)), known.high, firm)
@@ -294,17 +264,16 @@ class Expectimax:
     def _row(self, row: Row, depth: int, which: int, alpha: float, beta: float) -> _Visit:
         """Value of ``constant + sum(a * V)``, or a bound outside of the window."""
         exact, low, high, firm = row.constant, 0.0, 0.0, True
-        rest: list[tuple[float, Hashable, int, float, float]] = []
+        rest: list[_Child] = []
         for a, state in zip(row.weights, row.states, strict=True):
             mode = which if a > 0 else _TOGGLED[which]
             known = self._known(state, depth, mode)
+            firm = firm and known.firm
             if known.low == known.high:
                 exact += a * known.low
-                firm = firm and known.firm
             else:
                 ends = (a * known.low, a * known.high) if a > 0 else (a * known.high, a * known.low)
                 low, high = low + ends[0], high + ends[1]
-                firm = firm and known.firm
                 rest.append((a, state, mode, *ends))
         if not rest:
             return exact, firm
@@ -316,10 +285,8 @@ class Expectimax:
                 return exact + high, firm
             if self.probes and len(rest) > 1:
                 answer = yield from self._probe(rest, exact, depth, alpha, beta)
-                if isinstance(answer, tuple):
-                    value, sure = answer
-                    return value, firm and sure
-                low, high = sum(entry[3] for entry in rest), sum(entry[4] for entry in rest)
+                if answer is not None:
+                    return answer[0], firm and answer[1]
         for at, (a, state, mode, _, _) in enumerate(rest):
             if bounded:
                 low, high = _sums(rest, at + 1)
@@ -343,12 +310,7 @@ class Expectimax:
         return exact, firm
 
     def _probe(
-        self,
-        rest: list[tuple[float, Hashable, int, float, float]],
-        exact: float,
-        depth: int,
-        alpha: float,
-        beta: float,
+        self, rest: list[_Child], exact: float, depth: int, alpha: float, beta: float
     ) -> Generator[_Request, _Answer, _Answer | None]:
         """Bound the children by their best option; an answer if that decides (Star2)."""
         firm = True
@@ -372,7 +334,7 @@ class Expectimax:
         return None
 
 
-def _sums(rest: list[tuple[float, Hashable, int, float, float]], first: int) -> tuple[float, float]:
+def _sums(rest: list[_Child], first: int) -> tuple[float, float]:
     low = high = 0.0
     for at in range(first, len(rest)):
         low += rest[at][3]

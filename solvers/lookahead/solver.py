@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, ClassVar, TypeAlias, TypeVar, cast
 
 import attrs
 import numpy as np
 
-from mdpdice.backend import Candidate, Feature, Run, Searched, needs
+from mdpdice.backend import AlwaysAvailable, Candidate, Feature, Run, Searched, at_least, needs
 from mdpdice.errors import CycleError, SolveInterrupted, UnsupportedError
 from mdpdice.exploration.to_network import explore
 from mdpdice.modelling.counters import axes
@@ -40,17 +40,20 @@ A = TypeVar("A", bound=Hashable)
 _Answer: TypeAlias = dict[Hashable, list[tuple[float, bool]]]
 _Values: TypeAlias = dict[Any, float]
 
+DEPTH = 1_000_000
+"""Most decisions to look ahead: no search comes near, and a larger number would stand for one that never ends."""
+
 _ROOM = 1e-12
 
 
 @attrs.frozen
-class Lookahead:
+class Lookahead(AlwaysAvailable):
     """Depth-limited expectimax on a game, with its own estimates at the edge.
 
     Parameters
     ----------
     depth : int
-        Decisions to look ahead, both players' counted.
+        Decisions to look ahead, both players' counted; at most 1,000,000.
     pruning : {"star2", "star1", "none"}
         What is left out; it changes the time and not the answer.
     table_size : int
@@ -64,23 +67,15 @@ class Lookahead:
     features: ClassVar[frozenset[Feature]] = frozenset({Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT})
 
     depth: int = attrs.field(
-        default=4, validator=needs("a whole number of at least 1", lambda x: operator.index(x) >= 1)
+        default=4,
+        validator=needs("a whole number from 1 to 1,000,000", lambda x: 1 <= operator.index(x) <= DEPTH),
     )
     pruning: Pruning = attrs.field(
         default="star2",
         validator=needs("'none', 'star1' or 'star2'", lambda x: x in ("none", "star1", "star2")),
     )
-    table_size: int = attrs.field(
-        default=500_000, validator=needs("a number of at least 1", lambda x: x >= 1)
-    )
-    seconds: float | None = attrs.field(
-        default=None, validator=attrs.validators.optional(needs("a number of at least 0", lambda x: x >= 0))
-    )
-
-    @classmethod
-    def available(cls) -> bool:
-        """Whether it can run here: always."""
-        return True
+    table_size: int = attrs.field(default=500_000, validator=at_least(1))
+    seconds: float | None = attrs.field(default=None, validator=attrs.validators.optional(at_least(0)))
 
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Refuse a network.
@@ -107,7 +102,7 @@ class Lookahead:
         SolveInterrupted
             The time was up; `partial` is the answer of the last round that was finished.
         """
-        return _Rounds(self, game.unrolled() if axes(game) else game, run).play()
+        return _Rounds(self, game, run).play()
 
     def options(self, game: Game[S, A], states: Iterable[S]) -> Iterator[dict[A, float]]:
         """Look from many decisions of a game, with one table for all.
@@ -124,25 +119,30 @@ class Lookahead:
         dict
             Estimate of every action, in the order of the options.  The policy takes the best of them.
         """
-        plain = game.unrolled() if axes(game) else game
-        positions = Expansions(plain, self.table_size)
-        engine = Expectimax(positions, self.pruning, self.table_size, lambda: None)
+        engine = _engine(self, game, lambda: None)
         for state in states:
-            values = engine.rows(state, self.depth)
-            yield dict(
-                zip(cast("Any", positions[state].actions), (value for value, _ in values), strict=True)
-            )
+            values = [value for value, _ in engine.rows(state, self.depth)]
+            yield dict(zip(cast("Any", engine.positions[state].actions), values, strict=True))
+
+
+def _engine(solver: Lookahead, game: Game[Any, Any], check: Callable[[], None]) -> Expectimax:
+    positions = Expansions(game.unrolled() if axes(game) else game, solver.table_size)
+    return Expectimax(positions, solver.pruning, solver.table_size, check)
+
+
+def _complete(answer: _Answer) -> bool:
+    """Whether nothing in it rests on an estimate."""
+    return all(firm for row in answer.values() for _, firm in row)
 
 
 class _Rounds:
     """Iterative deepening, and what the solution is made of."""
 
     def __init__(self, solver: Lookahead, game: Game[Any, Any], run: Run) -> None:
-        self.solver = solver
-        self.game = game
-        self.run = run
-        self.positions = Expansions(game, solver.table_size)
-        self.search = Expectimax(self.positions, solver.pruning, solver.table_size, run.check)
+        self.solver, self.run = solver, run
+        self.search = _engine(solver, game, run.check)
+        self.positions = self.search.positions
+        self.game = self.positions.game
         self.begun = time.monotonic()
 
     def play(self) -> Searched:
@@ -162,7 +162,7 @@ class _Rounds:
             raise
 
     def _enough(self, answer: _Answer) -> bool:
-        if all(firm for row in answer.values() for _, firm in row):
+        if _complete(answer):
             return True
         return self.solver.seconds is not None and time.monotonic() - self.begun > self.solver.seconds
 
@@ -176,7 +176,7 @@ class _Rounds:
 
     def _bounds(self, answer: _Answer, depth: int) -> tuple[_Values, _Values] | None:
         """Bounds of the values of the first decisions; None where there are only the ends of the range."""
-        if all(firm for row in answer.values() for _, firm in row):
+        if _complete(answer):
             exact = {state: self._best(state, row) for state, row in answer.items()}
             return exact, exact
         # Without an end in sight the bounds are those of the range; without a range there are none.
@@ -199,7 +199,7 @@ class _Rounds:
         low, high = self.search.ranges[LOW].low, self.search.ranges[HIGH].high
         if bounds is None:
             bounds = dict.fromkeys(answer, low), dict.fromkeys(answer, high)
-        complete = all(firm for row in answer.values() for _, firm in row)
+        complete = _complete(answer)
         decided = {state: self._best(state, row) for state, row in answer.items()}
         value, _ = _sweep(network, (decided, decided))
         lower, upper = _sweep(network, bounds)
@@ -243,11 +243,8 @@ class _First(Game[Any, Any]):
         node = self.game.node(state)
         if not isinstance(node, Decide):
             return node
-        there = [
-            action
-            for action, option in zip(node.actions, node.options, strict=True)
-            if isinstance(option, Edge)
-        ]
+        pairs = zip(node.actions, node.options, strict=True)
+        there = [action for action, option in pairs if isinstance(option, Edge)]
         values = self.values.get(state, [0.0] * len(there))
         return decide([(a, end(value)) for a, value in zip(there, values, strict=True)], player=node.player)
 

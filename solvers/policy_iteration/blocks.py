@@ -6,7 +6,7 @@ them takes one backup.  See `mdpdice.solvers.policy_iteration` for the method.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import attrs
 import numpy as np
@@ -22,7 +22,7 @@ from mdpdice.solvers.policy_iteration import evaluation
 from mdpdice.solvers.policy_iteration.checkpoint import Kept
 from mdpdice.solvers.policy_iteration.reduction import Block, write_block
 
-__all__ = ["Settings", "propose"]
+__all__ = ["propose"]
 
 BETTER = 1e-13
 """Relative difference from which an option counts as strictly better."""
@@ -40,17 +40,10 @@ RESTLESS_FROM = 0.01
 """Share of decisions that switch from which a discounted policy is evaluated by plain sweeps instead of BiCGSTAB."""
 
 
-@attrs.frozen
-class Settings:
-    """How to solve: see `mdpdice.solvers.policy_iteration.PolicyIteration`."""
-
-    max_iterations: int = 1000
-    direct: int = 600
-    sweeps: int = 20
-
-
-def propose(problem: Network, run: Run, settings: Settings | None = None) -> Candidate:
-    """Policy iteration over all components, successors first.
+def propose(
+    problem: Network, run: Run, max_iterations: int = 1000, direct: int = 600, sweeps: int = 20
+) -> Candidate:
+    """Policy iteration over all components, successors first; for the numbers see `PolicyIteration`.
 
     Raises
     ------
@@ -59,16 +52,15 @@ def propose(problem: Network, run: Run, settings: Settings | None = None) -> Can
     UnsupportedError
         Some value is infinite.
     """
-    return _Solve(problem, run, settings or Settings()).candidate()
+    return _Solve(problem, run, max_iterations, direct, sweeps).candidate()
 
 
 class _Solve:
     """One solve at work: the values so far, and scratch space."""
 
-    def __init__(self, problem: Network, run: Run, settings: Settings) -> None:
-        self.problem = problem
-        self.run = run
-        self.settings = settings
+    def __init__(self, problem: Network, run: Run, max_iterations: int, direct: int, sweeps: int) -> None:
+        self.problem, self.run = problem, run
+        self.max_iterations, self.direct, self.sweeps = max_iterations, direct, sweeps
         self.operator = bellman(problem)
         self.value = np.where(problem.kind == Kind.END, problem.payoff, 0.0)
         self.policy = np.full(problem.n_nodes, -1, dtype=np.int64)
@@ -77,21 +69,19 @@ class _Solve:
         self.endless = np.zeros(problem.n_nodes, dtype=np.bool_)
         self.idle = self.endless
         self.iterations = 0
-        self.kept: Kept | None = None
+        self.kept = None if run.checkpoint is None else Kept(problem, run)
 
     def candidate(self) -> Candidate:
         self.run.offer(self.proposed)
         begin = self.begin()
         problem = self.problem
-        possible = problem.weight > 0
         label, order, ptr = components(problem)
-        cyclic = graph.cyclic_components(problem.indptr, problem.dst, label, possible)
+        cyclic = graph.cyclic_components(problem.indptr, problem.dst, label)
         if problem.discount == 1 and cyclic.any() and ending_ranks(problem) is None:
             chance = problem.kind == Kind.CHANCE
-            self.endless = graph.end_components(problem.indptr, problem.dst, chance, possible) >= 0
+            self.endless = graph.end_components(problem.indptr, problem.dst, chance) >= 0
             if self.endless.any():
-                pays = problem.reward != 0
-                idle, _ = idle_components(problem.indptr, problem.dst, chance, pays, possible)
+                idle, _ = idle_components(problem.indptr, problem.dst, chance, problem.reward != 0)
                 self.idle = idle >= 0
         runs = list(_runs(cyclic, ptr))
         if self.kept is not None and begin and begin not in {first for first, _, _ in runs}:
@@ -106,7 +96,7 @@ class _Solve:
             if round_about:
                 self.solve_block(nodes[problem.kind[nodes] != Kind.END], merged=last - first > 1)
             else:
-                self.sweep(nodes)
+                self.back_up(nodes)
             if self.kept is not None:
                 self.kept.resumed = False
             self.run.tell("solve", nodes=int(ptr[last]), of=problem.n_nodes, iterations=self.iterations)
@@ -114,10 +104,7 @@ class _Solve:
 
     def begin(self) -> int:
         """Take up the state of a checkpoint, if there is one; the component to begin with."""
-        if self.run.checkpoint is None:
-            return 0
-        self.kept = Kept(self.problem, self.run)
-        if not self.kept.resumed:
+        if self.kept is None or not self.kept.resumed:
             return 0
         self.value[:], self.policy[:] = self.kept.value, self.kept.policy
         self.iterations = int(self.kept.counts[2])
@@ -131,13 +118,12 @@ class _Solve:
     def check(self) -> None:
         try:
             self.run.check()
-        except SolveInterrupted as stop:
-            stop.partial = self.proposed()
+        except SolveInterrupted:
             if self.kept is not None:
                 self.kept.save(now=True)
             raise
 
-    def sweep(self, nodes: Ints) -> None:
+    def back_up(self, nodes: Ints) -> None:
         from mdpdice.numerics.kernels import bellman as kernels
 
         kernels.backup(*self.operator.edges, unsigned(nodes), self.value, self.value, self.policy)
@@ -148,7 +134,7 @@ class _Solve:
         if not entered:
             # A few sweeps from 0 carry what lies behind the block into it: a policy to start from.
             for _ in range(3):
-                self.sweep(nodes)
+                self.back_up(nodes)
             if kept is not None:
                 kept.enter(self.value, self.policy)
         problem = self.problem
@@ -159,23 +145,20 @@ class _Solve:
         copies = len(block.kind) // len(block.nodes)
         side = np.repeat([1.0, -1.0][:copies], len(block.nodes))
         search = _Search(
+            self,
             block,
-            self.settings,
-            self.check,
             value=side * np.tile(self.value[block.nodes], copies),
             policy=block.start[:-1] + np.tile(chosen, copies),
             endless=bool(self.endless[nodes].any()),
             idle=bool(self.idle[nodes].any()),
-            discounted=problem.discount < 1,
-            directly=merged or len(block.kind) <= self.settings.direct,
-            record=kept,
+            directly=merged or len(block.kind) <= self.direct,
         )
         if entered and kept is not None:
             search.value, search.policy, search.switched, search.iterations = kept.inner(block.start)
         try:
             search.run()
         except _InfiniteError as error:
-            node = int(block.nodes[error.variable % len(block.nodes)])
+            node = int(block.nodes[error.args[0] % len(block.nodes)])
             msg = (
                 "policy iteration found no policy whose plays end or stop paying; use a discount or a horizon"
             )
@@ -191,9 +174,8 @@ class _Solve:
         self.iterations += search.iterations
         mine = len(block.nodes)
         self.value[block.nodes] = search.value[:mine]
-        edge = block.edge[search.policy[:mine]]
-        self.policy[block.nodes] = edge
-        self.sweep(block.left_out)
+        self.policy[block.nodes] = block.edge[search.policy[:mine]]
+        self.back_up(block.left_out)
 
 
 def _runs(cyclic: Bools, ptr: Ints) -> Iterator[tuple[int, int, bool]]:
@@ -217,48 +199,31 @@ def _runs(cyclic: Bools, ptr: Ints) -> Iterator[tuple[int, int, bool]]:
 
 
 class _InfiniteError(ArithmeticError):
-    """From `variable` the policy pays for ever, and no other is known."""
-
-    def __init__(self, variable: int) -> None:
-        super().__init__(f"variable {variable} pays for ever")
-        self.variable = variable
+    """From the variable that it names the policy pays for ever, and no other policy is known."""
 
 
+@attrs.define(eq=False, slots=False)
 class _Search:
-    """Policy iteration at work on one block."""
+    """Policy iteration at work on one block: what it starts from, and what is known of the block."""
 
-    def __init__(
-        self,
-        block: Block,
-        settings: Settings,
-        check: Callable[[], None],
-        *,
-        value: Floats,
-        policy: Ints,
-        endless: bool,
-        idle: bool,
-        discounted: bool,
-        directly: bool,
-        record: Kept | None,
-    ) -> None:
-        self.block = block
-        self.settings = settings
-        self.check = check
-        self.value = value
-        self.policy = policy
-        self.endless = endless
-        self.idle = idle
-        self.discounted = discounted
-        self.directly = directly
-        self.record = record
-        self.iterations = 0
+    solve: _Solve
+    block: Block
+    value: Floats
+    policy: Ints
+    endless: bool
+    idle: bool
+    directly: bool
+    iterations: int = 0
+    switched: float = 1.0
+    exact: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        block = self.block
         self.owner = np.repeat(np.arange(len(block.kind)), np.diff(block.start))
         self.is_max, self.is_min = block.kind == Kind.MAX, block.kind == Kind.MIN
         self.two_player = bool(self.is_max.any() and self.is_min.any())
         # Options are compared by what they are worth to whoever decides.
         self.view = np.where(self.is_min, -1.0, 1.0)[self.owner] if self.is_min.any() else None
-        self.switched = 1.0
-        self.exact = False
 
     def run(self) -> None:
         if self.two_player:
@@ -286,16 +251,14 @@ class _Search:
 
     def evaluate(self) -> None:
         """The value of the policy; sets `exact` if it is as exact as floats allow."""
-        if self.record is not None:
-            self.record.at_evaluation(self.value, self.policy, self.switched, self.iterations)
+        if self.solve.kept is not None:
+            self.solve.kept.at_evaluation(self.value, self.policy, self.switched, self.iterations)
         self.iterations += 1
-        if self.iterations > self.settings.max_iterations:
-            msg = (
-                f"policy iteration was not done after max_iterations={self.settings.max_iterations} of one block; "
-                "raise it, or use solver='exact'"
-            )
+        if self.iterations > (most := self.solve.max_iterations):
+            done = f"policy iteration was not done after max_iterations={most} of one block"
+            msg = f"{done}; raise it, or use solver='exact'"
             raise NotConvergedError(msg, iterations=self.iterations, width=np.inf)
-        self.check()
+        self.solve.check()
         block = self.block
         rests = self.require_value() if self.endless else np.zeros(len(self.value), dtype=np.bool_)
         P, gain, leave = block.matrix[self.policy], block.gain[self.policy], block.leave[self.policy]
@@ -312,10 +275,11 @@ class _Search:
         if self.directly:
             self.exact = True
             return evaluation.solve_directly(P, gain, leave) if len(gain) else gain
-        if self.discounted and not self.two_player and self.switched > RESTLESS_FROM and self.settings.sweeps:
+        sweeps = self.solve.sweeps if self.solve.problem.discount < 1 and not self.two_player else 0
+        if sweeps and self.switched > RESTLESS_FROM:
             # While much of the policy changes, its exact value is not worth its price.
             self.exact = False
-            for _ in range(self.settings.sweeps):
+            for _ in range(sweeps):
                 value = gain + P @ value
             return value
         finest = 4 * ULP * max(float(np.abs(value).max()), float(np.abs(gain).max()), 1e-300)
@@ -323,7 +287,7 @@ class _Search:
         rough = not self.two_player and not self.endless and self.switched > 0
         target = max(finest, 0.05 * residual) if rough else finest
         self.exact = target == finest
-        value, reached = evaluation.iterate(P, gain, value, target, self.check)
+        value, reached = evaluation.iterate(P, gain, value, target, self.solve.check)
         if not reached and self.exact:
             msg = "policy iteration could not evaluate a policy: its plays are too long; use solver='exact'"
             raise NotConvergedError(msg, iterations=self.iterations, width=np.inf)
@@ -367,28 +331,17 @@ class _Search:
     # --- endless plays ---
 
     def lasting(self) -> tuple[Bools, Ints]:
-        """Classes of variables that the policy never leaves.
-
-        Returns
-        -------
-        rests : ndarray of bool, shape (n,)
-            Those without rewards.
-        sign : ndarray of int64, shape (n,)
-            For the others 1 where they collect and -1 where they pay, 0 elsewhere.
-        """
-        block = self.block
-        P, gain = block.matrix[self.policy], block.gain[self.policy]
-        indptr, dst = P.indptr.astype(np.int64), P.indices.astype(np.int64)
-        label = graph.strong_components(indptr, dst)
-        source = np.repeat(np.arange(len(label)), np.diff(indptr))
-        count = int(label.max()) + 1
+        """Classes that the policy never leaves: those without rewards; and signs, 1 where the others collect, or -1."""
+        block, policy = self.block, self.policy
+        P = block.matrix[policy]
+        label = graph.strong_components(P.indptr, P.indices)
+        P, count = P.tocoo(), int(label.max()) + 1
         closed = np.ones(count, dtype=np.bool_)
-        closed[label[source[label[source] != label[dst]]]] = False
-        closed[label[block.leave[self.policy] > 0]] = False
-        paying = np.zeros(count, dtype=np.bool_)
-        paying[label[block.pays[self.policy]]] = True
+        closed[label[P.row[label[P.row] != label[P.col]]]] = False
+        closed[label[block.leave[policy] > 0]] = False
+        paying = np.bincount(label, block.pays[policy], minlength=count) > 0
         # Where rewards have both signs their total has no limit; the more frequent one is as good as the other.
-        sign = np.where(np.bincount(label, np.sign(gain), minlength=count) > 0, 1, -1)
+        sign = np.where(np.bincount(label, np.sign(block.gain[policy]), minlength=count) > 0, 1, -1)
         return (closed & ~paying)[label], np.where(closed & paying, sign, 0)[label]
 
     def coming_to(self, nodes: Bools) -> Bools:
@@ -401,15 +354,13 @@ class _Search:
 
     def require_value(self) -> Bools:
         """Replace what loses without end, or tell that it cannot be avoided; return where plays rest for 0."""
-        rests, sign = self.lasting()
-        for _ in range(ROUNDS):
-            if (sign > 0).any():
-                self.flee(self.is_min, sign > 0)
-            elif (sign < 0).any():
-                self.flee(self.is_max, sign < 0)
-            else:
-                return rests
+        for at in range(ROUNDS + 1):
             rests, sign = self.lasting()
+            if not sign.any():
+                return rests
+            if at < ROUNDS:
+                worst = 1 if (sign > 0).any() else -1
+                self.flee(self.is_min if worst > 0 else self.is_max, sign == worst)
         raise _InfiniteError(int(np.argmax(sign != 0)))
 
     def take_back(self, wish: Ints, before: Ints, deciders: Bools) -> Ints:
@@ -425,17 +376,14 @@ class _Search:
 
         The minimiser replies to the maximiser's policy; the maximiser must get out whatever the reply.
         """
-        block = self.block
-        decides = self.is_max | self.is_min
-        reply = not (player & self.is_max).any()
+        others = (self.is_max | self.is_min) & ~player
         # A single player keeps what does no harm.
         found = np.zeros_like(losing) if self.two_player else ~self.coming_to(losing)
         usable = np.ones(len(self.owner), dtype=bool)
-        if reply:
-            others = decides & ~player
+        if not (player & self.is_max).any():
             usable[others[self.owner]] = False
             usable[self.policy[others]] = True
-        rank, way = self.attract(found, block.leave > 0, usable, ~decides | player)
+        rank, way = self.attract(found, self.block.leave > 0, usable, ~others)
         if not (losing & (rank >= 0)).any():
             raise _InfiniteError(int(np.argmax(losing)))
         led = player & (way >= 0)
@@ -444,13 +392,9 @@ class _Search:
     def attract(self, found: Bools, out: Bools, usable: Bools, some: Bools) -> tuple[Ints, Ints]:
         """Rank the variables from which play comes to those in `found`, or takes an option that is `out`.
 
-        Where `some` holds one usable option that leads there is enough, elsewhere all of them must.
-
-        Returns
-        -------
-        rank, way : ndarray of int64, shape (n,)
-            -1 where play need not come there; and, for those in `some` that were not found before, the first
-            option that leads nearer.
+        Where `some` holds one usable option that leads there is enough, elsewhere all of them must.  The rank is -1
+        where play need not come there; those in `some` that were not found before get the first option that leads
+        nearer.
         """
         from mdpdice.numerics.kernels import graph as kernels
 
@@ -491,16 +435,8 @@ class _Search:
     def kept(self, player: Kind) -> tuple[Bools, Bools, Ints]:
         """Where `player` can stay without rewards, and is better off so, if nobody plays a worse option.
 
-        The minimiser replies to the policy of the maximiser, the maximiser to all good replies.
-
-        Returns
-        -------
-        inside : ndarray of bool, shape (n,)
-            The set.
-        tight : ndarray of bool, shape (m,)
-            The options that are not worse.
-        way : ndarray of int64, shape (n,)
-            For nodes of the other player from which the set cannot be reached: the option that leads away.
+        The minimiser replies to the policy of the maximiser, the maximiser to all good replies.  With it come the
+        options that are not worse, and those that lead the other player away from the set.
         """
         worth, best = self.worth()
         size = float(np.abs(self.value).max(initial=0.0))

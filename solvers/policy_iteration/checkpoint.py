@@ -18,15 +18,7 @@ __all__ = ["Kept"]
 
 
 class Kept:
-    """The state of a solve, as arrays of a size that the problem alone decides.
-
-    Parameters
-    ----------
-    problem : Network
-        The problem.
-    run : Run
-        Its checkpoint is written to.
-    """
+    """The state of a solve, as arrays of a size that the problem alone decides, and the checkpoint of its `run`."""
 
     def __init__(self, problem: Network, run: Run) -> None:
         n = problem.n_nodes
@@ -38,13 +30,7 @@ class Kept:
         # A block with `pass_to` has a variable for either side.
         self.inner_value, self.inner_policy = np.zeros(2 * n), np.zeros(2 * n, dtype=np.int64)
         self.switched = np.ones(1)
-        self.resumed = run.resume(self._arrays())
-        if self.resumed:
-            self._require_numbers()
-            run.tell("resume", iterations=int(self.counts[2] + self.counts[3]))
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {
+        self.arrays: dict[str, NDArray[Any]] = {
             "counts": self.counts,
             "value": self.value,
             "policy": self.policy,
@@ -52,12 +38,15 @@ class Kept:
             "inner policy": self.inner_policy,
             "switched": self.switched,
         }
+        self.resumed = run.resume(self.arrays)
+        if self.resumed:
+            self._require_numbers()
+            run.tell("resume", iterations=int(self.counts[2] + self.counts[3]))
 
     def _require_numbers(self) -> None:
         """Refuse what would lead out of the arrays."""
         problem, policy = self.problem, self.policy
-        floats = {"value": self.value, "inner value": self.inner_value, "switched": self.switched}
-        wrong = [name for name, array in floats.items() if not np.isfinite(array).all()]
+        wrong = [name for name, array in self.arrays.items() if not np.isfinite(array).all()]
         own = (problem.indptr[:-1] <= policy) & (policy < problem.indptr[1:]) & problem.decides
         if not (own | (policy == -1)).all():
             wrong.append("policy")
@@ -98,4 +87,4 @@ class Kept:
 
     def save(self, *, now: bool = False) -> None:
         """Write the state down if it is time to, or `now`."""
-        self.run.save(self._arrays(), int(self.counts[2] + self.counts[3]), now=now)
+        self.run.save(self.arrays, int(self.counts[2] + self.counts[3]), now=now)

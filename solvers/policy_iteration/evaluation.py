@@ -11,14 +11,8 @@ every number accurate to some units in its last place (O'Cinneide 1993).
 
 References
 ----------
-W. K. Grassmann, M. I. Taksar, D. P. Heyman, "Regenerative analysis and steady state distributions for Markov
-chains", *Operations Research* 33 (1985), 1107-1116.
-
 C. A. O'Cinneide, "Entrywise perturbation theory and error analysis for Markov chains", *Numerische
-Mathematik* 65 (1993), 109-120.
-
-H. A. van der Vorst, "Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the solution of nonsymmetric
-linear systems", *SIAM Journal on Scientific and Statistical Computing* 13 (1992), 631-644.
+Mathematik* 65 (1993), 109-120; the others are in `mdpdice.solvers.policy_iteration`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mdpdice.backend import Candidate, Run
-from mdpdice.errors import NotConvergedError, SolveInterrupted
+from mdpdice.errors import NotConvergedError
 from mdpdice.networks.arrays import ULP, read_only
 from mdpdice.networks.network import Floats, Kind, Network
 from mdpdice.numerics.linear import compiled_bicgstab
@@ -44,16 +44,17 @@ def propose(problem: Network, run: Run, max_iterations: int) -> Candidate | None
     """
     from mdpdice.numerics.kernels import policy as kernels
 
-    if problem.discount != 1 or problem.horizon is not None or problem.n_edges < FAST_PATH_FROM_EDGES:
-        return None
-    if problem.n_nodes >= 1 << 32 or problem.total != 0:
-        return None
     if (
-        not kernels.takes_turns(problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.sign)
+        problem.discount != 1
+        or problem.horizon is not None
+        or problem.n_edges < FAST_PATH_FROM_EDGES
+        or problem.n_nodes >= 1 << 32
+        or not kernels.takes_turns(
+            problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.sign
+        )
         or ending_ranks(problem) is None
+        or largest_component(problem) < KRYLOV_FROM_SHARE * problem.n_nodes
     ):
-        return None
-    if largest_component(problem) < KRYLOV_FROM_SHARE * problem.n_nodes:
         return None
     return _Search(problem, run).solve(max_iterations)
 
@@ -66,20 +67,14 @@ class _Search:
 
         self.kernels = policy_kernels
         self.problem, self.run = problem, run
-        n = problem.n_nodes
-        self.rows = (
-            problem.kind,
-            unsigned(problem.indptr),
-            unsigned(problem.dst),
-            problem.weight,
-            problem.reward,
-        )
+        edges = unsigned(problem.indptr), unsigned(problem.dst), problem.weight, problem.reward
+        self.rows = (problem.kind, *edges)
         decisions = np.flatnonzero(problem.decides)
         self.decisions = unsigned(decisions)
         self.value = np.where(problem.kind == Kind.END, problem.payoff, 0.0)
         self.policy = np.where(problem.decides, problem.indptr[:-1], -1)
         count = len(decisions)
-        local = np.zeros(n, dtype=np.uint32)
+        local = np.zeros(problem.n_nodes, dtype=np.uint32)
         local[decisions] = np.arange(count, dtype=np.uint32)
         self.local = read_only(local)
         self.gain, self.scale, self.rest = np.empty(count), np.empty(count), np.empty(count)
@@ -89,16 +84,6 @@ class _Search:
 
     def solve(self, max_iterations: int) -> Candidate | None:
         self.run.offer(self.proposed)
-        try:
-            return self.iterate(max_iterations)
-        except SolveInterrupted as stop:
-            stop.partial = self.proposed()
-            raise
-
-    def proposed(self, **details: Any) -> Candidate:
-        return Candidate(self.value, self.policy, max(1, self.iterations), details)
-
-    def iterate(self, max_iterations: int) -> Candidate | None:
         kernels, decides = self.kernels, self.problem.decides
         nodes = components(self.problem)[1]
         order = unsigned(nodes[decides[nodes]])
@@ -109,15 +94,12 @@ class _Search:
         while True:
             self.iterations += 1
             if self.iterations > max_iterations:
-                msg = (
-                    f"policy iteration was not done after max_iterations={max_iterations}; "
-                    "raise it, or use solver='exact'"
-                )
-                raise NotConvergedError(
-                    msg, iterations=self.iterations, width=np.inf, partial=self.proposed()
-                )
+                done = f"policy iteration was not done after max_iterations={max_iterations}"
+                msg = f"{done}; raise it, or use solver='exact'"
+                partial = self.proposed()
+                raise NotConvergedError(msg, iterations=self.iterations, width=np.inf, partial=partial)
             self.gather()
-            found = self.evaluate(x, ROUGH if switched else 0.0)
+            found = self.evaluate(self.gain, x, rough=ROUGH if switched else 0.0)
             if found is None:
                 return None
             x, exact = found
@@ -129,6 +111,9 @@ class _Search:
                 break
         kernels.mean_values(*self.rows, self.value)
         return self.proposed(**self.lengths())
+
+    def proposed(self, **details: Any) -> Candidate:
+        return Candidate(self.value, self.policy, max(1, self.iterations), details)
 
     def gather(self) -> None:
         """Write the rows of the policy side by side."""
@@ -145,27 +130,30 @@ class _Search:
         most, size = self.kernels.residual(self.ptr, self.to, self.share, gain, self.scale, x, self.rest)
         return float(most), float(size)
 
-    def evaluate(self, x: Floats, rough: float) -> tuple[Floats, bool] | None:
-        """Value of the policy at its decisions, and whether it is as exact as floats allow; None if none was found."""
-        left, size = self.residual(self.gain, x)
-        target = rough * left
+    def evaluate(
+        self, gain: Floats, x: Floats, *, rough: float = 0.0, target: float = 0.0
+    ) -> tuple[Floats, bool] | None:
+        """Value of the policy at its decisions, and whether it is as exact as floats allow; None if none was found.
+
+        The residual need only come down to `target`, or to a share `rough` of what it was.
+        """
+        left, size = self.residual(gain, x)
+        target = max(target, rough * left)
         # What a residual is multiplied by, its rounding is too.
         ulp = 4 * ULP * float(self.scale.max())
         for _ in range(ROUNDS):
-            finest = ulp * max(size, float(np.abs(self.gain).max()), 1e-300)
+            finest = ulp * max(size, float(np.abs(gain).max()), 1e-300)
             if left <= max(target, finest):
                 return x, left <= 4 * finest
-            found = self.improve(x, max(target, finest))
-            now, size = self.residual(self.gain, found)
+            rows = self.ptr, self.to[: self.ptr[-1]], self.share[: self.ptr[-1]]
+            aim = 0.5 * max(target, finest)
+            found = compiled_bicgstab(rows, self.scale, x, self.rest, aim, STEPS, self.run.check)
+            now, size = self.residual(gain, found)
             if not now < left:
                 # Rounding keeps the residual from coming down further.
                 return (x, True) if left <= 4 * finest else None
             x, left = found, now
         return None
-
-    def improve(self, x: Floats, target: float) -> Floats:
-        rows = self.ptr, self.to[: self.ptr[-1]], self.share[: self.ptr[-1]]
-        return compiled_bicgstab(rows, self.scale, x, self.rest, 0.5 * target, STEPS, self.run.check)
 
     def lengths(self) -> dict[str, Floats]:
         """Expected number of nodes before the end under the policy, roughly."""
@@ -173,17 +161,9 @@ class _Search:
         w = np.where(problem.kind == Kind.END, 0.0, 1.0)
         to = problem.dst[self.policy[problem.decides]]
         base = 1.0 + (problem.kind[to] == Kind.CHANCE)
-        start = base * self.scale
-        left, _ = self.residual(base, start)
-        x = start
-        for _ in range(ROUNDS):
-            if left <= 0.2:
-                break
-            found = self.improve(x, 0.2)
-            now, _ = self.residual(base, found)
-            if not now < left:
-                return {}
-            x, left = found, now
-        w[problem.decides] = x
+        found = self.evaluate(base, base * self.scale, target=0.2)
+        if found is None:
+            return {}
+        w[problem.decides] = found[0]
         self.kernels.mean_lengths(*self.rows[:4], w)
         return {"lengths": w}

@@ -105,26 +105,15 @@ def write_block(problem: Network, operator: Operator, value: Floats, local: Ints
     edges = _edges(problem, operator, value, local, nodes)
     local[nodes] = -1
     kind = problem.kind[nodes]
-    copies = 1
     if (edges.coef[edges.target >= 0] < 0).any():
-        kind, edges, copies = np.concatenate((kind, OTHER_SIDE[kind])), _both_sides(edges, len(nodes)), 2
+        kind, edges = np.concatenate((kind, OTHER_SIDE[kind])), _both_sides(edges, len(nodes))
     inline, levels = _inline(kind, edges)
-    block = _rows(kind, edges, inline)
-    variables = np.flatnonzero(~inline)
-    return attrs.evolve(
-        block,
-        nodes=nodes[variables[: len(variables) // copies]],
-        left_out=nodes[levels[levels < len(nodes)]],
-    )
+    return _rows(kind, edges, inline, nodes, nodes[levels[levels < len(nodes)]])
 
 
 def _edges(problem: Network, operator: Operator, value: Floats, local: Ints, nodes: Ints) -> _Edges:
     number, source = graph.edges_of(problem.indptr, nodes)
-    weight = problem.weight[number]
-    if not (weight > 0).all():
-        number, source = number[weight > 0], source[weight > 0]
-        weight = problem.weight[number]
-    dst = problem.dst[number]
+    weight, dst = problem.weight[number], problem.dst[number]
     target = local[dst]
     coef, gain = operator.coef[number], operator.gain[number]
     outside = target < 0
@@ -172,7 +161,7 @@ def _inline(kind: NDArray[np.uint8], edges: _Edges) -> tuple[Bools, Ints]:
     return inline & ~waits, np.concatenate([np.zeros(0, dtype=np.int64), *levels])
 
 
-def _rows(kind: NDArray[np.uint8], edges: _Edges, inline: Bools) -> Block:
+def _rows(kind: NDArray[np.uint8], edges: _Edges, inline: Bools, nodes: Ints, left_out: Ints) -> Block:
     n = len(kind)
     chance = kind == Kind.CHANCE
     own = edges.part(~inline[edges.source])
@@ -185,10 +174,8 @@ def _rows(kind: NDArray[np.uint8], edges: _Edges, inline: Bools) -> Block:
     pays = np.bincount(row_of, own.pays, minlength=m) > 0
 
     inner = edges.part(inline[edges.source])
-    mean, lost = (
-        np.bincount(inner.source, inner.gain, minlength=n),
-        np.bincount(inner.source, inner.lost, minlength=n),
-    )
+    mean = np.bincount(inner.source, inner.gain, minlength=n)
+    lost = np.bincount(inner.source, inner.lost, minlength=n)
     paying = np.bincount(inner.source, inner.pays, minlength=n) > 0
     inner = inner.part(inner.target >= 0)
     degree = np.bincount(inner.source, minlength=n)
@@ -218,9 +205,9 @@ def _rows(kind: NDArray[np.uint8], edges: _Edges, inline: Bools) -> Block:
     matrix: Matrix = csr_array((weight, position[column], ptr), shape=(m, len(variables)))
     first = np.flatnonzero(opens)
     options = np.bincount(position[own.source[first]], minlength=len(variables))
-    nothing = np.zeros(0, dtype=np.int64)
     return Block(
-        nodes=nothing,
+        # Those of the second side come behind.
+        nodes=nodes[variables[variables < len(nodes)]],
         kind=kind[variables],
         start=np.concatenate(([0], np.cumsum(options))),
         edge=np.where(chance[own.source[first]], -1, own.number[first]),
@@ -228,5 +215,5 @@ def _rows(kind: NDArray[np.uint8], edges: _Edges, inline: Bools) -> Block:
         gain=np.asarray(gain, dtype=np.float64),
         leave=np.asarray(leave, dtype=np.float64),
         pays=pays,
-        left_out=nothing,
+        left_out=left_out,
     )

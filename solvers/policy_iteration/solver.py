@@ -2,10 +2,7 @@ r"""Policy iteration: solve the equations of a policy, improve it where an optio
 
 Problem
 -------
-Bellman's equation :math:`v = Tv` of a network: an edge :math:`e` from :math:`i` to
-:math:`j` is worth :math:`q_e(v) = r_e + \gamma^{s_e} \sigma_e v(j)`, and
-:math:`(Tv)(i)` is the payoff at an end, the largest or smallest :math:`q_e(v)` at a
-decision of the maximiser or minimiser, and :math:`\sum_e w_e q_e(v)` at a chance node.
+Bellman's equation :math:`v = Tv` of a network, as in `mdpdice.solvers.value_iteration`.
 A policy :math:`s` fixes one edge per decision; :math:`T_s` is the operator that is left.
 
 Method
@@ -78,7 +75,7 @@ from typing import ClassVar
 
 import attrs
 
-from mdpdice.backend import Candidate, Feature, Run, needs, traced
+from mdpdice.backend import AlwaysAvailable, Candidate, Feature, Run, at_least, traced
 from mdpdice.errors import NotConvergedError
 from mdpdice.networks.network import Network
 from mdpdice.solvers.policy_iteration import blocks, krylov
@@ -87,7 +84,7 @@ __all__ = ["PolicyIteration"]
 
 
 @attrs.frozen
-class PolicyIteration:
+class PolicyIteration(AlwaysAvailable):
     """Howard's policy iteration, modified for discounted problems, and strategy iteration for two players.
 
     Parameters
@@ -120,30 +117,22 @@ class PolicyIteration:
     (3.0, 0)
     """
 
-    max_iterations: int = attrs.field(
-        default=1000, validator=needs("a number of at least 1", lambda x: x >= 1)
-    )
-    direct: int = attrs.field(default=600, validator=needs("a number of at least 0", lambda x: x >= 0))
-    sweeps: int = attrs.field(default=20, validator=needs("a number of at least 0", lambda x: x >= 0))
+    max_iterations: int = attrs.field(default=1000, validator=at_least(1))
+    direct: int = attrs.field(default=600, validator=at_least(0))
+    sweeps: int = attrs.field(default=20, validator=at_least(0))
 
     name: ClassVar[str] = "policy-iteration"
     features: ClassVar[frozenset[Feature]] = frozenset(
         {Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT, Feature.CHECKPOINT}
     )
 
-    @classmethod
-    def available(cls) -> bool:
-        """Always: it needs nothing beyond what mdpdice itself needs."""
-        return True
-
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
         """Propose the value and the policy."""
-        settings = blocks.Settings(self.max_iterations, self.direct, self.sweeps)
         try:
             # What is quick keeps no checkpoint.
             quick = None if run.checkpoint else krylov.propose(problem, run, self.max_iterations)
-            return blocks.propose(problem, run, settings) if quick is None else quick
+            return quick or blocks.propose(problem, run, self.max_iterations, self.direct, self.sweeps)
         except NotConvergedError as error:
             if run.on_limit == "partial" and error.partial is not None:
                 partial: Candidate = error.partial

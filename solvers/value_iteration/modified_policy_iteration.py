@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.backend import Candidate, Run
-from mdpdice.errors import SolveInterrupted
 from mdpdice.networks.arrays import ULP, read_only
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.operator import unsigned
@@ -72,47 +71,23 @@ def recognise(problem: Network) -> Kind | None:
 
 
 class Kind(NamedTuple):
-    """What `alternates` finds out about a network.
+    """What `alternates` finds out about a network."""
 
-    Attributes
-    ----------
-    base : ndarray of float64, shape (N,)
-        Mean reward of every chance node.
-    ptr : ndarray of int64, shape (decisions + 1,)
-        Room for the rows of a policy.
-    size : float
-        The largest absolute reward.
-    degree : int
-        Most edges of a node.
-    """
-
-    base: Floats
-    ptr: Ints
-    size: float
-    degree: int
+    base: Floats  # mean reward of every chance node
+    ptr: Ints  # room for the rows of a policy, by decision
+    size: float  # the largest absolute reward
+    degree: int  # most edges of a node
 
 
 class Moves(NamedTuple):
-    """What one backup says.
+    """What one backup says."""
 
-    Attributes
-    ----------
-    low, high : float
-        The smallest and the largest move of a decision.
-    changed : int
-        Decisions that changed their edge.
-    nearest, size : float
-        The smallest absolute value, and the size of the numbers that are added.
-    rounding : float
-        What a value may be off by for that reason.
-    """
-
-    low: float
-    high: float
-    changed: int
-    nearest: float
-    size: float
-    rounding: float
+    low: float  # the smallest move of a decision
+    high: float  # and the largest
+    changed: int  # decisions that changed their edge
+    nearest: float  # the smallest absolute value
+    size: float  # the size of the numbers that are added
+    rounding: float  # what a value may be off by for that reason
 
 
 class Sweeps:
@@ -223,11 +198,7 @@ class Sweeps:
     def solve(self, max_sweeps: int) -> tuple[Candidate, bool]:
         """Improve and sweep until the bounds meet, or it takes too long."""
         self.run.offer(self.partial)
-        try:
-            moves, done = self.iterate(max_sweeps)
-        except SolveInterrupted as stop:
-            stop.partial = self.partial()
-            raise
+        moves, done = self.iterate(max_sweeps)
         return self.bounded(self.value, self.policy, moves), done
 
     def iterate(self, max_sweeps: int) -> tuple[Moves, bool]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from mdpdice.backend import Candidate, Run
-from mdpdice.errors import SolveInterrupted
 from mdpdice.networks.network import Network
 from mdpdice.numerics.graph import SEARCH_ORDER_UP_TO_NODES
 from mdpdice.numerics.operator import unsigned
@@ -45,16 +44,9 @@ def propose(problem: Network, run: Run) -> tuple[Candidate, float] | None:
     policy = np.full(n, -1, dtype=np.int64)
     at, number = np.zeros(2, dtype=np.int64), np.array([-np.inf, np.inf, -np.inf, 0.0, 0.0])
 
-    def partial() -> Candidate:
-        return Candidate(np.where(state[2::4] < 0, 0.0, state[0::4]), policy, max(1, int(at[1])))
-
-    run.offer(partial)
+    run.offer(lambda: Candidate(np.where(state[2::4] < 0, 0.0, state[0::4]), policy, max(1, int(at[1]))))
     while at[0] < len(ptr) - 1:
-        try:
-            run.check()
-        except SolveInterrupted as stop:
-            stop.partial = partial()
-            raise
+        run.check()
         if not kernels.returns(*rows, BUDGET, state, policy, at, number):
             return None
         run.tell("solve", components=int(at[0]), of=len(ptr) - 1, sweeps=int(at[1]))

@@ -72,14 +72,14 @@ problems", Management Science 24 (1978) 1127-1137.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.backend import Candidate, Feature, Run, needs, traced
+from mdpdice.backend import AlwaysAvailable, Candidate, Feature, Run, at_least, traced
 from mdpdice.errors import NotConvergedError, SolveInterrupted
 from mdpdice.networks.arrays import ULP
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
@@ -98,7 +98,7 @@ SLACK = 1.07
 
 
 @attrs.frozen
-class ValueIteration:
+class ValueIteration(AlwaysAvailable):
     """Gauss-Seidel sweeps by strong component, until bounds from below and above meet.
 
     Parameters
@@ -127,25 +127,12 @@ class ValueIteration:
     True
     """
 
-    max_sweeps: int = attrs.field(
-        default=100_000, validator=needs("a number of at least 1", lambda x: x >= 1)
-    )
+    max_sweeps: int = attrs.field(default=100_000, validator=at_least(1))
 
     name: ClassVar[str] = "value-iteration"
     features: ClassVar[frozenset[Feature]] = frozenset(
-        {
-            Feature.CYCLIC,
-            Feature.TWO_PLAYER,
-            Feature.DISCOUNT,
-            Feature.HORIZON,
-            Feature.CHECKPOINT,
-        }
+        {Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT, Feature.HORIZON, Feature.CHECKPOINT}
     )
-
-    @classmethod
-    def available(cls) -> bool:
-        """Always: it needs nothing beyond what mdpdice itself needs."""
-        return True
 
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
@@ -155,23 +142,14 @@ class ValueIteration:
 
 
 class _Blocks:
-    """The components of the network or of a part of it, and the sweeps over them.
+    """The components of the network or of the nodes `inside` a part, and the sweeps over them."""
 
-    `keep` are the edges inside a part, `inside` its nodes; the values of the others stay as they are.
-    """
-
-    def __init__(
-        self,
-        problem: Network,
-        run: Run,
-        max_sweeps: int,
-        keep: Bools | None = None,
-        inside: Bools | None = None,
-    ) -> None:
-        if keep is None or inside is None:
-            keep, inside = problem.weight > 0, np.ones(problem.n_nodes, dtype=np.bool_)
+    def __init__(self, problem: Network, run: Run, max_sweeps: int, inside: Bools | None = None) -> None:
+        if inside is None:
+            keep, inside = None, np.ones(problem.n_nodes, dtype=np.bool_)
             label, order, ptr = components(problem)
         else:
+            keep = inside[problem.source]
             label, order, ptr = graph.ordered_components(problem.indptr, problem.dst, keep)
         mine = inside[order[ptr[:-1]]]
         self.order = unsigned(order[inside[order]])
@@ -183,8 +161,7 @@ class _Blocks:
             chance = problem.kind == Kind.CHANCE
             endless = graph.end_components(problem.indptr, problem.dst, chance, keep) >= 0
             self.stops = ~np.isin(np.flatnonzero(mine), label[endless])
-        self.run = run
-        self.max_sweeps = max_sweeps
+        self.run, self.max_sweeps = run, max_sweeps
         self.sweeps = 0
         self.gave_up = False
         self._room = np.zeros((2, problem.n_nodes))
@@ -235,13 +212,7 @@ class _Blocks:
         self.run.tell("resume", sweeps=self.sweeps)
 
     def settle(
-        self,
-        operator: Operator,
-        value: Floats,
-        policy: Ints,
-        aim: tuple[float, float],
-        partial: Callable[[], Candidate | None],
-        limit: int,
+        self, operator: Operator, value: Floats, policy: Ints, aim: tuple[float, float], limit: int
     ) -> bool:
         """Sweep until no value moves by more than ``aim[0] + aim[1] |v|``; False if the limit came first."""
         from mdpdice.numerics.kernels import bellman as kernels
@@ -255,10 +226,9 @@ class _Blocks:
         while True:
             try:
                 self.run.check()
-            except SolveInterrupted as stop:
+            except SolveInterrupted:
                 if self.kept:
                     self.run.save(self.state(), self.sweeps, now=True)
-                stop.partial = partial()
                 raise
             kernels.settle(
                 *operator.edges, self.order, self.ptr, self.cyclic, self.stops, value, policy, *aim,
@@ -271,9 +241,7 @@ class _Blocks:
             if self.kept:
                 self.run.save(self.state(), self.sweeps)
 
-    def longest_play(
-        self, operator: Operator, w: Floats, moves: Ints, partial: Callable[[], Candidate | None]
-    ) -> tuple[Floats, float] | None:
+    def longest_play(self, operator: Operator, w: Floats, moves: Ints) -> tuple[Floats, float] | None:
         """`w` and `c` of the bounds; None if some play never stops, or if floats cannot tell.
 
         On entry `w` are the lengths of plays from the nodes outside the part, and `moves` are -1.
@@ -285,7 +253,7 @@ class _Blocks:
         # After k sweeps w counts the first k nodes of a play or so, and c is the smallest chance to be
         # through with it by then.  The quotient w / c makes the bounds, and it hardly depends on k.
         while True:
-            settled = self.measured or self.settle(plays, w, moves, (0.1, 8 * ULP), partial, self.limit)
+            settled = self.measured or self.settle(plays, w, moves, (0.1, 8 * ULP), self.limit)
             most, _, _ = measure(plays, self.order, w, w, moves)
             found = bool(most <= 0.98 and w.min() >= 0)
             if found or settled or self.limit >= self.max_sweeps:
@@ -296,14 +264,16 @@ class _Blocks:
 
 
 def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
-    quick = None if run.checkpoint else modified_policy_iteration.propose(problem, run, max_sweeps)
-    if quick is not None:
-        if quick[1] or quick[0].iterations >= max_sweeps:
-            return _judged(problem, quick[0], run, settled=quick[1])
-        max_sweeps -= quick[0].iterations
-    found = None if run.checkpoint else newton.propose(problem, run)
-    if found is not None and found[1] <= run.tolerance and found[0].iterations <= max_sweeps:
-        return found[0]
+    quick = None
+    if not run.checkpoint:
+        quick = modified_policy_iteration.propose(problem, run, max_sweeps)
+        if quick is not None:
+            if quick[1] or quick[0].iterations >= max_sweeps:
+                return _judged(problem, quick[0], run, settled=quick[1])
+            max_sweeps -= quick[0].iterations
+        found = newton.propose(problem, run)
+        if found is not None and found[1] <= run.tolerance and found[0].iterations <= max_sweeps:
+            return found[0]
     blocks = _Blocks(problem, run, max_sweeps)
     # Everything until the end is in the order of the sweeps, which then read memory in one direction.
     order = blocks.renumber()
@@ -329,8 +299,6 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         found[order] = np.where(chosen < 0, -1, chosen - indptr[:-1] + problem.indptr[order])
         return found
 
-    run.offer(lambda: Candidate(back(value), edges(policy), blocks.sweeps))
-
     def propose() -> tuple[Candidate, float]:
         """The candidate now, and the share of its width that is due to rounding."""
         greedy = policy.copy()
@@ -341,30 +309,27 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
             return Candidate(back(value), edges(chosen), blocks.sweeps), 0.0
         gap = max(most, -least)
         w = back(play[0])
-        error = gap / play[1] * w
-        candidate = _bounded(problem, back(value), edges(greedy), error, blocks.sweeps)
-        if problem.discount == 1:
-            candidate = attrs.evolve(candidate, details={**candidate.details, "lengths": w})
+        more = {"lengths": w} if problem.discount == 1 else {}
+        candidate = _bounded(problem, back(value), edges(greedy), gap / play[1] * w, blocks.sweeps, more)
         return candidate, noise / gap if gap > 0 else 0.0
 
-    def partial() -> Candidate:
-        return propose()[0]
-
+    run.offer(lambda: propose()[0])
     w, moves = np.zeros(problem.n_nodes), np.full(problem.n_nodes, -1, dtype=np.int64)
     blocks.kept = {"value": value, "policy": policy, "w": w, "moves": moves}
     blocks.resume(indptr)
-    play = blocks.longest_play(operator, w, moves, partial)
+    play = blocks.longest_play(operator, w, moves)
     if play is None:
         # How far moves lead in the end is not known here.
         fine = 1e-4 * min(1e-9, run.tolerance)
-        settled = blocks.settle(operator, value, policy, (fine, fine), partial, max_sweeps)
-        return _judged(problem, partial(), run, settled=settled and not blocks.gave_up)
+        settled = blocks.settle(operator, value, policy, (fine, fine), max_sweeps)
+        return _judged(problem, propose()[0], run, settled=settled and not blocks.gave_up)
     if not blocks.halfway:
         blocks.aim = run.tolerance * play[1] / (4 * max(1.0, float(play[0].max())))
     while True:
-        settled = blocks.settle(operator, value, policy, (blocks.aim, blocks.aim), partial, max_sweeps)
+        settled = blocks.settle(operator, value, policy, (blocks.aim, blocks.aim), max_sweeps)
         candidate, rounding = propose()
-        width = _width(candidate)
+        apart = candidate.details["upper"] - candidate.details["lower"]
+        width = float(np.max(apart / np.maximum(1.0, np.abs(candidate.value))))
         run.tell("bounds", width=width, wanted=run.tolerance)
         # Below 1e-17 only rounding moves the values.
         if width <= run.tolerance or rounding > 1 / 3 or not settled or blocks.aim < 1e-17:
@@ -379,7 +344,7 @@ def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
     horizon = problem.horizon or 0
     chance, ends = problem.kind == Kind.CHANCE, problem.kind == Kind.END
     # Within one stage only chance nodes read each other; the decisions they lead to are known before.
-    blocks = _Blocks(problem, run, max_sweeps, (problem.weight > 0) & chance[problem.source], chance)
+    blocks = _Blocks(problem, run, max_sweeps, chance)
     decisions = unsigned(np.flatnonzero(problem.decides))
     operator = bellman(problem)
     value = np.zeros((horizon + 1, problem.n_nodes))
@@ -388,11 +353,8 @@ def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
     error = np.zeros_like(value)
     run.offer(lambda: Candidate(value, policy, blocks.sweeps))
 
-    def partial() -> None:
-        """Nothing: the stages that were asked for are the ones not yet there."""
-
     w, moves = problem.decides.astype(np.float64), np.full(problem.n_nodes, -1, dtype=np.int64)
-    play = blocks.longest_play(operator, w, moves, partial)
+    play = blocks.longest_play(operator, w, moves)
     aim = 1e-4 * min(1e-9, run.tolerance)
     if play is not None:
         aim = run.tolerance * play[1] / (4 * (horizon + 1) * max(1.0, float(play[0].max())))
@@ -408,7 +370,7 @@ def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         if k > 0:
             kernels.backup(*operator.edges, decisions, before, value[k], policy[k])
         try:
-            settled &= blocks.settle(operator, value[k], policy[k], (aim, aim), partial, max_sweeps)
+            settled &= blocks.settle(operator, value[k], policy[k], (aim, aim), max_sweeps)
         except SolveInterrupted:
             # This stage starts anew then.
             value[k:], policy[k:], value[k:, ends] = 0.0, -1, problem.payoff[ends]
@@ -425,9 +387,10 @@ def _staged(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         run.tell("solve", done=k, total=horizon)
         counts[:] = k + 1, blocks.sweeps, settled
         run.save(state, blocks.sweeps)
-    if play is None:
-        return _judged(problem, Candidate(value, policy, blocks.sweeps), run, settled=settled)
-    return _judged(problem, _bounded(problem, value, policy, error, blocks.sweeps), run, settled=settled)
+    candidate = Candidate(value, policy, blocks.sweeps)
+    if play is not None:
+        candidate = _bounded(problem, value, policy, error, blocks.sweeps)
+    return _judged(problem, candidate, run, settled=settled)
 
 
 def _check_stages(problem: Network, run: Run, state: dict[str, NDArray[Any]]) -> None:
@@ -463,18 +426,14 @@ def measure(
     return kernels.measure(*operator.edges, nodes, source, value, policy)
 
 
-def _bounded(problem: Network, value: Floats, policy: Ints, error: Floats, sweeps: int) -> Candidate:
+def _bounded(
+    problem: Network, value: Floats, policy: Ints, error: Floats, sweeps: int, more: Mapping[str, Floats] = {}
+) -> Candidate:
     if problem.exact_payoffs:
         # Those payoffs are rounded, and every value is off by no more than they are.
         error = error + 2.0**-53 * float(np.abs(problem.payoff).max())
-    bounds = {"lower": value - SLACK * error, "upper": value + SLACK * error}
-    return Candidate(value, policy, sweeps, bounds)
-
-
-def _width(candidate: Candidate) -> float:
-    """Largest distance between the bounds, relative to ``max(1, |v|)``."""
-    width = candidate.details["upper"] - candidate.details["lower"]
-    return float(np.max(width / np.maximum(1.0, np.abs(candidate.value))))
+    details = {"lower": value - SLACK * error, "upper": value + SLACK * error, **more}
+    return Candidate(value, policy, sweeps, details)
 
 
 def _judged(problem: Network, candidate: Candidate, run: Run, *, settled: bool) -> Candidate:

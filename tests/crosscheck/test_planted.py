@@ -99,6 +99,8 @@ def test_wrong_answer_is_not_certified(network: Network, planted: type[Honest]) 
     report = cross_check(network, solvers=["value-iteration", planted()])
     assert not report.ok
     assert any(planted.name in problem for problem in report.problems)
+    # It is wrong, so there is nothing to settle.
+    assert "would settle" not in report.to_json()
 
 
 @pytest.mark.parametrize("planted", REJECTED_AS_ANSWER)

@@ -333,9 +333,9 @@ def test_both_ways_solve_the_system(largest):
     for n, width in ((1, 1), (2, 2), (5, 2), (12, 4), (25, 3)):
         rows = system(rng, n, width, largest)
         plan = rational._Plan.of(rows)
-        directly = rational._direct(rows, plan, None, [])
+        directly = rational._direct(rows, plan, lambda: None, [])
         assert [Fraction(*pair) for pair in directly] == plainly(rows)
-        assert rational._modular(rows, plan, None) == directly
+        assert rational._modular(rows, plan, lambda: None) == directly
 
 
 def test_systems_that_fill_in_are_solved_modulo_a_prime():
@@ -372,7 +372,7 @@ def test_a_system_that_is_singular_modulo_the_prime_only():
 
     rows = [(PRIME, {}, (1, 3))]
     plan = rational._Plan.of(rows)
-    assert rational._modular(rows, plan, None) is None
+    assert rational._modular(rows, plan, lambda: None) is None
     assert rational.solve(rows) == [(1, 3)]
 
 

@@ -38,7 +38,7 @@ from mdpdice.games.knucklebones import Knucklebones
 from mdpdice.games.pig import PigTurn
 from mdpdice.solvers.lookahead import Lookahead
 from mdpdice.solvers.lookahead.expansion import Expansions
-from mdpdice.solvers.lookahead.expectimax import Expectimax
+from mdpdice.solvers.lookahead.expectimax import ESTIMATE, Expectimax
 
 # --- it is asked by name only ---------------------------------------------------------------
 
@@ -67,7 +67,9 @@ def test_it_takes_no_network_and_no_other_question():
     assert not report.ok
 
 
-@pytest.mark.parametrize("wrong", [{"depth": 0}, {"depth": 2.5}, {"pruning": "much"}, {"table_size": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"depth": 0}, {"depth": 2.5}, {"depth": 10**400}, {"pruning": "much"}, {"table_size": 0}]
+)
 def test_parameters_out_of_range(wrong):
     with pytest.raises(GameError, match="it is "):
         Lookahead(**wrong)
@@ -120,8 +122,9 @@ def test_rewards_that_leave_the_range():
     game = ranged(
         lambda state: decide({"on": go("next", reward=1)} if state == "start" else {"on": end(1)}), high=1.5
     )
+    engine = Expectimax(Expansions(game, 100), "star2", 100, lambda: None)
     with pytest.raises(GameError, match="payoffs and rewards"):
-        Expectimax(Expansions(game, 100), "star2", 100, lambda: None).value("start", 3)
+        engine._run(engine._visit("start", 3, ESTIMATE, -math.inf, math.inf, False))
 
 
 def test_a_range_the_wrong_way_round():

@@ -157,8 +157,16 @@ def reference(game, depth, which=ESTIMATE, state=None):
     return value(game.start() if state is None else state, depth, 1)
 
 
+class Search(Expectimax):
+    def value(self, state, depth, which=ESTIMATE):
+        known = self._known(state, depth, which)
+        if known.low == known.high:
+            return known.low, known.firm
+        return self._run(self._visit(state, depth, which, -math.inf, math.inf, False))
+
+
 def search(game, pruning="star2", limit=10**6):
-    return Expectimax(Expansions(game, limit), pruning, limit, lambda: None)
+    return Search(Expansions(game, limit), pruning, limit, lambda: None)
 
 
 GAMES = [
