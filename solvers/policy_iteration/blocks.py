@@ -333,11 +333,11 @@ class _Search:
     def lasting(self) -> tuple[Bools, Ints]:
         """Classes that the policy never leaves: those without rewards; and signs, 1 where the others collect, or -1."""
         block, policy = self.block, self.policy
-        P = block.matrix[policy]
-        label = graph.strong_components(P.indptr, P.indices)
-        P, count = P.tocoo(), int(label.max()) + 1
+        chain = block.matrix[policy]
+        label = graph.strong_components(chain.indptr.astype(np.int64), chain.indices.astype(np.int64))
+        moves, count = chain.tocoo(), int(label.max()) + 1
         closed = np.ones(count, dtype=np.bool_)
-        closed[label[P.row[label[P.row] != label[P.col]]]] = False
+        closed[label[moves.row[label[moves.row] != label[moves.col]]]] = False
         closed[label[block.leave[policy] > 0]] = False
         paying = np.bincount(label, block.pays[policy], minlength=count) > 0
         # Where rewards have both signs their total has no limit; the more frequent one is as good as the other.
