@@ -106,6 +106,8 @@ class Turn:
     seen: Rolled | None = None
 
 
+_EDGES = (Go, PassTo, End, Chance)
+
 Seat: TypeAlias = Callable[[Turn], Any]
 """Whoever decides: a function from a turn to one of its actions."""
 
@@ -221,7 +223,8 @@ class _Play:
                 self.total += self.factor * self.side * _exact(reward, "reward")
                 yield self._event(Happening.REWARD, reward)
             if isinstance(node, Chance):
-                outcome, self.seen = draw(node.dist, self.generator)
+                outcome, rolled = draw(node.dist, self.generator)
+                self.seen = None if isinstance(outcome, _EDGES) else rolled
                 node = node.edges[node.dist.outcomes.index(outcome)]
                 lost = isinstance(node, PassTo) or (isinstance(node, End) and not node.payoff)
                 yield self._event(Happening.ROLL, outcome, lost=lost)

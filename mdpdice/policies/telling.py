@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from mdpdice.looks import Dice, Look, parted, spoken, told
+from mdpdice.looks import Dice, Look, Rolled, parted, spoken, told
 from mdpdice.modelling.game import Chance, End, Game, Go, PassTo
 from mdpdice.policies.playthrough import Event, Happening, plain
 
@@ -21,56 +21,94 @@ class Teller:
     look : Look
         Of the game.
     who : sequence of two str
-        Names of the players; empty ones in a game of one player.
+        Names of the players; of one player alone twice the same, which may be empty.
+    alone : bool
+        In a game of one player.
+    people : sequence of two bool
+        Who sees the table at every decision, so that how it stands need not be told before.
     """
 
-    def __init__(self, look: Look[Any], who: Sequence[str] = ("", "")) -> None:
+    def __init__(
+        self,
+        look: Look[Any],
+        who: Sequence[str] = ("", ""),
+        *,
+        alone: bool = True,
+        people: Sequence[bool] = (False, False),
+    ) -> None:
         self.look = look
         self.who = who
+        self.alone = alone
+        self.people = people
+        self.turns = 0
         self.core: Any = None
         self.counters: Any = {}
         self.action: Any = None
         self.outcome: Any = None
-        self._player: int | None = None
+        self._player = -1
+        self._total = Fraction(0)
+        self._paid = self._moved = False
         self._waiting = ""
         self._rolled: list[str] = []
 
-    def lines(self, event: Event) -> Iterator[str]:
-        """Lines that an event completes; what it begins waits for the next one, or for `flush`."""
+    def begins(self, event: Event) -> bool:
+        """Whether a turn begins: the other player is to move, or one who is alone is back at the start."""
+        if event.kind is not Happening.STATE:
+            return False
+        return self._player != event.player or (self.alone and parted(event.what)[0] == self.look.start)
+
+    def lines(self, event: Event, note: str = "") -> Iterator[str]:
+        """Lines that an event completes; what it begins waits for the next one, or for `flush`.
+
+        Parameters
+        ----------
+        event : Event
+        note : str
+            What is said behind a choice.
+        """
+        self._total = event.total
+        name = f"{self.who[event.player]}: " if self.who[event.player] else ""
         match event.kind:
             case Happening.STATE:
+                begins = self.begins(event)
+                self.turns += begins
                 self.core, self.counters = parted(event.what)
-                turn = self._player != event.player or (not self.who[0] and self.core == self.look.start)
-                self._player = event.player
-                if turn and not self._rolled and not self._waiting.endswith(":"):
+                self._player, self._moved = event.player, False
+                if begins and not self._rolled:
                     yield from self.flush()
-                    yield f"  [{self.standing()}]"
+                    if not self.people[event.player]:
+                        yield f"  [{self.table()}]"
             case Happening.CHOICE:
                 yield from self.flush()
-                self.action = event.what
+                self.action, self._moved = event.what, True
                 words = spoken(self.look.act(self.core, event.what, event.seen).words, self.counters)
-                self._waiting = f"{self._name(event.player)}{words}"
+                self._waiting = f"{name}{words}{note}"
             case Happening.ROLL:
-                self.outcome = event.what
-                heard = self.look.heard(self.core, event.what, event.seen, lost=event.lost)
-                self._rolled.append(spoken(heard, self.counters))
-                if not self._waiting:
-                    self._waiting = f"{self._name(event.player)}roll"
+                self.outcome, self._moved = event.what, True
+                heard = spoken(
+                    self.look.heard(self.core, event.what, event.seen, lost=event.lost), self.counters
+                )
+                # An edge as outcome (of `chance`) says nothing that does not follow.
+                self._rolled += [] if isinstance(event.what, Go | PassTo | End | Chance) else [heard]
+                self._waiting = self._waiting or f"{name}roll"
                 if event.lost:
                     yield from self.flush()
             case Happening.REWARD:
-                if event.what:
-                    self._waiting += f" ({_number(event.what, sign='+')})"
+                self._paid = True
+                self._waiting += f" ({_number(event.what, sign='+')})"
             case Happening.END:
                 yield from self.flush()
-                ending = self.look.ending(self.core, self.action, self.outcome, event.what)
-                yield f"{self._name(event.player)}{spoken(ending, self.counters)}"
-                yield f"  [{self.standing()}]"
-                yield from self._total(event)
+                ending = spoken(
+                    self.look.ending(self.core, self.action, self.outcome, event.what), self.counters
+                )
+                # To somebody alone the total tells it, unless the game has words of its own.
+                if not self.alone or type(self.look).ending is not Look.ending:
+                    yield f"{name}{ending}"
+                yield from self._last()
             case Happening.CUT:
                 yield from self.flush()
                 yield "no decision is left"
-                yield from self._total(event)
+                yield from self._last()
 
     def flush(self) -> Iterator[str]:
         """The line that is waiting."""
@@ -79,17 +117,21 @@ class Teller:
             yield f"{self._waiting}{rolled}"
         self._waiting, self._rolled = "", []
 
-    def standing(self) -> str:
-        """How it stands, without the dice."""
-        parts = [part for part in self.look.table(self.core) if not isinstance(part, Dice)]
-        return told(parts, self.counters, player=self._player or 0, who=self.who)
+    def table(self, seen: Rolled | None = None, *, dice: bool = False) -> str:
+        """How it stands, with or without the dice."""
+        parts = [part for part in self.look.table(self.core, seen) if dice or not isinstance(part, Dice)]
+        shown = told(parts, self.counters, player=max(self._player, 0), who=self.who)
+        whose = f"{self.who[0]}: " if self.alone and self.who[0] else ""
+        total = f"total {_number(self._total)}; " if self.alone and self._paid else ""
+        return f"{whose}{total}{shown}"
 
-    def _name(self, player: int) -> str:
-        return f"{self.who[player]}: " if self.who[player] else ""
-
-    def _total(self, event: Event) -> Iterator[str]:
-        if not self.who[0]:
-            yield f"total {_number(event.total)}"
+    def _last(self) -> Iterator[str]:
+        """The end: what lies on the table, and the total where that is not clear."""
+        if not self.alone or not self._moved:
+            yield f"  [{'before the last move: ' if self._moved else ''}{self.table()}]"
+        if self.alone or self._paid:
+            whose = self.who[0] and (f"{self.who[0]}: " if self.alone else "")
+            yield f"{whose}total {_number(self._total)}{'' if self.alone else f' for {self.who[0]}'}"
 
 
 def _number(number: Any, *, sign: str = "") -> str:
