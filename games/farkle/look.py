@@ -229,7 +229,7 @@ class RaceLook(_Table, of=FarkleRace):
         return self.game.mine + self.game.turn + best, " in all"
 
     def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
-        return "wins with ", self.game.mine + self.game.turn + action.points
+        return "wins with ", self.game.mine + self.game.turn + action.points, " to ", self.game.theirs
 
     def show_state(self, state: Any) -> str:
         """Text of a state: ``mine=1200 theirs=800 roll=1,1,5 points=300``, or ``dice=3`` before a roll."""

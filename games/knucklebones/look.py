@@ -6,9 +6,9 @@ from typing import Any
 
 from mdpdice.games.knucklebones.game import Knucklebones
 from mdpdice.games.knucklebones.game import Rolled as DieRolled
-from mdpdice.games.knucklebones.rules import Board, column_score
+from mdpdice.games.knucklebones.rules import Board, column_score, place, remove, score
 from mdpdice.games.knucklebones.text import read_state, show_state
-from mdpdice.looks import Act, Dice, Grid, Look, Part, Rolled, Text
+from mdpdice.looks import Act, Dice, Grid, Look, Part, Rolled, Text, told
 
 __all__ = ["KnucklebonesLook"]
 
@@ -36,7 +36,12 @@ class KnucklebonesLook(Look[Knucklebones], of=Knucklebones):
 
     def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
         result = "wins" if payoff > 0 else "loses" if payoff < 0 else "draws"
-        return f"{result} by {abs(payoff)}" if self.game.payoff == "points" and payoff else result
+        mine, theirs = list(state.mine), list(state.theirs)
+        mine[action - 1] = place(mine[action - 1], state.die)
+        theirs[action - 1] = remove(theirs[action - 1], state.die)
+        points = " to ".join(str(score(tuple(board), self.game.scoring)) for board in (mine, theirs))
+        boards = told([self._board(tuple(mine), 0), self._board(tuple(theirs), 1)], {}, who=("own", "other"))
+        return f"{result} {points}; {boards}"
 
     def show_state(self, state: Any) -> str:
         """Text of a position: ``6 5__/__2/___ ___/___/___`` (see `mdpdice.games.knucklebones.text`)."""

@@ -26,9 +26,9 @@ class _Field(Look[Any]):
         """Points of earlier runs of the turn."""
         raise NotImplementedError
 
-    def after(self, state: Any) -> Any:
+    def after(self, state: Any) -> tuple[Any, str]:
         """What the points of a turn that stops here come to."""
-        return self.banked(state) + run_points(*state[:3])
+        return self.banked(state) + run_points(*state[:3]), " points"
 
     def offer(self, state: Any) -> Offer | None:
         """What a roll offers; None before it."""
@@ -58,7 +58,7 @@ class _Field(Look[Any]):
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
         if action == "stop":
-            return Act(("stop with ", self.after(state)))
+            return Act(("stop with ", *self.after(state)))
         if action == "roll":
             left = self.left(state)
             return Act(f"roll {left} dice" if left > 1 else "roll the last die")
@@ -121,8 +121,12 @@ class RaceLook(_Field, of=KonijnenhokkenRace):
     def banked(self, state: Any) -> Any:
         return self.game.t
 
-    def after(self, state: Any) -> Any:
-        return self.game.mine + super().after(state)
+    def after(self, state: Any) -> tuple[Any, str]:
+        return self.game.mine + super().after(state)[0], " in all"
+
+    def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
+        field = state.r1 + action.ones, state.r2 + action.twos, state.c + action.cages
+        return "wins with ", self.game.mine + self.game.t + run_points(*field), " to ", self.game.theirs
 
     def offer(self, state: Any) -> Offer | None:
         return Offer(*state[3:]) if isinstance(state, Seen) else None

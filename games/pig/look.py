@@ -69,7 +69,7 @@ class RaceLook(Look[Race], of=Race):
         return (f"{shown}: bust, ", self.game.turn, " points lost") if not outcome else str(shown)
 
     def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
-        return "wins with ", self.game.mine + self.game.turn + outcome
+        return "wins with ", self.game.mine + self.game.turn + outcome, " to ", self.game.theirs
 
     def summary(self, solution: Solution) -> list[str]:
         """From how many points of a turn on to hold, for some scores."""

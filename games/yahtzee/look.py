@@ -27,6 +27,6 @@ class SheetLook(Look[ScoreSheet], of=ScoreSheet):
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
         found = super().act(state, action, seen)
         if isinstance(action, str):
-            return found
+            return Act(f"score {action}", found.tap)
         kept = "nothing" if action == () else "all" if action == state.dice else found.words
         return Act(f"keep {kept}", found.tap)

@@ -105,7 +105,7 @@ class _Match:
     """Plays of the same seats, one after the other."""
 
     def __init__(self, case: Case, names: list[str], seed: int, rounds: int, solver: str) -> None:
-        second = second_player(case.game) if 1 <= len(names) <= 2 else None
+        second = second_player(case.game, sure=len(names) > 1)
         self.case, self.rounds = case, rounds
         self.alone, self.passes = second is None, second == "pass"
         self.names = names if self.alone or len(names) != 1 else names * 2
@@ -124,7 +124,10 @@ class _Match:
 
     def say(self, line: str) -> None:
         # What people read while a program reads the JSON goes to the other stream.
-        click.echo(line, err=self.case.as_json)
+        try:
+            click.echo(line, err=self.case.as_json)
+        except BrokenPipeError as error:
+            raise Left from error
 
     def tell(self, line: str) -> None:
         self.told.append(line)
@@ -200,8 +203,8 @@ class _Match:
         for seat, who in enumerate(self.who):
             mean = short(float(sum(each[seat] for each in self.results) / rounds))
             won = sum(wanted * (each[seat] - each[1 - seat]) > 0 for each in self.results)
-            wins = f", {won} won" if len(self.who) == 2 and (self.alone or self.passes) else ""
-            yield f"{who or 'mean'}: {mean}{' on average' if who and rounds > 1 else ''}{wins}"
+            wins = f", {won} of {rounds} won" if len(self.who) == 2 and (self.alone or self.passes) else ""
+            yield f"{who and f'{who}: '}{mean} on average{wins}"
 
     def review(self) -> Iterator[dict[str, Any]]:
         """What people lost by their decisions, told and as data."""

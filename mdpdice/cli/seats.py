@@ -36,10 +36,10 @@ GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
 
 
-def second_player(game: mdpdice.Game[Any, Any]) -> str | None:
+def second_player(game: mdpdice.Game[Any, Any], *, sure: bool = True) -> str | None:
     """How a second player comes to move, "pass" or "minimise"; None in a game of one.
 
-    A few random plays show it; where they do not, the states of a game that is not too large.
+    A few random plays show it; where they do not, and it is to be `sure`, the states of a game that is not too large.
     """
     from mdpdice.modelling.counters import axes
     from mdpdice.policies.playthrough import Happening, plain, play
@@ -50,6 +50,8 @@ def second_player(game: mdpdice.Game[Any, Any]) -> str | None:
         for event in itertools.islice(events, 1000):
             if event.kind is Happening.STATE and event.player == 1:
                 return "minimise" if getattr(plain(game).node(event.what), "player", 0) == 1 else "pass"
+    if not sure:
+        return None
     try:
         if axes(game):
             lattice = mdpdice.compile_lattice(game, max_states=GLANCE)
@@ -291,8 +293,12 @@ class Table:
     # --- people ---------------------------------------------------------------
 
     def _ask(self, turn: Turn) -> Any:
+        from mdpdice.policies.telling import paid
+
         self.before(turn)
         words = [self.case.look.words(turn.state, action, turn.seen) for action in turn.actions]
+        rewards = [getattr(option, "reward", 0) for option in turn.options]
+        words = [paid(word, reward) if reward else word for word, reward in zip(words, rewards, strict=True)]
         # Where actions are numbers themselves, numbers of the list would be confused with them.
         numbered = not any(type(action) is int for action in turn.actions)
         for at, word in enumerate(words, start=1):

@@ -10,7 +10,7 @@ from mdpdice.looks import Dice, Look, Rolled, parted, spoken, told
 from mdpdice.modelling.game import Chance, End, Game, Go, PassTo
 from mdpdice.policies.playthrough import Event, Happening, plain
 
-__all__ = ["Teller", "risk"]
+__all__ = ["Teller", "paid", "risk"]
 
 
 class Teller:
@@ -48,7 +48,7 @@ class Teller:
         self._player = -1
         self._total = Fraction(0)
         self._paid = self._moved = False
-        self._waiting = ""
+        self._waiting = self._shown = ""
         self._rolled: list[str] = []
 
     def begins(self, event: Event) -> bool:
@@ -76,8 +76,8 @@ class Teller:
                 self._player, self._moved = event.player, False
                 if begins and not self._rolled:
                     yield from self.flush()
-                    if not self.people[event.player]:
-                        yield f"  [{self.table()}]"
+                    if not self.people[event.player] and not (self.alone and name and self.turns == 1):
+                        yield from self._standing()
             case Happening.CHOICE:
                 yield from self.flush()
                 self.action, self._moved = event.what, True
@@ -95,16 +95,16 @@ class Teller:
                     yield from self.flush()
             case Happening.REWARD:
                 self._paid = True
-                self._waiting += f" ({_number(event.what, sign='+')})"
+                self._waiting = paid(self._waiting, event.what)
             case Happening.END:
                 yield from self.flush()
                 ending = spoken(
                     self.look.ending(self.core, self.action, self.outcome, event.what), self.counters
                 )
-                # To somebody alone the total tells it, unless the game has words of its own.
-                if not self.alone or type(self.look).ending is not Look.ending:
+                worded = type(self.look).ending is not Look.ending
+                if worded or not self.alone:  # to somebody alone the total tells it
                     yield f"{name}{ending}"
-                yield from self._last()
+                yield from self._last(worded=worded)
             case Happening.CUT:
                 yield from self.flush()
                 yield "no decision is left"
@@ -125,13 +125,24 @@ class Teller:
         total = f"total {_number(self._total)}; " if self.alone and self._paid else ""
         return f"{whose}{total}{shown}"
 
-    def _last(self) -> Iterator[str]:
+    def _standing(self, when: str = "") -> Iterator[str]:
+        """How it stands, if that is news."""
+        if (table := self.table()) != self._shown:
+            self._shown = table
+            yield f"  [{when}{table}]"
+
+    def _last(self, *, worded: bool = False) -> Iterator[str]:
         """The end: what lies on the table, and the total where that is not clear."""
-        if not self.alone or not self._moved:
-            yield f"  [{'before the last move: ' if self._moved else ''}{self.table()}]"
+        if not self._moved or not (self.alone or worded):
+            yield from self._standing("before the last move: " if self._moved else "")
         if self.alone or self._paid:
             whose = self.who[0] and (f"{self.who[0]}: " if self.alone else "")
             yield f"{whose}total {_number(self._total)}{'' if self.alone else f' for {self.who[0]}'}"
+
+
+def paid(words: str, reward: Any) -> str:
+    """The words of an action with what it pays at once, where they do not say so themselves."""
+    return words if words.split()[-1:] == [_number(reward)] else f"{words} ({_number(reward, sign='+')})"
 
 
 def _number(number: Any, *, sign: str = "") -> str:
