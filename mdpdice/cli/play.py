@@ -6,9 +6,10 @@ the same call writes the same file, on every machine.
 
 from __future__ import annotations
 
+import functools
 import random
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,16 @@ import click
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.options import NewFile, question_options, solver_option
-from mdpdice.cli.seats import Left, Table, second_player, split_seats
+from mdpdice.cli.seats import Left, Table, for_two, split_seats
 from mdpdice.cli.text import action_data, short
 
 if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Event, Turn
+    from mdpdice.policies.telling import Teller
 
 __all__ = ["play"]
+
+_KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "reward", "end": "payoff"}
 
 
 @game_command()
@@ -79,10 +83,10 @@ def play(
     except Left:
         left = True
         match.say("You left the table; the play is not over.")
-    if rounds > 1 or (match.alone and len(match.names) == 2):
+    if rounds > 1 or (match.alone and len(names) == 2):
         for line in match.summary():
             match.tell(line)
-    reviewed = list(match.review()) if review else None
+    reviewed = {"review": list(match.review())} if review else {}
     match.say(f"(--seed {seed} gives the same dice again)")
     if record is not None and not left:
         head = _head(case, names, seed, rounds)
@@ -91,31 +95,27 @@ def play(
         **case.data(),
         "seats": names,
         "seed": seed,
-        "rounds": rounds,
         "total": None if left else match.events[-1]["total"],
         "results": [[float(one) for one in each] for each in match.results],
         "over": not left,
         "events": match.events,
-        **({} if reviewed is None else {"review": reviewed}),
     }
-    return Answer(data, ())  # people were told on the way
+    return Answer(data | reviewed, ())  # people were told on the way
 
 
 class _Match:
     """Plays of the same seats, one after the other."""
 
     def __init__(self, case: Case, names: list[str], seed: int, rounds: int, solver: str) -> None:
-        second = second_player(case.game, sure=len(names) > 1)
         self.case, self.rounds = case, rounds
-        self.alone, self.passes = second is None, second == "pass"
-        self.names = names if self.alone or len(names) != 1 else names * 2
-        self.table = Table(case, self.names, solver, seed, None, self.say)
-        self.people = [name == "human" for name in self.names]
-        alike = len(set(self.names)) < len(self.names)
-        self.who = ["you" if name == "human" else name for name in self.names]
-        if alike:
+        self.alone = not for_two(case.game, sure=len(names) > 1)
+        seats = names if self.alone or len(names) != 1 else names * 2
+        self.table = Table(case, seats, solver, seed, None, self.say)
+        self.people = [name == "human" for name in seats]
+        self.who = ["you" if name == "human" else name for name in seats]
+        if len(set(seats)) < len(seats):
             self.who = ["player 1", "player 2"] if self.people[0] else ["first", "second"]
-        elif self.alone and len(names) == 1:
+        elif len(seats) == 1:
             self.who = [""]
         self.told: list[str] = []
         self.events: list[dict[str, Any]] = []
@@ -124,10 +124,7 @@ class _Match:
 
     def say(self, line: str) -> None:
         # What people read while a program reads the JSON goes to the other stream.
-        try:
-            click.echo(line, err=self.case.as_json)
-        except BrokenPipeError as error:
-            raise Left from error
+        click.echo(line, err=self.case.as_json)
 
     def tell(self, line: str) -> None:
         self.told.append(line)
@@ -135,121 +132,95 @@ class _Match:
 
     def play(self, at: int) -> None:
         """Play once; a game of one player is played by every seat, turn by turn."""
-        from mdpdice.policies.playthrough import Happening, play
+        from mdpdice.policies import playthrough
         from mdpdice.policies.telling import Teller
 
-        def begin(players: list[int]) -> tuple[list[int], Teller, Iterator[Event]]:
-            seats = [self.table.seats[seat] for seat in dict.fromkeys(players)]
-            who, people = ([listed[seat] for seat in players] for listed in (self.who, self.people))
-            events = play(
-                self.case.game,
-                seats,
-                self.table.generator,
-                horizon=self.case.horizon,
-                symmetric=self.table.symmetric,
-            )
-            return players, Teller(self.case.look, who, alone=self.alone, people=people), events
+        table, options = self.table, {"horizon": self.case.horizon, "symmetric": self.table.symmetric}
 
-        order = list(range(len(self.names)))
-        order = order[at % len(order) :] + order[: at % len(order)]
-        waiting = deque(begin([seat, seat]) for seat in order) if self.alone else deque([begin(order)])
+        def begun(players: Sequence[int]) -> tuple[Sequence[int], Teller, Iterator[Event]]:
+            seats = [table.seats[seat] for seat in dict.fromkeys(players)]
+            who, people = ([each[seat] for seat in players] for each in (self.who, self.people))
+            events = playthrough.play(self.case.game, seats, table.generator, **options)
+            return players, Teller(self.case.look, who, people), events
+
         if self.rounds > 1:
             self.tell(f"round {at + 1}")
+        order = range(len(self.who))[:: -1 if at % 2 else 1]
         results = [Fraction(0)] * len(order)
-        with self.table.playing():
+        waiting = deque(map(begun, [(seat, seat) for seat in order] if self.alone else [order]))
+        with table.playing():
             while waiting:
                 players, teller, events = waiting.popleft()
-                self.table.before = lambda turn, teller=teller: self._before(teller, turn)
+                table.before = functools.partial(self._before, teller, players)
                 for event in events:
                     seat = players[event.player]
-                    data = {
-                        **self._data(event),
-                        "seat": seat,
-                        **({"round": at + 1} if self.rounds > 1 else {}),
-                    }
-                    self.events.append(data)
                     again = waiting and teller.turns and teller.begins(event)
-                    note = self._chosen(seat, event) if event.kind is Happening.CHOICE else ""
-                    for line in teller.lines(event, note):
+                    for line in teller.lines(event, self._noted(event, seat, at)):
                         self.tell(line)
-                    if event.kind in (Happening.END, Happening.CUT):
-                        results[players[0]] = event.total
-                        if not self.alone:
-                            results[players[1]] = Fraction(self.case.game.total) - event.total
-                    elif again:  # it is the next one's turn
+                    results[players[0]] = event.total
+                    if not self.alone:
+                        results[players[1]] = Fraction(self.case.game.total) - event.total
+                    if again:  # it is the next one's turn
                         waiting.append((players, teller, events))
                         break
         self.results.append(results)
 
-    def _before(self, teller: Any, turn: Turn) -> None:
+    def _before(self, teller: Teller, players: Sequence[int], turn: Turn) -> str:
+        """Tell what a person decides about; the name where there are two."""
         for line in teller.flush():
             self.tell(line)
         self.say(teller.table(turn.seen, dice=True))
+        return self.who[players[turn.player]] if all(self.people) else ""
 
-    def _chosen(self, seat: int, event: Event) -> str:
-        """Note a decision of a person; what else is to be said of one."""
-        if self.people[seat]:
-            assert self.table.turn is not None
-            self.decided.append((seat, self.table.turn, event.what))
+    def _noted(self, event: Event, seat: int, at: int) -> str:
+        """Note an event as data, and a decision of a person; what a player who computes values thinks of one."""
+        kind, look = event.kind.value, self.case.look
+        seen = None if event.seen is None else [action_data(face) for face in event.seen.faces]
+        data: dict[str, Any] = {"event": kind, "player": event.player, "seat": seat, "seen": seen}
+        self.events.append(data)
+        if kind in _KEYS:
+            as_data = (
+                look.show_state if kind == "state" else float if kind in ("reward", "end") else action_data
+            )
+            data[_KEYS[kind]] = as_data(event.what)
+        if kind in ("end", "cut off"):
+            data["total"] = float(event.total)
+        if self.rounds > 1:
+            data["round"] = at + 1
+        if kind != "choice":
             return ""
+        data["actions"] = [action_data(action) for action in event.among]
+        if self.people[seat] and self.table.turn is not None:
+            self.decided.append((seat, self.table.turn, event.what))
         opinion = self.table.opinion(seat, event.what)
         return "" if opinion is None else f" (worth {opinion:.4g})"
 
     def summary(self) -> Iterator[str]:
         """What the plays brought every seat, and who won them."""
-        if not self.results:
-            return
-        rounds, wanted = len(self.results), -1 if self.case.sense == "min" else 1
-        for seat, who in enumerate(self.who):
+        wanted, rounds = -1 if self.case.sense == "min" else 1, len(self.results)
+        race = self.alone or all(abs(one) <= 1 for each in self.results for one in each)
+        for seat, who in enumerate(self.who) if rounds else ():
             mean = short(float(sum(each[seat] for each in self.results) / rounds))
-            won = sum(wanted * (each[seat] - each[1 - seat]) > 0 for each in self.results)
-            wins = f", {won} of {rounds} won" if len(self.who) == 2 and (self.alone or self.passes) else ""
-            yield f"{who and f'{who}: '}{mean} on average{wins}"
+            won = sum(wanted * (each[seat] - each[1 - seat]) > 0 for each in self.results) if who else 0
+            wins = f", {won} of {rounds} won" if rounds > 1 else ", wins" * won
+            yield f"{who and f'{who}: '}{mean}{' on average' * (rounds > 1)}{wins if who and race else ''}"
 
     def review(self) -> Iterator[dict[str, Any]]:
         """What people lost by their decisions, told and as data."""
-        lost_in_all = dict.fromkeys((seat for seat, _, _ in self.decided), 0.0)
-        look = self.case.look
+        look, lost_by = self.case.look, dict.fromkeys((seat for seat, _, _ in self.decided), 0.0)
         for seat, turn, chosen in self.decided:
-            rows = self.table.ranked(turn)
-            if not rows:
+            if not (rows := self.table.ranked(turn)):
                 return
             lost = next(row[2] for row in rows if row[0] == chosen)
-            lost_in_all[seat] += lost
+            lost_by[seat] += lost
             words, best = (look.words(turn.state, action, turn.seen) for action in (chosen, rows[0][0]))
             self.say(
-                f"{self.who[seat] or 'you'}: {words}  {f'-{lost:.6g}, best is {best}' if lost else 'best'}"
+                f"{self.who[seat] or 'you'}: {words}  {f'-{lost:.6g}, best: {best}' if lost else 'best'}"
             )
-            yield {
-                "seat": seat,
-                "state": look.show_state(turn.state),
-                "action": action_data(chosen),
-                "lost": lost,
-            }
-        for seat, lost in lost_in_all.items():
+            state, action = look.show_state(turn.state), action_data(chosen)
+            yield {"seat": seat, "state": state, "action": action, "lost": lost}
+        for seat, lost in lost_by.items():
             self.say(f"{self.who[seat] or 'you'} lost {lost:.6g} in all")
-
-    def _data(self, event: Event) -> dict[str, Any]:
-        from mdpdice.policies.playthrough import Happening
-
-        seen = None if event.seen is None else [action_data(face) for face in event.seen.faces]
-        data: dict[str, Any] = {"event": event.kind.value, "player": event.player, "seen": seen}
-        match event.kind:
-            case Happening.STATE:
-                data["state"] = self.case.look.show_state(event.what)
-            case Happening.CHOICE:
-                data["action"] = action_data(event.what)
-                data["actions"] = [action_data(action) for action in event.among]
-            case Happening.ROLL:
-                data["outcome"] = action_data(event.what)
-            case Happening.REWARD:
-                data["reward"] = float(event.what)
-            case Happening.END:
-                data["payoff"] = float(event.what)
-                data["total"] = float(event.total)
-            case Happening.CUT:
-                data["total"] = float(event.total)
-        return data
 
 
 def _head(case: Case, seats: list[str], seed: int, rounds: int) -> Iterator[str]:

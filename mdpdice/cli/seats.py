@@ -26,7 +26,7 @@ from mdpdice.errors import MdpDiceError, NotConvergedError, StateLimitError
 if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Seat, Turn
 
-__all__ = ["Left", "Table", "second_player", "split_seats"]
+__all__ = ["Left", "Table", "for_two", "split_seats"]
 
 SOLVE_UP_TO = 100_000
 """States up to which a game made for looking ahead is solved for advice; in larger ones the advice looks ahead."""
@@ -36,30 +36,22 @@ GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
 
 
-def second_player(game: mdpdice.Game[Any, Any], *, sure: bool = True) -> str | None:
-    """How a second player comes to move, "pass" or "minimise"; None in a game of one.
-
-    A few random plays show it; where they do not, and it is to be `sure`, the states of a game that is not too large.
-    """
+def for_two(game: mdpdice.Game[Any, Any], *, sure: bool = True) -> bool:
+    """Whether two play: random plays show it, or else, to be `sure`, the states of a game that is not large."""
     from mdpdice.modelling.counters import axes
-    from mdpdice.policies.playthrough import Happening, plain, play
+    from mdpdice.policies.playthrough import play
 
     generator = random.Random(1)  # noqa: S311 - no secrets
     for _ in range(10):
-        events = play(game, [lambda turn: turn.actions[generator.randrange(len(turn.actions))]], generator)
-        for event in itertools.islice(events, 1000):
-            if event.kind is Happening.STATE and event.player == 1:
-                return "minimise" if getattr(plain(game).node(event.what), "player", 0) == 1 else "pass"
-    if not sure:
-        return None
+        events = play(game, [lambda turn: generator.choice(turn.actions)], generator)
+        if any(event.player == 1 for event in itertools.islice(events, 1000)):
+            return True
     try:
-        if axes(game):
-            lattice = mdpdice.compile_lattice(game, max_states=GLANCE)
-            return ("pass" if (lattice.sign < 0).any() else "minimise") if two_players(lattice) else None
-        network = mdpdice.explore(game, max_states=GLANCE)
-        return None if not network.two_player else "pass" if (network.sign < 0).any() else "minimise"
+        if sure and axes(game):
+            return two_players(mdpdice.compile_lattice(game, max_states=GLANCE))
+        return sure and mdpdice.explore(game, max_states=GLANCE).two_player
     except StateLimitError:
-        return None
+        return False
 
 
 class Left(BaseException):
@@ -119,33 +111,11 @@ class _Solved:
 
 
 class Table:
-    """A game, who plays it, and who can be asked for advice.
+    """A game, who plays it (`seats`), and who can be asked for advice; all that is drawn comes from `generator`.
 
-    Parameters
-    ----------
-    case : Case
-        The game.
-    names : list of str
-        One seat for all decisions, or one per player.
-    solver : str
-        Back-end for the optimal play.
-    seed : int
-        For seats that choose at random.
-    alone : str or None
-        How a second seat is refused in a game of one player; None: it is not.
-    say : callable
-        Shows a line to people.
-
-    Attributes
-    ----------
-    seats : list of Seat
-        Who decides.
-    generator : random.Random
-        For all that is drawn in a play.
-    turn : Turn or None
-        Where somebody decided last.
-    before : callable
-        Shows a person what there is to decide about.
+    There is one seat for all decisions, or one per player; `alone` refuses a second one in a game of one player,
+    unless it is None.  `before` shows a person what there is to decide about, and gives the name to ask by; `turn`
+    is where somebody decided last.
     """
 
     def __init__(
@@ -161,7 +131,7 @@ class Table:
 
         if not 1 <= len(names) <= 2:
             raise click.UsageError(f"--seats: a game has one or two players, not {len(names)}")
-        if alone is not None and len(names) == 2 and second_player(case.game) is None:
+        if alone is not None and len(names) == 2 and not for_two(case.game):
             raise click.UsageError(alone)
         check_solver(solver)
         self.case = case
@@ -172,7 +142,7 @@ class Table:
         self.names, self.say = names, say
         self.lines = sys.stdin
         self.turn: Turn | None = None
-        self.before: Callable[[Turn], None] = lambda _: None
+        self.before: Callable[[Turn], str] = lambda _: ""
         self._opinions: dict[str, Callable[[Turn], dict[Any, float]]] = {}
         # A policy from a file answers for the states of a network, which are representatives.
         self.symmetric = False
@@ -184,7 +154,10 @@ class Table:
     def _noted(self, seat: Seat) -> Seat:
         def act(turn: Turn) -> Any:
             self.turn = turn
-            return seat(turn)
+            try:
+                return seat(turn)
+            except BrokenPipeError as error:  # nobody reads what a person is asked
+                raise Left from error
 
         return act
 
@@ -280,14 +253,11 @@ class Table:
         second = getattr(self.game.node(turn.state), "player", 0) == 1
         wanted = -1.0 if second != (self.case.sense == "min") else 1.0
         best = max(wanted * values[action] for action in turn.actions)
-        rows = [
-            (
-                action,
-                values[action],
-                0.0 if wanted * values[action] == best else best - wanted * values[action],
-            )
-            for action in turn.actions
-        ]
+        rows = []
+        for action in turn.actions:
+            value = wanted * values[action]
+            same = math.isclose(value, best, rel_tol=1e-9, abs_tol=1e-9)
+            rows.append((action, values[action], 0.0 if same else best - value))
         return sorted(rows, key=lambda row: row[2])
 
     # --- people ---------------------------------------------------------------
@@ -295,15 +265,16 @@ class Table:
     def _ask(self, turn: Turn) -> Any:
         from mdpdice.policies.telling import paid
 
-        self.before(turn)
+        name = self.before(turn)
         words = [self.case.look.words(turn.state, action, turn.seen) for action in turn.actions]
-        rewards = [getattr(option, "reward", 0) for option in turn.options]
-        words = [paid(word, reward) if reward else word for word, reward in zip(words, rewards, strict=True)]
+        for at, option in enumerate(turn.options):
+            if reward := getattr(option, "reward", 0):
+                words[at] = paid(words[at], reward)
         # Where actions are numbers themselves, numbers of the list would be confused with them.
         numbered = not any(type(action) is int for action in turn.actions)
         for at, word in enumerate(words, start=1):
             self.say(f"  {at}  {word}" if numbered else f"  {word}")
-        self.say("Your choice (? tells what each is worth, q leaves):")
+        self.say(f"{f'{name}, your' if name else 'Your'} choice (? tells what each is worth, q leaves):")
         while True:
             line = self.lines.readline()
             given = line.strip()

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import attrs
 
 from mdpdice.errors import GameError
+from mdpdice.looks.text import phrase
 from mdpdice.modelling.distribution import Dist, as_dist, make_dist
 
 __all__ = ["Die", "Rolled", "Throw", "draw", "remember", "thrown"]
@@ -44,7 +45,7 @@ class Rolled:
 
     def __str__(self) -> str:
         named = itertools.zip_longest(self.faces, (die.name for die in self.dice), fillvalue="")
-        return " ".join(f"{face} ({name})" if name else str(face) for face, name in named)
+        return " ".join(f"{phrase(face)} ({name})" if name else phrase(face) for face, name in named)
 
 
 @attrs.frozen

@@ -27,7 +27,7 @@ from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable
 from mdpdice.modelling.number import exact_discount, finite_number
 
-__all__ = ["Event", "Happening", "Seat", "Turn", "plain", "play"]
+__all__ = ["EDGES", "Event", "Happening", "Seat", "Turn", "plain", "play"]
 
 
 class Happening(enum.Enum):
@@ -106,7 +106,8 @@ class Turn:
     seen: Rolled | None = None
 
 
-_EDGES = (Go, PassTo, End, Chance)
+EDGES = (Go, PassTo, End, Chance)
+"""What stands for the dice where `mdpdice.chance` is given edges."""
 
 Seat: TypeAlias = Callable[[Turn], Any]
 """Whoever decides: a function from a turn to one of its actions."""
@@ -224,7 +225,7 @@ class _Play:
                 yield self._event(Happening.REWARD, reward)
             if isinstance(node, Chance):
                 outcome, rolled = draw(node.dist, self.generator)
-                self.seen = None if isinstance(outcome, _EDGES) else rolled
+                self.seen = None if isinstance(outcome, EDGES) else rolled
                 node = node.edges[node.dist.outcomes.index(outcome)]
                 lost = isinstance(node, PassTo) or (isinstance(node, End) and not node.payoff)
                 yield self._event(Happening.ROLL, outcome, lost=lost)

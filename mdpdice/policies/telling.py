@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from mdpdice.looks import Dice, Look, Rolled, parted, spoken, told
+from mdpdice.looks import Dice, Look, Rolled, Text, parted, spoken, told
 from mdpdice.modelling.game import Chance, End, Game, Go, PassTo
-from mdpdice.policies.playthrough import Event, Happening, plain
+from mdpdice.policies.playthrough import EDGES, Event, Happening, plain
 
 __all__ = ["Teller", "paid", "risk"]
 
@@ -22,24 +22,15 @@ class Teller:
         Of the game.
     who : sequence of two str
         Names of the players; of one player alone twice the same, which may be empty.
-    alone : bool
-        In a game of one player.
     people : sequence of two bool
         Who sees the table at every decision, so that how it stands need not be told before.
     """
 
     def __init__(
-        self,
-        look: Look[Any],
-        who: Sequence[str] = ("", ""),
-        *,
-        alone: bool = True,
-        people: Sequence[bool] = (False, False),
+        self, look: Look[Any], who: Sequence[str] = ("", ""), people: Sequence[bool] = (False, False)
     ) -> None:
-        self.look = look
-        self.who = who
-        self.alone = alone
-        self.people = people
+        self.look, self.who, self.people = look, who, people
+        self.alone = who[0] == who[1]
         self.turns = 0
         self.core: Any = None
         self.counters: Any = {}
@@ -48,7 +39,7 @@ class Teller:
         self._player = -1
         self._total = Fraction(0)
         self._paid = self._moved = False
-        self._waiting = self._shown = ""
+        self._waiting = self._note = self._shown = ""
         self._rolled: list[str] = []
 
     def begins(self, event: Event) -> bool:
@@ -80,47 +71,49 @@ class Teller:
                         yield from self._standing()
             case Happening.CHOICE:
                 yield from self.flush()
-                self.action, self._moved = event.what, True
-                words = spoken(self.look.act(self.core, event.what, event.seen).words, self.counters)
-                self._waiting = f"{name}{words}{note}"
+                self.action, self._moved, self._note = event.what, True, note
+                self._waiting = (
+                    f"{name}{self._spoken(self.look.act(self.core, event.what, event.seen).words)}"
+                )
             case Happening.ROLL:
                 self.outcome, self._moved = event.what, True
-                heard = spoken(
-                    self.look.heard(self.core, event.what, event.seen, lost=event.lost), self.counters
-                )
+                heard = self.look.heard(self.core, event.what, event.seen, lost=event.lost)
                 # An edge as outcome (of `chance`) says nothing that does not follow.
-                self._rolled += [] if isinstance(event.what, Go | PassTo | End | Chance) else [heard]
+                self._rolled += [] if isinstance(event.what, EDGES) else [self._spoken(heard)]
                 self._waiting = self._waiting or f"{name}roll"
                 if event.lost:
                     yield from self.flush()
             case Happening.REWARD:
                 self._paid = True
-                self._waiting = paid(self._waiting, event.what)
-            case Happening.END:
+                if self._rolled:
+                    self._rolled[-1] += f" ({_number(event.what, sign='+')})"
+                else:
+                    self._waiting = paid(self._waiting or f"{name}reward", event.what)
+            case Happening.END | Happening.CUT:
                 yield from self.flush()
-                ending = spoken(
-                    self.look.ending(self.core, self.action, self.outcome, event.what), self.counters
-                )
                 worded = type(self.look).ending is not Look.ending
-                if worded or not self.alone:  # to somebody alone the total tells it
-                    yield f"{name}{ending}"
-                yield from self._last(worded=worded)
-            case Happening.CUT:
-                yield from self.flush()
-                yield "no decision is left"
-                yield from self._last()
+                if event.kind is Happening.CUT:
+                    yield "no decision is left"
+                elif worded or not self.alone:  # to somebody alone the total tells it
+                    ending = self.look.ending(self.core, self.action, self.outcome, event.what)
+                    yield f"{name}{self._spoken(ending)}"
+                if not self._moved or not (self.alone or worded):
+                    yield from self._standing("before the last move: " if self._moved else "")
+                if self.alone or self._paid:
+                    total = f"total {_number(self._total)}"
+                    yield f"{name}{total}" if self.alone else f"{total} for {self.who[0]}"
 
     def flush(self) -> Iterator[str]:
         """The line that is waiting."""
         if self._waiting:
             rolled = f" → {', '.join(self._rolled)}" if self._rolled else ""
-            yield f"{self._waiting}{rolled}"
-        self._waiting, self._rolled = "", []
+            yield f"{self._waiting}{self._note}{rolled}"
+        self._waiting, self._note, self._rolled = "", "", []
 
     def table(self, seen: Rolled | None = None, *, dice: bool = False) -> str:
         """How it stands, with or without the dice."""
         parts = [part for part in self.look.table(self.core, seen) if dice or not isinstance(part, Dice)]
-        shown = told(parts, self.counters, player=max(self._player, 0), who=self.who)
+        shown = told(parts, self.counters, player=self._player, who=self.who)
         whose = f"{self.who[0]}: " if self.alone and self.who[0] else ""
         total = f"total {_number(self._total)}; " if self.alone and self._paid else ""
         return f"{whose}{total}{shown}"
@@ -131,13 +124,8 @@ class Teller:
             self._shown = table
             yield f"  [{when}{table}]"
 
-    def _last(self, *, worded: bool = False) -> Iterator[str]:
-        """The end: what lies on the table, and the total where that is not clear."""
-        if not self._moved or not (self.alone or worded):
-            yield from self._standing("before the last move: " if self._moved else "")
-        if self.alone or self._paid:
-            whose = self.who[0] and (f"{self.who[0]}: " if self.alone else "")
-            yield f"{whose}total {_number(self._total)}{'' if self.alone else f' for {self.who[0]}'}"
+    def _spoken(self, text: Text) -> str:
+        return spoken(text, self.counters)
 
 
 def paid(words: str, reward: Any) -> str:
@@ -147,9 +135,7 @@ def paid(words: str, reward: Any) -> str:
 
 def _number(number: Any, *, sign: str = "") -> str:
     value = Fraction(number)
-    return (
-        format(value.numerator, f"{sign}d") if value.denominator == 1 else format(float(value), f"{sign}.10g")
-    )
+    return f"{value.numerator:{sign}d}" if value.denominator == 1 else f"{float(value):{sign}.10g}"
 
 
 def risk(game: Game[Any, Any], state: Any, action: Any) -> Fraction | None:
