@@ -66,7 +66,7 @@ class RaceLook(Look[Race], of=Race):
 
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         shown = outcome or 1 if seen is None else seen
-        return (f"{shown}: bust, ", self.game.turn, " points lost") if not outcome else str(shown)
+        return (f"{shown}: bust, ", self.game.turn, " lost") if not outcome else str(shown)
 
     def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
         return "wins with ", self.game.mine + self.game.turn + outcome, " to ", self.game.theirs

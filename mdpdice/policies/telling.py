@@ -112,17 +112,19 @@ class Teller:
 
     def table(self, seen: Rolled | None = None, *, dice: bool = False) -> str:
         """How it stands, with or without the dice."""
-        parts = [part for part in self.look.table(self.core, seen) if dice or not isinstance(part, Dice)]
-        shown = told(parts, self.counters, player=self._player, who=self.who)
         whose = f"{self.who[0]}: " if self.alone and self.who[0] else ""
         total = f"total {_number(self._total)}; " if self.alone and self._paid else ""
-        return f"{whose}{total}{shown}"
+        return f"{whose}{total}{self._lying(seen, dice=dice)}"
+
+    def _lying(self, seen: Rolled | None = None, *, dice: bool = False) -> str:
+        parts = [part for part in self.look.table(self.core, seen) if dice or not isinstance(part, Dice)]
+        return told(parts, self.counters, player=self._player, who=self.who)
 
     def _standing(self, when: str = "") -> Iterator[str]:
         """How it stands, if that is news."""
-        if (table := self.table()) != self._shown:
-            self._shown = table
-            yield f"  [{when}{table}]"
+        if (lying := self._lying()) != self._shown:
+            self._shown = lying
+            yield f"  [{when}{self.table()}]"
 
     def _spoken(self, text: Text) -> str:
         return spoken(text, self.counters)
