@@ -242,17 +242,21 @@ class Look(Generic[G]):
         core, counters = parted(state)
         wanted = "".join(text.split()).casefold()
         said: dict[Any, set[str]] = {}
+        tapped: dict[Any, set[str]] = {}
         for action in actions:
             act = self.act(core, action, seen)
-            said[action] = {spoken(act.words, counters), phrase(action)}
+            said[action], tapped[action] = {spoken(act.words, counters), phrase(action)}, set()
             for part in self.table(core, seen) if act.tap else ():
                 if act.tap and part.label == act.tap[0] and number(part.when, counters):
-                    said[action] |= {" ".join(default.names_at(part, places)) for places in act.tap[1]}
-        squeezed = {
-            action: {"".join(one.split()).casefold() for one in texts} for action, texts in said.items()
-        }
-        for fits in (str.__eq__, str.startswith):
-            found = [action for action in actions if any(fits(one, wanted) for one in squeezed[action])]
+                    tapped[action] |= {" ".join(default.names_at(part, places)) for places in act.tap[1]}
+        # Whoever names a box, or dice, that two actions take means the one whose words begin so.
+        for fits, more in ((str.__eq__, tapped), (str.startswith, {})):
+            texts = {action: said[action] | more.get(action, set()) for action in actions}
+            found = [
+                action
+                for action in actions
+                if any(fits("".join(one.split()).casefold(), wanted) for one in texts[action])
+            ]
             if wanted and len(found) == 1:
                 return found[0]
         known = "; ".join(self.words(state, action, seen) for action in actions)
