@@ -135,11 +135,12 @@ class _Match:
         from mdpdice.policies import playthrough
         from mdpdice.policies.telling import Teller
 
-        table, options = self.table, {"horizon": self.case.horizon, "symmetric": self.table.symmetric}
+        table = self.table
+        options: dict[str, Any] = {"horizon": self.case.horizon, "symmetric": table.symmetric}
 
         def begun(players: Sequence[int]) -> tuple[Sequence[int], Teller, Iterator[Event]]:
             seats = [table.seats[seat] for seat in dict.fromkeys(players)]
-            who, people = ([each[seat] for seat in players] for each in (self.who, self.people))
+            who, people = [self.who[seat] for seat in players], [self.people[seat] for seat in players]
             events = playthrough.play(self.case.game, seats, table.generator, **options)
             return players, Teller(self.case.look, who, people), events
 
