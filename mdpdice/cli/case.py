@@ -11,11 +11,11 @@ import mdpdice
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import read_objective
 from mdpdice.errors import MdpDiceError, UnsupportedError
-from mdpdice.looks import Look, look_of
 
 if TYPE_CHECKING:
     from mdpdice.cli.catalogue import Found
     from mdpdice.cli.progress_bars import ProgressBars
+    from mdpdice.looks import Look
     from mdpdice.objectives.objective import Sense
 
 __all__ = ["Case", "check_solver", "open_case", "solver_of"]
@@ -65,6 +65,8 @@ class Case(NamedTuple):
     @property
     def look(self) -> Look[Any]:
         """How the game is shown and spoken of."""
+        from mdpdice.looks import look_of
+
         return look_of(self.game)
 
     @property
