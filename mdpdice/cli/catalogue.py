@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import inspect
 import re
@@ -19,6 +18,7 @@ import click
 
 from mdpdice.errors import PluginError
 from mdpdice.modelling.game import Game
+from mdpdice.spelling import did_you_mean
 
 __all__ = ["GROUP", "Found", "blame", "find_game", "game_names", "load_game", "summary"]
 
@@ -84,10 +84,8 @@ def find_game(name: str) -> Found:
     path, colon, attribute = (name, "", "") if name.endswith(".py") else name.rpartition(":")
     if colon or path:
         return _find_in_file(Path(path), attribute)
-    near = difflib.get_close_matches(name, registered, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
     raise click.UsageError(
-        f"no game is called {name!r}; {hint}Shipped are: {', '.join(registered) or 'none'}. "
+        f"no game is called {name!r}; {did_you_mean(name, registered)}shipped are: {', '.join(registered) or 'none'}. "
         "A game of your own is named by its file: path/to/file.py:ClassName"
     )
 

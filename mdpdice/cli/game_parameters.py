@@ -9,7 +9,6 @@ or what the docstring says in its section "Parameters".
 
 from __future__ import annotations
 
-import difflib
 import enum
 import inspect
 import math
@@ -25,7 +24,9 @@ import click
 
 from mdpdice.cli.catalogue import Found, blame
 from mdpdice.errors import MdpDiceError
+from mdpdice.modelling.asking import undecorated
 from mdpdice.modelling.game import Game
+from mdpdice.spelling import did_you_mean
 
 __all__ = ["Parameter", "build_game", "parameters_of", "show"]
 
@@ -129,7 +130,7 @@ def build_game(name: str, found: Found, pairs: Sequence[str]) -> tuple[Game[Any,
         A key or value is wrong; the message says what is allowed.
     """
     known = {parameter.key: parameter for parameter in parameters_of(found)}
-    texts = _split(name, known, pairs)
+    texts = _split(name, found, known, pairs)
     values = {key: _read(known[key], text) for key, text in texts.items()}
     lacking = [key for key, parameter in known.items() if parameter.required and key not in values]
     if lacking:
@@ -144,25 +145,28 @@ def build_game(name: str, found: Found, pairs: Sequence[str]) -> tuple[Game[Any,
     return game, given
 
 
-def _split(name: str, known: Mapping[str, Parameter], pairs: Sequence[str]) -> dict[str, str]:
+def _split(name: str, found: Found, known: Mapping[str, Parameter], pairs: Sequence[str]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for pair in pairs:
         key, equals, text = (part.strip() for part in pair.partition("="))
         if not equals:
-            raise click.UsageError(f"-p {pair}: write key=value; {_keys(name, known)}")
+            raise click.UsageError(f"-p {pair}: write key=value; {_keys(name, found, known)}")
         key = key.replace("-", "_")
+        if not known:
+            raise click.UsageError(_keys(name, found, known))
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise click.UsageError(f"{name} has no parameter {key!r}; {hint}{_keys(name, known)}")
+            hint = did_you_mean(key, known)
+            raise click.UsageError(f"{name} has no parameter {key!r}; {hint}{_keys(name, found, known)}")
         if key in texts:
             raise click.UsageError(f"parameter {key!r} is given twice")
         texts[key] = text
     return texts
 
 
-def _keys(name: str, known: Mapping[str, Parameter]) -> str:
-    return f"its parameters are: {', '.join(known)}; {_help(name)}" if known else f"{name} has no parameters"
+def _keys(name: str, found: Found, known: Mapping[str, Parameter]) -> str:
+    if known:
+        return f"its parameters are: {', '.join(known)}; {_help(name)}"
+    return undecorated(found if isinstance(found, type) else type(found), name)
 
 
 def _help(name: str) -> str:
@@ -187,7 +191,10 @@ def _call(
     except (MdpDiceError, ValueError, TypeError) as error:
         # Validators of attrs put the message first and what it is about behind it.
         message = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
-        where = f"-p {written}: " if written else f"{name}: "
+        if any(message.startswith(f"{key}={text}: ") for key, text in texts.items()):
+            where = "-p "
+        else:
+            where = f"-p {written}: " if written else f"{name}: "
         raise click.UsageError(f"{where}{message}") from error
     except Exception as error:
         raise click.ClickException(

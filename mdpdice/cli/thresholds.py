@@ -12,6 +12,7 @@ from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.options import question_options, seed_option
 from mdpdice.cli.text import aligned, figure
 from mdpdice.cli.values import after
+from mdpdice.modelling.counters import axes
 
 __all__ = ["thresholds"]
 
@@ -39,7 +40,9 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
     began = time.perf_counter()
     found = case.game.thresholds(monotone=monotone, search=search, seed=seed, progress=case.progress)
     if not found:
-        raise click.UsageError(f"{case.name} has no thresholds, at least not with these parameters")
+        raise click.UsageError(
+            f"{case.name} has no thresholds, at least not with these parameters{_elsewhere(case)}"
+        )
     data = {
         **case.data(),
         "monotone": monotone,
@@ -62,6 +65,16 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
         "notes": case.notes(),
     }
     return Answer(data, _lines(case, data))
+
+
+def _elsewhere(case: Case) -> str:
+    """Where thresholds are shown that are no vector."""
+    drawn = (
+        f", and 'mdpdice plot {case.name} --kind thresholds --x COUNTER' draws them"
+        if axes(case.game)
+        else ""
+    )
+    return f"; those that depend on the state are in the tables of 'mdpdice solve {case.name}'{drawn}"
 
 
 def _lines(case: Case, data: dict[str, Any]) -> list[str]:

@@ -142,7 +142,7 @@ class CoreTraversal(Traversal[dict[str, Any]]):
             except MemoryError:
                 raise
             except Exception as error:
-                raise hashing_error(error).at(None, action) from error
+                raise hashing_error(error, option).at(None, action) from error
             edges += found
             self.actions += [action] * len(found)
         if not edges:

@@ -209,7 +209,7 @@ class _FlatTraversal(Traversal[Network]):
         except MemoryError:
             raise
         except Exception as error:
-            raise hashing_error(error).at(None, actions[len(keys) + dropped]) from error
+            raise hashing_error(error, option).at(None, actions[len(keys) + dropped]) from error
         if dropped:
             there = [not (option is None or type(option) is Unavailable) for option in node.options]
             actions = list(compress(actions, there))

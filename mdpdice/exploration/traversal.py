@@ -23,7 +23,7 @@ from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitErro
 from mdpdice.exploration.assembly import END, FLIP
 from mdpdice.exploration.runaway import runaway
 from mdpdice.memory import used_bytes
-from mdpdice.modelling.asking import ask
+from mdpdice.modelling.asking import ask, raised_error
 from mdpdice.modelling.checks import check_state, hashing_error, not_an_edge_error
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import collision_error, same_kind
@@ -112,7 +112,7 @@ class Traversal(abc.ABC, Generic[R]):
                 error.message = f"start() gave {start!r}: {error.message}"
             raise
         except Exception as error:
-            raise hashing_error(error) from error
+            raise hashing_error(error, start, "start(): ") from error
         # Collecting garbage among millions of live states takes longer than making them.
         collecting = gc.isenabled()
         gc.disable()
@@ -142,8 +142,7 @@ class Traversal(abc.ABC, Generic[R]):
             except MemoryError:
                 raise
             except Exception as error:
-                msg = f"node() raised {type(error).__name__}: {error}"
-                raise GameError(msg, state=state) from error
+                raise raised_error(error, "node()", state) from error
             try:
                 write(node)
             except MdpDiceError as error:
@@ -151,7 +150,7 @@ class Traversal(abc.ABC, Generic[R]):
             except MemoryError:
                 raise
             except Exception as error:
-                raise hashing_error(error).at(state) from error
+                raise hashing_error(error, node).at(state) from error
             position += 1
             late = not position & 15 and clock() > self.next_look
             if late or len(keys) >= self.next_check or len(states) > self.max_states:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 import attrs
 
 from mdpdice.errors import GameError
-from mdpdice.modelling.asking import ask
+from mdpdice.modelling.asking import ask, assigned_counter
 from mdpdice.modelling.expression_values import BOOL, INT
 from mdpdice.modelling.expressions import Expr, as_expr, flag_operation
 from mdpdice.modelling.grid import (
@@ -230,10 +230,7 @@ class _Declaration:
             self.name = name
 
     def __set__(self, instance: object, value: object) -> NoReturn:
-        msg = (
-            f"{self.name} cannot be assigned: a game is declared once, and its counters change along edges, "
-            f"as in go(state, self.{self.name}.set(...))"
-        )
+        msg = f"self.{self.name} is assigned to; {assigned_counter(self._ready(), value)}"
         raise GameError(msg, value=value)
 
     def axis(self, game: Any) -> Axis:

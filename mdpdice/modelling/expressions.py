@@ -218,7 +218,7 @@ class Expr:
         raise self._refusal(
             "cannot be part of a state or action, a key, or a member of a set",
             "change counters with go(state, self.name.set(...)), choose with when(...), look numbers up with "
-            "table(sequence, index); equal structure is equal .key",
+            "table(sequence, index)",
         )
 
     def __iter__(self) -> Iterator[Any]:

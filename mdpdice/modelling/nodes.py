@@ -6,6 +6,7 @@ infer the states and actions of a game.  Whoever reads a game looks at the concr
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, Generic, Never, TypeAlias, TypeVar, cast, overload
@@ -296,7 +297,7 @@ def _checked(updates: tuple[Any, ...]) -> Updates:
     return updates
 
 
-def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *, reward: Number | Expr = 0) -> Edge[S]:
+def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *more: Never, reward: Number | Expr = 0) -> Edge[S]:
     """Let chance draw an outcome of `dist` and go on with ``then(outcome)``.
 
     Parameters
@@ -306,18 +307,50 @@ def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *, reward: Number | Expr =
     then : callable
         Gives the edge to follow for every outcome.  It may roll again; it may
         not decide: a decision has a state of its own, reached by ``go(state)``.
+    *more : Never
+        Not to be given: several dice are one distribution, ``product(d6, d6)``.
     reward : number or Expr
         Paid once, on entering the chance node.
+
+    Raises
+    ------
+    GameError
+        More than one distribution is given, or `then` is no function of one outcome.
     """
+    __tracebackhide__ = True
+    if more:
+        msg = (
+            "roll() takes one distribution and a function of its outcome; several dice are one distribution: "
+            "roll(product(d6, d6).map(sum), lambda total: ...), or roll(product(d6, d6), lambda dice: ...) for tuples "
+            "such as (1, 1)"
+        )
+        raise GameError(msg, value=more)
     if type(dist) is not Dist:
         dist = as_dist(dist)
     try:
         return Chance(dist, tuple(map(then, dist.outcomes)), reward)
     except TypeError as error:
-        if callable(then):
+        if (wrong := _misfit(then, dist.outcomes[0])) is None:
             raise
-        msg = f"roll() takes a function from an outcome to an edge, not {then!r}; write lambda k: go(k)"
-        raise GameError(msg, value=then) from error
+        raise GameError(wrong, value=then) from error
+
+
+def _misfit(then: Any, outcome: Any) -> str | None:
+    """Why something is no function of an outcome; None: it is one, or does not tell."""
+    if not callable(then):
+        return f"roll() takes a function from an outcome to an edge, not {then!r}; write lambda k: go(k)"
+    try:
+        inspect.signature(then).bind(outcome)
+    except TypeError as error:
+        what, remedy = (
+            ("the tuple ", "lambda dice: go(sum(dice)), or dice[0] and dice[1] for one of them")
+            if isinstance(outcome, tuple)
+            else ("", "lambda k: go(k)")
+        )
+        return f"`then` of roll() gets one outcome, here {what}{outcome!r} ({error}); write {remedy}"
+    except ValueError:
+        pass
+    return None
 
 
 def chance(dist: Dist[Edge[S]], *, reward: Number | Expr = 0) -> Edge[S]:

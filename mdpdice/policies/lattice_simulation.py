@@ -39,6 +39,7 @@ from mdpdice.networks.network import Bools, Floats, Ints, Kind
 from mdpdice.numerics.graph import edges_of
 from mdpdice.numerics.sampling import Sampler
 from mdpdice.policies.players import answers_of
+from mdpdice.spelling import did_you_mean
 
 __all__ = ["play_on_lattice"]
 
@@ -421,7 +422,8 @@ class _Table:
             if is_open(edge):
                 return edge
         there = [one for one, edges in offered.items() if any(map(is_open, edges))]
-        msg = f"the policy gives {action!r}, which is no action here; the actions are {there!r}"
+        hint = did_you_mean(action, there)
+        msg = f"the policy gives {action!r}, which is no action here; {hint}the actions are {there!r}"
         raise UnknownStateError(msg, state=state, action=action)
 
     def _state(self, node: int, point: int) -> At[Any]:

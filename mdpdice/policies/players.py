@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -18,6 +17,7 @@ from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Network
 from mdpdice.solving.lattice_route import fits_lattices, large_layers
+from mdpdice.spelling import did_you_mean
 
 __all__ = ["Player", "Players", "answers_of", "model_of", "policies_of"]
 
@@ -69,10 +69,9 @@ def _named(game: object, name: str) -> Policy:
     if rule is not None:
         return Policy(rule=rule)
     known = ["random", *(game.policy_names() if isinstance(game, Game) else ())]
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(name, known)
     what = "this game knows" if isinstance(game, Game) else f"a {type(game).__name__} knows"
-    msg = f"there is no policy {name!r}: {what} {', '.join(map(repr, known))}{hint}"
+    msg = f"there is no policy {name!r}; {hint}{what} {', '.join(map(repr, known))}"
     raise GameError(msg, value=name)
 
 

@@ -41,7 +41,7 @@ def asker(ledger: Ledger, objective: Objective | None, horizon: int | None) -> _
 
     def ask(network: Network, check: str) -> Solution:
         try:
-            solution = solve(network, objective, horizon=horizon)
+            solution = solve(network, objective, horizon=horizon, progress=ledger.limits["progress"])
         except TotalRewardUndefinedError as error:
             ledger.fail("termination", error.message, cause=error, state=error.state, action=error.action)
         except MdpDiceError as error:
@@ -64,13 +64,13 @@ def _apart(one: Solution, state: Hashable, two: Solution, other: Hashable) -> st
     return f"[{lowers[0]:.12g}, {uppers[0]:.12g}] and [{lowers[1]:.12g}, {uppers[1]:.12g}]"
 
 
-def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network, max_states: int) -> None:
+def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network) -> None:
     """Check the counters: `Game.unrolled` is the same game, with the same states, and its progress never decreases."""
     if not axes(game):
         ledger.skipped("counters", "the game has no counters")
         return
     try:
-        plain = explore(game.unrolled(), max_states=max_states)
+        plain = explore(game.unrolled(), **ledger.limits)
     except MdpDiceError as error:
         msg = f"its unrolled form cannot be explored: {error.message}"
         ledger.fail("counters", msg, cause=error, state=error.state, action=error.action)
@@ -80,7 +80,7 @@ def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network, max_s
         msg = f"compared with its unrolled form: {error.message.partition(': ')[2]}"
         ledger.fail("counters", msg, state=error.state)
     try:
-        find_layers(compile_lattice(game, max_states=max_states))
+        find_layers(compile_lattice(game, **ledger.limits))
     except StateLimitError:
         pass  # nobody solves it on its lattice then
     except MdpDiceError as error:
@@ -104,9 +104,7 @@ class _WithoutSymmetry(Game[Any, Any]):
         return self._game.node(state)
 
 
-def check_symmetry(
-    ledger: Ledger, game: Game[Any, Any], solution: Solution, ask: _Ask, max_states: int
-) -> None:
+def check_symmetry(ledger: Ledger, game: Game[Any, Any], solution: Solution, ask: _Ask) -> None:
     """Check the symmetry: representatives stand for themselves, and have the values of all states they stand for."""
     if type(game).canonical is Game.canonical:
         ledger.skipped("canonical", "the game declares no symmetry")
@@ -116,7 +114,7 @@ def check_symmetry(
     counted = bool(axes(game))
     canonical = game.unrolled().canonical if counted else game.canonical
     try:
-        plain = explore(Unrolled(game) if counted else _WithoutSymmetry(game), max_states=max_states)
+        plain = explore(Unrolled(game) if counted else _WithoutSymmetry(game), **ledger.limits)
     except StateLimitError:
         plain = None
     except MdpDiceError as error:
@@ -132,7 +130,7 @@ def check_symmetry(
         representative.append(first)
     ledger.passed("canonical", len(states), "states" if plain is not None else "representatives")
     if plain is None:
-        ledger.skipped("symmetry", f"the game has more than {max_states:,} states without canonical()")
+        ledger.skipped("symmetry", f"the game has more than {ledger.max_states:,} states without canonical()")
         return
     whole = ask(plain, "symmetry")
     for state, first in zip(states, representative, strict=True):
