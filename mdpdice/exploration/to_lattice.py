@@ -393,6 +393,7 @@ def compile_lattice(
     GameError
         The game has no counters, or hands over something that is none of its nodes.
     """
+    __tracebackhide__ = True
     if not isinstance(game, Game):
         msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)

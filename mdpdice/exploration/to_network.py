@@ -98,6 +98,7 @@ def explore(
     DeadEndError, DuplicateActionError, RewardNotFiniteError
         A state has no option, two with one action, or a reward that is no finite number.
     """
+    __tracebackhide__ = True
     if not isinstance(game, Game):
         msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
@@ -137,6 +138,7 @@ class _FlatTraversal(Traversal[Network]):
 
     def write(self, node: Any) -> None:
         """Write the row of the next state, and of the chance nodes inside its options."""
+        __tracebackhide__ = True
         self.state_row.append(len(self.kinds))
         kind = type(node)
         if kind is Decide:

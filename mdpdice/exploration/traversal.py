@@ -101,6 +101,7 @@ class Traversal(abc.ABC, Generic[R]):
 
     def run(self) -> R:
         """Ask all reachable states for their nodes, have these written down, and return what they make."""
+        __tracebackhide__ = True
         if not isinstance(self.game, Game):
             msg = f"{self.game!r} is not a Game; a class needs to be called: explore(MyGame())"
             raise GameError(msg, value=self.game)
@@ -129,6 +130,7 @@ class Traversal(abc.ABC, Generic[R]):
                 gc.enable()
 
     def _explore_all(self) -> int:
+        __tracebackhide__ = True
         position = 0
         states, keys, node_of, write = self.states, self.keys, self.game.node, self.write
         clock = time.monotonic

@@ -307,6 +307,7 @@ class _FunctionGame(Game[S, A]):
         return self._start
 
     def node(self, state: S, /) -> Node[S, A]:
+        __tracebackhide__ = True
         return self._node(state)
 
 

@@ -149,6 +149,7 @@ def solve(
     CheckpointLockedError, CheckpointMismatchError, CorruptFileError
         The checkpoint is used by another solve, belongs to another one, or is damaged.
     """
+    __tracebackhide__ = True
     epsilon, every = size(epsilon, "epsilon"), size(checkpoint_seconds, "checkpoint_seconds")
     seconds = None if time_limit is None else size(time_limit, "time_limit")
     event = threading.Event() if cancel is None else cancel
@@ -185,6 +186,7 @@ def plan(
     run : Run, optional
         For exploring: its progress, its cancel flag, and whether there is a checkpoint.
     """
+    __tracebackhide__ = True
     run = Run() if run is None else run
     searcher = game_solver(solver)
     if searcher is not None:
@@ -257,6 +259,7 @@ def _flat_plan(
     run: Run,
     lattice: Lattice | None,
 ) -> FlatPlan:
+    __tracebackhide__ = True
     problem = prepare(game, objective, horizon=horizon, run=run, max_states=max_states, lattice=lattice)
     return FlatPlan(problem, choose(problem, solver, _extra(run)), repr(objective), solver == "auto")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import traceback
 from dataclasses import dataclass
 
 import attrs
@@ -330,3 +333,55 @@ def test_a_game_of_a_function_is_called_a_game():
     endless = Game.of(start=0, node=lambda s: decide({"roll": roll(d6, lambda k: go((s + k) % 10))}))
     with pytest.raises(ConformanceError, match="the game fails the check 'termination'"):
         check_game(endless)
+
+
+# --- tracebacks -----------------------------------------------------------------------------------
+
+
+def divide(_):
+    return 1 // 0
+
+
+TRACED = {
+    "explore": (explore, Game.of(start=0, node=divide)),
+    "solve": (solve, Game.of(start=0, node=divide)),
+    "roll": (solve, Game.of(start=0, node=lambda _: roll(d6, divide))),
+    "counters": (
+        solve,
+        type("Dividing", (Counting,), {"node": lambda self, state: divide(state)})(),
+    ),
+    "edge": (explore, Game.of(start=0, node=lambda _: decide({"a": 3}))),
+}
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_frames_of_the_library_between_a_call_and_an_error_are_hidden(name):
+    """IPython and pytest leave out frames with this local, but never the last one."""
+    call, game = TRACED[name]
+    with pytest.raises(GameError) as caught:
+        call(game)
+    for error in filter(None, (caught.value, caught.value.__cause__)):
+        *before, _ = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+        shown = {frame.f_code.co_filename for frame in before if not frame.f_locals.get("__tracebackhide__")}
+        assert shown <= {__file__}
+
+
+def test_pytest_shows_the_function_of_the_user_and_not_the_library(tmp_path):
+    path = tmp_path / "test_mine.py"
+    path.write_text(
+        "from mdpdice import Game, solve\n"
+        "def node(state):\n"
+        "    return 1 // 0\n"
+        "def test_it():\n"
+        "    solve(Game.of(start=0, node=node))\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", tmp_path, path],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    ).stdout
+    assert "test_mine.py:3: ZeroDivisionError" in told
+    assert "pipeline.py" not in told
+    assert told.count("traversal.py") <= 2
