@@ -72,13 +72,7 @@ _MOST_BOXES = 62
 class Update:
     """A counter's new value, as an expression of the old values; made by the counter's methods.
 
-    Attributes
-    ----------
-    name : str
-        The counter.
-    value : Expr
-        Its new value.  Updates of one edge are simultaneous, so it is computed from the counters
-        as they were before all of them.
+    Updates of one edge are simultaneous: each is computed from the counters as they were before all of them.
     """
 
     __slots__ = ("name", "value")
@@ -112,28 +106,11 @@ class CounterValue(Expr):
         self.name = name
 
     def set(self, value: Any) -> Update:
-        """Give the counter a value.
-
-        Parameters
-        ----------
-        value : int or Expr
-            A whole number.
-
-        Raises
-        ------
-        GameError
-            It is none.
-        """
+        """Give the counter a value, a whole number."""
         return _update(self.name, as_expr(value))
 
     def add(self, value: Any) -> Update:
-        """Add to the counter; a negative number is taken away.
-
-        Raises
-        ------
-        GameError
-            `value` is no whole number.
-        """
+        """Add to the counter; a negative number is taken away."""
         return _update(self.name, self + value)
 
 
@@ -387,18 +364,7 @@ def _ask(value: Any, game: Any, name: str, what: str) -> Any:
 
 
 def axes(game: Game[Any, Any]) -> tuple[Axis, ...]:
-    """Counters of a game, in the order of their declaration, those of base classes first.
-
-    Returns
-    -------
-    tuple of Axis
-        Empty: the game has no counters.
-
-    Raises
-    ------
-    GameError
-        A counter is declared wrongly.
-    """
+    """Counters of a game, in the order of their declaration, those of base classes first."""
     found: dict[str, object] = {}
     kind = type(game)
     for cls in reversed(kind.__mro__):

@@ -141,14 +141,7 @@ class Unavailable(Option[Never]):
 class Conditional(Edge[Any]):
     """A choice by the counters, which is made while playing; made by `when` with an expression.
 
-    Attributes
-    ----------
-    cond : Expr
-        The condition.
-    then : Node
-        What follows where it holds: edges, or two nodes if it is what `Game.node` gives.
-    otherwise : Node or None
-        What follows elsewhere.  None: it is an option, available where the condition holds.
+    Without `otherwise` it is an option, available where the condition holds.
     """
 
     __slots__ = ("cond", "otherwise", "then")

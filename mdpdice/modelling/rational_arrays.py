@@ -35,16 +35,9 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 class Column:
     """Values at many points.
 
-    Attributes
-    ----------
-    data : int64, bool or float64 array
-        Numerators, truth values, or floats; of the shape of the points, or of one that broadcasts to it.
-    denominator : int
-        Positive; 0 for floats.
-    lower, upper : int
-        Bounds of the numerators; they need not be attained.
-    defined : bool array or None
-        Where the value exists; None: everywhere.
+    Numerators, truth values or floats are in `data`, of the shape of the points or of one that broadcasts to it;
+    `denominator` is 0 for floats. `lower` and `upper` are bounds of the numerators that need not be attained. `defined`
+    is None where all values exist.
     """
 
     __slots__ = ("data", "defined", "denominator", "lower", "upper")
@@ -104,7 +97,7 @@ class Column:
         return result
 
     def flags(self, op: str, mask: int) -> Column:
-        """An operation on sets of boxes, which are the bits of the numbers; see `mdpdice.modelling.counters.Flags`."""
+        """An operation on sets of boxes, which are the bits of the numbers."""
         chosen = self.data & mask
         if op == "has":
             return Column(chosen == mask, defined=self.defined)
@@ -172,13 +165,7 @@ _UFUNCS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def combine(op: str, columns: Sequence[Column]) -> Column:
-    """The value of an operation.
-
-    Raises
-    ------
-    OverflowError
-        The numbers would leave int64.
-    """
+    """The value of an operation; an OverflowError where the numbers would leave int64."""
     if op in ("&", "|"):
         return _logic(op, columns)
     result = columns[0]

@@ -42,10 +42,9 @@ def asker(ledger: Ledger, objective: Objective | None, horizon: int | None) -> _
     def ask(network: Network, check: str) -> Solution:
         try:
             solution = solve(network, objective, horizon=horizon, progress=ledger.limits["progress"])
-        except TotalRewardUndefinedError as error:
-            ledger.fail("termination", error.message, cause=error, state=error.state, action=error.action)
         except MdpDiceError as error:
-            ledger.fail(check, error.message, cause=error, state=error.state, action=error.action)
+            endless = isinstance(error, TotalRewardUndefinedError)
+            ledger.fail("termination" if endless else check, error.message, cause=error)
         if not solution.proved:
             msg = f"the answer of {solution.solver} was not certified: {solution.reason}; cross_check tells more"
             ledger.fail(check, msg)
@@ -72,8 +71,7 @@ def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network) -> No
     try:
         plain = explore(game.unrolled(), **ledger.limits)
     except MdpDiceError as error:
-        msg = f"its unrolled form cannot be explored: {error.message}"
-        ledger.fail("counters", msg, cause=error, state=error.state, action=error.action)
+        ledger.fail("counters", f"its unrolled form cannot be explored: {error.message}", cause=error)
     try:
         compare_networks(ledger, "counters", network, plain, rename_state=lambda state: state)
     except ConformanceError as error:
@@ -84,8 +82,7 @@ def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network) -> No
     except StateLimitError:
         pass  # nobody solves it on its lattice then
     except MdpDiceError as error:
-        msg = f"on its lattice: {error.message}"
-        ledger.fail("counters", msg, cause=error, state=error.state, value=error.value)
+        ledger.fail("counters", f"on its lattice: {error.message}", cause=error)
     ledger.passed("counters", network.n_states, "states equal to those of the unrolled form")
 
 
@@ -118,7 +115,7 @@ def check_symmetry(ledger: Ledger, game: Game[Any, Any], solution: Solution, ask
     except StateLimitError:
         plain = None
     except MdpDiceError as error:
-        ledger.fail("symmetry", f"without canonical(): {error.message}", cause=error, state=error.state)
+        ledger.fail("symmetry", f"without canonical(): {error.message}", cause=error)
     states = network.states if plain is None else plain.states
     representative = []
     for state in states:

@@ -232,15 +232,7 @@ def _explored(ledger: Ledger, game: Game[Any, Any]) -> Network:
 def _blame(ledger: Ledger, error: MdpDiceError) -> NoReturn:
     check = next((name for kind, name in _BLAME if isinstance(error, kind)), "nodes")
     hint = "; choose smaller parameters, or a larger max_states" if check == "reachability" else ""
-    ledger.fail(
-        check,
-        error.message + hint,
-        cause=error,
-        state=error.state,
-        action=error.action,
-        value=error.value,
-        limit=error.limit,
-    )
+    ledger.fail(check, error.message + hint, cause=error)
 
 
 def _check_network(ledger: Ledger, network: Network) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import attrs
 
 from mdpdice.backend import Progress
-from mdpdice.errors import ConformanceError, SolveInterrupted
+from mdpdice.errors import ConformanceError, MdpDiceError, SolveInterrupted
 from mdpdice.networks.network import Network
 
 __all__ = ["Check", "Conformance", "Ledger", "subject_of"]
@@ -104,6 +104,7 @@ class Ledger:
         self.subject = subject
         self.require = tuple(require)
         self.checks: list[Check] = []
+        self.model: str | None = None  # of a back-end's battery, the one at hand
         self.max_states = max_states
         self.limits: dict[str, Any] = {"max_states": max_states, "progress": progress}
 
@@ -117,21 +118,15 @@ class Ledger:
             self.fail(name, f"it is required and could not be made: {why}")
         self.checks.append(Check(name, "skipped", 0, why))
 
-    def fail(
-        self,
-        check: str,
-        message: str,
-        *,
-        model: str | None = None,
-        cause: Exception | None = None,
-        **place: Any,
-    ) -> NoReturn:
-        """Raise the error of a check that failed; a stop that somebody asked for is none."""
-        if isinstance(cause, SolveInterrupted):
+    def fail(self, check: str, message: str, *, cause: BaseException | None = None, **place: Any) -> NoReturn:
+        """Raise the error of a check that failed, at the place of its cause; a stop that was asked for is none."""
+        if isinstance(cause, SolveInterrupted) and self.limits["progress"] is not None:
             raise cause
-        where = "" if model is None else f" on the model {model!r}"
+        if isinstance(cause, MdpDiceError):
+            place = {name: getattr(cause, name) for name in ("state", "action", "value", "limit")} | place
+        where = "" if self.model is None else f" on the model {self.model!r}"
         text = f"{self.subject} fails the check {check!r}{where}: {message}"
-        raise ConformanceError(text, check=check, model=model, **place) from cause
+        raise ConformanceError(text, check=check, model=self.model, **place) from cause
 
     def ask(
         self, check: str, what: str, function: Callable[..., Any], *args: Any, hint: str = "", **place: Any

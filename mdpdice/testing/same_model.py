@@ -75,8 +75,9 @@ def check_same(
         try:
             networks.append(game if isinstance(game, Network) else explore(game, max_states=max_states))
         except MdpDiceError as error:
-            msg = f"{subject_of(game)} cannot be explored, see check_game: {error.message}"
-            ledger.fail("same", msg, cause=error, state=error.state, action=error.action)
+            ledger.fail(
+                "same", f"{subject_of(game)} cannot be explored, see check_game: {error.message}", cause=error
+            )
     note = compare_networks(ledger, "same", *networks, rename_state=rename_state, rename_action=rename_action)
     ledger.passed("same", networks[0].n_nodes, note)
     return ledger.report()
