@@ -44,13 +44,7 @@ def game_names() -> list[str]:
 
 
 def load_game(name: str) -> Found:
-    """Class of a registered game.
-
-    Raises
-    ------
-    PluginError
-        It cannot be loaded, or is not a game.
-    """
+    """Class of a registered game; a PluginError where it cannot be loaded, or is not a game."""
     point = _entry_points()[name]
     try:
         game = point.load()
@@ -64,20 +58,7 @@ def load_game(name: str) -> Found:
 
 
 def find_game(name: str) -> Found:
-    """Game of a NAME on the command line.
-
-    Parameters
-    ----------
-    name : str
-        A registered game, or ``path/to/file.py:ClassName``.
-
-    Raises
-    ------
-    click.UsageError
-        There is no such game, file or class; the message says which there are.
-    click.ClickException
-        The file raised an error when it was imported.
-    """
+    """Game of a NAME on the command line: a registered one, or ``path/to/file.py:ClassName``."""
     registered = game_names()
     if name in registered:
         return load_game(name)

@@ -32,16 +32,10 @@ __all__ = ["Parameter", "build_game", "parameters_of", "show"]
 
 
 class Reader(NamedTuple):
-    """How the text of a value is read.
+    """How the text of a value is read; `read` raises ValueError for a text that is not allowed.
 
-    Attributes
-    ----------
-    allowed : str
-        What may be written, for help and errors; empty if only the game knows.
-    read : callable
-        From text to value; raises ValueError for a text that is not allowed.
-    unreadable : str
-        Why nothing can be written, if that is so.
+    What may be written is in `allowed`, for help and errors, empty if only the game knows; or why nothing can
+    be written in `unreadable`.
     """
 
     allowed: str
@@ -50,19 +44,7 @@ class Reader(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """A parameter of a game.
-
-    Attributes
-    ----------
-    key : str
-        Its name.
-    meaning : str
-        What it is, in a line.
-    reader : Reader
-        How its text is read.
-    default : object
-        Its value if it is not given; ``attrs.NOTHING`` if it must be.
-    """
+    """A parameter of a game: name, meaning in a line, how its text is read, and default (``attrs.NOTHING``: none)."""
 
     key: str
     meaning: str
@@ -107,28 +89,7 @@ def parameters_of(game: Found) -> list[Parameter]:
 
 
 def build_game(name: str, found: Found, pairs: Sequence[str]) -> tuple[Game[Any, Any], dict[str, Any]]:
-    """Make a game with the parameters that were given.
-
-    Parameters
-    ----------
-    name : str
-        The game's name, for messages.
-    found : Found
-        The game.
-    pairs : sequence of str
-        Texts ``key=value``.
-
-    Returns
-    -------
-    game : Game
-    given : dict
-        The value of every parameter by key, as JSON data that could be given again.
-
-    Raises
-    ------
-    click.UsageError
-        A key or value is wrong; the message says what is allowed.
-    """
+    """Make a game with parameters given as ``key=value``, and the value of each as JSON data to give again."""
     known = {parameter.key: parameter for parameter in parameters_of(found)}
     texts = _split(name, found, known, pairs)
     values = {key: _read(known[key], text) for key, text in texts.items()}

@@ -82,7 +82,7 @@ class Axis:
         raise range_error(self, wanted)
 
 
-def range_error(axis: Axis, wanted: int, *, state: object = None, action: object = None) -> CounterRangeError:
+def range_error(axis: Axis, wanted: int) -> CounterRangeError:
     """The error for a counter that would become `wanted`."""
     values = axis.values
     if axis.outside != "error" or min(values[0], values[-1]) <= wanted <= max(values[0], values[-1]):
@@ -92,19 +92,17 @@ def range_error(axis: Axis, wanted: int, *, state: object = None, action: object
     else:
         remedy = f"outside its values, {values}; widen them, or declare outside='clip' or outside='forbid'"
     msg = f"counter {axis.name!r} would become {wanted}, {remedy}"
-    return CounterRangeError(msg, state=state, action=action, value=wanted, limit=values)
+    return CounterRangeError(msg, value=wanted, limit=values)
 
 
-def forbidden_error(
-    axis: Axis, wanted: int, *, state: object = None, action: object = None
-) -> CounterRangeError:
+def forbidden_error(axis: Axis, wanted: int) -> CounterRangeError:
     """The error for a forbidden update of an edge that is no option, and so cannot be taken away."""
     msg = (
         f"counter {axis.name!r} would become {wanted}, outside its values, {axis.values}; outside='forbid' takes "
         "options away, and this edge is no option of a decision: choose with when(condition, edge, edge), or "
         "declare outside='clip'"
     )
-    return CounterRangeError(msg, state=state, action=action, value=wanted, limit=axis.values)
+    return CounterRangeError(msg, value=wanted, limit=axis.values)
 
 
 def unknown_counter_error(name: str, known: Iterable[Axis]) -> GameError:

@@ -81,38 +81,33 @@ class End(Edge[Never]):
         return f"end({self.payoff!r})"
 
 
-class Go(Edge[S_co]):
+class _Move(Edge[S_co]):
+    __slots__ = ("reward", "state", "updates")
+    maker = ""
+
+    def __init__(self, state: S_co, updates: Updates, reward: Number | Expr) -> None:
+        self.state = state
+        self.updates = updates
+        self.reward = reward
+
+    def __repr__(self) -> str:
+        paid = isinstance(self.reward, Expr) or self.reward != 0
+        parts = [*map(repr, (self.state, *self.updates)), *([f"reward={self.reward!r}"] if paid else [])]
+        return f"{self.maker}({', '.join(parts)})"
+
+
+class Go(_Move[S_co]):
     """The play moves to a state; made by `go`."""
 
-    __slots__ = ("reward", "state", "updates")
-
-    def __init__(self, state: S_co, updates: Updates, reward: Number | Expr) -> None:
-        self.state = state
-        self.updates = updates
-        self.reward = reward
-
-    def __repr__(self) -> str:
-        return f"go({_arguments(self)})"
+    __slots__ = ()
+    maker = "go"
 
 
-class PassTo(Edge[S_co]):
+class PassTo(_Move[S_co]):
     """The play moves to a state where the opponent is to move; made by `pass_to`."""
 
-    __slots__ = ("reward", "state", "updates")
-
-    def __init__(self, state: S_co, updates: Updates, reward: Number | Expr) -> None:
-        self.state = state
-        self.updates = updates
-        self.reward = reward
-
-    def __repr__(self) -> str:
-        return f"pass_to({_arguments(self)})"
-
-
-def _arguments(edge: Go[Any] | PassTo[Any]) -> str:
-    paid = isinstance(edge.reward, Expr) or edge.reward != 0
-    parts = [edge.state, *edge.updates]
-    return ", ".join([*map(repr, parts), *([f"reward={edge.reward!r}"] if paid else [])])
+    __slots__ = ()
+    maker = "pass_to"
 
 
 class Chance(Edge[S_co]):
@@ -241,7 +236,7 @@ def go(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
 
 
 def pass_to(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
-    """Move on to `state`, where the opponent is to move; updates and reward as in `go`.
+    """Move on to `state`, where the opponent is to move; updates, reward and errors are those of `go`.
 
     The mover's value of this edge is ``reward + total - V``, where ``V`` is what
     the opponent makes of `state` and ``total`` is `Game.total`.
@@ -254,11 +249,6 @@ def pass_to(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
         Changes of counters; scores of the two sides change places here.
     reward : number or Expr
         Paid to the mover.
-
-    Raises
-    ------
-    GameError
-        Two updates are of one counter, or one is something else.
     """
     edge: PassTo[S] = _new(PassTo)
     edge.state = state

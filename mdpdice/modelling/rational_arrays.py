@@ -48,7 +48,8 @@ class Column:
         if not -_LIMIT < lower <= upper < _LIMIT:
             msg = "values leave the range of int64"
             raise OverflowError(msg)
-        self.data = data
+        # Numbers are made after their bounds were looked at, since numpy wraps around silently.
+        self.data = data() if callable(data) else data
         self.denominator = denominator
         self.lower = lower
         self.upper = upper
@@ -62,9 +63,7 @@ class Column:
             array = np.array([operator.index(value) for value in array.ravel().tolist()]).reshape(array.shape)
         if array.size == 0:
             return cls(array.astype(np.int64))
-        column = cls(None, 1, int(array.min()), int(array.max()))
-        column.data = array.astype(np.int64)
-        return column
+        return cls(lambda: array.astype(np.int64), 1, int(array.min()), int(array.max()))
 
     @classmethod
     def constant(cls, value: Any) -> Column:
@@ -75,9 +74,7 @@ class Column:
             return cls(np.array(value), 0)
         exact = Fraction(value)
         numerator = exact.numerator
-        result = cls(np.array(0), exact.denominator, numerator, numerator)
-        result.data = np.array(numerator, dtype=np.int64)
-        return result
+        return cls(lambda: np.array(numerator, dtype=np.int64), exact.denominator, numerator, numerator)
 
     @classmethod
     def table(cls, entries: Sequence[Any], index: Column) -> Column:
@@ -92,9 +89,8 @@ class Column:
             return cls(np.array(entries)[at], 0, defined=defined)
         common = math.lcm(*(Fraction(entry).denominator for entry in entries))
         numerators = [int(entry * common) for entry in entries]
-        result = cls(at, common, min(numerators), max(numerators), defined)
-        result.data = np.array(numerators, dtype=np.int64)[at]
-        return result
+        bounds = (min(numerators), max(numerators))
+        return cls(lambda: np.array(numerators, dtype=np.int64)[at], common, *bounds, defined)
 
     def flags(self, op: str, mask: int) -> Column:
         """An operation on sets of boxes, which are the bits of the numbers."""
@@ -115,9 +111,8 @@ class Column:
         factor = denominator // self.denominator
         if factor == 1:
             return self
-        result = Column(None, denominator, self.lower * factor, self.upper * factor, self.defined)
-        result.data = self.whole() * factor
-        return result
+        bounds = (self.lower * factor, self.upper * factor)
+        return Column(lambda: self.whole() * factor, denominator, *bounds, self.defined)
 
     def whole(self) -> Any:
         """Numerators as int64."""
@@ -220,11 +215,7 @@ def _arithmetic(op: str, first: Column, second: Column) -> Column:
             bounds = (min(a, c), min(b, d))
         case _:
             bounds = (max(a, c), max(b, d))
-    result = Column(
-        None, denominator, *bounds, defined
-    )  # before the numbers, since numpy wraps around silently
-    result.data = _UFUNCS[op](first.whole(), second.whole())
-    return result
+    return Column(lambda: _UFUNCS[op](first.whole(), second.whole()), denominator, *bounds, defined)
 
 
 def _compare(op: str, first: Column, second: Column) -> Column:

@@ -60,20 +60,14 @@ def check_stops(ledger: Ledger, solver: Solver, patience: float) -> None:
     moments = [began, *looks.times, time.monotonic()]
     gap = max(later - earlier for earlier, later in itertools.pairwise(moments))
     if not looks.times:
-        msg = f"it never looked whether the solve was cancelled; {_REMEDY}"
-        ledger.fail("cancel", msg)
+        ledger.fail("cancel", f"it never looked whether the solve was cancelled; {_REMEDY}")
     if gap > patience:
         msg = f"it did not look whether the solve was cancelled for {gap:.1f} seconds; {_REMEDY}"
         ledger.fail("cancel", msg, value=gap, limit=patience)
     # Cancelled before it starts, and at the last of its looks.
     for last in sorted({1, len(looks.times)}):
-        _expect(
-            ledger,
-            "cancel",
-            solver,
-            Run(cancel=_Looks(last)),
-            f"cancelled at look {last} of {len(looks.times)}",
-        )
+        words = f"cancelled at look {last} of {len(looks.times)}"
+        _expect(ledger, "cancel", solver, Run(cancel=_Looks(last)), words)
     ledger.passed("cancel", len(looks.times), "looks")
     late = Run(deadline=time.monotonic() - 1.0)
     _expect(ledger, "deadline", solver, late, "out of time before it started")
@@ -102,19 +96,13 @@ def _expect(
             ledger.fail(check, msg, cause=error if isinstance(error, Exception) else None)
         parts = [getattr(error, "partial", None), run.offered()]
     else:
-        msg = (
-            f"{what}, it went on and returned {type(answer).__name__}; {_REMEDY}, and let what it raises pass"
-        )
-        ledger.fail(check, msg)
+        what += f", it went on and returned {type(answer).__name__}"
+        ledger.fail(check, f"{what}; {_REMEDY}, and let what it raises pass")
     shape = (problem.n_nodes,)
-    for part in parts:
-        if part is None:
-            continue
+    for part in (one for one in parts if one is not None):
         if not isinstance(part, Candidate) or np.shape(part.value) != shape or np.shape(part.policy) != shape:
-            msg = (
-                f"{what}, it hands over {part!r:.80}, which is no Candidate of all nodes (NaN, -1: not known)"
-            )
-            ledger.fail(check, msg)
+            what += f", it hands over {part!r:.80}"
+            ledger.fail(check, f"{what}, which is no Candidate of all nodes (NaN, -1: not known)")
 
 
 def check_checkpoint(ledger: Ledger, solver: Solver) -> None:

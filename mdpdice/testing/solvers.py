@@ -289,8 +289,7 @@ class _Battery:
         if not solution.proved:
             msg = f"the answer could not be certified: {solution.reason}"
             self.ledger.fail("certificate", msg)
-        for steps, state, node, truth in known:
-            at = (node,) if steps is None else (steps, node)
+        for state, at, _, truth in known:
             if (
                 not solution.nodes.lowers[at] <= truth <= solution.nodes.uppers[at]
             ):  # pragma: no cover - a fault of mdpdice
@@ -301,13 +300,10 @@ class _Battery:
         return len(known)
 
     def _compare_values(self, model: Model, known: Any, solution: Solution) -> None:
-        for steps, state, node, truth in known:
-            value = float(
-                solution.nodes.values[node] if steps is None else solution.nodes.values[steps, node]
-            )
+        for state, at, left, truth in known:
+            value = float(solution.nodes.values[at])
             # Written so that NaN fails.
             if not abs(value - truth) <= self.epsilon * max(1, abs(truth)):
-                left = "" if steps is None else f" with {steps} decisions left"
                 msg = f"the value{left} is {truth} and not {value!r} ({model.hazard})"
                 self.ledger.fail("values", msg, state=state, value=value, limit=truth)
 
@@ -316,11 +312,9 @@ class _Battery:
         found = evaluate(solution.network, policy)
         if not found.proved:
             found = evaluate(solution.network, policy, exact=True)
-        for steps, state, node, truth in known:
-            at = (node,) if steps is None else (steps, node)
+        for state, at, left, truth in known:
             room = self.epsilon * max(1, abs(truth))
             if not (found.nodes.lowers[at] - room <= truth <= found.nodes.uppers[at] + room):
-                left = "" if steps is None else f" with {steps} decisions left"
                 worth = float(found.nodes.values[at])
                 msg = f"the policy{left} is worth {worth!r} where {truth} can be had ({model.hazard})"
                 self.ledger.fail("policy", msg, state=state, limit=truth)
@@ -329,9 +323,9 @@ class _Battery:
         if solution.status is not Status.EXACT or solution.nodes.exact is None:
             msg = "it declares Feature.EXACT, but its answer is not exact; put rational values into details['exact']"
             self.ledger.fail("exact", msg)
-        for _, state, node, truth in known:
-            if solution.nodes.exact[0][node] != truth:
-                msg = f"the exact value is {truth} and not {solution.nodes.exact[0][node]}"
+        for state, at, _, truth in known:
+            if solution.nodes.exact[0][at[-1]] != truth:
+                msg = f"the exact value is {truth} and not {solution.nodes.exact[0][at[-1]]}"
                 self.ledger.fail("exact", msg, state=state)
         self.exact += 1
 
