@@ -56,16 +56,15 @@ class Model:
         """The model as a network and a canonical problem, made anew, so that nobody can spoil it for others."""
         return prepare(self.make(), Total("min" if self.sense == "min" else "max"), horizon=self.horizon)
 
-    def rows(self, network: Network) -> list[tuple[Hashable, tuple[int, ...], str, Fraction]]:
-        """Every known value as (state, its place in the arrays of an answer, decisions left in words, value)."""
-        found: list[tuple[Hashable, tuple[int, ...], str, Fraction]] = []
+    def rows(self, network: Network) -> list[tuple[int | None, Hashable, int, Fraction]]:
+        """Every known value as (decisions left, state, node, value)."""
+        found: list[tuple[int | None, Hashable, int, Fraction]] = []
         for state, value in self.values().items():
             node = network.node_of(state)
             if isinstance(value, tuple):
-                left = " with {} decisions left".format
-                found += [(state, (k, node), left(k), Fraction(each)) for k, each in enumerate(value)]
+                found += [(k, state, node, Fraction(each)) for k, each in enumerate(value)]
             else:
-                found.append((state, (node,), "", Fraction(value)))
+                found.append((None, state, node, Fraction(value)))
         return found
 
 

@@ -278,7 +278,13 @@ class _Battery:
 
     def _judge(self, model: Model, problem: Problem, answer: Candidate) -> int:
         """Compare an answer with the known values; how many there were."""
-        known = model.rows(problem.network)
+        # State, place in the arrays of an answer, decisions left in words, and value.
+        known = [
+            (state, (node,), "", truth)
+            if steps is None
+            else (state, (steps, node), f" with {steps} decisions left", truth)
+            for steps, state, node, truth in model.rows(problem.network)
+        ]
         replay = cast("Solver", _Replay(self.solver.name, self.solver.features, answer))
         try:
             solution = solve_problem(problem, replay, Run(tolerance=self.epsilon), self.epsilon)
