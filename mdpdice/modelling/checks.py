@@ -13,6 +13,7 @@ import numpy as np
 from mdpdice.errors import GameError
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import Getter, as_tuple, no_parts, parts
+from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, End, Go, Node, Option, PassTo, Unavailable
 
 __all__ = [
@@ -114,6 +115,8 @@ def _hashable(value: Any) -> bool:
         hash(value)
     except TypeError:
         return False
+    except GameError:  # of an expression, which says itself where it may not stand
+        return True
     return True
 
 
@@ -148,15 +151,15 @@ def not_a_node_error(node: Any) -> GameError:
         got = "when(cond, edge) with a false condition, or with one that may fail; give it a third argument"
     elif isinstance(node, Conditional):
         got = f"a condition on counters, {node.cond}, and the game has none; it may use those of its own game only"
-    meant = _meant(node, "end" if isinstance(node, numbers.Number) else "go")
+    meant = _meant(node, also=f" or end({node!r})" if isinstance(node, numbers.Number) else "")
     forms = "end(...), go(...), pass_to(...), roll(...), chance(...) or decide(...)"
     return GameError(f"node() returned {got}; {meant}return {forms}", value=node)
 
 
-def _meant(value: Any, maker: str = "go") -> str:
+def _meant(value: Any, also: str = "") -> str:
     """A question for whoever gave a state, a payoff or a distribution where an edge or a node belongs."""
     if isinstance(value, Dist):
         return "did you mean roll(dist, go)? "
-    if value is None or callable(value) or isinstance(value, Option | Node) or not _hashable(value):
+    if value is None or callable(value) or isinstance(value, Option | Node | Expr) or not _hashable(value):
         return ""
-    return f"did you mean {maker}({value!r})? "
+    return f"did you mean go({value!r}){also}? "

@@ -189,6 +189,22 @@ class TestUnhashable:
         assert (error.state, error.action) == ("turn", "b")
 
 
+def test_a_payoff_with_counters_beside_a_state_that_cannot_be_hashed():
+    class Beside(Counting):
+        def node(self, state):
+            return when(self.points > 3, end(self.points), roll(d6, lambda k: go([k])))
+
+    assert refusal(Beside()).message.startswith("the state [1] cannot be hashed")
+
+
+def test_a_counter_in_the_place_of_an_edge():
+    class Inside(Counting):
+        def node(self, state):
+            return decide({"a": self.points})
+
+    assert refusal(Inside()).message.startswith("points is not an edge; use go(...)")
+
+
 def test_a_payoff_that_cannot_be_hashed():
     error = refusal(Game.of(start=0, node=lambda _: decide({"a": end([1])})))
     assert error.message.startswith("the payoff [1] cannot be hashed")
@@ -261,7 +277,7 @@ def test_a_weight_that_is_no_number_names_its_outcome():
         (lambda _: decide({"hold": 1}), "1 is not an edge; did you mean go(1)? use"),
         (lambda _: roll(d6, lambda k: (k, 0)), "(1, 0) is not an edge; did you mean go((1, 0))?"),
         (lambda _: decide({"hold": d6}), "did you mean roll(dist, go)?"),
-        (lambda _: 21, "node() returned 21; did you mean end(21)?"),
+        (lambda _: 21, "node() returned 21; did you mean go(21) or end(21)? return"),
         (lambda _: "won", "node() returned 'won'; did you mean go('won')?"),
     ],
 )
