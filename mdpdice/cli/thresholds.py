@@ -12,7 +12,6 @@ from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.options import question_options, seed_option
 from mdpdice.cli.text import aligned, figure
 from mdpdice.cli.values import after
-from mdpdice.modelling.counters import axes
 
 __all__ = ["thresholds"]
 
@@ -69,6 +68,8 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
 
 def _elsewhere(case: Case) -> str:
     """Where thresholds are shown that are no vector."""
+    from mdpdice.modelling.counters import axes
+
     drawn = (
         f", and 'mdpdice plot {case.name} --kind thresholds --x COUNTER' draws them"
         if axes(case.game)
