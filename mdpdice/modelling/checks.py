@@ -82,7 +82,14 @@ def hashing_error(error: Exception, found: Any, place: str = "") -> GameError:
         if better
         else f"decorate {type(part).__name__} with @attrs.frozen"
     )
-    return GameError(f"{place}the {what} {value!r} cannot be hashed ({error}); {remedy}", value=value)
+    sound = (
+        "payoffs are numbers"
+        if what == "payoff"
+        else "states are numbers, strings, tuples or frozen attrs values"
+    )
+    return GameError(
+        f"{place}the {what} {value!r} cannot be hashed ({error}); {remedy}; {sound}", value=value
+    )
 
 
 _FROZEN = {
