@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.errors import GameError, MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
+from mdpdice.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from mdpdice.modelling.game import Game
@@ -354,7 +355,8 @@ def load_solver(name: str) -> type[Solver]:
     """
     points = _entry_points()
     if name not in points:
-        msg = f"no solver is called {name!r}; installed are: {'; '.join(_describe(point) for point in points.values())}"
+        there = "; ".join(_describe(point) for point in points.values())
+        msg = f"no solver is called {name!r}; {did_you_mean(name, points)}installed are: {there}"
         raise UnsupportedError(msg, value=name)
     try:
         cls = points[name].load()

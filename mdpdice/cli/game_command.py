@@ -34,17 +34,7 @@ _INTERRUPTED = 130
 
 
 class Answer(NamedTuple):
-    """What a command has to say.
-
-    Attributes
-    ----------
-    data : dict
-        For ``--json``.
-    lines : iterable of str
-        For people.
-    ok : bool
-        Whether the exit status is 0.
-    """
+    """What a command has to say: for ``--json``, for people, and whether the exit status is 0."""
 
     data: dict[str, Any]
     lines: Iterable[str]

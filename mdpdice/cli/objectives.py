@@ -15,6 +15,7 @@ import click
 
 import mdpdice
 from mdpdice.errors import GameError, MdpDiceError, UnknownStateError
+from mdpdice.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from mdpdice.objectives.objective import Sense
@@ -75,11 +76,9 @@ def read_objective(
     name, colon, value = (part.strip() for part in (text or "total").partition(":"))
     kind = name.lower().replace("_", "-")
     if kind not in FORMS:
-        from difflib import get_close_matches
-
-        near = get_close_matches(kind, FORMS, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise click.UsageError(f"--objective {text}: {hint}write {', '.join(FORMS.values())}")
+        raise click.UsageError(
+            f"--objective {text}: {did_you_mean(kind, FORMS)}write {', '.join(FORMS.values())}"
+        )
     if bool(colon and value) == (kind == "total"):
         raise click.UsageError(f"--objective {text}: write {FORMS[kind]}")
     if kind == "horizon":

@@ -22,7 +22,7 @@ from mdpdice.cli.text import action_data, figure, phrase
 if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Event
 
-__all__ = ["play"]
+__all__ = ["event_lines", "play"]
 
 _LONG = 100
 
@@ -71,7 +71,7 @@ def play(case: Case, seats: str, seed: int, record: Path | None, solver: str) ->
             ):
                 # With one seat for all it shows only in the course of the play that there are two players.
                 two = two or event.player == 1
-                for line in _lines(case, event, two=two):
+                for line in event_lines(case, event, two=two):
                     told.append(line)
                     say(line)
                 events.append(_data(case, event))
@@ -104,7 +104,8 @@ def _head(case: Case, seats: list[str], seed: int) -> Iterator[str]:
     yield f"seed: {seed}"
 
 
-def _lines(case: Case, event: Event, *, two: bool) -> Iterator[str]:
+def event_lines(case: Case, event: Event, *, two: bool) -> Iterator[str]:
+    """What happened, for people; `two`: the game has two players."""
     from mdpdice.policies.playthrough import Happening
 
     who = f"player {event.player}: " if two else ""

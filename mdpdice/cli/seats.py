@@ -104,29 +104,10 @@ class _Solved:
 
 
 class Table:
-    """A game, who plays it, and who can be asked for advice.
+    """A game, who plays it (`seats`), and who can be asked for advice; all that is drawn comes from `generator`.
 
-    Parameters
-    ----------
-    case : Case
-        The game.
-    names : list of str
-        One seat for all decisions, or one per player.
-    solver : str
-        Back-end for the optimal play.
-    seed : int
-        For seats that choose at random.
-    alone : str
-        What is said of a second seat in a game of one player.
-    say : callable
-        Shows a line to people.
-
-    Attributes
-    ----------
-    seats : list of Seat
-        Who decides.
-    generator : random.Random
-        For all that is drawn in a play.
+    There is one seat for all decisions, or one per player; `alone` is said of a second one in a game of one
+    player.
     """
 
     def __init__(

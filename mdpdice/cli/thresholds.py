@@ -39,7 +39,9 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
     began = time.perf_counter()
     found = case.look.thresholds(monotone=monotone, search=search, seed=seed, progress=case.progress)
     if not found:
-        raise click.UsageError(f"{case.name} has no thresholds, at least not with these parameters")
+        raise click.UsageError(
+            f"{case.name} has no thresholds, at least not with these parameters{_elsewhere(case)}"
+        )
     data = {
         **case.data(),
         "monotone": monotone,
@@ -62,6 +64,18 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
         "notes": case.notes(),
     }
     return Answer(data, _lines(case, data))
+
+
+def _elsewhere(case: Case) -> str:
+    """Where thresholds are shown that are no vector."""
+    from mdpdice.modelling.counters import axes
+
+    drawn = (
+        f", and 'mdpdice plot {case.name} --kind thresholds --x COUNTER' draws them"
+        if axes(case.game)
+        else ""
+    )
+    return f"; those that depend on the state are in the tables of 'mdpdice solve {case.name}'{drawn}"
 
 
 def _lines(case: Case, data: dict[str, Any]) -> list[str]:

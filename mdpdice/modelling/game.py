@@ -24,9 +24,10 @@ import abc
 import copy
 from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar
 
 from mdpdice.errors import GameError, MdpDiceError, NonDeterministicGameError
+from mdpdice.modelling.asking import undecorated
 from mdpdice.modelling.counters import At
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.expressions import Expr
@@ -99,6 +100,10 @@ class Game(abc.ABC, Generic[S, A]):
     total: ClassVar[Any] = 0
     discount: Any = 1
     payoff_range: ClassVar[tuple[Number, Number] | None] = None
+
+    def __init__(self, *given: Never, **named: Never) -> None:
+        if given or named:
+            raise GameError(undecorated(type(self), type(self).__name__), value=given or named)
 
     @abc.abstractmethod
     def start(self) -> S:
@@ -205,6 +210,7 @@ class _FunctionGame(Game[S, A]):
         return self._start
 
     def node(self, state: S, /) -> Node[S, A]:
+        __tracebackhide__ = True
         return self._node(state)
 
 

@@ -24,18 +24,7 @@ A = TypeVar("A", bound=Hashable)
 
 
 class Unrolled(Game[At[S], A], Generic[S, A]):
-    """A game with the counters inside its states; made by `Game.unrolled`.
-
-    Parameters
-    ----------
-    game : Game
-        A game with counters.
-
-    Raises
-    ------
-    GameError
-        A counter is declared wrongly.
-    """
+    """A game with the counters inside its states; made by `Game.unrolled`."""
 
     def __init__(self, game: Game[S, A]) -> None:
         self.game = game

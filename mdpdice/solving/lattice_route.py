@@ -73,6 +73,7 @@ def compile_for(
     progress: Progress | None = None,
 ) -> Lattice:
     """The lattice of a game, with its rewards kept apart where their sum counts."""
+    __tracebackhide__ = True
     lattice = compile_lattice(game, max_states=max_states, progress=progress)
     if lattice.averaged and isinstance(objective, OfPayoff):
         return compile_lattice(game, merge=False, max_states=max_states, progress=progress)

@@ -140,6 +140,7 @@ def solve(
     CheckpointLockedError, CheckpointMismatchError, CorruptFileError
         The checkpoint is used by another solve, belongs to another one, or is damaged.
     """
+    __tracebackhide__ = True
     epsilon, every = size(epsilon, "epsilon"), size(checkpoint_seconds, "checkpoint_seconds")
     seconds = None if time_limit is None else size(time_limit, "time_limit")
     event = threading.Event() if cancel is None else cancel
@@ -168,6 +169,7 @@ def plan(
     run: Run | None = None,
 ) -> FlatPlan | LatticePlan | SearchPlan:
     """Choose how a question is answered: on a network, on a lattice, or by a search of the game."""
+    __tracebackhide__ = True
     run = Run() if run is None else run
     searcher = game_solver(solver)
     if searcher is not None:
@@ -240,6 +242,7 @@ def _flat_plan(
     run: Run,
     lattice: Lattice | None,
 ) -> FlatPlan:
+    __tracebackhide__ = True
     problem = prepare(game, objective, horizon=horizon, run=run, max_states=max_states, lattice=lattice)
     return FlatPlan(problem, choose(problem, solver, _extra(run)), repr(objective), solver == "auto")
 

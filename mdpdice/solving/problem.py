@@ -89,6 +89,7 @@ def prepare(
     lattice: Lattice | None = None,
 ) -> Problem:
     """Explore a game and lower its objective, until `run` stops it; see `solve` and `mdpdice.explore`."""
+    __tracebackhide__ = True
     run = Run() if run is None else run
     if not isinstance(game, Game | Network):
         msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
@@ -131,6 +132,7 @@ def _explored(
     run: Run,
     lattice: Lattice | None,
 ) -> Network:
+    __tracebackhide__ = True
     network = explore(game, max_states=max_states, progress=run.watch, lattice=lattice)
     if network.averaged and isinstance(objective, OfPayoff):
         # The sum of the rewards counts, so those that differ are kept apart.
