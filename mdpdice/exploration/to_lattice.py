@@ -37,6 +37,7 @@ from mdpdice.modelling.counters import Update, axes, unknown_counter_error
 from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.modelling.number import exact_discount, finite_number
+from mdpdice.modelling.sense import sense_of
 
 __all__ = ["CoreTraversal", "compile_lattice"]
 
@@ -328,6 +329,7 @@ class CoreTraversal(Traversal[dict[str, Any]]):
             node_state=node_state,
             actions=self.actions,
             total=Fraction(finite_number(self.game.total, "total")),
+            sense=sense_of(self.game),
             discount=exact_discount(self.game.discount),
             progress=self._progress(),
             warnings=self.warnings(),

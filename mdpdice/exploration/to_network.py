@@ -40,6 +40,7 @@ from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.modelling.number import count, exact_discount, finite_number
+from mdpdice.modelling.sense import sense_of
 from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.network import Kind, Network
 
@@ -101,6 +102,7 @@ def explore(
     if not isinstance(game, Game):
         msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
         raise GameError(msg, value=game)
+    sense_of(game)  # before a long exploration
     max_states = count(max_states, "max_states")
     if (least := ask(game.least_states, what="least_states()")) is not None and least > max_states:
         raise _too_large(game, least, max_states)
@@ -302,6 +304,7 @@ class _FlatTraversal(Traversal[Network]):
             start=0,
             discount=exact_discount(self.game.discount),
             total=Fraction(finite_number(self.game.total, "total")),
+            sense=sense_of(self.game),
             numerator=rows.numerator,
             states=self.states,
             state_node=rows.state_node,

@@ -4,7 +4,7 @@ The file is an ``.npz`` archive without compression, so `numpy.load` reads it to
 Its members are
 
 * ``header``, the bytes of a JSON object: format and version, start, discount,
-  horizon, total, warnings, the exact numbers that no float equals (as hexadecimal
+  horizon, total, sense, warnings, the exact numbers that no float equals (as hexadecimal
   fractions), the digest of the network, and how the names are stored;
 * ``states`` and ``actions``, the bytes of JSON lists in the form of
   `mdpdice.modelling.text`, or, for states, of the texts that the game's `show_state` gives;
@@ -52,7 +52,7 @@ _DTYPES: Mapping[str, tuple[str, ...]] = {
     "actions": ("|u1",),
 }
 _HEADER_KEYS = {
-    "format", "version", "start", "discount", "horizon", "total", "warnings", "averaged", "digest",
+    "format", "version", "start", "discount", "horizon", "total", "sense", "warnings", "averaged", "digest",
     "states", "shown", "exact_numerators", "exact_rewards", "exact_payoffs",
 }  # fmt: skip
 
@@ -85,6 +85,7 @@ def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any
         "discount": exact_text(network.discount),
         "horizon": network.horizon,
         "total": exact_text(network.total),
+        "sense": network.sense,
         "warnings": list(network.warnings),
         "averaged": network.averaged,
         "digest": network.digest,
@@ -180,6 +181,7 @@ class _File(Archive):
                 discount=header["discount"],
                 horizon=header["horizon"],
                 total=header["total"],
+                sense=header["sense"],
                 states=states,
                 actions=actions,
                 exact_rewards=header["exact_rewards"],
@@ -199,6 +201,7 @@ class _File(Archive):
                 VERSION,
             ):
                 raise self.corrupt("header", f"it is not {FORMAT} version {VERSION}")
+            header.setdefault("sense", "max")  # files of older versions
             if set(header) != _HEADER_KEYS:
                 raise self.corrupt("header", f"its entries are not {', '.join(sorted(_HEADER_KEYS))}")
         for key, kinds in (

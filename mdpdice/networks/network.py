@@ -32,6 +32,7 @@ from mdpdice.html import card, remarks
 from mdpdice.modelling.nearest import nearest
 from mdpdice.modelling.number import exact_discount, finite_number
 from mdpdice.modelling.ranges import number_text
+from mdpdice.modelling.sense import Sense, checked_sense
 from mdpdice.networks.arrays import (
     Bools,
     Floats,
@@ -96,6 +97,9 @@ class Network(Names):
         Largest number of decisions in a play; a play cut off there gets nothing more.
     total : Fraction
         Sum of the payoffs of the two sides of a `pass_to` edge.
+    sense : {"max", "min"}
+        What the player to move wants of the total unless an objective says otherwise; MIN nodes are those of the
+        other player.  It is no part of the `digest`.
     numerator : ndarray, shape (E,)
         Exact weights: the probability of edge ``e`` is its numerator over the
         sum of the numerators of its node.  int64, object (int) or float64.
@@ -131,6 +135,7 @@ class Network(Names):
     discount: Fraction = attrs.field(default=Fraction(1), converter=exact_discount)
     horizon: int | None = None
     total: Fraction = attrs.field(default=Fraction(0), converter=_total)
+    sense: Sense = attrs.field(default="max", converter=checked_sense)
     numerator: NDArray[Any] = attrs.field(
         default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=read_only
     )
@@ -246,6 +251,7 @@ class Network(Names):
         parts = [f"{count[k]:,} {k.name}" for k in Kind if count[k]]
         more = "" if self.discount == 1 else f", discount {number_text(self.discount)}"
         more += "" if self.horizon is None else f", horizon {self.horizon}"
+        more += "" if self.sense == "max" else ", little is wanted"
         return f"<Network: {self.n_states:,} states, {', '.join(parts)}, {self.n_edges:,} edges{more}>"
 
     def _repr_html_(self) -> str:
@@ -260,6 +266,7 @@ class Network(Names):
             ("discount", None if self.discount == 1 else number_text(self.discount)),
             ("horizon", self.horizon),
             ("payoffs sum to", self.total or None),
+            ("sense", None if self.sense == "max" else self.sense),
         ]
         return card("Network", rows) + remarks(self.warnings)
 

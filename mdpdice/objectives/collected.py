@@ -15,7 +15,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -29,6 +29,9 @@ from mdpdice.networks.network import Bools, Ints, Kind, Network
 from mdpdice.numerics.graph import end_components
 from mdpdice.numerics.regions import components
 
+if TYPE_CHECKING:
+    from mdpdice.objectives.objective import OfPayoff
+
 __all__ = ["COLLECTED", "pay_at_the_end", "refuse_counter"]
 
 COLLECTED = "collected"
@@ -37,28 +40,20 @@ MOST_EDGES = 16_000_000
 """Edges of the largest network that is written out with the sums beside its states."""
 
 
-def pay_at_the_end(
-    network: Network,
-    worth: Callable[[Fraction], Any],
-    top: Callable[[int, Fraction], int | None],
-    name: str,
-) -> Network:
-    """The network whose ends pay what the whole payoff is worth, less what payoff 0 would be.
-
-    Parameters
-    ----------
-    network : Network
-        Undiscounted, without `pass_to`.
-    worth, top : callable
-        As in `mdpdice.objectives.objective.OfPayoff`.
-    name : str
-        Name of the objective, for errors.
+def pay_at_the_end(network: Network, objective: OfPayoff) -> Network:
+    """The network, without `pass_to`, whose ends pay what the whole payoff is worth, less what payoff 0 would be.
 
     Raises
     ------
     UnsupportedError
         The network is discounted; or it pays on the way, and the sums cannot be kept apart.
     """
+    worth, top, name, sense = (
+        objective.worth,
+        objective.top,
+        type(objective).__name__,
+        objective.wanted(network),
+    )
     if network.discount < 1:
         msg = f"{name} needs the whole payoff, and this network discounts it; use Total, or a game without a discount"
         raise UnsupportedError(msg)
@@ -80,7 +75,7 @@ def pay_at_the_end(
         except MdpDiceError as error:
             raise error.at(network.describe(node)) from error.__cause__
     payoff, exact = split_exact(network.n_nodes, found)
-    return attrs.evolve(network, payoff=payoff, exact_payoffs=exact, total=Fraction(0))
+    return attrs.evolve(network, payoff=payoff, exact_payoffs=exact, total=Fraction(0), sense=sense)
 
 
 def _with_sums(

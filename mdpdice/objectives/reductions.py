@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import attrs
 import numpy as np
 
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.modelling.sense import Sense
 from mdpdice.networks.arrays import moved_numbers, split_exact
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 
@@ -23,6 +25,7 @@ __all__ = [
     "Merged",
     "both_sides",
     "chain",
+    "for_sense",
     "negate",
     "shift_total",
     "shift_value",
@@ -32,7 +35,7 @@ __all__ = [
     "without",
 ]
 
-
+M = TypeVar("M", Network, Lattice)
 Because: TypeAlias = Literal["collects", "postpones", "pays", "won", "missed by all", "missed by some"]
 
 
@@ -203,10 +206,11 @@ def negate(network: Network, *, twice: bool = False) -> Lowering:
     if not network.two_player:
         kind = np.where(kind == Kind.MIN, Kind.MAX, kind)
     if twice:
-        return Lowering(attrs.evolve(network, kind=kind), **_identity(network))
+        return Lowering(attrs.evolve(network, kind=kind, sense="max"), **_identity(network))
     lowered = attrs.evolve(
         network,
         kind=kind,
+        sense="max",
         # Subtracting from 0 keeps zero rewards at +0.0, so that equal problems have equal digests.
         reward=0.0 - network.reward,
         payoff=0.0 - network.payoff,
@@ -215,6 +219,16 @@ def negate(network: Network, *, twice: bool = False) -> Lowering:
         exact_payoffs={at: -value for at, value in network.exact_payoffs.items()},
     )
     return Lowering(lowered, scale=-1.0, **_identity(network))
+
+
+def for_sense(model: M, sense: Sense | None = None) -> M:
+    """The network or lattice in which the player to move wants much of what `sense`, by default its own, says."""
+    kind, sense = model.kind.copy(), model.sense if sense is None else sense
+    if sense == "min":
+        kind[model.kind == Kind.MAX], kind[model.kind == Kind.MIN] = Kind.MIN, Kind.MAX
+    elif model.sense == "max":
+        return model
+    return attrs.evolve(model, kind=kind, sense="max")
 
 
 def shift_total(network: Network) -> Lowering | None:
@@ -238,7 +252,7 @@ def shift_value(network: Network, *, shift: Fraction) -> Lowering | None:
     return Lowering(network, shift=shift, **_identity(network)) if shift else None
 
 
-def stop_at(network: Network, ends: Bools, payoff: Floats, *, rewards: bool) -> Network:
+def stop_at(network: Network, ends: Bools, payoff: Floats, sense: Sense, *, rewards: bool) -> Network:
     """The undiscounted network whose plays stop at the marked nodes with new payoffs, with its rewards or without."""
     kept = np.flatnonzero(~ends[network.source])
     without_rewards = {"reward": np.zeros(len(kept)), "exact_rewards": {}}
@@ -247,6 +261,7 @@ def stop_at(network: Network, ends: Bools, payoff: Floats, *, rewards: bool) -> 
         payoff=np.where(ends, payoff, 0.0),
         discount=Fraction(1),
         total=Fraction(0),
+        sense=sense,
         exact_payoffs={},
         **({} if rewards else without_rewards),
     )

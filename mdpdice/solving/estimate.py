@@ -13,6 +13,7 @@ from mdpdice.answers.solution import Solution
 from mdpdice.backend import GameSolver, Run, Searched, Solver, check_named_or_made, load_solver
 from mdpdice.errors import MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.sense import with_sense
 from mdpdice.networks.network import Network
 from mdpdice.objectives.objective import Objective, Total
 from mdpdice.solving.interruption import Interrupts
@@ -34,7 +35,7 @@ def game_solver(solver: str | Solver) -> GameSolver | None:
 
 def search_game(
     game: Game[Any, Any] | Network,
-    objective: Objective | None,
+    objective: Objective,
     horizon: int | None,
     solver: GameSolver,
     run: Run,
@@ -54,13 +55,13 @@ def search_game(
     if not isinstance(game, Game):
         msg = f"solver {solver.name!r} searches a game and not a network; pass the game itself"
         raise UnsupportedError(msg, value=solver.name)
-    if horizon is not None or objective not in (None, Total()) or run.checkpoint is not None:
+    if horizon is not None or not isinstance(objective, Total) or run.checkpoint is not None:
         msg = (
             f"solver {solver.name!r} estimates the value of the game as it is declared; leave out the objective, "
             "the horizon and the checkpoint"
         )
         raise UnsupportedError(msg, value=solver.name)
-    started = time.perf_counter()
+    started, game = time.perf_counter(), with_sense(game, objective.wanted(game))
     try:
         with interrupts.patience():
             found = _ask(game, solver, run)
@@ -104,6 +105,7 @@ def _solution(found: Searched, solver: GameSolver, status: Status, reason: str, 
     )
     made = Provenance(
         solver.name,
+        sense=found.network.sense,
         iterations=candidate.iterations,
         seconds=time.perf_counter() - started,
         version=library_version(),

@@ -29,7 +29,7 @@ from mdpdice.lattices.digest import digest
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Floats, Ints, Kind, Network
-from mdpdice.objectives.objective import Objective, Total
+from mdpdice.objectives.objective import Objective, asked
 from mdpdice.objectives.reductions import Lowering
 from mdpdice.solving.lattice_route import certified, compile_for, layers_of
 from mdpdice.solving.pipeline import solve_problem
@@ -130,13 +130,13 @@ def load_solution(
         raise file.corrupt("route", repr(header["route"]))
     with file.part("status"):
         claimed = Status(header["status"])
-    read = _File(file, header, members, claimed)
+    read, chosen = _File(file, header, members, claimed), asked(game, objective)
     if header["route"] == "lattice" and not isinstance(game, Network):
-        return _load_lattice(read, game, objective, horizon, epsilon, max_states, prove=prove)
+        return _load_lattice(read, game, chosen, horizon, epsilon, max_states, prove=prove)
     if isinstance(game, Lattice):
-        raise read.mismatch("route", Question(str(objective or Total()), "max"))
+        raise read.mismatch("route", Question(str(chosen), chosen.wanted(game)))
     return _load_flat(
-        read, prepare(game, objective, horizon=horizon, max_states=max_states), epsilon, prove=prove
+        read, prepare(game, chosen, horizon=horizon, max_states=max_states), epsilon, prove=prove
     )
 
 
@@ -160,26 +160,25 @@ class _File:
 def _load_lattice(
     read: _File,
     game: Game[Any, Any] | Lattice,
-    objective: Objective | None,
+    chosen: Objective,
     horizon: int | None,
     epsilon: float,
     max_states: int,
     *,
     prove: bool,
 ) -> Solution:
-    started = time.perf_counter()
-    header, chosen = read.header, Total() if objective is None else objective
-    asked = Question(str(chosen), chosen.sense, horizon)
+    started, header, sense = time.perf_counter(), read.header, chosen.wanted(game)
+    question = Question(str(chosen), sense, horizon)
     if horizon is not None:
-        raise read.mismatch("horizon", asked)
+        raise read.mismatch("horizon", question)
     lattice = game if isinstance(game, Lattice) else compile_for(game, chosen, max_states=max_states)
     layers = layers_of(lattice, chosen, Run())
     for field, right in (
         ("digest", header["digest"] == digest(layers.lattice)),
-        ("sense", header["sense"] == chosen.sense),
+        ("sense", header["sense"] == sense),
     ):
         if not right:
-            raise read.mismatch(field, asked)
+            raise read.mismatch(field, question)
     values = read.members["values"]
     if values.shape != (int(layers.reached.sum()),):
         raise read.file.corrupt("values", "it does not have a value for everything that is stored")
@@ -188,13 +187,13 @@ def _load_lattice(
     made = Provenance(
         header["solver"],
         str(chosen),
-        chosen.sense,
+        sense,
         header["iterations"],
         header["seconds"],
         header["mdpdice"],
     )
     if not prove:
-        table = GridValues(layers, stored, np.full(len(layers.layers), np.inf), chosen.sense)
+        table = GridValues(layers, stored, np.full(len(layers.layers), np.inf), sense)
         return Solution(table, Status.UNCERTIFIED, made, reason=read.unproved())
     found = certified(layers, stored, made, Run(), epsilon, started)
     return attrs.evolve(found, provenance=made)
@@ -202,13 +201,13 @@ def _load_lattice(
 
 def _load_flat(read: _File, problem: Problem, epsilon: float, *, prove: bool) -> Solution:
     file, header, members, claimed = read.file, read.header, read.members, read.claimed
-    asked = Question(problem.objective, problem.sense, problem.network.horizon)
+    question = Question(problem.objective, problem.sense, problem.network.horizon)
     for field, right in (
         ("digest", header["digest"] == problem.network.digest),
-        ("sense", header["sense"] == asked.sense),
+        ("sense", header["sense"] == question.sense),
     ):
         if not right:
-            raise read.mismatch(field, asked)
+            raise read.mismatch(field, question)
     value, policy = members["values"], members["policy"]
     net = problem.network
     shape = (net.n_nodes,) if net.horizon is None else (net.horizon + 1, net.n_nodes)
