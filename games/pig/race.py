@@ -223,7 +223,7 @@ class _Race(Game[str, Action]):
 
 @attrs.frozen
 class PigRace(_Race):
-    """The race of Pig for two players; the value is the chance of the starter to win.
+    """The race of Pig for two players; the value is the chance to win of the player to move.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ class PigRace(_Race):
 
 @attrs.frozen
 class Piglet(_Race):
-    """Pig with a coin: heads is one point, tails loses the turn; the value is P(win) of the starter.
+    """Pig with a coin: heads is one point, tails loses the turn; the value is P(win) of the player to move.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.formats.line_reader import Number, require_network
 from mdpdice.modelling.text import encode
 from mdpdice.networks.network import Floats, Ints, Kind, Network
-from mdpdice.objectives.reductions import both_sides, shift_total, unroll
+from mdpdice.objectives.reductions import both_sides, for_sense, shift_total, unroll
 
 __all__ = [
     "Explicit",
@@ -260,6 +260,7 @@ def explicit(
         A label has a name that formats do not allow.
     """
     require_network(network)
+    network = for_sense(network)
     marked = _marked(network, labels or {})
     n_nodes = network.n_nodes
     if network.two_player and not games:

@@ -39,6 +39,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.counters import At, full_state
 from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.networks.network import Kind
+from mdpdice.objectives.reductions import for_sense
 
 __all__ = ["PrismProgram", "write_lattice"]
 
@@ -154,7 +155,7 @@ def write_lattice(
 
 class _Writer:
     def __init__(self, lattice: Lattice, labels: Mapping[str, Iterable[Hashable]]) -> None:
-        self.lattice = lattice
+        self.lattice = lattice = for_sense(lattice)
         names = Names(["s"])
         self.texts = Texts(lattice.axes, names)
         kind = lattice.kind
@@ -266,9 +267,10 @@ class _Writer:
         kind, passed = self.kinds[node], self.program.passed
         if passed is None:
             return [("min" if kind == Kind.MIN else "max", "")]
-        if kind == Kind.MAX:
-            return [("max", f" & !{passed}"), ("min", f" & {passed}")]
-        return [("max", "")]
+        if kind not in (Kind.MAX, Kind.MIN):
+            return [("max", "")]
+        mine, other = ("max", "min") if kind == Kind.MAX else ("min", "max")
+        return [(mine, f" & !{passed}"), (other, f" & {passed}")]
 
     def _commands(self) -> Iterator[tuple[str, str, str]]:
         """Action, text and note of every command; no action where a state begins, whose name is the note."""

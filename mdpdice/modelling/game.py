@@ -49,11 +49,11 @@ from mdpdice.modelling.nodes import (
     roll,
     when,
 )
+from mdpdice.modelling.sense import Sense
 
 if TYPE_CHECKING:
     from mdpdice.answers.solution import Solution
     from mdpdice.modelling.enclosure import Enclosure
-    from mdpdice.modelling.sense import Sense
     from mdpdice.modelling.tables import Table, Thresholds
 
 __all__ = [

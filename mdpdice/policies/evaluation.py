@@ -158,7 +158,8 @@ def evaluate(
         np.broadcast_to(placed[0].choice, chain.per_node(value).shape),
         rows,
     )
-    made = Provenance("evaluation", seconds=time.perf_counter() - started, version=library_version())
+    seconds = time.perf_counter() - started
+    made = Provenance("evaluation", sense=network.sense, seconds=seconds, version=library_version())
     return Solution(table, status, made, width, reason, placed[0] if len(placed) == 1 else tuple(placed))
 
 

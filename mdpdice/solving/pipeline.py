@@ -168,7 +168,9 @@ def solve(
         if checkpoint is not None:
             file = stack.enter_context(Checkpoint(checkpoint, every))
             run = attrs.evolve(run, checkpoint=file)
-        way = plan(game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run)
+        way = plan(
+            game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run
+        )
         return way.solve(run, epsilon, interrupts)
 
 
