@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from mdpdice.modelling.game import Game
 
-__all__ = ["Bools", "Floats", "Ints", "Kind", "NamedStates", "Network"]
+__all__ = ["Bools", "Floats", "Ints", "Kind", "NamedStates", "Network", "actions_of", "edge_fields"]
 
 Number: TypeAlias = "int | float | Fraction | str"
 
@@ -191,22 +191,12 @@ class Network(Names):
             What else is different, as in `attrs.evolve`.
         """
         degree = np.bincount(self.source[edges], minlength=self.n_nodes)
-        decided = self.decides[self.source]
-        actions = self.actions
-        if decided[edges].sum() != len(actions):
-            place = np.cumsum(decided) - 1
-            actions = [actions[at] for at in place[edges[decided[edges]]].tolist()]
         kept: dict[str, Any] = {
             "kind": np.where(degree > 0, self.kind, np.uint8(Kind.END)),
             "indptr": np.concatenate(([0], np.cumsum(degree))),
             "dst": self.dst[edges],
-            "weight": self.weight[edges],
-            "reward": self.reward[edges],
-            "sign": self.sign[edges],
-            "step": self.step[edges],
-            "numerator": self.numerator[edges],
-            "actions": actions,
-            "exact_rewards": moved_numbers(self.exact_rewards, edges),
+            "actions": actions_of(self, edges),
+            **edge_fields(self, edges),
         }
         return attrs.evolve(self, **{**kept, **changes})
 
@@ -399,6 +389,22 @@ class Network(Names):
         from mdpdice.formats.networkx_graphs import to_networkx
 
         return to_networkx(self)
+
+
+def edge_fields(network: Network, edges: Ints) -> dict[str, Any]:
+    """What some edges are worth and how likely they are, for `attrs.evolve`; an edge may stand there often."""
+    names = ("weight", "reward", "sign", "step", "numerator")
+    found = {name: getattr(network, name)[edges] for name in names}
+    return {**found, "exact_rewards": moved_numbers(network.exact_rewards, edges)}
+
+
+def actions_of(network: Network, edges: Ints) -> Sequence[Hashable]:
+    """Return the actions of those edges that have one."""
+    decided = network.decides[network.source]
+    if decided[edges].sum() == len(network.actions) and (np.diff(edges) > 0).all():
+        return network.actions
+    place = np.cumsum(decided) - 1
+    return [network.actions[at] for at in place[edges[decided[edges]]].tolist()]
 
 
 def _inverse(state_node: Ints, n_nodes: int) -> Ints:

@@ -46,6 +46,7 @@ from mdpdice.objectives.reductions import (
     shift_total,
     shift_value,
     stop_at,
+    turn_sides,
     without,
 )
 from mdpdice.objectives.two_player_infinities import drop_won, turn_if_alone
@@ -152,13 +153,7 @@ Step: TypeAlias = Callable[[Network], Lowering | None]
 
 
 def asked(model: Any, objective: Objective | None = None, sense: Sense | None = None) -> Objective:
-    """Return what counts in a model, by default the total, with its sense: its own, or `sense`, or that of the model.
-
-    Raises
-    ------
-    GameError
-        It is no objective, or no sense, or no model; the message says what to write.
-    """
+    """Return what counts in a model, by default the total; with its own sense, or `sense`, or that of the model."""
     if not isinstance(model, Game | Network | Lattice):
         msg = f"{model!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
         raise GameError(msg, value=model)
@@ -186,7 +181,7 @@ def _for_the_maximiser(network: Network, sense: Sense) -> list[Step]:
     if (sense == "min") != only_min:
         return [negate]
     # Two negations cancel: the only player who decides now wants the sum large.
-    return [partial(negate, twice=True)] if only_min else []
+    return [turn_sides] if only_min else []
 
 
 def _marked(network: Network, states: States) -> Bools:
@@ -197,14 +192,10 @@ def _marked(network: Network, states: States) -> Bools:
             return bool(states(state))
 
         what = f"the function {_named(states)} of the objective"
-        chosen = {i for i, state in enumerate(network.states) if ask(meant, state, what=what, state=state)}
-        marked = np.isin(network.node_state, np.fromiter(chosen, dtype=np.int64, count=len(chosen)))
+        chosen = [i for i, state in enumerate(network.states) if ask(meant, state, what=what, state=state)]
     else:
-        marked = np.zeros(network.n_nodes, dtype=bool)
-        for state in states:
-            index = network.node_state[network.node_of(state)]
-            marked |= network.node_state == index
-    return marked
+        chosen = [int(network.node_state[network.node_of(state)]) for state in states]
+    return np.isin(network.node_state, np.array(chosen, dtype=np.int64))
 
 
 def refuse_pass_to(model: Network | Lattice, objective: Objective) -> None:
@@ -380,13 +371,9 @@ class UntilReward(Objective):
         minimises = bool((applied.kind == Kind.MIN).any()) != (sense == "min")
         steps = [partial(_leave_out_unreached, minimises=minimises), *_for_the_maximiser(applied, sense)]
         # To stay for ever in an idle component is worth +inf, which the minimiser never wants.
-        return chain(applied, [*steps, _drop_postponed, partial(collapse_idle, stay=False)], check)
-
-
-def _drop_postponed(network: Network) -> Lowering | None:
-    """Leave out where rounds that lower the reward can be repeated before a target is reached."""
-    lowering = drop_infinite(network)
-    return None if lowering is None else attrs.evolve(lowering, because="postpones")
+        # Rounds that lower the reward can be repeated before a target is reached.
+        rounds = partial(drop_infinite, because="postpones")
+        return chain(applied, [*steps, rounds, partial(collapse_idle, stay=False)], check)
 
 
 def _leave_out_unreached(network: Network, *, minimises: bool) -> Lowering | None:
@@ -461,12 +448,10 @@ class Utility(OfPayoff):
 def _threshold(value: Any, objective: Any) -> int | float | Fraction:
     try:
         number = own_number(value, "threshold")
-        if not math.isnan(number):  # no payoff would reach it
-            return number
-    except OverflowError:  # larger than every float, which payoffs are compared with all the same
-        return number
     except GameError:
-        pass
+        number = math.nan
+    if not isinstance(number, float) or not math.isnan(number):  # which no payoff would reach
+        return number
     msg = (
         f"{type(objective).__name__}({value!r}): give it a number that a payoff is compared with, such as 20 or "
         "Fraction(1, 3)"

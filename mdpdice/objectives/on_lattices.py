@@ -27,16 +27,7 @@ __all__ = ["lower_lattice"]
 def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None) -> tuple[Lattice, bool]:
     """The lattice whose total reward is the objective, for the player to move.
 
-    Returns
-    -------
-    lattice : Lattice
-    endless : bool
-        Whether a play without an end is worth something, as far as is known; on a lattice it is worth its rewards.
-
-    Raises
-    ------
-    UnsupportedError
-        The lattice is discounted, or cannot do the objective.
+    And whether a play without an end is worth something, as far as is known; on a lattice it is worth its rewards.
     """
     supported = isinstance(objective, Total | Reach | OfPayoff)
     if not supported or (lattice.discount != 1 and not isinstance(objective, Reach)):

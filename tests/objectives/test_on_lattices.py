@@ -376,8 +376,8 @@ class Waiting(Game[str, str]):
 
 def test_objectives_that_lattices_refuse():
     for game, objective, message in [
-        (Race(6), PayoffAtLeast(1), "changes sides"),
-        (Race(6), Utility(abs), "changes sides"),
+        (Race(6), PayoffAtLeast(1), "whose sides take turns"),
+        (Race(6), Utility(abs), "whose sides take turns"),
         (Race(6), Reach([]), "not defined on a game with pass_to"),
         (Sheet(), Discounted(0.9), "explore"),
         (Sheet(), Horizon(3), "explore"),
