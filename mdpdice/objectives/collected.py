@@ -234,7 +234,5 @@ def _ending(network: Network, gains: Bools, name: str) -> Network:
             "play an end there, or count the points in the state and pay them with end(...)"
         )
         raise UnsupportedError(msg, state=network.describe(node))
-    if not for_ever.any():
-        return network
     payoff = np.where(for_ever, 0.0, network.payoff)
     return network.keep_edges(np.flatnonzero(~for_ever[source]), payoff=payoff)

@@ -26,37 +26,22 @@ def _plays_may_not_end(network: Network) -> bool:
     )
 
 
-@attrs.frozen(eq=False)
-class _Endless:
-    """The end components: their nodes and edges, and which of them collect and which pay."""
-
-    component: Ints
-    inside: Bools
-    gains: Bools
-    pays: Bools
-
-    @staticmethod
-    def of(network: Network) -> _Endless:
-        component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
-        source = network.source
-        inside = (component[source] >= 0) & (component[source] == component[network.dst])
-        count = int(component.max()) + 1
-        gains, pays = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-        gains[component[source[inside & (network.reward > 0)]]] = True
-        pays[component[source[inside & (network.reward < 0)]]] = True
-        if (gains & pays).any():
-            node = int(np.flatnonzero(component == np.flatnonzero(gains & pays)[0])[0])
-            msg = (
-                "an endless play can collect and pay for ever, so its total reward need not exist; "
-                "use a discount below 1 or a horizon"
-            )
-            raise TotalRewardUndefinedError(msg, state=network.describe(node))
-        return _Endless(component, inside, gains, pays)
-
-    @property
-    def rich(self) -> Bools:
-        """Nodes of the components that collect."""
-        return np.isin(self.component, np.flatnonzero(self.gains))
+def _endless(network: Network) -> tuple[Ints, Bools, Bools, bool]:
+    """The end components, the edges inside of them, the nodes of those that collect, and whether others pay."""
+    component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
+    source = network.source
+    inside = (component[source] >= 0) & (component[source] == component[network.dst])
+    gains, pays = (
+        np.unique(component[source[inside & one]]) for one in (network.reward > 0, network.reward < 0)
+    )
+    both = np.intersect1d(gains, pays)
+    if len(both):
+        msg = (
+            "an endless play can collect and pay for ever, so its total reward need not exist; "
+            "use a discount below 1 or a horizon"
+        )
+        raise TotalRewardUndefinedError(msg, state=network.describe(int(np.argmax(component == both[0]))))
+    return component, inside, np.isin(component, gains), bool(len(pays))
 
 
 def drop_lost(network: Network) -> Lowering | None:
@@ -67,10 +52,10 @@ def drop_lost(network: Network) -> Lowering | None:
     """
     if not _plays_may_not_end(network) or not (network.reward < 0).any():
         return None
-    endless = _Endless.of(network)
-    if not endless.pays.any():
+    _, _, rich, pays = _endless(network)
+    if not pays:
         return None
-    rich, idle = endless.rich, _idle(network)[0] >= 0
+    idle = _idle(network)[0] >= 0
     lost = ~reached_by_some(network, (network.kind == Kind.END) | rich | idle)
     if not lost.any():
         return None
@@ -93,12 +78,11 @@ def drop_infinite(network: Network, because: Because = "collects") -> Lowering |
     """
     if not _plays_may_not_end(network):
         return None
-    endless = _Endless.of(network)
-    if not endless.gains.any():
+    component, inside, rich, _ = _endless(network)
+    if not rich.any():
         return None
-    rich = endless.rich
     infinite = can_reach(network, rich)
-    policy = _infinite_policy(network, endless.component, rich, infinite, endless.inside)
+    policy = _infinite_policy(network, component, rich, infinite, inside)
     return without(network, ~infinite, policy, because)
 
 

@@ -75,9 +75,6 @@ def _refuse(objective: OfPayoff, why: str) -> NoReturn:
     raise UnsupportedError(msg, value=objective)
 
 
-# --- the counter -------------------------------------------------------------------------------------------
-
-
 def _with_counter(lattice: Lattice, paid: dict[int, Expr], last: int) -> Lattice:
     """The lattice that counts its rewards instead of paying them."""
     collected = CounterValue(COLLECTED)
@@ -126,9 +123,6 @@ def _largest_sum(lattice: Lattice, paid: dict[int, Expr], objective: OfPayoff, r
             objective, "play can come back to counters that it had, so it is not known how much it collects"
         )
     return int(solve_layers(layers, run)[0][0, lattice.start_point])
-
-
-# --- what payoffs are worth --------------------------------------------------------------------------------
 
 
 def _payoffs(lattice: Lattice) -> Iterator[Expr]:
@@ -190,9 +184,6 @@ def _worth(objective: OfPayoff, payoff: Fraction) -> Any:
             "it a number there, or make the ranges smaller"
         )
         raise GameError(msg, value=payoff) from error
-
-
-# --- expressions as whole numbers --------------------------------------------------------------------------
 
 
 def _denominator(expr: Expr) -> int:

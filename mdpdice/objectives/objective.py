@@ -67,6 +67,7 @@ __all__ = [
 ]
 
 States: TypeAlias = Collection[Hashable] | Callable[[Any], bool]
+Step: TypeAlias = Callable[[Network], Lowering | None]
 
 LISTED = 8
 """Most targets that the text of an objective names."""
@@ -147,9 +148,6 @@ class Objective(abc.ABC):
     def _first(self) -> list[Step]:
         """Reductions to make before the signs are turned."""
         return []
-
-
-Step: TypeAlias = Callable[[Network], Lowering | None]
 
 
 def asked(model: Any, objective: Objective | None = None, sense: Sense | None = None) -> Objective:
@@ -445,18 +443,20 @@ class Utility(OfPayoff):
         return Fraction(finite_number(ask(self.function, number, what=f"the {what}"), what))
 
 
-def _threshold(value: Any, objective: Any) -> int | float | Fraction:
+def _number(value: Any) -> Any:
+    """The number of a value, or what is none as it is."""
     try:
-        number = own_number(value, "threshold")
+        return own_number(value, "threshold")
     except GameError:
-        number = math.nan
-    if not isinstance(number, float) or not math.isnan(number):  # which no payoff would reach
-        return number
-    msg = (
-        f"{type(objective).__name__}({value!r}): give it a number that a payoff is compared with, such as 20 or "
-        "Fraction(1, 3)"
-    )
-    raise GameError(msg, value=value)
+        return value
+
+
+def _threshold(objective: object, _attribute: attrs.Attribute[Any], value: Any) -> None:
+    # No payoff would reach NaN.
+    if not isinstance(value, int | float | Fraction) or (isinstance(value, float) and math.isnan(value)):
+        name = type(objective).__name__
+        msg = f"{name}({value!r}): give it a number that a payoff is compared with, such as 20 or Fraction(1, 3)"
+        raise GameError(msg, value=value)
 
 
 @attrs.frozen
@@ -466,7 +466,7 @@ class _OfThreshold(OfPayoff):
     chance: ClassVar[bool] = True
     _kind: ClassVar[str]
 
-    threshold: Any = attrs.field(converter=attrs.Converter(_threshold, takes_self=True))
+    threshold: Any = attrs.field(converter=_number, validator=_threshold)
     sense: Sense | None = attrs.field(default=None, converter=_sense)
 
     def __str__(self) -> str:
