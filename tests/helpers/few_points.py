@@ -6,7 +6,7 @@ from itertools import combinations
 
 import attrs
 
-from mdpdice import Counter, Game, d6, decide, end, go, pool, product, roll
+from mdpdice import Counter, Game, d6, decide, end, go, pass_to, pool, product, roll, when
 
 
 @attrs.frozen
@@ -60,3 +60,20 @@ class Threes(Game):
 
 def _faces(counts):
     return tuple(face for face, n in zip(range(1, 7), counts, strict=True) for _ in range(n))
+
+
+class Duel(Game):
+    """Two players take turns to add a pip or a throw to their lead, of which they want little."""
+
+    sense = "min"
+    turns = Counter(range(4))
+    lead = Counter(range(-12, 13), start=0)
+
+    def start(self):
+        return "turn"
+
+    def node(self, state):
+        def after(pips):
+            return pass_to(state, self.turns.add(1), self.lead.set(-self.lead - pips))
+
+        return when(self.turns == 3, end(self.lead), decide({"pip": after(1), "throw": roll(d6, after)}))

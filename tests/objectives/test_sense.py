@@ -8,12 +8,11 @@ from fractions import Fraction
 import attrs
 import pytest
 from helpers.counter_games import Race, Sheet
-from helpers.few_points import ShutTheBox, Threes
+from helpers.few_points import Duel, ShutTheBox, Threes
 from helpers.random_counter_games import counter_games
 from hypothesis import assume, given, settings
 
 from mdpdice import (
-    Counter,
     Discounted,
     Game,
     Horizon,
@@ -33,10 +32,8 @@ from mdpdice import (
     end,
     evaluate,
     explore,
-    pass_to,
     roll,
     solve,
-    when,
 )
 from mdpdice.archives import Archive, text_member, write_archive
 from mdpdice.errors import GameError, MdpDiceError
@@ -186,24 +183,7 @@ class LeastSheet(Sheet):
     sense = "min"
 
 
-class LeastDuel(Game):
-    """Two players take turns to add a pip or a throw to their lead, of which they want little."""
-
-    sense = "min"
-    turns = Counter(range(4))
-    lead = Counter(range(-12, 13), start=0)
-
-    def start(self):
-        return "turn"
-
-    def node(self, state):
-        def after(pips):
-            return pass_to(state, self.turns.add(1), self.lead.set(-self.lead - pips))
-
-        return when(self.turns == 3, end(self.lead), decide({"pip": after(1), "throw": roll(d6, after)}))
-
-
-@pytest.mark.parametrize("game", [LeastSheet(), LeastDuel()], ids=["sheet", "duel"])
+@pytest.mark.parametrize("game", [LeastSheet(), Duel()], ids=["sheet", "duel"])
 def test_every_form_of_a_game_has_its_sense(game, tmp_path):
     network = explore(game)
     value = solve(network, Total("min")).value()
