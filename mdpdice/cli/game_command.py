@@ -72,7 +72,7 @@ def game_command(**more: Any) -> Callable[[Callable[..., Answer]], click.Command
             horizon: int | None = None,
             epsilon: float = 1e-6,
             objective: str | None = None,
-            sense: Any = "max",
+            sense: Any = None,
             **options: Any,
         ) -> None:
             def answer() -> Answer:

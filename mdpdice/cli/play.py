@@ -15,7 +15,7 @@ import click
 
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.options import NewFile, question_options, seed_option, solver_option
+from mdpdice.cli.options import NewFile, question_options, seed_option, sense_option, solver_option
 from mdpdice.cli.seats import Left, Table, split_seats
 from mdpdice.cli.text import action_data, figure, phrase
 
@@ -37,6 +37,7 @@ _LONG = 100
     help="Who decides, one seat for all or one per player: human, optimal, random, lookahead:DEPTH, "
     "a policy that the game knows by name (threshold:250,200), or a file.",
 )
+@sense_option
 @seed_option
 @click.option(
     "--record",
@@ -100,6 +101,8 @@ def _head(case: Case, seats: list[str], seed: int) -> Iterator[str]:
         yield f"parameter: {key}={show(value)}"
     if case.horizon is not None:
         yield f"horizon: {case.horizon}"
+    if case.objective is not None:
+        yield f"sense: {case.sense}"
     yield f"seats: {','.join(seats)}"
     yield f"seed: {seed}"
 

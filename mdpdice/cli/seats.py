@@ -75,7 +75,8 @@ class _Solved:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.action(turn.state, steps_left=turn.steps_left)
         values = self.values(turn)
-        minimises = self.solution.kind(self.game.canonical(turn.state)) == mdpdice.Kind.MIN
+        second = self.solution.kind(self.game.canonical(turn.state)) == mdpdice.Kind.MIN
+        minimises = second != (self.solution.sense == "min")
         return min(values, key=lambda action: values[action] if minimises else -values[action])
 
     def _worth(self, edge: Any, turn: Turn) -> float:

@@ -44,6 +44,7 @@ from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.modelling.number import count, finite_number
+from mdpdice.modelling.sense import sense_of
 from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.network import Kind, Network
 
@@ -105,6 +106,7 @@ def explore(
     __tracebackhide__ = True
     if not isinstance(game, Game):
         raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
+    sense_of(game)  # before a long exploration
     max_states = count(max_states, "max_states")
     if (least := ask(game.least_states, what="least_states()")) is not None and least > max_states:
         raise _too_large(game, least, max_states)

@@ -32,6 +32,7 @@ from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Conditional, End, Game, Go, PassTo
 from mdpdice.modelling.number import count, exact_discount, finite_number
+from mdpdice.modelling.sense import sense_of
 from mdpdice.networks.network import Kind
 
 __all__ = ["Traversal", "dead_end_error", "whole_weights"]
@@ -371,6 +372,7 @@ class Traversal(abc.ABC, Generic[R]):
             "start": 0,
             "discount": exact_discount(self.game.discount),
             "total": Fraction(finite_number(self.game.total, "total")),
+            "sense": sense_of(self.game),
             "states": self.states,
             "node_state": node_state,
             "actions": self.actions,

@@ -33,6 +33,7 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         self._nodes: dict[S, tuple[S, Node[S, A]]] = {}
         self.total = game.total  # type: ignore[misc]  # class attributes elsewhere, of one object here
         self.payoff_range = game.payoff_range  # type: ignore[misc]
+        self.sense = game.sense  # type: ignore[misc]
         self.discount = game.discount
 
     def start(self) -> At[S]:

@@ -92,6 +92,7 @@ class _WithoutSymmetry(Game[Any, Any]):
     def __init__(self, game: Game[Any, Any]) -> None:
         self._game = game
         self.total = game.total  # type: ignore[misc]  # class attributes elsewhere, of one object here
+        self.sense = game.sense  # type: ignore[misc]
         self.discount = game.discount
 
     def start(self) -> Any:

@@ -19,7 +19,7 @@ __all__ = ["check_searches"]
 
 def check_searches(ledger: Ledger, solver: Any) -> None:
     """The checks of a `GameSolver`."""
-    asked = [model for model in MODELS if model.horizon is None and model.sense == "max"]
+    asked = [model for model in MODELS if model.horizon is None]
     answers, refused = [], []
     for model in asked:
         found = _ask(ledger, solver, model)
@@ -54,7 +54,7 @@ def _ask(ledger: Ledger, solver: Any, model: Model) -> Searched | None:
     """What was found; None if it says that this is nothing for it."""
     ledger.model = model.name
     try:
-        found = solver.search(model.make(), Run())
+        found = solver.search(model.game(), Run())
     except (UnsupportedError, CycleError):
         return None
     except Exception as error:  # noqa: BLE001 - whatever the code of a back-end raises

@@ -35,6 +35,7 @@ from mdpdice.looks import look_of
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.sense import sense_of
 from mdpdice.modelling.text import encode
 from mdpdice.networks.network import Bools, Kind, Network
 from mdpdice.numerics.graph import reachable
@@ -95,7 +96,7 @@ def check_game(
     """Check what the library relies on in a game; choose parameters that make it small.
 
     ==================  ===================================================================================
-    ``declaration``     it is a `Game`; discount, total and `payoff_range` are numbers that make sense
+    ``declaration``     it is a `Game`; discount, total and `payoff_range` are numbers that make sense, and `sense` too
     ``nodes``           every state that can be reached has a node, with at least one option
     ``probabilities``   every distribution sums to one, and has no negative or unknown probability
     ``rewards``         every reward and payoff is finite
@@ -209,6 +210,7 @@ def _check_declaration(ledger: Ledger, game: Any) -> None:
             else "derive it from mdpdice.Game"
         )
         ledger.fail("declaration", f"{game!r} is no Game; {what}", value=game)
+    ledger.ask("declaration", "sense", sense_of, game)
     bounds: Any = game.payoff_range
     if bounds is not None:
         try:
