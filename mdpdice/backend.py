@@ -10,6 +10,7 @@ built-in ones too, and loaded on first use.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import sys
@@ -135,7 +136,9 @@ class Run:
         late = self.deadline is not None and time.monotonic() > self.deadline
         if late or self.cancel.is_set():
             msg = "the solve ran into its deadline" if late else "the solve was cancelled"
-            raise SolveInterrupted(msg, partial=self.offered() if partial is None else partial)
+            with contextlib.suppress(Exception):  # an offer that fails must not hide why the solve stops
+                partial = self.offered() if partial is None else partial
+            raise SolveInterrupted(msg, partial=partial)
 
     def watch(self, phase: str, numbers: Mapping[str, float]) -> None:
         """Look at the clock and report progress: the `progress` of exploring, before a solver is at work."""
