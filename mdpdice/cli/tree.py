@@ -17,45 +17,22 @@ from mdpdice.errors import StateLimitError
 
 __all__ = ["tree"]
 
+_COUNT = click.IntRange(min=1)
+
 
 @game_command()
 @click.argument("state", nargs=-1)
 @parameters_option(" 'mdpdice tree NAME --help' describes them.")
 @click.option(
-    "-d",
-    "--depth",
-    type=click.IntRange(min=0),
-    default=4,
-    show_default=True,
-    help="Decisions to look ahead, both players' counted.",
+    "-d", "--depth", type=click.IntRange(0), default=4, show_default=True, help="Decisions to look ahead."
 )
 @click.option("--best", is_flag=True, help="Follow the best options only.")
+@click.option("--solve/--no-solve", default=True, help="Solve the game first, for the values beyond.")
 @click.option(
-    "--solve/--no-solve", default=True, help="Solve the game first, for the values beyond; the default."
+    "--max-outcomes", type=_COUNT, default=12, show_default=True, help="Likeliest outcomes to show of a roll."
 )
-@click.option(
-    "--max-outcomes",
-    type=click.IntRange(min=1),
-    default=12,
-    show_default=True,
-    metavar="N",
-    help="Show the N likeliest outcomes of a roll.",
-)
-@click.option(
-    "--max-lines",
-    type=click.IntRange(min=1),
-    default=1_000_000,
-    show_default=True,
-    metavar="N",
-    help="Refuse a tree of more lines, those of outcomes that are not shown counted.",
-)
-@click.option(
-    "--to",
-    "path",
-    type=NewFile(path_type=Path),
-    metavar="FILE.html",
-    help="Write a page to fold out instead.",
-)
+@click.option("--max-lines", type=_COUNT, default=1_000_000, show_default=True, help="Refuse a larger tree.")
+@click.option("--to", "path", type=NewFile(path_type=Path), help="Write a page to fold out: tree.html.")
 @limit_options
 @json_option
 def tree(
@@ -82,8 +59,6 @@ def tree(
     from mdpdice.policies.game_tree import tree as grow
     from mdpdice.policies.tree_page import page
 
-    if path is not None and path.suffix.lower() not in (".html", ".htm"):
-        raise click.UsageError(f"--to {path}: a tree is written as a page, so let the name end with .html")
     position = case.position(" ".join(state)) if state else None
     solution, notes = _solved(case, position) if solve else (None, [])
     grown = grow(case.game, position, depth=depth, solution=solution, max_places=max_lines)

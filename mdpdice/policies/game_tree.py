@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
-from mdpdice.errors import GameError, MdpDiceError, StateLimitError, UnknownStateError
+from mdpdice.errors import GameError, MdpDiceError, StateLimitError
 from mdpdice.looks import Look, Rolled, look_of, parted, spoken
 from mdpdice.looks.text import phrase
 from mdpdice.looks.throw import thrown
@@ -27,7 +27,7 @@ from mdpdice.policies.playthrough import plain
 if TYPE_CHECKING:
     from mdpdice.answers.solution import Solution
 
-__all__ = ["Row", "Tree", "percent", "tree"]
+__all__ = ["Row", "Tree", "tree"]
 
 _EQUAL = 1e-9
 """Values that differ by less than this, relative to ``max(1, |value|)``, differ by rounding."""
@@ -35,7 +35,7 @@ _READABLE = 36
 """Largest denominator of a probability that is not written in per cent."""
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class Tree:
     """A position, or what an option or an outcome of chance leads to.
 
@@ -64,121 +64,95 @@ class Tree:
         What comes next.
     """
 
-    label: Any
-    words: str
-    probability: Fraction | None
-    value: float
-    best: bool
-    lost: bool
-    decides: str | None
-    state: str | None
-    leaf: str | None
-    children: tuple[Tree, ...]
+    label: Any = None
+    words: str = ""
+    probability: Fraction | None = None
+    value: float = 0.0
+    best: bool = False
+    lost: bool = False
+    decides: str | None = None
+    state: str | None = None
+    leaf: str | None = None
+    children: tuple[Tree, ...] = ()
 
     def rows(self, *, best: bool = False, max_outcomes: int = 12) -> Iterator[Row]:
         """Give what is shown, row by row.
 
-        Parameters
-        ----------
-        best : bool
-            Follow the best options only.
-        max_outcomes : int
-            Of more outcomes of chance only so many are shown, the likeliest; those that lose come first.
+        With `best` only the best options are followed.  Of more outcomes of chance than `max_outcomes` the likeliest
+        are shown, and those that lose come first.
         """
-        stack = [Row(0, None, self)]
+        top = Row(0, False, self.state or "", "", _figure(self.value), self.leaf or "")
+        stack: list[tuple[Row, Tree | None]] = [(top, self)]
         while stack:
-            row = stack.pop()
+            row, node = stack.pop()
             yield row
-            node, level = row.node, row.level + 1
-            shown = (
-                []
-                if node is None
-                else [one for one in node.children if one.best or not (best and node.decides)]
-            )
-            if node is not None and not node.decides and len(shown) > max_outcomes:
+            if node is None:
+                continue
+            shown = [one for one in node.children if one.best or not (best and node.decides)]
+            if not node.decides and len(shown) > max_outcomes:
                 shown.sort(key=lambda one: one.probability or 0, reverse=True)
                 left = sum((one.probability or Fraction(0) for one in shown[max_outcomes:]), Fraction(0))
-                more = f"and {len(shown) - max_outcomes:,} more, together {percent(left)}"
-                stack.append(Row(level, node, None, more))
+                more = f"and {len(shown) - max_outcomes:,} more, together {_percent(left)}"
+                stack.append((Row(row.level + 1, False, more), None))
                 del shown[max_outcomes:]
             shown.sort(key=lambda one: not one.lost)
-            stack += [Row(level, node, one) for one in reversed(shown)]
+            stack += [(_row(node, one, row.level + 1), one) for one in reversed(shown)]
 
     def lines(self, *, best: bool = False, max_outcomes: int = 12) -> Iterator[str]:
         """Give the tree line by line; see `rows`."""
-        for level, parent, node, more in self.rows(best=best, max_outcomes=max_outcomes):
-            if node is None:
-                yield f"{'  ' * level}  {more}"
-                continue
-            name = node.state
-            if parent is not None and parent.decides:
-                name = f"{'  ' * level}{'*' if node.best else ' '} {parent.who} {node.words}"
-            elif parent is not None:
-                name = f"{'  ' * level}  {node.name} ({node.chance})"
-            yield f"{name}: {node.figure}{f' {node.leaf}' if node.leaf else ''}"
-
-    @property
-    def who(self) -> str:
-        """Who decides here, seen by the player to move at the top."""
-        return {"mover": "you", "other": "they"}.get(self.decides or "", "")
-
-    @property
-    def name(self) -> str:
-        """What leads here, in words."""
-        return self.words or self.state or "then"
-
-    @property
-    def chance(self) -> str:
-        """The probability as text."""
-        chance = self.probability or Fraction(0)
-        return str(chance) if chance.denominator <= _READABLE else percent(chance)
-
-    @property
-    def figure(self) -> str:
-        """The value as text."""
-        return f"{self.value:.4f}".replace("-0.0000", "0.0000")
+        for row in self.rows(best=best, max_outcomes=max_outcomes):
+            mark = f"{'  ' * row.level}{'*' if row.best else ' '} " if row.level else ""
+            chance = f" ({row.chance})" if row.chance else ""
+            yield f"{mark}{row.words}{chance}{': ' * bool(row.value)}{row.value} {row.leaf}".rstrip()
 
     def to_json(self) -> dict[str, Any]:
         """Give the tree as JSON data."""
         found: dict[int, dict[str, Any]] = {}
-        for node in reversed(list(self._walk())):
-            data: dict[str, Any] = {"value": node.value if math.isfinite(node.value) else str(node.value)}
-            if node.label is not None:
-                data["label"] = phrase(node.label)
-            if node.probability is not None:
-                data["probability"] = str(node.probability)
-            if node.state is not None:
-                data["state"] = node.state
-            if node.leaf is not None:
-                data["leaf"] = node.leaf
-            if node.decides:
-                data["decides"] = node.decides
-                data["best"] = [phrase(child.label) for child in node.children if child.best]
-            if node.children:
-                data["children"] = [found.pop(id(child)) for child in node.children]
-            found[id(node)] = data
+        nodes = [self]
+        for node in nodes:  # it grows while it is read
+            nodes += node.children
+        for node in reversed(nodes):
+            data = {
+                "value": node.value if math.isfinite(node.value) else str(node.value),
+                "label": None if node.label is None else phrase(node.label),
+                "probability": None if node.probability is None else str(node.probability),
+                "state": node.state,
+                "leaf": node.leaf,
+                "decides": node.decides,
+                "best": [phrase(child.label) for child in node.children if child.best]
+                if node.decides
+                else None,
+                "children": [found.pop(id(child)) for child in node.children] or None,
+            }
+            found[id(node)] = {key: value for key, value in data.items() if value is not None}
         return found[id(self)]
-
-    def _walk(self) -> Iterator[Tree]:
-        stack: list[Tree] = [self]
-        while stack:
-            node = stack.pop()
-            yield node
-            stack += node.children
 
 
 class Row(NamedTuple):
-    """A row of a tree that is shown: a node below its parent, or what is said of those that are left out."""
+    """A row of a tree that is shown, in words; one that stands for outcomes that are left out has no value."""
 
     level: int
-    parent: Tree | None
-    node: Tree | None
-    more: str = ""
+    best: bool
+    words: str
+    chance: str = ""
+    value: str = ""
+    leaf: str = ""
 
 
-def percent(share: Fraction) -> str:
-    """A probability in per cent."""
+def _row(parent: Tree, node: Tree, level: int) -> Row:
+    words, chance = node.words or node.state or "then", node.probability or Fraction(1)
+    said = str(chance) if chance.denominator <= _READABLE else _percent(chance)
+    if parent.decides:
+        words, said = f"{'you' if parent.decides == 'mover' else 'they'} {words}", ""
+    return Row(level, node.best, words, said, _figure(node.value), node.leaf or "")
+
+
+def _percent(share: Fraction) -> str:
     return f"{100 * float(share):.3g} %"
+
+
+def _figure(value: float) -> str:
+    return f"{value:.4f}".replace("-0.0000", "0.0000")
 
 
 def tree(
@@ -221,85 +195,70 @@ def tree(
     if type(depth) is not int or depth < 0:
         msg = f"depth={depth!r}: write a number of decisions"
         raise GameError(msg, value=depth, limit=0)
-    builder = _Builder(plain(game), solution, max_places)
-    builder.sense = getattr(game, "sense", "max") if solution is None else solution.sense
+    builder = _Builder(game, solution, max_places)
     return builder.run(builder.game.start() if state is None else state, depth)
 
 
-class _Place:
-    """A tree in the making; its value is that of the player to move there.
+@attrs.define(eq=False)
+class _Place(Tree):
+    """A tree in the making; until it is finished its value is that of the player to move there.
 
     ``offset + gain * value`` is what the player at `parent` makes of it.
     """
 
-    def __init__(self, parent: _Place | None, label: Any, probability: Fraction | None) -> None:
-        self.parent = parent
-        self.label = label
-        self.words = ""
-        self.probability = probability
-        self.depth = 0
-        # Whether no decision has come before: the discount does not act there.
-        self.first = True
-        self.side = 1
-        self.offset, self.gain = 0.0, 1.0
-        self.state: Any = None
-        # The last state on the way here, and the dice as they lie.
-        self.base: Any = None
-        self.seen: Rolled | None = None
-        self.lost = False
-        self.node: Any = None
-        self.leaf: str | None = None
-        self.value = 0.0
-        self.children: list[Tree] = []
-
-    def told(self) -> float:
-        """What the player at `parent` makes of it."""
-        return self.offset + self.gain * self.value
+    parent: _Place | None = attrs.field(default=None, repr=False)
+    side: int = 1
+    # Whether no decision has come before: the discount does not act there.
+    first: bool = True
+    depth: int = 0
+    offset: float = 0.0
+    gain: float = 1.0
+    # The state, if it is one of its own; the last one on the way here; and the dice as they lie.
+    at: Any = None
+    base: Any = None
+    seen: Rolled | None = None
+    node: Any = None
 
 
 class _Builder:
     def __init__(self, game: Game[Any, Any], solution: Solution | None, max_places: int) -> None:
-        self.game, self.solution, self.max_places = game, solution, max_places
-        self.look = look_of(game)
-        self.total = float(game.total)
-        self.discount = float(game.discount)
-        self.sense = "max"
+        self.game, self.solution, self.max_places = plain(game), solution, max_places
+        self.look, self.total, self.discount = look_of(game), float(game.total), float(game.discount)
+        self.sense = getattr(game, "sense", "max") if solution is None else solution.sense
         self.count = 1
         # States on the way to the place at hand, with the decisions left there.
         self.path: set[tuple[int, Any]] = set()
-        self._examples: dict[int, tuple[Any, dict[Any, Rolled]]] = {}
+        self.rolls: dict[int, tuple[Any, dict[Any, Rolled]]] = {}
 
     def run(self, state: Any, depth: int) -> Tree:
-        top = _Place(None, None, None)
+        top = _Place()
         self._enter(top, state, depth)
         places: list[_Place] = []
         stack = [(top, False)]
         while stack:
             place, left = stack.pop()
             if left:
-                self.path.remove((place.depth, place.state))
+                self.path.remove((place.depth, place.at))
                 continue
             places.append(place)
             if place.leaf is None:
-                if place.state is not None:
-                    self.path.add((place.depth, place.state))
+                if place.at is not None:
+                    self.path.add((place.depth, place.at))
                     stack.append((place, True))
-                stack += [(child, False) for child in reversed(list(self._branch(place)))]
+                children = list(self._branch(place))
+                place.children = tuple(children)
+                stack += [(child, False) for child in reversed(children)]
         for place in reversed(places):
-            finished = self._finish(place)
-            if place.parent is None:
-                return finished
-            place.parent.children.append(finished)
-        raise AssertionError
+            self._finish(place)
+        return top
 
     # --- down ---------------------------------------------------------------------
 
     def _enter(self, place: _Place, state: Any, depth: int) -> None:
         """Find out what happens in the state of a place."""
-        place.state, place.base, place.depth = state, state, depth
+        place.at, place.base, place.depth = state, state, depth
         if (depth, state) in self.path:
-            place.value, _ = self._ahead(state)
-            place.leaf = "again"
+            place.value, place.leaf = self._ahead(state)[0], "again"
             return
         place.node = self._call(self.game.node, state)
         if type(place.node) is End:
@@ -310,11 +269,8 @@ class _Builder:
 
     def _ahead(self, state: Any) -> tuple[float, str]:
         """What a state is worth where the tree breaks off, and who says so."""
-        if self.solution is not None:
-            try:
-                return self.solution.estimate(state), "value"
-            except UnknownStateError:
-                pass
+        if self.solution is not None and self.solution.reaches(state):
+            return self.solution.estimate(state), "value"
         return float(self._call(self.game.estimate, state)), "estimate"
 
     def _branch(self, place: _Place) -> Iterator[_Place]:
@@ -323,65 +279,54 @@ class _Builder:
         if kind is Decide:
             for action, option in zip(node.actions, node.options, strict=True):
                 if option is not None and type(option) is not Unavailable:
-                    words = self._call(self.look.words, place.state, action, place.seen)
-                    yield self._add(place, action, words, None, option, place.depth - 1)
+                    child = self._child(place, action, None, option, place.depth - 1)
+                    child.words = self._call(self.look.words, place.at, action, place.seen)
+                    yield child
         elif kind is Chance:
             dist = node.dist
             for outcome, weight, edge in zip(dist.outcomes, dist.weights, node.edges, strict=True):
-                probability = Fraction(weight, dist.total)
+                child = self._child(place, outcome, Fraction(weight, dist.total), edge, place.depth)
                 if outcome is edge:
-                    yield self._add(place, None, "", probability, edge, place.depth)
-                    continue
-                seen = self._seen(dist).get(outcome)
-                lost = type(edge) is PassTo or (type(edge) is End and not edge.payoff)
-                core, counters = parted(place.base)
-                # A sum says itself what was rolled; counts of faces do not.
-                plainly = isinstance(outcome, int | str) and type(self.look).heard is Look.heard
-                heard = self._call(self.look.heard, core, outcome, None if plainly else seen, lost=lost)
-                words = spoken(heard, counters) or phrase(outcome)
-                child = self._add(place, outcome, words, probability, edge, place.depth, seen)
-                child.lost = lost
+                    child.label = None
+                else:
+                    self._hear(place, child, edge)
                 yield child
         elif kind is Go or kind is PassTo:
-            yield self._add(place, None, "", Fraction(1), node, place.depth, place.seen)
+            child = self._child(place, None, Fraction(1), node, place.depth)
+            child.seen = place.seen if kind is Go else None
+            yield child
         else:
-            raise not_a_node_error(node).at(place.state)
+            raise not_a_node_error(node).at(place.at)
 
-    def _seen(self, dist: Any) -> dict[Any, Rolled]:
-        """The likeliest roll of every outcome, where the distribution was made of dice."""
-        if id(dist) not in self._examples:
-            found: dict[Any, tuple[int, Any]] = {}
+    def _hear(self, place: _Place, child: _Place, edge: Any) -> None:
+        """Say what was rolled in a place."""
+        dist = place.node.dist
+        if id(dist) not in self.rolls:
             throw = thrown(dist) if dist.source else None
-            for faces, ways in () if throw is None else throw.rolls():
-                outcome = throw.outcome(faces)
-                if outcome not in found or ways > found[outcome][0]:
-                    found[outcome] = ways, Rolled(faces, throw.dice)
-            self._examples[id(dist)] = dist, {outcome: rolled for outcome, (_, rolled) in found.items()}
-        return self._examples[id(dist)][1]
+            table = throw.table(dist).items() if throw else ()
+            dice = throw.dice if throw else ()
+            likeliest = {one: Rolled(max(rolls, key=lambda roll: roll[1])[0], dice) for one, rolls in table}
+            self.rolls[id(dist)] = dist, likeliest
+        seen = self.rolls[id(dist)][1].get(child.label)
+        child.lost = type(edge) is PassTo or (type(edge) is End and not edge.payoff)
+        child.seen = None if type(edge) is PassTo else seen
+        # A sum says itself what was rolled; counts of faces do not.
+        if isinstance(child.label, int | str) and type(self.look).heard is Look.heard:
+            seen = None
+        core, counters = parted(place.base)
+        heard = self._call(self.look.heard, core, child.label, seen, lost=child.lost)
+        child.words = spoken(heard, counters) or phrase(child.label)
 
-    def _add(
-        self,
-        parent: _Place,
-        label: Any,
-        words: str,
-        probability: Fraction | None,
-        edge: Any,
-        depth: int,
-        seen: Rolled | None = None,
-    ) -> _Place:
+    def _child(self, parent: _Place, label: Any, chance: Fraction | None, edge: Any, depth: int) -> _Place:
         self.count += 1
         if self.count > self.max_places:
-            msg = (
-                f"the tree has more than max_places={self.max_places:,} lines; look fewer decisions ahead, "
-                "or raise max_places"
-            )
+            msg = f"the tree has more lines than max_places={self.max_places:,}; look less far ahead, or raise it"
+            where = [parent.base]
             raise StateLimitError(
-                msg, explored=self.count, frontier=[parent.base], value=self.count, limit=self.max_places
+                msg, explored=self.count, frontier=where, value=self.count, limit=self.max_places
             )
-        place = _Place(parent, label, probability)
-        place.words, place.seen = words, seen
-        place.first = parent.first and type(parent.node) is not Decide
-        place.side = parent.side
+        first = parent.first and type(parent.node) is not Decide
+        place = _Place(label, probability=chance, parent=parent, side=parent.side, first=first)
         kind = type(edge)
         if kind is End:
             place.leaf, place.value = "end", float(edge.payoff)
@@ -394,46 +339,33 @@ class _Builder:
             place.offset = float(edge.reward)
             if kind is PassTo:
                 place.offset += place.gain * self.total
-                place.gain, place.side, place.seen = -place.gain, -place.side, None
+                place.gain, place.side = -place.gain, -place.side
         else:
-            raise not_an_edge_error(edge).at(parent.state)
+            raise not_an_edge_error(edge).at(parent.base)
         return place
 
     # --- and up -------------------------------------------------------------------
 
-    def _finish(self, place: _Place) -> Tree:
-        """Value of a place whose children are finished, and the tree below it."""
-        children = place.children[::-1]
-        decides = None
+    def _finish(self, place: _Place) -> None:
+        """Find the value of a place whose children are finished, to the player at the top."""
         if place.leaf is None and type(place.node) is Decide:
             second = place.node.player == 1
             minimises = second != (self.sense == "min")
-            values = [self._turn(child.value, place.side) for child in children]
+            values = [self._turn(child.value, place.side) for child in place.children]
             place.value = min(values) if minimises else max(values)
-            children = [
-                attrs.evolve(child, best=math.isclose(value, place.value, rel_tol=_EQUAL, abs_tol=_EQUAL))
-                for child, value in zip(children, values, strict=True)
-            ]
-            decides = "mover" if (place.side < 0) == second else "other"
+            for child, value in zip(place.children, values, strict=True):
+                child.best = math.isclose(value, place.value, rel_tol=_EQUAL, abs_tol=_EQUAL)
+            place.decides = "mover" if (place.side < 0) == second else "other"
         elif place.leaf is None:
             # The reward of a chance state; that of a chance node inside an option is paid on its edge.
-            inside = place.state is None or type(place.node) is not Chance
+            inside = place.at is None or type(place.node) is not Chance
             place.value = 0.0 if inside else float(place.node.reward)
-            for child in children:
+            for child in place.children:
                 place.value += float(child.probability or 0) * self._turn(child.value, place.side)
         side = place.side if place.parent is None else place.parent.side
-        return Tree(
-            label=place.label,
-            words=place.words,
-            probability=place.probability,
-            value=self._turn(place.value if place.parent is None else place.told(), side),
-            best=False,
-            lost=place.lost,
-            decides=decides,
-            state=None if place.state is None else self._call(self.look.show_state, place.state),
-            leaf=place.leaf,
-            children=tuple(children),
-        )
+        place.value = self._turn(place.offset + place.gain * place.value, side)
+        if place.at is not None:
+            place.state = self._call(self.look.show_state, place.at)
 
     def _turn(self, value: float, side: int) -> float:
         """The value of one player as the other one sees it, if `side` is the other one's."""

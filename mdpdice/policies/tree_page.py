@@ -27,28 +27,11 @@ _LEGEND = (
     "Open a line to see what follows. All values are those of the player to move at the top; options marked ★ best "
     "are as good as any other. A roll stands for all rolls that come to the same."
 )
-_LEAVES = {"end": "the end", "value": "", "estimate": "estimated", "again": "comes again"}
+_LEAVES = {"end": "the end", "estimate": "estimated", "again": "comes again"}
 
 
 def page(rows: Iterable[Row], title: str, about: Sequence[str], notes: Sequence[str] = ()) -> str:
-    """Write a tree as a page.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-        What is shown, of `Tree.rows`.
-    title : str
-        The game.
-    about : sequence of str
-        What is said of it.
-    notes : sequence of str
-        Remarks below.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Write the rows of a tree, as `Tree.rows` gives them, as a page with a title, some lines above and notes below."""
     heads = "".join(f"<p>{escape(text)}</p>" for text in about if text)
     below = "".join(f"<p>{escape(text)}</p>" for text in notes)
     return (
@@ -62,35 +45,27 @@ def page(rows: Iterable[Row], title: str, about: Sequence[str], notes: Sequence[
 
 def _items(rows: Iterable[Row]) -> Iterator[str]:
     """The rows as lists in lists."""
-    end = Row(0, None, None)
-    for row, following in pairwise([*rows, end]):
+    for row, following in pairwise([*rows, Row(0, False, "")]):
         inner = following.level > row.level
-        if row.parent is None and row.node is not None:
-            yield f"<h2>{escape(row.node.state or '')}: {_leaf(row)}{row.node.figure}</h2>\n{'<ul>' * inner}"
+        if not row.level:
+            yield f"<h2>{escape(row.words)}: {_value(row)}</h2>\n{'<ul>' * inner}"
         elif inner:
-            opened = " open" if row.level == 1 and row.node is not None and row.node.best else ""
-            yield f"<li><details{opened}><summary>{_row(row)}</summary><ul>\n"
+            opened = " open" * (row.level == 1 and row.best)
+            yield f"<li><details{opened}><summary>{_line(row)}</summary><ul>\n"
         else:
-            yield f'<li><div class="alone">{_row(row)}</div></li>\n'
+            yield f'<li><div class="alone">{_line(row)}</div></li>\n'
         for level in range(row.level - 1, following.level - 1, -1):
-            yield "</ul>" if not level else "</ul></details></li>\n"
+            yield "</ul></details></li>\n" if level else "</ul>"
 
 
-def _row(row: Row) -> str:
-    node, parent = row.node, row.parent
-    if node is None or parent is None:
-        return escape(row.more)
-    name = escape(node.name)
-    if parent.decides:
-        # Who decides goes without saying where it is the player at the top.
-        name = f"{'they ' if parent.who == 'they' else ''}{name}"
-        best = ' <span class="best">★ best</span>' if node.best else ""
-        words = f"<span>{f'<b>{name}</b>' if node.best else name}{best}</span>"
-    else:
-        words = f"<span>{name} <small>{node.chance}</small></span>"
-    return f'<span class="row">{words}<span class="value">{_leaf(row)}{node.figure}</span></span>'
+def _line(row: Row) -> str:
+    words = escape(row.words)
+    if row.best:
+        words = f'<b>{words} <span class="best">★ best</span></b>'
+    chance = f" <small>{row.chance}</small>" if row.chance else ""
+    return f'<span class="row"><span>{words}{chance}</span><span class="value">{_value(row)}</span></span>'
 
 
-def _leaf(row: Row) -> str:
-    said = _LEAVES[row.node.leaf] if row.node is not None and row.node.leaf else ""
-    return f"<small>{said}</small> " if said else ""
+def _value(row: Row) -> str:
+    said = _LEAVES.get(row.leaf)
+    return f"<small>{said}</small> {row.value}" if said else row.value

@@ -46,8 +46,8 @@ def test_leaves_have_the_values_of_the_solution():
             grown = tree(PigTurn(), state, depth=depth, solution=solution)
             assert grown.value == pytest.approx(solution.value(state), rel=1e-12)
         assert [child.label for child in grown.children if child.best] == solution.ties(state)
-    leaves = {node.leaf for node in tree(PigTurn(), 15, depth=1, solution=solution)._walk()}
-    assert leaves == {None, "end", "value"}
+    leaves = [child.leaf for child in tree(PigTurn(), 15, depth=1, solution=solution).children[1].children]
+    assert leaves == ["end", *["value"] * 5]
 
 
 def test_values_of_the_other_player_and_of_a_lattice():
@@ -63,7 +63,7 @@ def test_a_discount_that_chance_before_the_first_decision_does_not_take():
         start="roll",
         discount=0.5,
         node=lambda state: (
-            roll(Dist({1: 1, 2: 1}), lambda k: go(k))
+            roll(Dist({1: 1, 2: 1}), go)
             if state == "roll"
             else decide({"again": go("roll", reward=1), "stop": end(state)})
         ),
@@ -140,7 +140,7 @@ def test_outcomes_are_rolls_and_only_the_likeliest_are_shown():
     shown = list(grown.lines())
     assert shown[1] == "    2 2 3 3 4 6: bust (3.09 %): 0.0000 end"
     assert shown[2].startswith("    1 2 2 3 5 6 (9.26 %): ")
-    assert sum(line.startswith("    1") or line.startswith("    2") for line in shown) == 12
+    assert sum(line.startswith(("    1", "    2")) for line in shown) == 12
     assert shown[-1] == "    and 108 more, together 37.8 %"
     assert any("you set aside the 1 for 100; 100 at risk, roll five dice" in line for line in shown)
     everything = list(grown.lines(max_outcomes=120))
@@ -194,7 +194,7 @@ def test_the_page_folds_out():
     }.items():
         assert reader.tags.count(tag) == times, tag
     assert "http" not in text
-    for words in ("15: 16.0046", "roll ★ best", "hold 15 points", "1: bust", "1/6", "a note"):
+    for words in ("15: 16.0046", "you roll ★ best", "you hold 15 points", "1: bust", "1/6", "a note"):
         assert words in reader.text, words
 
 
@@ -235,14 +235,12 @@ def test_the_command_writes_a_page(tmp_path):
     path = tmp_path / "tree.html"
     assert run("tree", "pig-turn", "15", "-d", "1", "--to", str(path)).output.startswith(f"{path}: ")
     assert "★ best" in read(path.read_text(encoding="utf-8")).text
-    wrong = run("tree", "pig-turn", "--to", str(tmp_path / "tree.txt"))
-    assert (wrong.exit_code, "end with .html" in wrong.output) == (2, True)
 
 
 def test_the_command_names_its_own_limits():
     result = run("tree", "pig-turn", "-d", "3", "--max-lines", "20")
     assert result.exit_code == 1
-    assert "more than 20 lines; look fewer decisions ahead, or raise --max-lines" in " ".join(
+    assert "the tree has more lines than --max-lines 20; look less far ahead, or raise it" in " ".join(
         result.output.split()
     )
     large = run("tree", "pig-turn", "15", "-d", "1", "--max-states", "10").output
