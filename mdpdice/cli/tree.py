@@ -9,7 +9,6 @@ import click
 
 import mdpdice
 from mdpdice.cli.case import Case
-from mdpdice.cli.catalogue import summary
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import advised_up_to, limit_options
 from mdpdice.cli.options import NewFile, json_option, parameters_option
@@ -56,6 +55,7 @@ def tree(
     counts half of its total there, which is 0 in most games, so a tree of such a game is right only where it reaches
     the ends. All values are those of the player to move at the top; * marks the best options.
     """
+    from mdpdice.cli.catalogue import summary
     from mdpdice.policies.game_tree import tree as grow
     from mdpdice.policies.tree_page import page
 
@@ -83,7 +83,7 @@ def _solved(case: Case, position: Hashable) -> tuple[mdpdice.Solution | None, li
         # From the position on there is less to solve; but lattices are solved from the start.
         whole = position is None or bool(axes(case.game))
         solution = case.solve("auto", case.game if whole else case.game.at(position), max_states=most)
-        if position is not None and not solution.reaches(position):
+        if position is not None and not solution.reaches(case.game.canonical(position)):
             solution = case.solve("auto", case.game.at(position), max_states=most)
     except StateLimitError:
         return None, ["the game is too large to be solved, so what lies beyond is estimated"]

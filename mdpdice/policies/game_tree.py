@@ -9,6 +9,7 @@ states that come again while only chance moves, so without a solution a tree is 
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
-from mdpdice.errors import GameError, MdpDiceError, StateLimitError
+from mdpdice.errors import GameError, MdpDiceError, StateLimitError, UnknownStateError
 from mdpdice.looks import Look, Rolled, look_of, parted, spoken
 from mdpdice.looks.text import phrase
 from mdpdice.looks.throw import thrown
@@ -269,8 +270,9 @@ class _Builder:
 
     def _ahead(self, state: Any) -> tuple[float, str]:
         """What a state is worth where the tree breaks off, and who says so."""
-        if self.solution is not None and self.solution.reaches(state):
-            return self.solution.estimate(state), "value"
+        if self.solution is not None:
+            with contextlib.suppress(UnknownStateError):
+                return self.solution.estimate(state), "value"
         return float(self._call(self.game.estimate, state)), "estimate"
 
     def _branch(self, place: _Place) -> Iterator[_Place]:

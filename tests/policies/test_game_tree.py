@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from mdpdice import Dist, Game, Total, d6, decide, end, go, product, roll, solve
 from mdpdice.cli import main
 from mdpdice.games.farkle import KcdFarkle
+from mdpdice.games.knucklebones import Knucklebones, Rolled
 from mdpdice.games.pig import PigRace, PigTurn
 from mdpdice.looks import look_of
 from mdpdice.policies.game_tree import tree
@@ -56,6 +57,17 @@ def test_values_of_the_other_player_and_of_a_lattice():
     state = look_of(game).read_state("mine=10 theirs=12 turn=4")
     for depth in (1, 2, 3):
         assert tree(game, state, depth=depth, solution=solution).value == pytest.approx(solution.value(state))
+
+
+def test_states_that_symmetry_makes_equal():
+    game = Knucklebones(columns=2, rows=1)
+    solution = solve(game)
+    state = Rolled(3, ((5,), ()), ((), (2,)))
+    assert game.canonical(state) != state
+    assert not solution.reaches(state)
+    for depth in (0, 1, 2):
+        assert tree(game, state, depth=depth, solution=solution).value == pytest.approx(solution.value(state))
+        assert "estimate" not in "".join(tree(game, state, depth=depth, solution=solution).lines())
 
 
 def test_a_discount_that_chance_before_the_first_decision_does_not_take():
