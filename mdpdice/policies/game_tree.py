@@ -281,17 +281,14 @@ class _Builder:
         if kind is Decide:
             for action, option in zip(node.actions, node.options, strict=True):
                 if option is not None and type(option) is not Unavailable:
-                    child = self._child(place, action, None, option, place.depth - 1)
-                    child.words = self._call(self.look.words, place.at, action, place.seen)
-                    yield child
+                    yield self._child(place, action, None, option, place.depth - 1)
         elif kind is Chance:
             dist = node.dist
             for outcome, weight, edge in zip(dist.outcomes, dist.weights, node.edges, strict=True):
                 child = self._child(place, outcome, Fraction(weight, dist.total), edge, place.depth)
-                if outcome is edge:
-                    child.label = None
-                else:
-                    self._hear(place, child, edge)
+                child.label = None if outcome is edge else outcome
+                child.lost = type(edge) is PassTo or (type(edge) is End and not edge.payoff)
+                child.seen = None if type(edge) is PassTo else self._rolls(dist).get(outcome)
                 yield child
         elif kind is Go or kind is PassTo:
             child = self._child(place, None, Fraction(1), node, place.depth)
@@ -300,24 +297,15 @@ class _Builder:
         else:
             raise not_a_node_error(node).at(place.at)
 
-    def _hear(self, place: _Place, child: _Place, edge: Any) -> None:
-        """Say what was rolled in a place."""
-        dist = place.node.dist
+    def _rolls(self, dist: Any) -> dict[Any, Rolled]:
+        """The likeliest roll of every outcome, where the distribution was made of dice."""
         if id(dist) not in self.rolls:
             throw = thrown(dist) if dist.source else None
             table = throw.table(dist).items() if throw else ()
             dice = throw.dice if throw else ()
             likeliest = {one: Rolled(max(rolls, key=lambda roll: roll[1])[0], dice) for one, rolls in table}
             self.rolls[id(dist)] = dist, likeliest
-        seen = self.rolls[id(dist)][1].get(child.label)
-        child.lost = type(edge) is PassTo or (type(edge) is End and not edge.payoff)
-        child.seen = None if type(edge) is PassTo else seen
-        # A sum says itself what was rolled; counts of faces do not.
-        if isinstance(child.label, int | str) and type(self.look).heard is Look.heard:
-            seen = None
-        core, counters = parted(place.base)
-        heard = self._call(self.look.heard, core, child.label, seen, lost=child.lost)
-        child.words = spoken(heard, counters) or phrase(child.label)
+        return self.rolls[id(dist)][1]
 
     def _child(self, parent: _Place, label: Any, chance: Fraction | None, edge: Any, depth: int) -> _Place:
         self.count += 1
@@ -366,8 +354,21 @@ class _Builder:
                 place.value += float(child.probability or 0) * self._turn(child.value, place.side)
         side = place.side if place.parent is None else place.parent.side
         place.value = self._turn(place.offset + place.gain * place.value, side)
+        if place.parent is not None and place.label is not None:
+            place.words = self._words(place.parent, place.label, lost=place.lost)
         if place.at is not None:
             place.state = self._call(self.look.show_state, place.at)
+
+    def _words(self, parent: _Place, label: Any, *, lost: bool) -> str:
+        """What leads from a place to one below it, in words."""
+        if type(parent.node) is Decide:
+            return str(self._call(self.look.words, parent.at, label, parent.seen))
+        # A sum says itself what was rolled; counts of faces do not.
+        plainly = isinstance(label, int | str) and type(self.look).heard is Look.heard
+        seen = None if plainly else self._rolls(parent.node.dist).get(label)
+        core, counters = parted(parent.base)
+        heard = self._call(self.look.heard, core, label, seen, lost=lost)
+        return spoken(heard, counters) or phrase(label)
 
     def _turn(self, value: float, side: int) -> float:
         """The value of one player as the other one sees it, if `side` is the other one's."""
