@@ -130,6 +130,7 @@ def command_words(message: str) -> str:
     """A message with what to write on the command line in the place of what to write in Python."""
     words = {
         "such as max_states=": "such as --max-states ",
+        " max_places=": " --max-lines ",
         "solver='lookahead'": "--solver lookahead:DEPTH of 'solve' and 'advise'",
         "solve(compile_lattice(game))": "'mdpdice solve' without --horizon",
     }
