@@ -18,7 +18,7 @@ import click
 
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.options import NewFile, question_options, solver_option
+from mdpdice.cli.options import NewFile, question_options, sense_option, solver_option
 from mdpdice.cli.seats import Left, Table, for_two, split_seats
 from mdpdice.cli.text import action_data, short
 
@@ -42,6 +42,7 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
     "a policy that the game knows by name (threshold:250,200), or a file. Two seats in a game of one player play "
     "side by side, and the better total wins.",
 )
+@sense_option
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -233,6 +234,8 @@ def _head(case: Case, seats: list[str], seed: int, rounds: int) -> Iterator[str]
         yield f"parameter: {key}={show(value)}"
     if case.horizon is not None:
         yield f"horizon: {case.horizon}"
+    if case.objective is not None:
+        yield f"sense: {case.sense}"
     yield f"seats: {','.join(seats)}"
     yield f"seed: {seed}"
     if rounds > 1:

@@ -16,7 +16,7 @@ import click
 
 import mdpdice
 from mdpdice.cli.case import Case, check_solver
-from mdpdice.cli.limits import most_states
+from mdpdice.cli.limits import MOST_STATES, advised_up_to, most_states
 from mdpdice.cli.named_policies import Looking, file_policy, known_names, rule_of, search_of, two_players
 from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.routes import large
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Seat, Turn
 
 __all__ = ["Left", "Table", "for_two", "split_seats"]
-
-SOLVE_UP_TO = 100_000
-"""States up to which a game made for looking ahead is solved for advice; in larger ones the advice looks ahead."""
-
 
 GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
@@ -82,7 +78,8 @@ class _Solved:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.action(turn.state, steps_left=turn.steps_left)
         values = self.values(turn)
-        minimises = self.solution.kind(self.game.canonical(turn.state)) == mdpdice.Kind.MIN
+        second = self.solution.kind(self.game.canonical(turn.state)) == mdpdice.Kind.MIN
+        minimises = second != (self.solution.sense == "min")
         return min(values, key=lambda action: values[action] if minimises else -values[action])
 
     def _worth(self, edge: Any, turn: Turn) -> float:
@@ -229,7 +226,7 @@ class Table:
 
     # --- advice ---------------------------------------------------------------
 
-    def optimum(self, max_states: int = 10_000_000) -> _Solved:
+    def optimum(self, max_states: int = MOST_STATES) -> _Solved:
         """The optimal play, found when it is first asked for."""
         if self._solved is None:
             self.case.refuse_infinite("every way to get there is as good as any other")
@@ -302,9 +299,8 @@ class Table:
     def _advisor(self) -> Callable[[Turn], dict[Any, float]]:
         """Values by the optimal play; by looking ahead in a game made for that, and too large to be solved at once."""
         if self._advice is None:
-            looks = type(self.case.game).estimate is not mdpdice.Game.estimate
             try:
-                self._advice = (self.optimum(max_states=SOLVE_UP_TO) if looks else self.optimum()).values
+                self._advice = self.optimum(advised_up_to(self.case.game)).values
             except StateLimitError:
                 self.say("  (the game is too large to be solved, so this is looked ahead)")
                 looking = Looking(self.game, mdpdice.load_solver("lookahead")())

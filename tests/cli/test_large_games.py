@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mdpdice import explore, solve
-from mdpdice.cli import simulate
+from mdpdice.cli import limits, simulate
 from mdpdice.games.knucklebones import Knucklebones
 from mdpdice.games.school import School
 from mdpdice.solving import lattice_route as solving_lattice
@@ -121,7 +121,7 @@ def test_players_who_look_ahead_are_simulated(run):
 
 
 def test_games_that_cannot_be_explored_are_simulated(run, monkeypatch):
-    monkeypatch.setattr(simulate, "SOLVE_UP_TO", 50)
+    monkeypatch.setattr(limits, "SOLVE_UP_TO", 50)
     monkeypatch.setattr(simulate, "FEW_PLAYS", 400)
     wild = answer(run("simulate", *SMALL_BOARD, "--policy", "random", "--json"))
     assert wild["plays"] == 400

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import mdpdice
 from mdpdice import solve
-from mdpdice.cli import main, seats
+from mdpdice.cli import limits, main, seats
 from mdpdice.cli.seats import split_seats
 from mdpdice.games.pig import PigRace, PigTurn
 from mdpdice.looks import look_of
@@ -452,7 +452,7 @@ def test_a_question_that_has_no_answer(sit, write):
 
 @pytest.mark.parametrize("quick", [100_000, 100])
 def test_looking_ahead(sit, monkeypatch, quick):
-    monkeypatch.setattr(seats, "SOLVE_UP_TO", quick)
+    monkeypatch.setattr(limits, "SOLVE_UP_TO", quick)
     small = ("knucklebones", "-p", "columns=2", "-p", "rows=1", "--seed", 3)
     # Both boards have room for two dice, so four decisions see the end of nearly every play.
     looked = events(sit(*small, "--seats", "lookahead:6,optimal", "--json"))
