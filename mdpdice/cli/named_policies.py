@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +15,7 @@ from mdpdice.cli.case import Case
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import evaluable
 from mdpdice.cli.routes import large, spread_out
-from mdpdice.cli.text import action_data
+from mdpdice.cli.text import action_data, phrase
 from mdpdice.errors import GameError, MdpDiceError
 
 __all__ = [
@@ -308,18 +307,4 @@ def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
 
 
 def _old_words(_: Hashable, action: Any) -> str:
-    """An action as files had it before games had words: ``Keep(points=200, dice=4)``."""
-    return _old(action_data(action))
-
-
-def _old(data: Any) -> str:
-    if isinstance(data, str):
-        return data
-    if isinstance(data, dict) and len(data) == 1:
-        ((name, body),) = data.items()
-        if isinstance(body, dict):
-            return f"{name}({', '.join(f'{field}={_old(value)}' for field, value in body.items())})"
-        return f"{name}.{body}" if isinstance(body, str) else f"{name}({_old(body)})"
-    if isinstance(data, list):
-        return f"({', '.join(map(_old, data))})"
-    return json.dumps(data)
+    return phrase(action_data(action))

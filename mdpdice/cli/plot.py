@@ -18,8 +18,8 @@ from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.named_policies import policy_on
 from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
 from mdpdice.cli.routes import compiled
-from mdpdice.cli.text import action_data, phrase
 from mdpdice.errors import GameError
+from mdpdice.looks.text import phrase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -213,7 +213,7 @@ class _Desk:
         classes = {type(action) for action in texts}
         if len(texts) > len(PALETTE) and str not in classes and 1 < len(classes) <= len(PALETTE):
             return lambda action: type(action).__name__
-        return lambda action: phrase(action_data(action))
+        return phrase
 
 
 def _value(text: str) -> Any:

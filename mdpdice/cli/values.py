@@ -74,7 +74,7 @@ def meaning(case: Case, found: mdpdice.Solution, state: Hashable) -> str:
         whose = " of the player to move"
     else:
         whose = " of player 0" if (network.kind == mdpdice.Kind.MIN).any() else ""
-    if case.objective is not None:
+    if case.objective_text != "total":
         what = case.objective_text
     elif game.total == 1 and _won_or_lost(case, found):
         what = "chance to win"
