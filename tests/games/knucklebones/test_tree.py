@@ -51,7 +51,7 @@ def test_both_sides_are_told_apart():
     )
     grown = tree(game, depth=2)
     assert list(grown.lines()) == [
-        '"mine": 0.3333',
+        "mine: 0.3333",
         "    you stop: 0.2500 end",
         "  * you pass: 0.3333",
         "      a (1/3): 0.0000 end",
