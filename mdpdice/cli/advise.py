@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +16,9 @@ from mdpdice.cli.options import objective_options, question_options, solver_opti
 from mdpdice.cli.text import action_data, aligned, json_number, short
 from mdpdice.cli.values import after, meaning, proof_row, value_data
 from mdpdice.errors import MdpDiceError, UnknownStateError
-from mdpdice.looks import Rolled, parted, spoken
-from mdpdice.modelling.game import Chance, Decide, Go
-from mdpdice.policies.telling import risk
+
+if TYPE_CHECKING:
+    from mdpdice.looks import Rolled
 
 __all__ = ["advise"]
 
@@ -93,6 +93,8 @@ def _decision(
     case: Case, solution: mdpdice.Solution, position: Hashable, seen: Rolled | None, *, minimise: bool
 ) -> dict[str, Any]:
     """The actions, best first."""
+    from mdpdice.policies.telling import risk
+
     best = solution.action(position)
     values = solution.q(position)
     # The chosen action leads even where rounding puts a tied one above it.
@@ -161,25 +163,28 @@ def _table(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[str]:
 
 def _by_policy(case: Case, name: str, state: Hashable, seen: Rolled | None) -> Answer:
     """What a policy does in a state, by its own ratings."""
+    from mdpdice.modelling.asking import ask
+    from mdpdice.modelling.game import Decide
     from mdpdice.policies.playthrough import plain
 
     found = rule_and_ratings(case, name)
     if found is None:
         raise click.UsageError(f"{case.name} has no policy {name!r} to ask; write {known_names(case)}")
     rule, ratings = found
-    game: Any = plain(case.game)
+    game = plain(case.game)
     try:
-        node = game.node(state)
+        node = ask(game.node, state, what="node()", state=state)
         decides = isinstance(node, Decide)
         action = rule(state) if decides else None
-        rated = (ratings(state) if decides else None) or {}
+        rated = _best_first(case, node, ratings(state) if decides else None)
         outcomes = _outcomes(case, game, node, action, ratings) if rated else []
-        if not math.isclose(sum(one["chance"] * one["rating"] for one in outcomes), rated.get(action, 0.0)):
-            outcomes = []  # a roll after what is rated, such as that of the next turn
     except MdpDiceError as error:
         raise click.UsageError(error.message) from error
-    actions = action.outcomes if isinstance(action, mdpdice.Dist) else () if action is None else (action,)
-    ordered = sorted(_best_first(case, node, rated), key=lambda one: one not in actions)
+    mean = sum(one["chance"] * one["rating"] for one in outcomes)
+    if not math.isclose(mean, rated.get(action, 0.0)):
+        outcomes = []  # of a roll after what is rated, such as that of the next turn
+    actions = action.outcomes if isinstance(action, mdpdice.Dist) else (action,) if decides else ()
+    ordered = sorted(rated, key=lambda one: one not in actions)
     words = {one: case.look.words(state, one, seen) for one in [*ordered, *actions]}
     data = {
         **case.data(),
@@ -187,14 +192,14 @@ def _by_policy(case: Case, name: str, state: Hashable, seen: Rolled | None) -> A
         "policy": name,
         "action": [action_data(one) for one in actions],
         "actions": [
-            {"action": action_data(one), "words": words[one], "rating": float(rated[one])} for one in ordered
+            {"action": action_data(one), "words": words[one], "rating": rated[one]} for one in ordered
         ],
         "outcomes": outcomes,
         "notes": [] if decides else ["nobody decides here: chance moves, or the play is over"],
     }
-    lines = [f"{name}: {' or '.join(words[one] for one in actions)}." if decides else ""]
+    lines = [f"{name}: {' or '.join(words[one] for one in actions)}."] if decides else []
     if ordered:
-        rows = [(f"{'*' if one in actions else ' '} {words[one]}", float(rated[one])) for one in ordered]
+        rows = [(f"{'*' if one in actions else ' '} {words[one]}", rated[one]) for one in ordered]
         lines += ["", *_table(("", "its rating"), rows[:MOST_RATED])]
     if outcomes:
         shown = [
@@ -205,35 +210,36 @@ def _by_policy(case: Case, name: str, state: Hashable, seen: Rolled | None) -> A
     return Answer(data, [*lines, *after(data)])
 
 
-def _best_first(case: Case, node: Any, rated: Mapping[Any, Any]) -> list[Any]:
+def _best_first(case: Case, node: Any, rated: Mapping[Any, Any] | None) -> dict[Any, float]:
+    """Ratings, those first that whoever decides at a node likes best."""
     small = bool(rated) and (node.player == 1) != (case.sense == "min")
-    return sorted(rated, key=lambda one: rated[one] if small else -rated[one])
+    found = {action: float(rating) for action, rating in (rated or {}).items()}
+    return dict(sorted(found.items(), key=lambda pair: pair[1] if small else -pair[1]))
 
 
 def _outcomes(
-    case: Case, game: Any, node: Any, action: Any, ratings: Callable[[Any], Mapping[Any, Any] | None]
+    case: Case,
+    game: mdpdice.Game[Any, Any],
+    node: Any,
+    action: Any,
+    ratings: Callable[[Any], Mapping[Any, Any] | None],
 ) -> list[dict[str, Any]]:
     """What the roll after an action may show, and the best rating there; what makes most of the mean comes first."""
-    edge = dict(zip(node.actions, node.options, strict=True)).get(action)
-    state = None
-    if isinstance(edge, Go):
-        state, edge = edge.state, game.node(edge.state)
-    if not isinstance(edge, Chance):
+    from mdpdice.looks import parted, spoken
+    from mdpdice.modelling.game import Chance, Decide, Go
+
+    edge: Any = dict(zip(node.actions, node.options, strict=True)).get(action)
+    if not isinstance(edge, Go) or not isinstance(rolls := game.node(edge.state), Chance):
         return []
+    core, counters = parted(edge.state)
     found = []
-    for outcome, weight, to in zip(edge.dist.outcomes, edge.dist.weights, edge.edges, strict=True):
+    for outcome, weight, to in zip(rolls.dist.outcomes, rolls.dist.weights, rolls.edges, strict=True):
         there = game.node(to.state) if isinstance(to, Go) else None
-        rated = ratings(to.state) if isinstance(there, Decide) else None
-        if not rated:
+        rated = _best_first(case, there, ratings(to.state)) if isinstance(there, Decide) else {}
+        if not isinstance(to, Go) or not rated:
             return []
-        then = _best_first(case, there, rated)[0]
-        core, counters = parted(state if state is not None else to.state)
-        found.append(
-            {
-                "words": spoken(case.look.heard(core, outcome, None, lost=False), counters),
-                "chance": weight / edge.dist.total,
-                "rating": float(rated[then]),
-                "then": case.look.words(to.state, then),
-            }
-        )
+        then, rating = next(iter(rated.items()))
+        words = spoken(case.look.heard(core, outcome, None, lost=False), counters)
+        chance, next_words = weight / rolls.dist.total, case.look.words(to.state, then)
+        found.append({"words": words, "chance": chance, "rating": rating, "then": next_words})
     return sorted(found, key=lambda one: -abs(one["chance"] * one["rating"]))
