@@ -19,7 +19,6 @@ from mdpdice.cli.named_policies import policy_on
 from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
 from mdpdice.cli.routes import compiled
 from mdpdice.errors import GameError
-from mdpdice.looks.text import phrase
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -207,6 +206,7 @@ class _Desk:
 
     def group(self) -> Callable[[Any], Hashable]:
         """Texts of actions, or of their classes where there are more actions than colours."""
+        from mdpdice.looks.text import phrase
         from mdpdice.plots.canvas import PALETTE
 
         texts = dict.fromkeys(self.network.actions) if self.network.n_edges < 1_000_000 else {}
