@@ -234,9 +234,10 @@ def _outcomes(
     core, counters = parted(edge.state)
     found = []
     for outcome, weight, to in zip(rolls.dist.outcomes, rolls.dist.weights, rolls.edges, strict=True):
-        there = game.node(to.state) if isinstance(to, Go) else None
-        rated = _best_first(case, there, ratings(to.state)) if isinstance(there, Decide) else {}
-        if not isinstance(to, Go) or not rated:
+        there: Any = game.node(to.state) if isinstance(to, Go) else None
+        if not isinstance(to, Go) or not isinstance(there, Decide):
+            return []
+        if not (rated := _best_first(case, there, ratings(to.state))):
             return []
         then, rating = next(iter(rated.items()))
         words = spoken(case.look.heard(core, outcome, None, lost=False), counters)

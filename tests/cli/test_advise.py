@@ -286,3 +286,25 @@ def test_what_other_policies_do(run):
     for wrong in ("optimal", "bold", "hold-at:x"):
         assert run("advise", "pig-turn", "21", "--policy", wrong).exit_code == 2
     assert "nobody decides" in run("advise", "farkle", "dice=6", "--policy", "lookahead:1").output
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "farkle -p dice=2 -p cap=300 roll=1,5",
+        "farkle-race -p dice=2 -p target=400 mine=50 roll=1,5",
+        "konijnenhokken -p dice=3 roll=1,2,3",
+        "konijnenhokken-race -p dice=3 -p target=8 roll=1,2,3",
+        "knucklebones --solver lookahead:1 6 35_/___/___ __4/__4/___",
+        "pig-race -p goal=9 turn=4",
+        "school -p open=care,trash open=all dice=1,2,6,6,6 rerolls=1",
+        "school-combination -p combination=full dice=1,2,6,6,6 rerolls=1",
+    ],
+)
+def test_no_game_shows_how_it_is_written(run, asked):
+    output = run("advise", *asked.split(), "--all").output
+    sentence, moves, *_ = output.split("\n\n")
+    assert sentence.endswith(".")
+    assert "\n* " in moves
+    for sign in ("{", "=1", "At(", "Keep(", "Bank(", "Menu", "Score(", "Reroll(", "Take(", "Rolled", "Offer"):
+        assert sign not in output
