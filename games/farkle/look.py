@@ -13,9 +13,8 @@ from mdpdice.games.farkle.analysis import thresholds
 from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.menus import DiceLeft
 from mdpdice.games.farkle.race import FarkleRace
-from mdpdice.games.farkle.rules import JOKER
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
-from mdpdice.games.farkle.text import FORM, read_state, show_state
+from mdpdice.games.farkle.text import FORM, read_rolled, read_state, rolled, show_state
 from mdpdice.games.farkle.thresholds import ThresholdTurn, described
 from mdpdice.games.races import check_undecided, read_scores, show_scores
 from mdpdice.looks import Act, Dice, Look, NamedPolicy, Note, Part, Rolled, Score, Text, said
@@ -54,10 +53,10 @@ class _Table(Look[Any]):
         """The roll; where none was seen, some roll that offers the same."""
         if seen is not None and seen.faces:
             return seen
-        symbols = self.book.example(state.menu)
-        faces = tuple(1 if symbol == JOKER else symbol for kind in symbols for symbol in kind)
-        counted = zip(self.book.shown_dice, symbols, strict=True)
-        return Rolled(faces, tuple(die for die, kind in counted for _ in kind))
+        return rolled(self.book, self.book.example(state.menu))
+
+    def seen(self, text: str) -> Rolled | None:
+        return read_rolled(self.book, read_scores(text)[1])
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
         if isinstance(state, Ready):
@@ -121,6 +120,18 @@ class _Table(Look[Any]):
 
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         return f"{seen}: bust" if lost else str(seen)
+
+    def tables(self, solution: Solution | None) -> list[Table]:
+        """How often every set of dice busts."""
+        if solution is not None or self.turn.defective:
+            return []
+        chances = ((dice, self.book.rolls(dice).bust) for dice in self.book.subsets())
+        rows = [(self.turn.names(dice), str(bust), float(bust)) for dice, bust in chances]
+        return [
+            Table(
+                "busts", "chance that a roll of these dice scores nothing", ("dice", "exact", "chance"), rows
+            )
+        ]
 
     def notes(self) -> list[str]:
         turn, found = self.turn, []
@@ -186,8 +197,10 @@ class FarkleLook(_Table, of=KcdFarkle):
         found = ", ".join(f"{dice}: {points}" for dice, points in thresholds(self.turn).items())
         return [f"roll d dice while the points at risk are at most: {found}"]
 
-    def tables(self, solution: Solution) -> list[Table]:
+    def tables(self, solution: Solution | None) -> list[Table]:
         """Up to how many points at risk to roll on, for every set of dice."""
+        if solution is None:
+            return super().tables(None)
         if self.turn.defective or solution.horizon is not None:
             return []
         rows = [(self.turn.names(dice), points) for dice, points in thresholds(self.turn).items()]

@@ -23,12 +23,13 @@ from collections import Counter
 
 from mdpdice.errors import UnknownStateError
 from mdpdice.games.farkle.dice_table import Die, same_name
-from mdpdice.games.farkle.menus import MenuBook
+from mdpdice.games.farkle.menus import MenuBook, Symbols
 from mdpdice.games.farkle.rules import JOKER
 from mdpdice.games.farkle.states import Choose, Ready, State
 from mdpdice.games.text_fields import read_fields
+from mdpdice.looks import Rolled
 
-__all__ = ["FORM", "read_state", "show_state"]
+__all__ = ["FORM", "read_rolled", "read_state", "rolled", "show_state"]
 
 FORM = "roll=1,1,5 points=300 (with several kinds of dice: roll=1@Odd die,5@Lucky die), or dice=3 points=300"
 
@@ -60,7 +61,7 @@ def read_state(book: MenuBook, text: str, form: str = FORM) -> tuple[State, int]
         The text has another form, names a die or a face that the game does not
         have, or the roll scores nothing, which ends the turn.
     """
-    values = read_fields(text, ("roll", "dice", "points"), form, once=[{"roll", "dice"}])
+    values = _fields(text, form)
     points = values.get("points", "0")
     if not points.isdecimal():
         raise UnknownStateError(f"points={points}: write a whole number of points", value=text)
@@ -74,6 +75,23 @@ def read_state(book: MenuBook, text: str, form: str = FORM) -> tuple[State, int]
             value=text,
         )
     return Choose(menu), int(points)
+
+
+def read_rolled(book: MenuBook, text: str) -> Rolled | None:
+    """Return the dice of a text that has some on the table."""
+    roll = _fields(text, FORM).get("roll")
+    return None if roll is None else rolled(book, _read_roll(book, roll, text))
+
+
+def rolled(book: MenuBook, symbols: Symbols) -> Rolled:
+    """Return a roll as it is shown, with the face 1 for a joker."""
+    faces = tuple(1 if symbol == JOKER else symbol for kind in symbols for symbol in kind)
+    counted = zip(book.shown_dice, symbols, strict=True)
+    return Rolled(faces, tuple(die for die, kind in counted for _ in kind))
+
+
+def _fields(text: str, form: str) -> dict[str, str]:
+    return read_fields(text, ("roll", "dice", "points"), form, once=[{"roll", "dice"}])
 
 
 def _read_dice(book: MenuBook, listed: str, text: str) -> tuple[int, ...]:

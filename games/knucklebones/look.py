@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
+from mdpdice import Solution, Table, load_solver, solve
 from mdpdice.games.knucklebones.game import Knucklebones
 from mdpdice.games.knucklebones.game import Rolled as DieRolled
-from mdpdice.games.knucklebones.rules import Board, column_score, place, remove, score
+from mdpdice.games.knucklebones.rules import FACES, Board, column_score, place, remove, score
 from mdpdice.games.knucklebones.text import read_state, show_state
 from mdpdice.looks import Act, Dice, Grid, Look, Part, Rolled, Text, told
 
 __all__ = ["KnucklebonesLook"]
+
+AHEAD = 3
+"""Decisions to look ahead for the first moves."""
 
 
 class KnucklebonesLook(Look[Knucklebones], of=Knucklebones):
@@ -42,6 +46,19 @@ class KnucklebonesLook(Look[Knucklebones], of=Knucklebones):
         points = " to ".join(str(score(tuple(board), self.game.scoring)) for board in (mine, theirs))
         boards = told([self._board(tuple(mine), 0), self._board(tuple(theirs), 1)], {}, who=("own", "other"))
         return f"{result} {points}; {boards}"
+
+    def tables(self, solution: Solution | None) -> list[Table]:
+        """What the first moves are worth, looked ahead."""
+        game, rows = self.game, []
+        if solution is not None:
+            return []
+        empty, ahead = game.start(), cast("Any", load_solver("lookahead"))
+        for die in FACES:
+            first = game.at(DieRolled(die, empty.mine, empty.theirs))
+            rows.append((die, *solve(first, solver=ahead(depth=AHEAD)).q().values()))
+        title = f"value of the first moves, an estimate from {AHEAD} decisions ahead"
+        columns = ("die", *(f"column {column}" for column in range(1, game.columns + 1)))
+        return [Table("openings", title, columns, rows)]
 
     def show_state(self, state: Any) -> str:
         """Text of a position: ``6 5__/__2/___ ___/___/___`` (see `mdpdice.games.knucklebones.text`)."""

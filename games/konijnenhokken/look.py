@@ -110,9 +110,9 @@ class KonijnenhokkenLook(_Field, of=Konijnenhokken):
         """For every field up to how many banked points to roll on."""
         return [] if solution.network.horizon is not None else stop_or_roll_text(self.game, solution)
 
-    def tables(self, solution: Solution) -> list[Table]:
+    def tables(self, solution: Solution | None) -> list[Table]:
         """When to stop, and what to take from a roll."""
-        return [] if solution.network.horizon is not None else tables(self.game, solution)
+        return [] if solution is None or solution.horizon is not None else tables(self.game, solution)
 
 
 class RaceLook(_Field, of=KonijnenhokkenRace):

@@ -97,8 +97,10 @@ class RaceLook(Look[Race], of=Race):
             if solution.reaches(where := position(mine, theirs, turn)):
                 yield turn, solution.action(where)
 
-    def tables(self, solution: Solution) -> list[Table]:
+    def tables(self, solution: Solution | None) -> list[Table]:
         """Points of a turn with which to hold, for all scores."""
+        if solution is None:
+            return []
         lines = self.summary(solution)
         return [Table("hold", lines[0], HoldRow._fields, hold_table(solution), lines)]
 

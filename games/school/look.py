@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
-from mdpdice import At, Enclosure, solve
+from mdpdice import At, Enclosure, Solution, Table, solve
 from mdpdice.errors import UnknownStateError
+from mdpdice.games.school.averages import scores
 from mdpdice.games.school.bob import bob
 from mdpdice.games.school.bob_game import BobGame
 from mdpdice.games.school.combination import SchoolCombination
 from mdpdice.games.school.game import School, State
 from mdpdice.games.school.rules import Rules
 from mdpdice.games.school.text import read_open, read_turn, show_open, show_turn, split_open
-from mdpdice.games.school.turn import Action, CrossOut, Held, Reroll, multiplier
+from mdpdice.games.school.turn import Action, CrossOut, Held, Reroll, multiplier, tables
 from mdpdice.looks import Act, Boxes, Dice, Look, NamedPolicy, Part, Rolled, Score
 
 __all__ = ["CombinationLook", "SchoolLook"]
@@ -73,6 +75,17 @@ class SchoolLook(Look[School], of=School):
         used = sum(1 << box for box, name in enumerate(self.game.open) if name not in names)
         return At(read_turn(rest), used=used)
 
+    def tables(self, solution: Solution | None) -> list[Table]:
+        """How often a first roll fits every combination."""
+        if solution is not None:
+            return []
+        dice, rows = tables(), []
+        for name in self.game.open:
+            ways = int(dice.first[scores(self.game, name)[1]].sum())
+            rows.append((name, ways, ways / dice.total))
+        title = f"how often the first roll fits, in {dice.total} ways to roll five dice"
+        return [Table("first-roll", title, ("combination", "ways", "chance"), rows)]
+
     def policies(self) -> list[NamedPolicy]:
         """Bob's rule."""
         game = self.game
@@ -94,8 +107,11 @@ class SchoolLook(Look[School], of=School):
             found = solve(table, progress=progress)
             return Enclosure(found.value(), found.lower(), found.upper(), "a Markov chain of whole turns")
 
+        def ratings(_: str) -> Callable[[At[State]], Mapping[Action, Fraction] | None]:
+            return lambda state: bob(game, game.open_at(state), state.state.dice, state.state.rerolls).profits
+
         text = "score - average, minus the average to cross out, or what a reroll promises"
-        return [NamedPolicy("bob", text, rule, value)]
+        return [NamedPolicy("bob", text, rule, value, ratings)]
 
 
 class CombinationLook(Look[SchoolCombination], of=SchoolCombination):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +27,7 @@ __all__ = [
     "player_rows",
     "players",
     "policy_on",
+    "rule_and_ratings",
     "rule_of",
     "search_of",
     "two_players",
@@ -132,10 +133,20 @@ _EQUAL = 1e-9
 """Estimates that differ by less than this, relative to ``max(1, |value|)``, differ by rounding."""
 
 
+def rule_and_ratings(
+    case: Case, name: str
+) -> tuple[Callable[[Any], Any], Callable[[Any], Mapping[Any, Any] | None]] | None:
+    """The rule of a name, of the game or of looking ahead, and how it rates the actions of a state, if it does."""
+    if chosen := search_of(case, name):
+        looking = Looking(case.game, chosen)
+        return looking.rule, looking.values
+    rule = rule_of(case, name)
+    return None if rule is None else (rule, case.look.ratings(name) or (lambda _: None))
+
+
 def _acting(case: Case, name: str) -> Callable[[Any], Any] | None:
-    """The rule of a name, of the game or of looking ahead."""
-    chosen = search_of(case, name)
-    return rule_of(case, name) if chosen is None else Looking(case.game, chosen).rule
+    found = rule_and_ratings(case, name)
+    return None if found is None else found[0]
 
 
 def policy_on(
@@ -283,12 +294,17 @@ def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
                 )
 
     def rule(state: Hashable) -> Any:
-        node = network.node_of(state)
-        actions = {phrase(action_data(network.action_of(edge))): edge for edge in network.edges(node)}
-        if chosen.get(state) not in actions:
-            told = repr(chosen[state]) if state in chosen else "nothing"
-            msg = f"{path} says {told} here; the actions are {', '.join(actions)}"
-            raise GameError(msg, state=state)
-        return network.action_of(actions[chosen[state]])
+        actions = [network.action_of(edge) for edge in network.edges(network.node_of(state))]
+        for words in (case.look.words, _old_words):
+            found = [action for action in actions if words(state, action) == chosen.get(state)]
+            if len(found) == 1:
+                return found[0]
+        told = repr(chosen[state]) if state in chosen else "nothing"
+        known = ", ".join(case.look.words(state, action) for action in actions)
+        raise GameError(f"{path} says {told} here; the actions are {known}", state=state)
 
     return mdpdice.Policy.of(network, rule)
+
+
+def _old_words(_: Hashable, action: Any) -> str:
+    return phrase(action_data(action))

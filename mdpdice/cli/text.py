@@ -44,7 +44,7 @@ def action_data(action: Any) -> Any:
 
 
 def phrase(action: Any) -> str:
-    """An action's JSON data for people: ``Keep(points=200, dice=4)``."""
+    """An action's JSON data as files had it before games had words: ``Keep(points=200, dice=4)``."""
     if isinstance(action, str):
         return action
     if isinstance(action, dict) and len(action) == 1:

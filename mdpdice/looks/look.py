@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -63,12 +64,16 @@ class NamedPolicy:
         Gives for the same text, and a `progress` function or None, the value of the policy as an `Enclosure`, where
         that is known without exploring the game; for games whose network would not fit into memory, but fall into
         parts that do.
+    ratings : callable, optional
+        Gives for the same text a function of a state in which somebody decides: the policy's own rating of every
+        action, a dict, which need not be a value of the game; or None.
     """
 
     form: str
     help: str
     rule: Callable[[str], Callable[[Any], Any]]
     value: Callable[[str, Progress | None], Enclosure | None] | None = None
+    ratings: Callable[[str], Callable[[Any], Mapping[Any, Any] | None]] | None = None
 
 
 class Look(Generic[G]):
@@ -89,7 +94,6 @@ class Look(Generic[G]):
 
     def __init__(self, game: G) -> None:
         self.game = game
-        self.axes: tuple[Axis, ...] = axes(game)
         self.start: Any = game.start()
         named = named_classes(type(game))
         own = type(self.start)
@@ -98,6 +102,11 @@ class Look(Generic[G]):
         self.classes: Mapping[str, type] = named
         self._taken = frozenset(Reader("", named).words)
         self._parts: tuple[Any, list[Part]] | None = None
+
+    @functools.cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The counters, as far as they have ranges: not in a game of infinite value."""
+        return axes(self.game)
 
     # --- as data ----------------------------------------------------------------------------------
 
@@ -226,6 +235,10 @@ class Look(Generic[G]):
             raise UnknownStateError(msg, value=given, limit=axis.values)
         return found
 
+    def seen(self, text: str) -> Rolled | None:
+        """The dice that a text of a state names, where the state itself does not keep them."""
+        return None
+
     def words(self, state: Any, action: Any, seen: Rolled | None = None) -> str:
         """The words of an action in a state, which of a game with counters is an `At`."""
         core, counters = parted(state)
@@ -276,8 +289,8 @@ class Look(Generic[G]):
         """The strategy of an answer in a few lines, such as thresholds."""
         return []
 
-    def tables(self, solution: Solution) -> list[Table]:
-        """The strategy of an answer as tables.
+    def tables(self, solution: Solution | None) -> list[Table]:
+        """The strategy of an answer as tables; without one, those that follow from the rules alone.
 
         Raises
         ------
@@ -328,6 +341,11 @@ class Look(Generic[G]):
         """Value of a policy by name, where the game knows it without being explored; else None."""
         known, argument = self._named(name)
         return known.value(argument, progress) if known and known.value else None
+
+    def ratings(self, name: str) -> Callable[[Any], Mapping[Any, Any] | None] | None:
+        """How a policy by name rates the actions of a state, where it does."""
+        known, argument = self._named(name)
+        return known.ratings(argument) if known and known.ratings else None
 
     def _named(self, name: str) -> tuple[NamedPolicy | None, str]:
         head, _, argument = name.partition(":")

@@ -147,13 +147,13 @@ class Reader:
 
     def _pairs(self) -> tuple[Any, dict[str, list[Any]]]:
         head: Any = ...
-        word = re.compile(rf"\s*({_BARE.pattern})(?=\s|$)").match(self.text, self.at)
+        word = re.compile(rf"\s*({_BARE.pattern})(?=\s(?!\s*=)|$)").match(self.text, self.at)
         if word and word[1] in self.words and not issubclass(self.words[word[1]], enum.Enum):
             head, self.at = self.words[word[1]], word.end()
-        elif self.text.strip() and not self._follows(r"\w+="):
+        elif self.text.strip() and not self._follows(r"\w+\s*="):
             head = self._value(bare=True)
         named: dict[str, list[Any]] = {}
-        while (key := self._take(r"\w+(?==)")) is not None:
+        while (key := self._take(r"\w+(?=\s*=)")) is not None:
             self._take("=")
             named.setdefault(key, []).append(self._value(bare=True))
         if self.text[self.at :].strip():
@@ -178,7 +178,9 @@ class Reader:
                 cls for cls in self.classes.values() if fields and set(fields) == set(init_names(cls) or ())
             ]
             if len(fitting) != 1:
-                raise self._refused()
+                given = ", ".join(fields)
+                msg = f"{shorten(self.text)!r} is not a state: {given or 'a name'} is unknown, or there twice"
+                raise UnknownStateError(msg, value=self.text)
             head = fitting[0]
         if isinstance(head, type):
             return self._instance(head, fields)
@@ -201,7 +203,7 @@ class Reader:
         first = self._one()
         items = [first]
         # Blanks may stand for commas, up to the next name.
-        while bare and (self._take(",") or (self._follows(r"\S") and not self._follows(r"\w+="))):
+        while bare and (self._take(",") or (self._follows(r"\S") and not self._follows(r"\w+\s*="))):
             items.append(self._one())
         return tuple(items) if len(items) > 1 else first
 
@@ -233,7 +235,7 @@ class Reader:
             raise self._refused()
         if name in self.words and self._take(r"\("):
             fields = {}
-            while (key := self._take(r"\w+(?==)")) is not None:
+            while (key := self._take(r"\w+(?=\s*=)")) is not None:
                 self._take("=")
                 fields[key] = self._value()
             if not self._take(r"\)"):

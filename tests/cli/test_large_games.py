@@ -86,7 +86,7 @@ def test_a_saved_solution_is_a_policy(run, always_on_lattices, value, tmp_path):
         (("simulate", *SCHOOL, "--against", "bob"), "--against is for two players, and school has one"),
         (
             ("policy", *SCHOOL),
-            "too many for a table; ask advise about one of them, or keep all values with --save",
+            "too many for a table of decisions; its tables are: first-roll; ask advise about one of them",
         ),
         (("policy", *SCHOOL, "--csv", "--save", "x"), "too many for a table"),
     ],

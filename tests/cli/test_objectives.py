@@ -138,7 +138,7 @@ def test_states_are_told_as_they_were_written(run):
         (("--objective", "horizon:-1"), "number of decisions (0, 1, 2, ...)"),
         (("--objective", "horizon:2.5"), "number of decisions (0, 1, 2, ...)"),
         (("--objective", "horizon:3", "--horizon", 3), "given twice"),
-        (("--objective", "reach:{"), "state '{' is not in this network"),
+        (("--objective", "reach:{"), "'{' is not a state: it breaks off"),
         (("--objective", "reach:1"), "--objective reach:1: state 1 is not in this network; states like it"),
         (("--objective", "reach:30;1"), "--objective reach:30;1: state 1 is not in this network"),
         (("--sense", "most"), "'max', 'min'"),

@@ -41,4 +41,6 @@ def test_enclosures():
 def test_a_game_knows_none_by_itself():
     game = Game.of(start=0, node=lambda _: end())
     assert look_of(game).policy("bob") is look_of(game).policy_value("bob") is None
-    assert not look_of(game).policy_names()
+    assert not look_of(game).policies()
+    assert look_of(game).ratings("bob") is None
+    assert look_of(game).tables(None) == []

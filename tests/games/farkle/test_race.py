@@ -156,7 +156,8 @@ def test_texts():
         ("mine=3900 theirs=0 dice=3 points=100", "has the 4000 points that win"),
         ("theirs=4000 dice=3", "has the 4000 points that win"),
         ("mine=1 mine=2 dice=3", "names a score twice"),
-        ("mine=100", "write roll="),
+        ("mine=100", "write mine=1200 theirs=800 roll="),
+        ("mine=1 theirs=2 roll=1,1,5 turn=0", "write mine=1200 theirs=800 roll="),
     ]:
         with pytest.raises(UnknownStateError, match=message):
             look_of(game).read_state(text)
@@ -173,7 +174,7 @@ def test_thresholds_of_both_players():
     assert known.lower <= exact.upper()
     assert exact.lower() <= known.upper
     assert known.value == pytest.approx(simulate(network, players, 20_000, seed=1).mean, abs=0.02)
-    assert list(look_of(game).policy_names()) == ["threshold:T1,T2,T3"]
+    assert [known.form for known in look_of(game).policies()] == ["threshold:T1,T2,T3"]
     assert look_of(game).policy("hold-at:20") is None
     assert look_of(game).policy_value("optimal") is None
     with pytest.raises(GameError, match="threshold:250,200"):

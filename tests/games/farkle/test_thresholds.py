@@ -251,14 +251,14 @@ def test_thresholds_by_name():
     network = explore(game)
     named = Policy.of(network, look_of(game).policy("threshold:250,200,400"))
     assert np.array_equal(named.choice, ThresholdTurn(game).policy((250, 200, 400), network).choice)
-    assert list(look_of(game).policy_names()) == ["threshold:T1,T2,T3"]
+    assert [known.form for known in look_of(game).policies()] == ["threshold:T1,T2,T3"]
     assert look_of(game).policy("hold-at:20") is None
     for wrong in ("threshold", "threshold:a,b,c"):
         with pytest.raises(GameError, match="threshold:250,200"):
             look_of(game).policy(wrong)
     with pytest.raises(GameError, match="write 3 numbers"):
         look_of(game).policy("threshold:250,200")
-    assert not look_of(KcdFarkle(dice="Odd die, Lucky die", cap=100)).policy_names()
+    assert not look_of(KcdFarkle(dice="Odd die, Lucky die", cap=100)).policies()
 
 
 def test_thresholds_for_the_command_line():

@@ -106,7 +106,7 @@ def test_the_rule_by_its_name(game):
             assert rule(state) == hold_at(7)(state)
     assert look_of(game).policy("hold") is None
     assert look_of(game).policy("threshold:7") is None
-    assert list(look_of(game).policy_names()) == ["hold-at:N"]
+    assert [known.form for known in look_of(game).policies()] == ["hold-at:N"]
     for wrong in ("hold-at", "hold-at:", "hold-at:0", "hold-at:-3", "hold-at:x"):
         with pytest.raises(GameError, match="hold-at:N"):
             look_of(game).policy(wrong)

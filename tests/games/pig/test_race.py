@@ -183,12 +183,15 @@ def test_texts():
     game = PigRace()
     assert look_of(game).show_state(position(40, 52, 12)) == "mine=40 theirs=52 turn=12"
     assert look_of(game).read_state("theirs = 52 turn=7") == position(0, 52, 7)
-    for text in ("", "40 52 12", "mine=1 mine=2", "mine=1.5", "mine=-1", "yours=1"):
-        with pytest.raises(UnknownStateError, match="write mine=40"):
+    for text in ("mine=1 mine=2", "mine=1.5", "mine=-1", "yours=1", "theirs=100"):
+        with pytest.raises(UnknownStateError, match="written like mine=0 theirs=0 turn=0"):
             look_of(game).read_state(text)
-    for text in ("mine=60 turn=40", "theirs=100"):
-        with pytest.raises(UnknownStateError, match="reached the goal"):
-            look_of(game).read_state(text)
+    with pytest.raises(UnknownStateError, match="yours is unknown"):
+        look_of(game).read_state("yours=1")
+    network = explore(PigRace(goal=11))
+    for text in ("4 5 1", "mine=6 turn=5"):  # nothing to read wrong, but no position
+        with pytest.raises(UnknownStateError):
+            network.node_of(look_of(PigRace(goal=11)).read_state(text))
 
 
 def test_back_ends_agree():

@@ -131,7 +131,7 @@ def test_bob_on_the_network_and_as_a_chain():
     assert chain.lower <= bob.upper()
     assert bob.lower() <= chain.upper
     assert chain.upper < solve(network).lower()
-    assert list(look_of(game).policy_names()) == ["bob"]
+    assert [known.form for known in look_of(game).policies()] == ["bob"]
     assert look_of(game).policy("alice") is None
     assert look_of(game).policy_value("alice") is None
 
