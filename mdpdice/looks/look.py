@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -89,7 +90,6 @@ class Look(Generic[G]):
 
     def __init__(self, game: G) -> None:
         self.game = game
-        self.axes: tuple[Axis, ...] = axes(game)
         self.start: Any = game.start()
         named = named_classes(type(game))
         own = type(self.start)
@@ -98,6 +98,11 @@ class Look(Generic[G]):
         self.classes: Mapping[str, type] = named
         self._taken = frozenset(Reader("", named).words)
         self._parts: tuple[Any, list[Part]] | None = None
+
+    @functools.cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The counters, as far as they have ranges: not in a game of infinite value."""
+        return axes(self.game)
 
     # --- as data ----------------------------------------------------------------------------------
 

@@ -78,7 +78,8 @@ def parts_of(**values):
 
 @pytest.mark.parametrize(
     "name",
-    "dice die roll rolled hold held keep kept throw thrown face faces hand my_dice last_roll".split(),
+    ["dice", "die", "roll", "rolled", "hold", "held", "keep", "kept"]
+    + ["throw", "thrown", "face", "faces", "hand", "my_dice", "last_roll"],
 )
 def test_dice_by_the_names_of_fields(name):
     (part,) = parts_of(**{name: (2, 5, 20)})
