@@ -51,7 +51,7 @@ __all__ = ["FarkleRace"]
 
 @attrs.frozen
 class FarkleRace(Game[State, Action]):
-    """Two-player Farkle, each playing for the chance to win; the value is that of the starter.
+    """Two-player Farkle, each playing for the chance to win; the value is that of the player to move.
 
     Parameters
     ----------

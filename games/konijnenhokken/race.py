@@ -76,7 +76,7 @@ _START = Hutch(0, 0, 0, begun=False)
 
 @attrs.frozen
 class KonijnenhokkenRace(Game[Core, Action]):
-    """Two-player Konijnenhokken, each playing for the chance to win; the value is that of the starter.
+    """Two-player Konijnenhokken, each playing for the chance to win; the value is that of the player to move.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ class Race(Game[str, Action]):
 
 @attrs.frozen
 class PigRace(Race):
-    """The race of Pig for two players; the value is the chance of the starter to win.
+    """The race of Pig for two players; the value is the chance to win of the player to move.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class PigRace(Race):
 
 @attrs.frozen
 class Piglet(Race):
-    """Pig with a coin: heads is one point, tails loses the turn; the value is P(win) of the starter.
+    """Pig with a coin: heads is one point, tails loses the turn; the value is P(win) of the player to move.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def advise(case: Case, state: tuple[str, ...], solver: str) -> Answer:
     elif case.horizon == 0:
         notes.append("no decision is left")
     else:
-        data |= _decision(solution, position, minimise=kind == mdpdice.Kind.MIN)
+        data |= _decision(solution, position, minimise=(kind == mdpdice.Kind.MIN) != (case.sense == "min"))
     return Answer(data, _lines(case, data), data["value"] is not None)
 
 

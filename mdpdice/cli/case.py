@@ -11,12 +11,12 @@ import mdpdice
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import read_objective
 from mdpdice.errors import MdpDiceError, UnsupportedError
-from mdpdice.looks import Look, look_of
 
 if TYPE_CHECKING:
     from mdpdice.cli.catalogue import Found
     from mdpdice.cli.progress_bars import ProgressBars
-    from mdpdice.objectives.objective import Sense
+    from mdpdice.looks import Look
+    from mdpdice.modelling.sense import Sense
 
 __all__ = ["Case", "check_solver", "open_case", "solver_of"]
 
@@ -45,7 +45,7 @@ class Case(NamedTuple):
     progress : ProgressBars
         Shows how far it is.
     objective : Objective or None
-        What counts; None: the total, of which the player wants much.
+        What counts; None: the total, of which the player wants what the game says.
     objective_text : str
         How it was written.
     """
@@ -65,12 +65,14 @@ class Case(NamedTuple):
     @property
     def look(self) -> Look[Any]:
         """How the game is shown and spoken of."""
+        from mdpdice.looks import look_of
+
         return look_of(self.game)
 
     @property
     def sense(self) -> Sense:
         """What the player to move wants."""
-        return "max" if self.objective is None else self.objective.sense
+        return self.game.sense if self.objective is None else self.objective.wanted(self.game)
 
     def data(self) -> dict[str, Any]:
         """The question as JSON data."""
@@ -84,6 +86,7 @@ class Case(NamedTuple):
 
     def rows(self) -> list[tuple[str, str]]:
         """The question as rows for people."""
+        from mdpdice.answers.answer import question_text
         from mdpdice.cli.catalogue import summary
         from mdpdice.cli.game_parameters import show
 
@@ -96,9 +99,9 @@ class Case(NamedTuple):
             rows.append(
                 ("parameters", " ".join(f"{key}={quoted(value)}" for key, value in self.given.items()))
             )
-        if self.objective is not None:
-            little = ", as little as possible" if self.sense == "min" else ""
-            rows.append(("objective", f"{self.objective_text}{little}"))
+        if self.objective is not None or self.sense == "min":
+            told = question_text(self.objective_text, self.sense) or "maximise the total"
+            rows.append(("objective", told))
         if self.horizon is not None:
             rows.append(("horizon", f"at most {self.horizon} decision{'s' * (self.horizon != 1)}"))
         return rows
@@ -155,18 +158,21 @@ def open_case(
     horizon: int | None,
     epsilon: float,
     objective: str | None,
-    sense: Sense,
+    sense: Sense | None,
     as_json: bool,
     progress: ProgressBars,
 ) -> Case:
     """Find a game, give it its parameters, and read what counts in it."""
     from mdpdice.cli.catalogue import find_game
     from mdpdice.cli.game_parameters import build_game
+    from mdpdice.modelling.sense import sense_of, with_sense
 
     found = find_game(name)
     game, given = build_game(name, found, pairs)
+    usual = sense_of(game)
+    game = with_sense(game, sense or usual)
     case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress)
-    asked = read_objective(objective, sense, horizon, case.position)
+    asked = read_objective(objective, sense, usual, horizon, case.position)
     if asked.objective is not None and asked.horizon is None and (reason := case.look.infinite_reason()):
         raise click.UsageError(
             f"{reason}, so there is no network of it for another objective; give it --horizon"

@@ -119,7 +119,7 @@ class Looking:
         if state not in self._known:
             values = self.values(state)
             node = cast("Any", self.game.node(state))
-            turn = -1.0 if node.player == 1 else 1.0
+            turn = 1.0 if (node.player == 1) == (self.game.sense == "min") else -1.0
             best = max(turn * value for value in values.values())
             room = _EQUAL * max(1.0, abs(best))
             equal = [action for action, value in values.items() if turn * value >= best - room]

@@ -15,14 +15,14 @@ import click
 
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.options import NewFile, question_options, seed_option, solver_option
+from mdpdice.cli.options import NewFile, question_options, seed_option, sense_option, solver_option
 from mdpdice.cli.seats import Left, Table, split_seats
 from mdpdice.cli.text import action_data, figure, phrase
 
 if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Event
 
-__all__ = ["play"]
+__all__ = ["event_lines", "play"]
 
 _LONG = 100
 
@@ -37,6 +37,7 @@ _LONG = 100
     help="Who decides, one seat for all or one per player: human, optimal, random, lookahead:DEPTH, "
     "a policy that the game knows by name (threshold:250,200), or a file.",
 )
+@sense_option
 @seed_option
 @click.option(
     "--record",
@@ -71,7 +72,7 @@ def play(case: Case, seats: str, seed: int, record: Path | None, solver: str) ->
             ):
                 # With one seat for all it shows only in the course of the play that there are two players.
                 two = two or event.player == 1
-                for line in _lines(case, event, two=two):
+                for line in event_lines(case, event, two=two):
                     told.append(line)
                     say(line)
                 events.append(_data(case, event))
@@ -100,11 +101,14 @@ def _head(case: Case, seats: list[str], seed: int) -> Iterator[str]:
         yield f"parameter: {key}={show(value)}"
     if case.horizon is not None:
         yield f"horizon: {case.horizon}"
+    if case.objective is not None:
+        yield f"sense: {case.sense}"
     yield f"seats: {','.join(seats)}"
     yield f"seed: {seed}"
 
 
-def _lines(case: Case, event: Event, *, two: bool) -> Iterator[str]:
+def event_lines(case: Case, event: Event, *, two: bool) -> Iterator[str]:
+    """What happened, for people; `two`: the game has two players."""
     from mdpdice.policies.playthrough import Happening
 
     who = f"player {event.player}: " if two else ""

@@ -75,7 +75,8 @@ class _Solved:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.action(turn.state, steps_left=turn.steps_left)
         values = self.values(turn)
-        minimises = self.solution.kind(self.game.canonical(turn.state)) == mdpdice.Kind.MIN
+        second = self.solution.kind(self.game.canonical(turn.state)) == mdpdice.Kind.MIN
+        minimises = second != (self.solution.sense == "min")
         return min(values, key=lambda action: values[action] if minimises else -values[action])
 
     def _worth(self, edge: Any, turn: Turn) -> float:
@@ -104,29 +105,10 @@ class _Solved:
 
 
 class Table:
-    """A game, who plays it, and who can be asked for advice.
+    """A game, who plays it (`seats`), and who can be asked for advice; all that is drawn comes from `generator`.
 
-    Parameters
-    ----------
-    case : Case
-        The game.
-    names : list of str
-        One seat for all decisions, or one per player.
-    solver : str
-        Back-end for the optimal play.
-    seed : int
-        For seats that choose at random.
-    alone : str
-        What is said of a second seat in a game of one player.
-    say : callable
-        Shows a line to people.
-
-    Attributes
-    ----------
-    seats : list of Seat
-        Who decides.
-    generator : random.Random
-        For all that is drawn in a play.
+    There is one seat for all decisions, or one per player; `alone` is said of a second one in a game of one
+    player.
     """
 
     def __init__(

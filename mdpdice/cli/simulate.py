@@ -33,7 +33,7 @@ from mdpdice.cli.options import (
 )
 from mdpdice.cli.seats import SOLVE_UP_TO, Table
 from mdpdice.cli.text import aligned, short
-from mdpdice.cli.values import after, enclosed_data, value_data, value_rows
+from mdpdice.cli.values import after, enclosed_data, may_bust, value_data, value_rows
 from mdpdice.errors import StateLimitError, UnsupportedError
 
 __all__ = ["simulate"]
@@ -87,7 +87,7 @@ def simulate(
         "mean": found.mean,
         "standard_error": None if math.isnan(error) else error,
         "sd": None if math.isnan(found.sd) else found.sd,
-        "p_bust": found.frequency(0),
+        "p_bust": found.frequency(0) if may_bust(case, found.totals) else None,
         "confidence": {"level": CONFIDENCE, "low": low, "high": high},
         "errors_away": away,
         **exact,
@@ -169,7 +169,8 @@ def _lines(case: Case, data: dict[str, Any]) -> list[str]:
             (f"{100 * span['level']:g} % sure", f"[{short(span['low'])}, {short(span['high'])}]"),
             ("deviation", f"{short(data['sd'])} per play, {data['standard_error']:.4g} of the mean"),
         ]
-    rows.append(("P(bust)", f"{short(data['p_bust'])}, the share of plays with a total of 0"))
+    if data["p_bust"] is not None:
+        rows.append(("P(bust)", f"{short(data['p_bust'])}, the share of plays with a total of 0"))
     if data["status"] is None:
         rows.append(("exact value", data["reason"]))
     else:

@@ -6,7 +6,7 @@ import click
 
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.options import json_option, parameters_option
+from mdpdice.cli.options import json_option, parameters_option, sense_option
 
 __all__ = ["tree"]
 
@@ -22,6 +22,7 @@ __all__ = ["tree"]
     show_default=True,
     help="Decisions to look ahead, both players' counted.",
 )
+@sense_option
 @click.option("--best", is_flag=True, help="Follow the best options only.")
 @json_option
 def tree(case: Case, state: tuple[str, ...], depth: int, best: bool) -> Answer:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mdpdice
 from mdpdice.cli.text import figure, json_number
 
-__all__ = ["after", "enclosed_data", "infinite_data", "value_data", "value_rows", "work_rows"]
+if TYPE_CHECKING:
+    from mdpdice.cli.case import Case
+    from mdpdice.networks.network import Floats
+
+__all__ = ["after", "enclosed_data", "infinite_data", "may_bust", "value_data", "value_rows", "work_rows"]
 
 
 def value_data(found: mdpdice.Solution, state: Hashable = None) -> dict[str, Any]:
@@ -58,6 +62,18 @@ def enclosed_data(known: mdpdice.Enclosure, epsilon: float) -> dict[str, Any]:
         "states": None,
         "edges": None,
     }
+
+
+def may_bust(case: Case, totals: Floats) -> bool:
+    """Whether a total of 0 is a loss, by the totals of a policy.
+
+    Much of the total is wanted, nothing less than 0 comes up, and something beyond 0 and 1: where only these do, a
+    play is won or lost, and its value is the chance of that.
+    """
+    import numpy as np  # not for --help
+
+    low, high = (float(end) for end in (totals.min(initial=0.0), totals.max(initial=0.0)))
+    return case.sense == "max" and low == 0 < high and not np.isin(totals, (0, 1)).all()
 
 
 def value_rows(data: dict[str, Any]) -> list[tuple[str, str]]:

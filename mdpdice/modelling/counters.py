@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 import attrs
 
 from mdpdice.errors import GameError
-from mdpdice.modelling.asking import ask
+from mdpdice.modelling.asking import ask, assigned_counter
 from mdpdice.modelling.expression_values import BOOL, INT
 from mdpdice.modelling.expressions import Expr, as_expr, flag_operation
 from mdpdice.modelling.grid import (
@@ -72,13 +72,7 @@ _MOST_BOXES = 62
 class Update:
     """A counter's new value, as an expression of the old values; made by the counter's methods.
 
-    Attributes
-    ----------
-    name : str
-        The counter.
-    value : Expr
-        Its new value.  Updates of one edge are simultaneous, so it is computed from the counters
-        as they were before all of them.
+    Updates of one edge are simultaneous: each is computed from the counters as they were before all of them.
     """
 
     __slots__ = ("name", "value")
@@ -112,28 +106,11 @@ class CounterValue(Expr):
         self.name = name
 
     def set(self, value: Any) -> Update:
-        """Give the counter a value.
-
-        Parameters
-        ----------
-        value : int or Expr
-            A whole number.
-
-        Raises
-        ------
-        GameError
-            It is none.
-        """
+        """Give the counter a value, a whole number."""
         return _update(self.name, as_expr(value))
 
     def add(self, value: Any) -> Update:
-        """Add to the counter; a negative number is taken away.
-
-        Raises
-        ------
-        GameError
-            `value` is no whole number.
-        """
+        """Add to the counter; a negative number is taken away."""
         return _update(self.name, self + value)
 
 
@@ -229,10 +206,7 @@ class _Declaration:
             self.name = name
 
     def __set__(self, instance: object, value: object) -> NoReturn:
-        msg = (
-            f"{self.name} cannot be assigned: a game is declared once, and its counters change along edges, "
-            f"as in go(state, self.{self.name}.set(...))"
-        )
+        msg = f"self.{self.name} is assigned to; {assigned_counter(self._ready(), value)}"
         raise GameError(msg, value=value)
 
     def axis(self, game: Any) -> Axis:
@@ -399,18 +373,7 @@ def _ask(value: Any, game: Any, name: str, what: str) -> Any:
 
 
 def axes(game: Game[Any, Any]) -> tuple[Axis, ...]:
-    """Counters of a game, in the order of their declaration, those of base classes first.
-
-    Returns
-    -------
-    tuple of Axis
-        Empty: the game has no counters.
-
-    Raises
-    ------
-    GameError
-        A counter is declared wrongly.
-    """
+    """Counters of a game, in the order of their declaration, those of base classes first."""
     found: dict[str, object] = {}
     kind = type(game)
     for cls in reversed(kind.__mro__):

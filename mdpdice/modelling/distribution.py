@@ -39,6 +39,7 @@ import numpy.typing as npt
 from mdpdice.errors import GameError
 from mdpdice.memory import available_bytes
 from mdpdice.modelling.equality import collision_error, same_kind
+from mdpdice.modelling.no_arithmetic import NoArithmetic
 from mdpdice.modelling.weights import (
     ZERO,
     common_denominator,
@@ -79,7 +80,7 @@ class DistLike(Protocol[T_co]):
 
 
 @final
-class Dist(Generic[T_co]):
+class Dist(NoArithmetic, Generic[T_co]):
     """An exact, immutable distribution over finitely many outcomes.
 
     Parameters
@@ -157,7 +158,7 @@ class Dist(Generic[T_co]):
 
     def __init__(self, weights: Any) -> None:
         outcomes, given = split_pairs(weights)
-        integers, defect = integer_weights(given)
+        integers, defect = integer_weights(given, outcomes)
         _fill(self, *merge_outcomes(outcomes, integers), defect)
 
     def items(self) -> tuple[tuple[T_co, int], ...]:
@@ -220,7 +221,7 @@ class Dist(Generic[T_co]):
         ((1, 1), (2, 7))
         """
         dists, given = split_pairs(parts)
-        integers, defect = integer_weights(given)
+        integers, defect = integer_weights(given, dists)
         return _mixture([as_dist(dist) for dist in dists], integers, defect)
 
     def mean(self, f: Callable[[T_co], Any] | None = None) -> Fraction:

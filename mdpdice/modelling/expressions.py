@@ -227,7 +227,7 @@ class Expr:
         raise self._refusal(
             "cannot be part of a state or action, a key, or a member of a set",
             "change counters with go(state, self.name.set(...)), choose with when(...), look numbers up with "
-            "table(sequence, index); equal structure is equal .key",
+            "table(sequence, index)",
         )
 
     def __iter__(self) -> Iterator[Any]:
@@ -272,11 +272,6 @@ class Expr:
         bool, int, Fraction or float, or an array
             As soon as one value is an array, an array of the common shape: bool for a condition,
             int64 for whole numbers (exact), float64 (the nearest) otherwise.
-
-        Raises
-        ------
-        GameError
-            A counter has no value, a `table` has no entry for an index, or an array leaves int64.
         """
         if all(type(value) is int for value in values.values()):
             return value_at(self, values)
@@ -292,21 +287,9 @@ class Expr:
         return result
 
     def evaluate_where_defined(self, values: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Values at many points, some of which may ask a `table` for an entry that it does not have.
+        """Values at many points, and where they are defined: a `table` may have no entry.
 
-        Conditions are read from left to right: ``(i < 6) & (table(t, i) > 0)`` is defined, and false,
-        where `i` is 6.
-
-        Parameters
-        ----------
-        values : mapping of str to int or int64 array
-
-        Returns
-        -------
-        result : array
-            As `evaluate` gives it; any number where it is not defined.
-        defined : bool array
-            Where it is defined.
+        Conditions are read from left to right: ``(i < 6) & (table(t, i) > 0)`` is defined, and false, where `i` is 6.
         """
         shape = np.broadcast_shapes(*(np.shape(value) for value in values.values()))
         columns = {name: Column.of(value) for name, value in values.items() if name in self.names}
@@ -332,18 +315,7 @@ def flag_operation(op: str, flags: Expr, mask: int) -> Expr:
 
 
 def constant(value: Scalar) -> Expr:
-    """The expression that is always `value`.
-
-    Parameters
-    ----------
-    value : bool, int, float or Fraction
-        Finite.
-
-    Raises
-    ------
-    GameError
-        `value` is something else.
-    """
+    """The expression that is always `value`, a finite number."""
     kind = _KINDS.get(type(value))
     if kind is None or (kind == RATIONAL and not is_own(value)):
         if isinstance(value, np.bool_):
@@ -374,11 +346,6 @@ def least(*values: Any) -> Expr:
     ----------
     *values : number or Expr
         At least one.
-
-    Raises
-    ------
-    GameError
-        There is none, or one is not a number.
     """
     return _extreme("least", values)
 
@@ -390,11 +357,6 @@ def most(*values: Any) -> Expr:
     ----------
     *values : number or Expr
         At least one.
-
-    Raises
-    ------
-    GameError
-        There is none, or one is not a number.
     """
     return _extreme("most", values)
 

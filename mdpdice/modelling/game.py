@@ -24,9 +24,10 @@ import abc
 import copy
 from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar
 
 from mdpdice.errors import GameError, MdpDiceError, NonDeterministicGameError
+from mdpdice.modelling.asking import undecorated
 from mdpdice.modelling.counters import At
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.expressions import Expr
@@ -49,6 +50,7 @@ from mdpdice.modelling.nodes import (
     roll,
     when,
 )
+from mdpdice.modelling.sense import Sense
 
 __all__ = [
     "Chance",
@@ -90,6 +92,8 @@ class Game(abc.ABC, Generic[S, A]):
         ``end(1)`` or ``end(0)``, values are chances to win.
     discount : number
         Factor per decision, in (0, 1].
+    sense : {"max", "min"}
+        Whether the player to move wants much of what counts, or little, as in golf.
     payoff_range : tuple of two numbers or None
         Bounds of what any state can be worth (of the payoffs, if nothing is paid on the way); for
         look-ahead only, which can leave more out then and tell an interval.
@@ -98,7 +102,12 @@ class Game(abc.ABC, Generic[S, A]):
     # No slots here: subclasses may set class attributes and cache what they derive.
     total: ClassVar[Any] = 0
     discount: Any = 1
+    sense: ClassVar[Sense] = "max"
     payoff_range: ClassVar[tuple[Number, Number] | None] = None
+
+    def __init__(self, *given: Never, **named: Never) -> None:
+        if given or named:
+            raise GameError(undecorated(type(self), type(self).__name__), value=given or named)
 
     @abc.abstractmethod
     def start(self) -> S:
@@ -189,22 +198,27 @@ class Game(abc.ABC, Generic[S, A]):
         node: Callable[[S], Node[S, A]],
         total: Number = 0,
         discount: Number = 1,
+        sense: Sense = "max",
     ) -> Game[S, A]:
         """Make a game of a start state and a function, for notebooks and tests."""
-        return _FunctionGame(start, node, total, discount)
+        return _FunctionGame(start, node, total, discount, sense)
 
 
 class _FunctionGame(Game[S, A]):
-    def __init__(self, start: S, node: Callable[[S], Node[S, A]], total: Number, discount: Number) -> None:
+    def __init__(
+        self, start: S, node: Callable[[S], Node[S, A]], total: Number, discount: Number, sense: Sense
+    ) -> None:
         self._start = start
         self._node = node
-        self.total = total  # type: ignore[misc]  # a class attribute elsewhere, one per object here
+        self.total = total  # type: ignore[misc]  # class attributes elsewhere, of one object here
+        self.sense = sense  # type: ignore[misc]
         self.discount = discount
 
     def start(self) -> S:
         return self._start
 
     def node(self, state: S, /) -> Node[S, A]:
+        __tracebackhide__ = True
         return self._node(state)
 
 

@@ -24,18 +24,7 @@ A = TypeVar("A", bound=Hashable)
 
 
 class Unrolled(Game[At[S], A], Generic[S, A]):
-    """A game with the counters inside its states; made by `Game.unrolled`.
-
-    Parameters
-    ----------
-    game : Game
-        A game with counters.
-
-    Raises
-    ------
-    GameError
-        A counter is declared wrongly.
-    """
+    """A game with the counters inside its states; made by `Game.unrolled`."""
 
     def __init__(self, game: Game[S, A]) -> None:
         self.game = game
@@ -44,6 +33,7 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         self._nodes: dict[S, tuple[S, Node[S, A]]] = {}
         self.total = game.total  # type: ignore[misc]  # class attributes elsewhere, of one object here
         self.payoff_range = game.payoff_range  # type: ignore[misc]
+        self.sense = game.sense  # type: ignore[misc]
         self.discount = game.discount
 
     def start(self) -> At[S]:

@@ -4,7 +4,7 @@ The file is an ``.npz`` archive without compression, so `numpy.load` reads it to
 Its members are
 
 * ``header``, the bytes of a JSON object: format and version, start, discount,
-  horizon, total, warnings, the exact numbers that no float equals (as hexadecimal
+  horizon, total, sense, warnings, the exact numbers that no float equals (as hexadecimal
   fractions), the digest of the network, and how the names are stored;
 * ``states`` and ``actions``, the bytes of JSON lists in the form of
   `mdpdice.modelling.text`, or, for states, of the texts that the game's look gives;
@@ -60,6 +60,7 @@ _HEADER: Mapping[str, Any] = {
     "discount": str,
     "horizon": (int, _NONE),
     "total": str,
+    "sense": str,
     "warnings": list,
     "averaged": bool,
     "digest": str,
@@ -84,6 +85,7 @@ def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any
         "discount": exact_text(network.discount),
         "horizon": network.horizon,
         "total": exact_text(network.total),
+        "sense": network.sense,
         "warnings": list(network.warnings),
         "averaged": network.averaged,
         "digest": network.digest,
@@ -135,8 +137,8 @@ class _File(Archive):
         self.classes = {} if game is None else named_classes(type(game))
 
     def network(self, members: dict[str, NDArray[Any]]) -> Network:
-        header = read_header(self, members, FORMAT, VERSION, _HEADER)
-        fields: dict[str, Any] = {name: header[name] for name in ("start", "horizon", "averaged")}
+        header = read_header(self, members, FORMAT, VERSION, _HEADER, older={"sense": "max"})
+        fields: dict[str, Any] = {name: header[name] for name in ("start", "horizon", "sense", "averaged")}
         with self.part("warnings"):
             if not all(isinstance(text, str) for text in header["warnings"]):
                 raise self.corrupt("warnings", "they are not all text")

@@ -21,6 +21,7 @@ from mdpdice.looks.text import phrase
 from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.sense import sense_of
 
 __all__ = ["Tree", "tree"]
 
@@ -194,7 +195,7 @@ class _Builder:
     def __init__(self, game: Game[Any, Any], state: Any, depth: int, max_places: int) -> None:
         self.game = game
         self.total = float(game.total)
-        self.discount = float(game.discount)
+        self.discount, self.sense = float(game.discount), sense_of(game)
         self.max_places = max_places
         top = _Place(None, None, None)
         top.state = state
@@ -281,7 +282,8 @@ class _Builder:
         children = place.children[::-1]
         decides = None
         if place.leaf is None and type(place.node) is Decide:
-            minimises = place.node.player == 1
+            second = place.node.player == 1
+            minimises = second != (self.sense == "min")
             values = [self._turn(child.value, place.side) for child in children]
             place.value = min(values) if minimises else max(values)
             room = 1e-12 * max(1.0, abs(place.value))
@@ -289,7 +291,7 @@ class _Builder:
                 attrs.evolve(child, best=abs(value - place.value) <= room)
                 for child, value in zip(children, values, strict=True)
             ]
-            decides = "mover" if (place.side < 0) == minimises else "other"
+            decides = "mover" if (place.side < 0) == second else "other"
         elif place.leaf is None:
             # The reward of a chance state; that of a chance node inside an option is paid on its edge.
             inside = place.state is None or type(place.node) is not Chance

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -17,6 +16,7 @@ from mdpdice.looks.look import look_of
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Network
 from mdpdice.solving.lattice_route import fits_lattices, large_layers
+from mdpdice.spelling import did_you_mean
 
 __all__ = ["Player", "Players", "model_of", "policies_of"]
 
@@ -66,10 +66,9 @@ def _policy(game: object, given: object) -> Policy:
     if rule is not None:
         return Policy(rule=rule)
     known = ["random", *(known.form for known in (look.policies() if look else ()))]
-    near = difflib.get_close_matches(given, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(given, known)
     what = "this game knows" if isinstance(game, Game) else f"a {type(game).__name__} knows"
-    msg = f"there is no policy {given!r}: {what} {', '.join(map(repr, known))}{hint}"
+    msg = f"there is no policy {given!r}; {hint}{what} {', '.join(map(repr, known))}"
     raise GameError(msg, value=given)
 
 

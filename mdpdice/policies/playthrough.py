@@ -26,6 +26,7 @@ from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable
 from mdpdice.modelling.number import exact_discount, finite_number
+from mdpdice.spelling import did_you_mean
 
 __all__ = ["Event", "Happening", "Seat", "Turn", "plain", "play"]
 
@@ -285,7 +286,8 @@ class _Play:
                 chosen = self._event(Happening.CHOICE, known, turn.actions)
                 self.seen = None
                 return option, chosen
-        msg = f"no action {action!r} here; the actions are {list(turn.actions)!r}"
+        there = list(turn.actions)
+        msg = f"no action {action!r} here; {did_you_mean(action, there)}the actions are {there!r}"
         raise UnknownStateError(msg, state=state, action=action)
 
 

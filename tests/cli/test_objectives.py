@@ -64,7 +64,7 @@ def test_little_of_it(run):
     )
     data = answer(run("solve", *PIG, "--objective", "until-reward:30", "--sense", "min", "--json"))
     assert data["value"] == "inf"
-    assert "objective   total, as little as possible" in run("solve", *PIG, "--sense", "min").output
+    assert "objective   minimise the total" in run("solve", *PIG, "--sense", "min").output
 
 
 def test_a_horizon_is_the_one_of_the_option(run):

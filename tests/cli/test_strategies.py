@@ -299,6 +299,8 @@ def test_games_without_thresholds(run):
         result = run("thresholds", *command)
         assert result.exit_code == 2
         assert "has no thresholds" in result.output
+        assert f"in the tables of 'mdpdice solve {command[0]}'" in result.output
+    assert "--kind thresholds" in run("thresholds", "pig-race").output
     assert run("thresholds", "farkle", "--horizon", 3).exit_code == 2
 
 

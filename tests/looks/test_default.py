@@ -76,13 +76,10 @@ def parts_of(**values):
 # --- fields --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["dice", "die", "roll", "rolled", "hold", "held", "keep", "kept"]
-    + ["throw", "thrown", "face", "faces", "hand", "my_dice", "last_roll"],
-)
-def test_dice_by_the_names_of_fields(name):
-    (part,) = parts_of(**{name: (2, 5, 20)})
+@pytest.mark.parametrize("name", ["dice", "die", "rolled", "hold", "kept", "thrown", "face", "faces", "hand"])
+@pytest.mark.parametrize("front", ["", "my_", "last_"])
+def test_dice_by_the_names_of_fields(front, name):
+    (part,) = parts_of(**{front + name: (2, 5, 20)})
     assert part.faces == (2, 5, 20)
     assert isinstance(part, Dice)
 

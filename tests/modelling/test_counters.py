@@ -333,7 +333,7 @@ def test_new_values_by_a_list_of_the_values(values, outside):
 
 def test_range_errors_say_what_to_do():
     axis = Axis("points", range(0, 300, 50), 0)
-    error = range_error(axis, 300, state=At("s", points=250), action="roll")
+    error = range_error(axis, 300).at(At("s", points=250), "roll")
     assert str(error) == (
         "counter 'points' would become 300, outside its values, range(0, 300, 50); widen them, or declare "
         "outside='clip' or outside='forbid' [state At('s', points=250), action 'roll']"
