@@ -37,6 +37,7 @@ class ShutTheBox(Game[Throw | Down, tuple[int, ...] | str]):
     """The payoff is the sum of the tiles that stay up; the player wants it small."""
 
     tiles: int = 9
+    sense = "min"
 
     def start(self):
         return Throw(tuple(range(1, self.tiles + 1)))
@@ -68,6 +69,7 @@ class Threes(Game[int | tuple[int, ...], tuple[int, ...]]):
     """After every throw at least one die is kept; threes count nothing, other faces their pips; few are good."""
 
     dice: int = 3
+    sense = "min"
     points = Counter(lambda game: range(6 * game.dice + 1))
 
     def start(self):
