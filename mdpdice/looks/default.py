@@ -41,7 +41,7 @@ def table(game: Game[Any, Any], axes: tuple[Axis, ...], state: Any, seen: Rolled
 
 def act(parts: list[Part], action: Any) -> Act:
     """The words of an action, and what it takes of these parts."""
-    words = phrase(action)
+    words = phrase(action).strip()
     held = [action, *(init_fields(action) or {}).values()]
     inner = next((one for one in held if isinstance(one, tuple) and init_fields(one) is None), None)
     for part in parts:

@@ -273,7 +273,7 @@ class Look(Generic[G]):
             if wanted and len(found) == 1:
                 return found[0]
         known = "; ".join(self.words(state, action, seen) for action in actions)
-        raise UnknownStateError(f"{text!r} is none of the actions here: {known}", state=state, value=text)
+        raise UnknownStateError(f"{text!r} is none of the actions here: {known}", value=text)
 
     # --- about answers ----------------------------------------------------------------------------
 

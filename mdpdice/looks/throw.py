@@ -17,7 +17,7 @@ import attrs
 
 from mdpdice.errors import GameError
 from mdpdice.looks.text import phrase
-from mdpdice.modelling.distribution import Dist, as_dist, make_dist
+from mdpdice.modelling.distribution import Dist, make_dist
 
 __all__ = ["Die", "Rolled", "Throw", "draw", "remember", "thrown"]
 
@@ -136,8 +136,8 @@ def thrown(dist: Dist[Any]) -> Throw | None:
     if made == "throw":
         return of[0]  # type: ignore[no-any-return]
     if made == "map":
-        inner, f = thrown(of[0]), of[1]
-        return inner and Throw(inner.groups, lambda faces: f(inner.outcome(faces)))
+        inner, images = thrown(of[0]), dict(zip(of[0], of[1], strict=True))
+        return inner and Throw(inner.groups, lambda faces: images[inner.outcome(faces)])
     if made == "pool":
         alike, order = Multiset(of[0]), of[1]
         groups = tuple((Die(die.outcomes, die.weights), count) for die, count in alike.items())
@@ -173,22 +173,24 @@ def draw(dist: Dist[Any], generator: random.Random) -> tuple[Any, Rolled]:
         return of[0].draw(generator)  # type: ignore[no-any-return]
     if made == "map":
         outcome, rolled = draw(of[0], generator)
-        return of[1](outcome), rolled
+        return of[1][of[0].outcomes.index(outcome)], rolled
     if made == "bind":
         outcome, rolled = draw(of[0], generator)
-        second, more = draw(as_dist(of[1](outcome)), generator)
+        second, more = draw(of[1][of[0].outcomes.index(outcome)], generator)
         return second, Rolled(rolled.faces + more.faces, rolled.dice + more.dice)
-    if made in ("product", "pool"):
+    if made == "pool":
+        pairs = [(one.outcomes[_drawn(one.weights, generator)], one) for one in of[0]]
+        pairs.sort(key=lambda pair: of[1].index(pair[0]))
+        faces = tuple(face for face, _ in pairs)
+        dice = tuple(Die(one.outcomes, one.weights) for _, one in pairs)
+        return tuple(map(faces.count, of[1])), Rolled(faces, dice)
+    if made == "product":
         drawn = [draw(one, generator) for one in of[0]]
-        if made == "pool":
-            order = {face: at for at, face in enumerate(of[1])}
-            drawn.sort(key=lambda pair: order[pair[0]])
         rolled = Rolled(
             tuple(face for _, one in drawn for face in one.faces),
             tuple(die for _, one in drawn for die in one.dice),
         )
-        values = tuple(value for value, _ in drawn)
-        return (tuple(map(values.count, of[1])) if made == "pool" else values), rolled
+        return tuple(value for value, _ in drawn), rolled
     outcome = dist.outcomes[_drawn(dist.weights, generator)]
     return outcome, Rolled((outcome,), (Die(dist.outcomes, dist.weights),)) if len(dist) > 1 else Rolled(())
 

@@ -137,11 +137,11 @@ def not_an_edge_error(edge: Any) -> GameError:
         msg = "when(cond, edge) stands inside chance, where an edge cannot be left out; give it a third argument"
     elif isinstance(edge, Conditional) and edge.otherwise is None:
         msg = (
-            f"when({edge.cond}, edge) stands inside chance, where an edge cannot be left out (give it a third "
+            f"when({edge.cond!r}, edge) stands inside chance, where an edge cannot be left out (give it a third "
             "argument), or it needs counters and the game has none"
         )
     elif isinstance(edge, Conditional):
-        msg = f"the condition {edge.cond} needs counters, and the game has none; it may use those of its own game only"
+        msg = f"the condition {edge.cond!r} needs counters, and the game has none; it may use its own only"
     elif isinstance(edge, Go | PassTo):
         msg = (
             f"the update {edge.updates[0]!r} needs a counter, and the game has none; it may use its own only"
@@ -157,7 +157,7 @@ def not_a_node_error(node: Any) -> GameError:
     if isinstance(node, Unavailable) or (isinstance(node, Conditional) and node.otherwise is None):
         got = "when(cond, edge) with a false condition, or with one that may fail; give it a third argument"
     elif isinstance(node, Conditional):
-        got = f"a condition on counters, {node.cond}, and the game has none; it may use those of its own game only"
+        got = f"a condition on counters, {node.cond!r}, and the game has none; it may use those of its own game only"
     meant = _meant(node, also=f" or end({node!r})" if isinstance(node, numbers.Number) else "")
     forms = "end(...), go(...), pass_to(...), roll(...), chance(...) or decide(...)"
     return GameError(f"node() returned {got}; {meant}return {forms}", value=node)

@@ -103,8 +103,8 @@ class Dist(NoArithmetic, Generic[T_co]):
         normalised away, otherwise 0.  A distribution made out of others has the largest of theirs.
     source : tuple
         What it was made of, so that the real dice can be shown where outcomes merge rolls:
-        ``("map", dist, f)``, ``("bind", dist, f)``, ``("product", dists)``, ``("pool", dice, faces)``, or empty.
-        It plays no part in equality.
+        ``("map", dist, images)``, ``("bind", dist, dists)``, ``("product", dists)``, ``("pool", dice, faces)``,
+        or empty.  It plays no part in equality.
 
     Raises
     ------
@@ -182,8 +182,9 @@ class Dist(NoArithmetic, Generic[T_co]):
 
     def map(self, f: Callable[[T_co], U]) -> Dist[U]:
         """Return the distribution of ``f(outcome)``; outcomes with one image are merged."""
-        images = merge_outcomes([f(x) for x in self.outcomes], self.weights)
-        return make_dist(*images, self.defect, ("map", self, f))
+        # The images are kept, not the function: a variable that it uses may have another value later.
+        images = [f(x) for x in self.outcomes]
+        return make_dist(*merge_outcomes(images, self.weights), self.defect, ("map", self, images))
 
     def bind(self, f: Callable[[T_co], DistLike[U]]) -> Dist[U]:
         """Return the distribution of a second draw, from ``f(outcome)``.
@@ -199,7 +200,7 @@ class Dist(NoArithmetic, Generic[T_co]):
             `f` returned something that is not a distribution.
         """
         parts = [as_dist(f(x)) for x in self.outcomes]
-        return _mixture(parts, self.weights, self.defect, ("bind", self, f))
+        return _mixture(parts, self.weights, self.defect, ("bind", self, parts))
 
     @staticmethod
     def mix(

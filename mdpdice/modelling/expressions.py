@@ -381,7 +381,7 @@ def table(sequence: Sequence[Scalar] | Iterable[Scalar], index: Any) -> Expr:
         raise GameError(msg, value=sequence)
     at = as_expr(index)
     if at.kind > INT:
-        msg = f"the index of table() is {at}, which is no whole number; use // to divide"
+        msg = f"the index of table() is {at!r}, which is no whole number; use // to divide"
         raise GameError(msg, value=index)
     entries = [constant(entry) for entry in sequence]
     if not entries:

@@ -189,7 +189,7 @@ def end(payoff: Number | Expr = 0, *updates: Never, reward: None = None) -> Edge
         A reward or an update is given.
     """
     if updates:
-        new = getattr(updates[0], "value", "...")
+        new = repr(updates[0].value) if isinstance(updates[0], Update) else "..."
         msg = (
             f"end({', '.join(map(repr, (payoff, *updates)))}): the play stops here, so counters change no more; a "
             f"payoff that depends on their new values is written with them, as in end({new})"
