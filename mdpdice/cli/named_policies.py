@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -15,7 +16,7 @@ from mdpdice.cli.case import Case
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import evaluable
 from mdpdice.cli.routes import large, spread_out
-from mdpdice.cli.text import action_data, phrase
+from mdpdice.cli.text import action_data
 from mdpdice.errors import GameError, MdpDiceError
 
 __all__ = [
@@ -307,4 +308,18 @@ def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
 
 
 def _old_words(_: Hashable, action: Any) -> str:
-    return phrase(action_data(action))
+    return _old(action_data(action))
+
+
+def _old(action: Any) -> str:
+    """JSON data of an action as files had it before games had words: ``Keep(points=200, dice=4)``."""
+    if isinstance(action, str):
+        return action
+    if isinstance(action, dict) and len(action) == 1:
+        ((name, body),) = action.items()
+        if isinstance(body, dict):
+            return f"{name}({', '.join(f'{field}={_old(value)}' for field, value in body.items())})"
+        return f"{name}.{body}" if isinstance(body, str) else f"{name}({_old(body)})"
+    if isinstance(action, list):
+        return f"({', '.join(_old(item) for item in action)})"
+    return json.dumps(action)
