@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import attrs
 import click
 
 import mdpdice
@@ -59,6 +58,8 @@ def export(
 
     Exit status: 0 written, 1 not, 2 wrong usage.
     """
+    import attrs
+
     from mdpdice.formats import write_dot, write_file
 
     found = format_of(path, form, writing=True)

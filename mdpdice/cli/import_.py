@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import attrs
 import click
 
 import mdpdice
@@ -53,6 +52,8 @@ def import_(
 
     Exit status: 0 read (and, with --solve, proved), 1 not, 2 wrong usage.
     """
+    import attrs
+
     if (reach or until) and not solves:
         raise click.UsageError("--reach and --until go with --solve")
     if reach and until:
