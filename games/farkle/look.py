@@ -194,8 +194,11 @@ class FarkleLook(_Table, of=KcdFarkle):
         """Up to how many points at risk to roll on, for dice of one kind."""
         if len(self.turn.kinds) > 1 or self.turn.defective or solution.horizon is not None:
             return []
-        found = ", ".join(f"{dice}: {points}" for dice, points in thresholds(self.turn).items())
-        return [f"roll d dice while the points at risk are at most: {found}"]
+        found = ", ".join(
+            f"{dice} {'die' if dice == 1 else 'dice'} {'never' if points is None else points}"
+            for dice, points in thresholds(self.turn).items()
+        )
+        return [f"roll on up to so many points at risk: {found}"]
 
     def tables(self, solution: Solution | None) -> list[Table]:
         """Up to how many points at risk to roll on, for every set of dice."""

@@ -44,8 +44,8 @@ def test_without_a_cap(oracle):
     assert thresholds(game) == found
     for (counts, points), value in expected.items():
         assert (value >= points) == (points <= found[counts[0]])
-    told = "1: 250, 2: 200, 3: 400, 4: 1000, 5: 3350, 6: 12900"
-    assert look_of(game).summary(solution) == [f"roll d dice while the points at risk are at most: {told}"]
+    told = "1 die 250, 2 dice 200, 3 dice 400, 4 dice 1000, 5 dice 3350, 6 dice 12900"
+    assert look_of(game).summary(solution) == [f"roll on up to so many points at risk: {told}"]
     assert look_of(game).summary(solve(game, horizon=1)) == []
 
 
