@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 from collections.abc import Callable, Mapping
 from itertools import chain, combinations
@@ -24,7 +25,7 @@ __all__ = ["FarkleLook", "RaceLook"]
 _COUNTS = ("no", "one die", "two dice", "three dice", "four dice", "five dice", "six dice")
 
 
-class _Table(Look[Any]):
+class _Table(Look[Any], abc.ABC):
     """Dice on the table, some of which score."""
 
     def __init__(self, game: Any) -> None:
@@ -33,21 +34,21 @@ class _Table(Look[Any]):
         self.book = self.turn.book
         self._selected = functools.lru_cache(maxsize=64)(self._selections)
 
+    @abc.abstractmethod
     def rules_of_turn(self) -> KcdFarkle:
         """The rules of one turn."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def risk(self) -> Any:
         """The points at risk."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def scores(self) -> list[Part]:
         """What was scored so far."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def banked(self, best: int) -> Text:
         """What banking so many points comes to."""
-        raise NotImplementedError
 
     def shown(self, state: Any, seen: Rolled | None) -> Rolled:
         """The roll; where none was seen, some roll that offers the same."""

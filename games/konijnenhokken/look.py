@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 from mdpdice import At, Solution, Table
@@ -19,20 +20,20 @@ __all__ = ["KonijnenhokkenLook", "RaceLook"]
 CAGES = tuple(f"x{factor}" for factor in range(2, LAST_CAGE + 1))
 
 
-class _Field(Look[Any]):
+class _Field(Look[Any], abc.ABC):
     """Rabbits and cages on the table, and maybe a roll beside them."""
 
+    @abc.abstractmethod
     def banked(self, state: Any) -> Any:
         """Points of earlier runs of the turn."""
-        raise NotImplementedError
 
     def after(self, state: Any) -> tuple[Any, str]:
         """What the points of a turn that stops here come to."""
         return self.banked(state) + run_points(*state[:3]), " points"
 
+    @abc.abstractmethod
     def offer(self, state: Any) -> Offer | None:
         """What a roll offers; None before it."""
-        raise NotImplementedError
 
     def roll(self, state: Any, seen: Rolled | None) -> tuple[int, ...]:
         """The dice of a roll; where none was seen, some roll that offers the same."""

@@ -190,7 +190,7 @@ class Table:
             return self._ruled(rule)
         if Path(name).is_file():
             return self._of_file(name)
-        msg = f"--seats: nobody is called {name!r}; write human, {known_names(self.case)}"
+        msg = f"--seats: there is no seat {name!r}; write human, {known_names(self.case)}"
         raise click.UsageError(msg)
 
     def _ruled(self, rule: Callable[[Any], Any]) -> Seat:

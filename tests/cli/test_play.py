@@ -409,7 +409,7 @@ def test_a_game_with_symmetry(sit, write):
 @pytest.mark.parametrize(
     ("who", "message"),
     [
-        ("bold", "nobody is called 'bold'; write human, optimal, random, lookahead:DEPTH, hold-at:N"),
+        ("bold", "there is no seat 'bold'; write human, optimal, random, lookahead:DEPTH, hold-at:N"),
         ("hold-at:x", "write hold-at:N"),
         ("lookahead:x", "write lookahead:DEPTH"),
         ("human,human,human", "one or two players, not 3"),
