@@ -73,8 +73,8 @@ def may_bust(case: Case, totals: Floats) -> bool:
     """
     import numpy as np  # not for --help
 
-    low, high = (float(end) for end in (totals.min(initial=0.0), totals.max(initial=0.0)))
-    return case.sense == "max" and low == 0 < high and not np.isin(totals, (0, 1)).all()
+    lowest = case.sense == "max" and totals.min(initial=np.inf) == 0
+    return bool(lowest and totals.max() > 0 and not np.isin(totals, (0, 1)).all())
 
 
 def meaning(case: Case, found: mdpdice.Solution, state: Hashable) -> str:

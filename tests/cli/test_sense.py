@@ -86,7 +86,8 @@ def test_ratings(run):
         args = [str(arg) for arg in ("play", *THREES, "--seed", 3, *more)]
         text = CliRunner().invoke(main, args, input="?\nq\n", prog_name="mdpdice").output
         thrown = tuple(map(int, re.findall(r"\d", text.partition("roll ")[2].partition("\n")[0])))
-        rated = [float(line.split()[-1]) for line in text.splitlines() if line.startswith("  (")]
+        listed = text.partition("leaves):\n")[2].partition("You left")[0].splitlines()
+        rated = [float(re.split(r"\s{2,}", line[2:])[1]) for line in listed]
         worth = solve(Threes(dice=2), sense=best.__name__).value(At(thrown, points=0))
         assert best(rated) == pytest.approx(worth)
         assert len(set(rated)) > 1

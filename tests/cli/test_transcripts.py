@@ -61,7 +61,7 @@ def test_advice_in_words(run, name):
     from mdpdice.looks import look_of
 
     game, _ = build_game(name, find_game(name), SMALL[name])
-    decisions = solve(explore(game)).decisions()
+    decisions = solve(explore(game)).decisions().states
     shown = look_of(game)
     for state in decisions[:: max(1, len(decisions) // 3)][:3]:
         answer = run("advise", name, shown.show_state(state), *parameters(SMALL[name]))

@@ -101,7 +101,7 @@ def test_policies_of_every_kind(both):
 
 def test_names_are_policies_on_either_route(both):
     game, flat, large = both
-    names = [name for name in look_of(game).policy_names() if name.isalnum()] + ["random"]
+    names = [one.form for one in look_of(game).policies() if one.form.isalnum()] + ["random"]
     for name in names:
         one, two = (
             evaluate(model, name if name == "random" else look_of(game).policy(name))
