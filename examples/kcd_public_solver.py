@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from mdpdice import solve
 from mdpdice.games.farkle import KCD, KcdFarkle
+from mdpdice.looks import look_of
 
 PRINTED = {1: "399", 2: "517.9492", 3: "517.9492"}
 CAP, GRID = 6000, 50
@@ -118,7 +119,7 @@ def main() -> None:
     print()
     print(f"right: {right}")
     print(f"no cap: {unbounded}")
-    for note in KcdFarkle(cap=None).notes():
+    for note in look_of(KcdFarkle(cap=None)).notes():
         print(f"  {note}")
     print(f"defects: {defective}")
 

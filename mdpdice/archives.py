@@ -24,6 +24,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
 import attrs
@@ -267,13 +268,19 @@ class Archive:
 
 
 def read_header(
-    file: Archive, members: Mapping[str, NDArray[Any]], form: str, version: int, entries: Mapping[str, Any]
+    file: Archive,
+    members: Mapping[str, NDArray[Any]],
+    form: str,
+    version: int,
+    entries: Mapping[str, Any],
+    older: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """The header of an archive, with entries of the right types."""
+    """The header of an archive, with entries of the right types; `older` files lack some."""
     with file.part("header"):
         header = json.loads(members["header"].tobytes())
         if not isinstance(header, dict) or (header.get("format"), header.get("version")) != (form, version):
             raise file.corrupt("header", f"it is not {form} version {version}")
+        header = {**older, **header}
         if set(header) != set(entries):
             raise file.corrupt("header", f"its entries are not {', '.join(sorted(entries))}")
     for key, kinds in entries.items():

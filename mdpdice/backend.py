@@ -10,6 +10,7 @@ built-in ones too, and loaded on first use.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import sys
@@ -26,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.errors import GameError, MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
+from mdpdice.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from mdpdice.modelling.game import Game
@@ -134,7 +136,9 @@ class Run:
         late = self.deadline is not None and time.monotonic() > self.deadline
         if late or self.cancel.is_set():
             msg = "the solve ran into its deadline" if late else "the solve was cancelled"
-            raise SolveInterrupted(msg, partial=self.offered() if partial is None else partial)
+            with contextlib.suppress(Exception):  # an offer that fails must not hide why the solve stops
+                partial = self.offered() if partial is None else partial
+            raise SolveInterrupted(msg, partial=partial)
 
     def watch(self, phase: str, numbers: Mapping[str, float]) -> None:
         """Look at the clock and report progress: the `progress` of exploring, before a solver is at work."""
@@ -354,7 +358,8 @@ def load_solver(name: str) -> type[Solver]:
     """
     points = _entry_points()
     if name not in points:
-        msg = f"no solver is called {name!r}; installed are: {'; '.join(_describe(point) for point in points.values())}"
+        there = "; ".join(_describe(point) for point in points.values())
+        msg = f"no solver is called {name!r}; {did_you_mean(name, points)}installed are: {there}"
         raise UnsupportedError(msg, value=name)
     try:
         cls = points[name].load()

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from mdpdice import explore, solve
 from mdpdice.games.farkle import KcdFarkle, Ready
+from mdpdice.looks import look_of
 from mdpdice.plots import region_map, threshold_bars, value_map
 
 PICTURES = ("farkle-roll-or-bank", "farkle-gain", "farkle-thresholds")
@@ -50,6 +51,6 @@ def draw() -> dict[str, Axes | Figure]:
             label="what rolling on gains (points)",
         ),
         "farkle-thresholds": threshold_bars(
-            game.thresholds(), xlabel="dice left", ylabel="bank from so many points on"
+            look_of(game).thresholds(), xlabel="dice left", ylabel="bank from so many points on"
         ),
     }

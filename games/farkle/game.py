@@ -39,20 +39,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, cast
 
 import attrs
 
 from mdpdice import (
-    At,
     Counter,
     Game,
     Node,
     Option,
-    Solution,
-    Table,
-    Thresholds,
     decide,
     end,
     go,
@@ -66,7 +62,6 @@ from mdpdice.games.farkle.dice_table import ORDINARY, Die, read_die
 from mdpdice.games.farkle.menus import DiceLeft, Keep, MenuBook, menu_book
 from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, RULES, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
-from mdpdice.games.farkle.text import read_state, show_state
 from mdpdice.games.parameters import in_range, none_or_int, one_of
 
 __all__ = ["DICE_HELP", "KcdFarkle", "read_dice", "read_rules"]
@@ -245,101 +240,21 @@ class KcdFarkle(Game[State, Action]):
             return self.cap
         bound = self.banking_bound.points
         if bound is None:
-            raise GameError(f"{self.infinite_reason()}; give a cap", value=self.cap)
+            raise GameError(f"{self.endless}; give a cap", value=self.cap)
         return math.ceil(bound)
 
-    def infinite_reason(self) -> str | None:
+    @property
+    def endless(self) -> str | None:
         """Why a turn without a cap is worth infinitely many points, or None if it is not."""
         if self.cap is not None or self.banking_bound.points is not None:
             return None
         return (
-            f"without a cap the value is infinite: {self._names(self.banking_bound.dice)} can be rolled"
+            f"without a cap the value is infinite: {self.names(self.banking_bound.dice)} can be rolled"
             " for ever without a bust"
         )
 
-    def notes(self) -> list[str]:
-        """Remarks to print with an answer."""
-        found = []
-        if self.defective:
-            found.append(
-                "defects=public-solver: these are the numbers of a defective program, not of the game"
-            )
-        if len(self.kinds) > 1:
-            found.append(f"sets of dice are counted in this order: {self._names(self.all_dice)}")
-        if self.cap is None:
-            found.append(self.infinite_reason() or self._bound_note())
-        return found
-
-    def summary(self, solution: Solution) -> list[str]:
-        """Up to how many points at risk to roll on, for dice of one kind."""
-        if len(self.kinds) > 1 or self.defective or solution.horizon is not None:
-            return []
-        # Imported here because it builds on this module.
-        from mdpdice.games.farkle.analysis import thresholds
-
-        found = ", ".join(f"{dice}: {points}" for dice, points in thresholds(self).items())
-        return [f"roll d dice while the points at risk are at most {{{found}}}"]
-
-    def tables(self, solution: Solution) -> list[Table]:
-        """Up to how many points at risk to roll on, for every set of dice."""
-        if self.defective or solution.horizon is not None:
-            return []
-        from mdpdice.games.farkle.analysis import thresholds
-
-        rows = [(self._names(dice), points) for dice, points in thresholds(self).items()]
-        title = "roll these dice while at most so many points are at risk (-: never)"
-        return [Table("thresholds", title, ("dice", "roll_up_to"), rows)]
-
-    def policy_names(self) -> Mapping[str, str]:
-        """``threshold:...``, for dice of one kind."""
-        if len(self.kinds) > 1 or self.defective:
-            return {}
-        numbers = ",".join(f"T{dice}" for dice in range(1, len(self.dice) + 1))
-        return {f"threshold:{numbers}": "with d dice left bank from Td points on, else roll"}
-
-    def named_policy(self, name: str) -> Callable[[Any], Action] | None:
-        """The rule of ``threshold:250,200,...`` (see `mdpdice.games.farkle.thresholds`)."""
-        key, _, listed = name.partition(":")
-        if key != "threshold":
-            return None
-        # Imported here because it builds on this module.
-        from mdpdice.games.farkle.thresholds import ThresholdTurn
-
-        try:
-            vector = [int(points) for points in listed.split(",")]
-        except ValueError as error:
-            msg = f"{name}: write threshold:250,200,... with a whole number for each number of dice"
-            raise GameError(msg, value=name) from error
-        return ThresholdTurn(self).rule(vector)
-
-    def thresholds(
-        self,
-        *,
-        monotone: bool = False,
-        search: int = 0,
-        seed: int = 0,
-        progress: Callable[[str, Mapping[str, float]], None] | None = None,
-    ) -> list[Thresholds]:
-        """Read off the optimal policy, and found by a search (see `mdpdice.games.farkle.thresholds`)."""
-        if len(self.kinds) > 1 or self.defective:
-            return []
-        # Imported here because it builds on this module.
-        from mdpdice.games.farkle.thresholds import described
-
-        return described(self, monotone=monotone, draws=search, seed=seed, progress=progress)
-
-    def _bound_note(self) -> str:
-        bound = self.banking_bound
-        assert bound.points is not None
-        note = (
-            f"cap=none: from {bound.points} = {float(bound.points):.10g} points on banking is proved optimal"
-            f" (E[best roll] / P(bust) is largest for {self._names(bound.dice)}), so a turn ends there"
-        )
-        if bound.sure:
-            note += f"; above it only sets of dice that never bust are rolled, {len(bound.sure)} of them"
-        return note
-
-    def _names(self, dice: DiceLeft) -> str:
+    def names(self, dice: DiceLeft) -> str:
+        """A set of dice in words: ``2 x Odd die, 1 x Lucky die``."""
         if isinstance(dice, int):
             return f"{dice} x {self.kinds[0].short_name}"
         counted = zip(dice, self.kinds, strict=True)
@@ -401,17 +316,6 @@ class KcdFarkle(Game[State, Action]):
         """The points of a turn that goes on at or above the limit."""
         step = self.rules.grid or 1
         return self.limit - _GRID if self.defective else -(-self.limit // step) * step
-
-    # --- states as text ---------------------------------------------------------
-
-    def show_state(self, state: Any) -> str:
-        """Text of a state: ``roll=1,1,5 points=300`` or ``dice=3 points=300``."""
-        return show_state(self.book, state.state, state.counters["points"])
-
-    def read_state(self, text: str) -> Any:
-        """State of a text (see `mdpdice.games.farkle.text`)."""
-        state, points = read_state(self.book, text)
-        return At(state, points=points)
 
 
 _bank = functools.cache(Bank)

@@ -36,8 +36,10 @@ import numpy.typing as npt
 
 from mdpdice import Dist, pool
 from mdpdice.errors import UnknownStateError
-from mdpdice.games.farkle.dice_table import Die
+from mdpdice.games.farkle.dice_table import Die, same_name
 from mdpdice.games.farkle.rules import JOKER, Counts, Rules, counts_of, pack
+from mdpdice.looks import Die as ShownDie
+from mdpdice.looks import Throw, remember
 
 __all__ = ["DiceLeft", "Keep", "Menu", "MenuBook", "Rolls", "menu_book"]
 
@@ -184,6 +186,19 @@ class MenuBook:
     misread: tuple[int, ...] | None = None
     _cache: dict[DiceLeft, Rolls] = attrs.field(init=False, factory=dict, repr=False)
 
+    def name(self, kind: Die) -> str:
+        """The short name of a kind, or the full one if two kinds share the short one."""
+        same = [other for other in self.kinds if same_name(other.short_name, kind.short_name)]
+        return kind.short_name if len(same) == 1 else kind.name
+
+    @functools.cached_property
+    def shown_dice(self) -> tuple[ShownDie, ...]:
+        """Every kind as it is shown: with a name where there are several."""
+        named = len(self.kinds) > 1
+        return tuple(
+            ShownDie(weights=kind.weights, name=self.name(kind) if named else "") for kind in self.kinds
+        )
+
     def left(self, counts: tuple[int, ...]) -> DiceLeft:
         """Return a tuple of counts per kind in the form that `Keep.dice` has."""
         return counts[0] if len(self.kinds) == 1 else counts
@@ -259,7 +274,25 @@ class MenuBook:
             tuple(throw.outcomes[one] for throw, one in zip(thrown, roll, strict=True))
             for roll in chosen[:, first].T.tolist()
         ]
-        return Rolls(Dist(zip(menus, sums.tolist(), strict=True)), dict(zip(menus, examples, strict=True)))
+        dist = Dist(zip(menus, sums.tolist(), strict=True))
+        real = self._throw(counts, thrown, [menus[one] for one in group.tolist()])
+        return Rolls(remember(dist, real), dict(zip(menus, examples, strict=True)))
+
+    def _throw(
+        self, counts: tuple[int, ...], thrown: list[Dist[tuple[int, ...]]], menus: list[Menu]
+    ) -> Throw:
+        """The real dice of the rolls, whose menus come in the order of the outcomes of every kind."""
+        groups = tuple(zip(self.shown_dice, counts, strict=True))
+        places = [{outcome: at for at, outcome in enumerate(throw.outcomes)} for throw in thrown]
+
+        def menu(shown: tuple[int, ...]) -> Menu:
+            at, rest = 0, list(shown)
+            for kind, number, place in zip(self.kinds, counts, places, strict=True):
+                symbols = tuple(sorted(map(kind.symbol, rest[:number])))
+                at, rest = at * len(place) + place[symbols], rest[number:]
+            return menus[at]
+
+        return Throw(groups, menu)
 
     def _offers(self, symbols: npt.NDArray[np.int64], counts: tuple[int, ...]) -> _Offers:
         """Find what rolls offer, one row of numbers per roll (step 2 and 3 of the module's text)."""

@@ -22,44 +22,36 @@ never falls.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any, ClassVar, cast
 
 import attrs
 
 from mdpdice import (
-    At,
     Counter,
     Edge,
-    Enclosure,
     Game,
     Node,
     Option,
-    compile_lattice,
     decide,
     end,
-    evaluate,
     go,
     pass_to,
     roll,
-    table,
     when,
 )
 from mdpdice.games.farkle.dice_table import Die
 from mdpdice.games.farkle.game import DICE_HELP, KcdFarkle, read_dice, read_rules
 from mdpdice.games.farkle.rules import KCD, MAX_DICE, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
-from mdpdice.games.farkle.text import read_state, show_state
 from mdpdice.games.parameters import in_range
-from mdpdice.games.races import check_undecided, read_scores, show_scores
 
 __all__ = ["FarkleRace"]
 
 
 @attrs.frozen
 class FarkleRace(Game[State, Action]):
-    """Two-player Farkle, each playing for the chance to win; the value is that of the starter.
+    """Two-player Farkle, each playing for the chance to win; the value is that of the player to move.
 
     Parameters
     ----------
@@ -147,61 +139,3 @@ class FarkleRace(Game[State, Action]):
             for keep in state.menu.keeps
         )
         return decide(chain([bank], keeps))
-
-    # --- thresholds ---------------------------------------------------------------
-
-    def policy_names(self) -> Mapping[str, str]:
-        """``threshold:...``, as for a turn; whoever can win by banking does."""
-        return self.one_turn.policy_names()
-
-    def named_policy(self, name: str) -> Callable[[Any], Action] | None:
-        """The rule of ``threshold:250,200,...``, the same whatever the scores are."""
-        turn = self.one_turn.named_policy(name)
-        if turn is None:
-            return None
-
-        def rule(at: At[State]) -> Action:
-            assert isinstance(at.state, Choose)
-            best, points = at.state.menu.best, at.counters["turn"]
-            if at.counters["mine"] + points + best >= self.target:
-                return Bank(best)
-            return turn(At(at.state, points=points))
-
-        return rule
-
-    def policy_value(
-        self, name: str, *, progress: Callable[[str, Mapping[str, float]], None] | None = None
-    ) -> Enclosure | None:
-        """The chance of the starter to win if both play by the same rule, on the lattice."""
-        turn = self.one_turn.named_policy(name)
-        if turn is None:
-            return None
-
-        def scores(whole: At[State]) -> dict[Action, Any]:
-            state = whole.state
-            assert isinstance(state, Choose)
-            chosen = [turn(At(state, points=points)) for points in self.points()]
-            at = self.turn // self.rules.grid
-            found = {
-                action: table([int(one == action) for one in chosen], at) for action in dict.fromkeys(chosen)
-            }
-            bank, wins = Bank(state.menu.best), self.mine + self.turn + state.menu.best >= self.target
-            return {**found, bank: found.get(bank, 0) + 2 * wins}
-
-        # Rolling on by the rule is offered wherever banking does not win, so the rule's action is there.
-        value = evaluate(compile_lattice(self), scores, progress=progress)
-        return Enclosure(value.value(), value.lower(), value.upper(), "both players on the lattice")
-
-    # --- states as text ---------------------------------------------------------
-
-    def show_state(self, state: Any) -> str:
-        """Text of a state: ``mine=1200 theirs=800 roll=1,1,5 points=300``, or ``dice=3`` before a roll."""
-        core, turn = state.state, state.counters["turn"]
-        return f"{show_scores(state.counters)} {show_state(self.one_turn.book, core, turn)}"
-
-    def read_state(self, text: str) -> Any:
-        """State of a text; scores that are not named are 0, and so are the points of the turn."""
-        scores, rest = read_scores(text)
-        core, turn = read_state(self.one_turn.book, rest)
-        check_undecided(text, self.target, scores["mine"] + turn, scores["theirs"])
-        return At(core, **scores, turn=turn)

@@ -23,14 +23,15 @@ from collections import Counter
 
 from mdpdice.errors import UnknownStateError
 from mdpdice.games.farkle.dice_table import Die, same_name
-from mdpdice.games.farkle.menus import MenuBook
+from mdpdice.games.farkle.menus import MenuBook, Symbols
 from mdpdice.games.farkle.rules import JOKER
 from mdpdice.games.farkle.states import Choose, Ready, State
 from mdpdice.games.text_fields import read_fields
+from mdpdice.looks import Rolled
 
-__all__ = ["read_state", "show_state"]
+__all__ = ["FORM", "read_rolled", "read_state", "rolled", "show_state"]
 
-_FORM = "roll=1,1,5 points=300 (with several kinds of dice: roll=1@Odd die,5@Lucky die), or dice=3 points=300"
+FORM = "roll=1,1,5 points=300 (with several kinds of dice: roll=1@Odd die,5@Lucky die), or dice=3 points=300"
 
 
 def show_state(book: MenuBook, state: State, points: int) -> str:
@@ -40,19 +41,19 @@ def show_state(book: MenuBook, state: State, points: int) -> str:
         if len(counts) == 1:
             return f"dice={counts[0]} points={points}"
         names = [
-            _name(book, kind) for kind, count in zip(book.kinds, counts, strict=True) for _ in range(count)
+            book.name(kind) for kind, count in zip(book.kinds, counts, strict=True) for _ in range(count)
         ]
         return f"dice={','.join(names)} points={points}"
     shown = []
     for kind, symbols in zip(book.kinds, book.example(state.menu), strict=True):
         for symbol in symbols:
             face = 1 if symbol == JOKER else symbol
-            shown.append(str(face) if len(book.kinds) == 1 else f"{face}@{_name(book, kind)}")
+            shown.append(str(face) if len(book.kinds) == 1 else f"{face}@{book.name(kind)}")
     return f"roll={','.join(shown)} points={points}"
 
 
-def read_state(book: MenuBook, text: str) -> tuple[State, int]:
-    """Return the state of a text, and the points at risk.
+def read_state(book: MenuBook, text: str, form: str = FORM) -> tuple[State, int]:
+    """Return the state of a text, and the points at risk; `form` is how a state is written, for messages.
 
     Raises
     ------
@@ -60,7 +61,7 @@ def read_state(book: MenuBook, text: str) -> tuple[State, int]:
         The text has another form, names a die or a face that the game does not
         have, or the roll scores nothing, which ends the turn.
     """
-    values = read_fields(text, ("roll", "dice", "points"), _FORM, once=[{"roll", "dice"}])
+    values = _fields(text, form)
     points = values.get("points", "0")
     if not points.isdecimal():
         raise UnknownStateError(f"points={points}: write a whole number of points", value=text)
@@ -74,6 +75,23 @@ def read_state(book: MenuBook, text: str) -> tuple[State, int]:
             value=text,
         )
     return Choose(menu), int(points)
+
+
+def read_rolled(book: MenuBook, text: str) -> Rolled | None:
+    """Return the dice of a text that has some on the table."""
+    roll = _fields(text, FORM).get("roll")
+    return None if roll is None else rolled(book, _read_roll(book, roll, text))
+
+
+def rolled(book: MenuBook, symbols: Symbols) -> Rolled:
+    """Return a roll as it is shown, with the face 1 for a joker."""
+    faces = tuple(1 if symbol == JOKER else symbol for kind in symbols for symbol in kind)
+    counted = zip(book.shown_dice, symbols, strict=True)
+    return Rolled(faces, tuple(die for die, kind in counted for _ in kind))
+
+
+def _fields(text: str, form: str) -> dict[str, str]:
+    return read_fields(text, ("roll", "dice", "points"), form, once=[{"roll", "dice"}])
 
 
 def _read_dice(book: MenuBook, listed: str, text: str) -> tuple[int, ...]:
@@ -93,9 +111,9 @@ def _read_roll(book: MenuBook, listed: str, text: str) -> tuple[tuple[int, ...],
         if at or len(book.kinds) == 1:
             kind = _kind(book, name, text) if at else book.kinds[0]
         else:
-            names = ", ".join(_name(book, kind) for kind in book.kinds)
+            names = ", ".join(book.name(kind) for kind in book.kinds)
             raise UnknownStateError(
-                f"{token!r}: say which die shows it, as in {face}@{_name(book, book.kinds[0])}: {names}",
+                f"{token!r}: say which die shows it, as in {face}@{book.name(book.kinds[0])}: {names}",
                 value=text,
             )
         symbol = (
@@ -103,7 +121,7 @@ def _read_roll(book: MenuBook, listed: str, text: str) -> tuple[tuple[int, ...],
         )
         if symbol not in kind.symbols():
             raise UnknownStateError(
-                f"{_name(book, kind)} does not show {face!r}; it shows {_shown(kind)}", value=text
+                f"{book.name(kind)} does not show {face!r}; it shows {_shown(kind)}", value=text
             )
         shown[kind].append(symbol)
     _check_counts(book, tuple(map(len, shown.values())), text)
@@ -112,28 +130,22 @@ def _read_roll(book: MenuBook, listed: str, text: str) -> tuple[tuple[int, ...],
 
 def _check_counts(book: MenuBook, counts: tuple[int, ...], text: str) -> None:
     if not any(counts):
-        raise UnknownStateError(f"{text!r} has no dice; write {_FORM}", value=text)
+        raise UnknownStateError(f"{text!r} has no dice; write {FORM}", value=text)
     for kind, count, most in zip(book.kinds, counts, book.full, strict=True):
         if count > most:
             raise UnknownStateError(
-                f"there are {count} of {_name(book, kind)}; the game has {most}", value=text
+                f"there are {count} of {book.name(kind)}; the game has {most}", value=text
             )
 
 
 def _kind(book: MenuBook, name: str, text: str) -> Die:
     found = [kind for kind in book.kinds if same_name(name, kind.name) or same_name(name, kind.short_name)]
     if len(found) != 1:
-        names = ", ".join(_name(book, kind) for kind in book.kinds)
+        names = ", ".join(book.name(kind) for kind in book.kinds)
         raise UnknownStateError(
             f"{name!r} is {'not a' if not found else 'more than one'} die of this game: {names}", value=text
         )
     return found[0]
-
-
-def _name(book: MenuBook, kind: Die) -> str:
-    """Return the short name of a kind, or the full one if two kinds share the short one."""
-    same = [other for other in book.kinds if same_name(other.short_name, kind.short_name)]
-    return kind.short_name if len(same) == 1 else kind.name
 
 
 def _shown(kind: Die) -> str:

@@ -247,20 +247,6 @@ class Knucklebones(Game[State, int]):
         dice = 2 * mine - 1 if mine <= theirs else 2 * theirs
         return math.erf(lead / (_SPREAD * math.sqrt(2 * dice)))
 
-    # --- states as text -------------------------------------------------------
-
-    def show_state(self, state: State) -> str:
-        """Text of a position: ``6 5__/__2/___ ___/___/___`` (see `mdpdice.games.knucklebones.text`)."""
-        from mdpdice.games.knucklebones.text import show_state
-
-        return show_state(self, state)
-
-    def read_state(self, text: str) -> State:
-        """Position of a text (see `mdpdice.games.knucklebones.text`)."""
-        from mdpdice.games.knucklebones.text import read_state
-
-        return read_state(self, text)
-
 
 def _facing_pairs(mine: int, theirs: int) -> int:
     """Number of facing columns of so many dice without a common value."""

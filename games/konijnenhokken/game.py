@@ -35,7 +35,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
 
-from mdpdice import Edge, Game, Node, Solution, Table, decide, end, go, roll
+from mdpdice import Edge, Game, Node, decide, end, go, roll
 from mdpdice.games.konijnenhokken.rules import DICE, Offer, Take, offers, run_points, takes
 from mdpdice.games.konijnenhokken.stopping import StoppingBound, stopping_bound
 from mdpdice.games.parameters import in_range, none_or_int, one_of
@@ -154,31 +154,6 @@ class Konijnenhokken(Game[State, Action]):
         """Banked points at which a turn ends."""
         return self.bound.total if self.t_max is None else self.t_max
 
-    def notes(self) -> list[str]:
-        """Remarks to print with an answer."""
-        found = []
-        if self.defective:
-            found.append(
-                "defects=public-solver: these are the numbers of a defective program, not of the game"
-            )
-        found.append(self.bound.note())
-        if self.limit < self.bound.total:
-            found.append(f"t_max={self.limit} ends turns that should go on, so the value is too small")
-        return found
-
-    def summary(self, solution: Solution) -> list[str]:
-        """For every field up to how many banked points to roll on."""
-        # Imported here because it builds on this module.
-        from mdpdice.games.konijnenhokken.strategy import stop_or_roll_text
-
-        return [] if solution.network.horizon is not None else stop_or_roll_text(self, solution)
-
-    def tables(self, solution: Solution) -> list[Table]:
-        """When to stop, and what to take from a roll."""
-        from mdpdice.games.konijnenhokken.strategy import tables
-
-        return [] if solution.network.horizon is not None else tables(self, solution)
-
     def takes(self, state: Rolled) -> list[Take]:
         """Everything that may be taken in a state."""
         return takes(Offer(*state[4:]), state.c, defective=self.defective)
@@ -216,20 +191,6 @@ class Konijnenhokken(Game[State, Action]):
         if r1 + r2 + c < self.dice:
             return _field(r1, r2, c, t)
         return _field(0, 0, 0, t + run_points(r1, r2, c))
-
-    # --- states as text ---------------------------------------------------------
-
-    def show_state(self, state: State) -> str:
-        """Text of a state: ``r1=1 r2=2 c=1 t=20``, and ``roll=1,3,6`` where there is a roll."""
-        from mdpdice.games.konijnenhokken.text import show_state
-
-        return show_state(self, state)
-
-    def read_state(self, text: str) -> State:
-        """State of a text (see `mdpdice.games.konijnenhokken.text`)."""
-        from mdpdice.games.konijnenhokken.text import read_state
-
-        return read_state(self, text)
 
 
 @functools.cache

@@ -26,12 +26,11 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import attrs
 
-from mdpdice import At, Counter, Edge, Game, Node, decide, end, go, pass_to, roll, when
-from mdpdice.games.konijnenhokken.game import DICE_HELP, Action, Field, Konijnenhokken, Rolled
+from mdpdice import Counter, Edge, Game, Node, decide, end, go, pass_to, roll, when
+from mdpdice.games.konijnenhokken.game import DICE_HELP, Action, Konijnenhokken
 from mdpdice.games.konijnenhokken.rules import DICE, Offer, offers, run_points, takes
-from mdpdice.games.konijnenhokken.text import read_state, show_state
 from mdpdice.games.parameters import in_range
-from mdpdice.games.races import LARGEST_GOAL, check_undecided, read_scores, show_scores
+from mdpdice.games.races import LARGEST_GOAL
 
 __all__ = ["Hutch", "KonijnenhokkenRace", "Seen"]
 
@@ -77,7 +76,7 @@ _START = Hutch(0, 0, 0, begun=False)
 
 @attrs.frozen
 class KonijnenhokkenRace(Game[Core, Action]):
-    """Two-player Konijnenhokken, each playing for the chance to win; the value is that of the starter.
+    """Two-player Konijnenhokken, each playing for the chance to win; the value is that of the player to move.
 
     Parameters
     ----------
@@ -149,34 +148,7 @@ class KonijnenhokkenRace(Game[Core, Action]):
         # Whoever has the points that win has nothing to decide any more.
         return when(self.mine + self.t + points >= self.target, end(1), ahead)
 
-    # --- states as text ---------------------------------------------------------
-
     @property
     def one_turn(self) -> Konijnenhokken:
         """A turn of the race, as a game of its own."""
         return Konijnenhokken(dice=self.dice, t_max=self.target)
-
-    def show_state(self, state: Any) -> str:
-        """Text of a state: ``mine=40 theirs=52 r1=1 r2=2 c=1 t=20``, and ``roll=1,3,6`` where there is a roll."""
-        core, t = state.state, state.counters["t"]
-        field = (core.r1, core.r2, core.c, t)
-        lone: Field | Rolled = Field(*field)
-        if isinstance(core, Seen):
-            lone = Rolled(*field, core.ones, core.twos, core.cages)
-        return f"{show_scores(state.counters)} {show_state(self.one_turn, lone)}"
-
-    def read_state(self, text: str) -> Any:
-        """State of a text; what is not named is 0.
-
-        An empty field without banked points is the beginning of a turn: whoever completes a run
-        has some.
-        """
-        scores, rest = read_scores(text)
-        lone = read_state(self.one_turn, rest or "t=0")
-        if isinstance(lone, Rolled):
-            core: Core = Seen(*lone[:3], *lone[4:])
-        else:
-            core = Hutch(*lone[:3], begun=any(lone))
-        points = 0 if isinstance(lone, Rolled) else run_points(*lone[:3])
-        check_undecided(text, self.target, scores["mine"] + lone.t + points, scores["theirs"])
-        return At(core, **scores, t=lone.t)

@@ -52,19 +52,16 @@ def hold_at(points: int) -> Callable[[int | Position], Action]:
     return rule
 
 
-def named_hold_at(name: str) -> Callable[[int | Position], Action] | None:
-    """Return the rule of a name ``hold-at:20``, None for another name.
+def read_hold_at(points: str) -> Callable[[int | Position], Action]:
+    """Return the rule of what stands behind ``hold-at:``.
 
     Raises
     ------
     GameError
-        What follows ``hold-at:`` is not a positive number.
+        It is not a positive number.
     """
-    key, _, points = name.partition(":")
-    if key != "hold-at":
-        return None
     if not points.isdecimal() or not int(points):
-        raise GameError(f"{name}: write hold-at:N with a positive number of points", value=name)
+        raise GameError(f"hold-at:{points}: write hold-at:N with a positive number of points", value=points)
     return hold_at(int(points))
 
 

@@ -25,7 +25,7 @@ References
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import attrs
@@ -38,7 +38,6 @@ from mdpdice import (
     Game,
     Node,
     Solution,
-    Table,
     d6,
     decide,
     end,
@@ -47,13 +46,11 @@ from mdpdice import (
     roll,
     when,
 )
-from mdpdice.errors import UnknownStateError
 from mdpdice.games.parameters import in_range
-from mdpdice.games.pig.turn import HOLD_AT, Action
+from mdpdice.games.pig.turn import Action
 from mdpdice.games.races import LARGEST_GOAL
-from mdpdice.games.text_fields import read_fields
 
-__all__ = ["COIN", "DIE", "HoldRow", "PigRace", "Piglet", "Position", "hold_table", "position"]
+__all__ = ["COIN", "DIE", "HoldRow", "PigRace", "Piglet", "Position", "Race", "hold_table", "position"]
 
 # What a roll adds to the points of a turn; 0 loses them.
 DIE: Dist[int] = d6.map(lambda face: 0 if face == 1 else face)
@@ -131,7 +128,7 @@ def _rows(mine: int, theirs: int, actions: Iterable[tuple[int, Action]]) -> list
     return rows or [HoldRow(mine, theirs, None, None)]
 
 
-class _Race(Game[str, Action]):
+class Race(Game[str, Action]):
     """What Pig and Piglet have in common."""
 
     total: ClassVar[int] = 1  # one player wins, so values are chances to win
@@ -165,65 +162,10 @@ class _Race(Game[str, Action]):
         hold = pass_to(state, *swap, self.theirs.set(self.mine + self.turn))
         return decide({"hold": hold, "roll": roll(self.step, then)})
 
-    def summary(self, solution: Solution) -> list[str]:
-        """From how many points of a turn on to hold, for some scores."""
-        some = range(0, self.goal, max(1, self.goal // 10))
-        rows: dict[tuple[int, int], int | None] = {}
-        for mine, theirs in itertools.product(some, some):
-            # The first range, of scores that can come about: what follows it is not asked for.
-            for turn, action in self._actions(solution, mine, theirs):
-                rows[mine, theirs] = turn if action == "hold" else None
-                if action == "hold":
-                    break
-        lines = [
-            "hold when the turn has this many points or a few more (-: roll until the goal is reached):",
-            "mine, down; theirs, across" + "".join(f"{theirs:>5}" for theirs in some),
-        ]
-        for mine in some:
-            cells = (rows.get((mine, theirs), "") for theirs in some)
-            shown = "".join(f"{'-' if cell is None else cell:>5}" for cell in cells)
-            lines.append(f"{mine:>26}{shown}".rstrip())
-        return lines
-
-    def _actions(self, solution: Solution, mine: int, theirs: int) -> Iterator[tuple[int, Action]]:
-        for turn in range(self.goal - mine):
-            # Nobody comes to every number of points.
-            if solution.reaches(where := position(mine, theirs, turn)):
-                yield turn, solution.action(where)
-
-    def tables(self, solution: Solution) -> list[Table]:
-        """Points of a turn with which to hold, for all scores."""
-        lines = self.summary(solution)
-        return [Table("hold", lines[0], HoldRow._fields, hold_table(solution), lines)]
-
-    def policy_names(self) -> Mapping[str, str]:
-        """``hold-at:N``."""
-        return HOLD_AT
-
-    def named_policy(self, name: str) -> Callable[[Any], Action] | None:
-        """The rule of ``hold-at:N``."""
-        # Imported here because it builds on this module.
-        from mdpdice.games.pig.holding import named_hold_at
-
-        return named_hold_at(name)
-
-    def show_state(self, state: Any) -> str:
-        """Text of a position: ``mine=40 theirs=52 turn=12``."""
-        return " ".join(f"{name}={points}" for name, points in zip(_COUNTERS, _points(state), strict=True))
-
-    def read_state(self, text: str) -> Any:
-        """Position of a text; what is not named is 0."""
-        form = "mine=40 theirs=52 turn=12 (what is not named is 0)"
-        values = read_fields(text, _COUNTERS, form, value=r"\d+(?!\S)", what="position")
-        mine, theirs, turn = (int(values.get(name, 0)) for name in _COUNTERS)
-        if max(mine + turn, theirs) >= self.goal:
-            raise UnknownStateError(f"{text}: a player has reached the goal of {self.goal}", value=text)
-        return position(mine, theirs, turn)
-
 
 @attrs.frozen
-class PigRace(_Race):
-    """The race of Pig for two players; the value is the chance of the starter to win.
+class PigRace(Race):
+    """The race of Pig for two players; the value is the chance to win of the player to move.
 
     Parameters
     ----------
@@ -255,8 +197,8 @@ class PigRace(_Race):
 
 
 @attrs.frozen
-class Piglet(_Race):
-    """Pig with a coin: heads is one point, tails loses the turn; the value is P(win) of the starter.
+class Piglet(Race):
+    """Pig with a coin: heads is one point, tails loses the turn; the value is P(win) of the player to move.
 
     Parameters
     ----------

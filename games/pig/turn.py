@@ -18,7 +18,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias, cast
 
 import attrs
@@ -26,13 +25,11 @@ import attrs
 from mdpdice import Game, Node, Solution, d6, decide, end, go, roll
 from mdpdice.games.parameters import in_range
 
-__all__ = ["HOLD_AT", "Action", "PigTurn", "hold_from"]
+__all__ = ["HOLD", "Action", "PigTurn", "hold_from"]
 
 Action: TypeAlias = str  # "hold" or "roll"
 
-HOLD_AT: Final = {"hold-at:N": "hold as soon as the turn has N points"}
-
-_HOLD = 20  # one roll more gains (20 - p) / 6
+HOLD: Final = 20  # one roll more gains (20 - p) / 6
 
 
 @attrs.frozen
@@ -78,29 +75,6 @@ class PigTurn(Game[int, Action]):
                 "roll": roll(d6, lambda face: end() if face == 1 else go(points + face)),
             }
         )
-
-    def notes(self) -> list[str]:
-        """Remarks to print with an answer."""
-        if self.cap < _HOLD:
-            return [f"cap={self.cap} ends turns that should go on; from cap={_HOLD} on it costs nothing"]
-        return []
-
-    def summary(self, solution: Solution) -> list[str]:
-        """From how many points on to hold."""
-        if solution.network.horizon is not None or self.cap <= _HOLD:
-            return []
-        return [f"roll until at least {hold_from(solution)} points are at risk, then hold"]
-
-    def policy_names(self) -> Mapping[str, str]:
-        """``hold-at:N``."""
-        return HOLD_AT
-
-    def named_policy(self, name: str) -> Callable[[int], Action] | None:
-        """The rule of ``hold-at:N``."""
-        # Imported here because it builds on this module.
-        from mdpdice.games.pig.holding import named_hold_at
-
-        return named_hold_at(name)
 
 
 def hold_from(solution: Solution) -> int:

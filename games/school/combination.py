@@ -93,25 +93,3 @@ class SchoolCombination(Rules, Game[State, Action]):
         if state.rerolls:
             options += [(again, go(Held(held, state.rerolls - 1))) for again, held in rerolls(state.dice)]
         return decide(options)
-
-    def notes(self) -> list[str]:
-        """Remarks to print with an answer."""
-        if not self.combination.startswith("grade-") or self.grades == "negative":
-            return []
-        less = 5 * int(self.combination[-1])
-        how = "gives points for its own dice; by the rules it takes points for the others"
-        return [f"grades=positive: {self.combination} {how}, which is {less} less"]
-
-    # --- states as text ---------------------------------------------------------
-
-    def show_state(self, state: State) -> str:
-        """Text of a state: ``dice=1,2,3,6,6 rerolls=2``, or ``hold=6,6 rerolls=1``."""
-        from mdpdice.games.school.text import show_turn
-
-        return show_turn(state)
-
-    def read_state(self, text: str) -> State:
-        """State of a text (see `mdpdice.games.school.text`)."""
-        from mdpdice.games.school.text import read_turn
-
-        return read_turn(text)

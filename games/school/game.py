@@ -22,14 +22,13 @@ The value with the rules of the public program (github.com/egeorg/BobTheDiceMast
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from collections.abc import Iterator
+from typing import Any, TypeAlias, cast
 
 import attrs
 
-from mdpdice import At, Edge, Flags, Game, Node, Option, decide, end, go, roll, solve, when
-from mdpdice.errors import GameError, UnknownStateError
+from mdpdice import At, Edge, Flags, Game, Node, Option, decide, end, go, roll, when
+from mdpdice.errors import GameError
 from mdpdice.games.school.rules import GRADES, OPEN_HELP, Rules, opened
 from mdpdice.games.school.turn import (
     REROLLS,
@@ -44,17 +43,12 @@ from mdpdice.games.school.turn import (
     rolled,
 )
 
-if TYPE_CHECKING:
-    from mdpdice import Enclosure
-
 __all__ = ["FREE", "School", "State"]
 
 State: TypeAlias = Held | Rolled
 
 FREE = 3
 """Other combinations are open to a turn once no more than so many grades are left."""
-MANY = 300
-"""Decisions of Bob after which all of them are computed at once."""
 
 
 def _some_open(names: Any) -> tuple[str, ...]:
@@ -95,7 +89,7 @@ class School(Rules, Game[State, Action]):
         metadata={"help": OPEN_HELP},
     )
 
-    used = Flags(lambda game: len(game.open))
+    used = Flags(lambda game: game.open)
 
     def start(self) -> State:
         """All dice are about to be rolled for the first time."""
@@ -117,68 +111,12 @@ class School(Rules, Game[State, Action]):
             return []
         return [(again, go(Held(held, state.rerolls - 1))) for again, held in rerolls(state.dice)]
 
-    # --- Bob ----------------------------------------------------------------------
-
-    def policy_names(self) -> Mapping[str, str]:
-        """Bob's rule."""
-        return {"bob": "score - average, minus the average to cross out, or what a reroll promises"}
-
-    def named_policy(self, name: str) -> Callable[[Any], Action] | None:
-        """Bob's rule as a function of the state, an `At`."""
-        from mdpdice.games.school.bob import bob
-        from mdpdice.games.school.bob_game import BobGame
-
-        if name != "bob":
-            return None
-        table = BobGame(self.little, self.big, self.two_pairs, self.full, self.grades, self.open)
-        asked = itertools.count()
-
-        def rule(state: At[State]) -> Action:
-            names, dice, left = self.open_at(state), state.state.dice, state.state.rerolls
-            # All his decisions together take as long as a hundred of them one by one.
-            if next(asked) > MANY and names in table.turns.place:
-                return table.action(names, dice, left)
-            return bob(self, names, dice, left).action
-
-        return rule
-
-    def policy_value(
-        self, name: str, *, progress: Callable[[str, Mapping[str, float]], None] | None = None
-    ) -> Enclosure | None:
-        """What Bob gets, by the chain of whole turns (`mdpdice.games.school.bob_game`)."""
-        from mdpdice import Enclosure
-        from mdpdice.games.school.bob_game import BobGame
-
-        if name != "bob":
-            return None
-        game = BobGame(self.little, self.big, self.two_pairs, self.full, self.grades, self.open)
-        found = solve(game, progress=progress)
-        return Enclosure(found.value(), found.lower(), found.upper(), "a Markov chain of whole turns")
-
-    # --- states as text ---------------------------------------------------------
+    # --- states ---------------------------------------------------------------------
 
     def open_at(self, state: At[State]) -> tuple[str, ...]:
         """Return the combinations that are open in a state."""
         used = state.counters["used"]
         return tuple(name for box, name in enumerate(self.open) if not used >> box & 1)
-
-    def show_state(self, state: Any) -> str:
-        """Text of a state: ``open=pair,full,poker dice=1,2,3,6,6 rerolls=2``."""
-        from mdpdice.games.school.text import show_open, show_turn
-
-        return f"{show_open(self.open_at(state))} {show_turn(state.state)}"
-
-    def read_state(self, text: str) -> Any:
-        """State of a text (see `mdpdice.games.school.text`)."""
-        from mdpdice.games.school.text import read_open, read_turn, split_open
-
-        listed, rest = split_open(text)
-        names = read_open(listed) if listed != "all" else self.open
-        if unknown := [name for name in names if name not in self.open]:
-            msg = f"{unknown[0]} is not open in this game; these are: {', '.join(self.open)}"
-            raise UnknownStateError(msg, value=text)
-        used = sum(1 << box for box, name in enumerate(self.open) if name not in names)
-        return At(read_turn(rest), used=used)
 
 
 class _Endings:

@@ -52,7 +52,7 @@ class ScoreSheet(Game[State, Action]):
     sheet: ClassVar[tuple[str, ...]]
     extra: ClassVar[int]
 
-    boxes = Flags(lambda game: len(game.sheet))
+    boxes = Flags(lambda game: game.sheet)
     upper = Counter(range(64), outside="clip")
 
     def start(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Provenance", "Status"]
+__all__ = ["Provenance", "Status", "question_text"]
 
 
 class Status(enum.Enum):
@@ -59,3 +59,9 @@ class Provenance:
     version: str = ""
     details: Mapping[str, Any] = attrs.field(factory=dict)
     notes: tuple[str, ...] = ()
+
+
+def question_text(objective: str, sense: str) -> str:
+    """Return what was asked in a few words; nothing for much of the total, which is usual."""
+    what = "the total" if objective == "total" else objective
+    return f"minimise {what}" if sense == "min" else "" if objective == "total" else objective

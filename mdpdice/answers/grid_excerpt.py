@@ -88,6 +88,7 @@ def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> Nod
         state_node=np.arange(n),
         node_state=np.concatenate((np.arange(n), np.full(e, -1))),
         actions=RepeatedActions(lattice.actions, action[action >= 0].astype(np.int32)),
+        sense="min" if table.sense == "min" else "max",
         warnings=lattice.warnings,
     )
     values, half = np.concatenate((value, worth)), table.widths[layers.ranks.layer[point]]

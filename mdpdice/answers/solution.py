@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from mdpdice.answers.answer import Provenance, Status
+from mdpdice.answers.answer import Provenance, Status, question_text
 from mdpdice.answers.grid_excerpt import excerpt
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.node_values import NodeValues
@@ -509,7 +509,7 @@ class Solution:
             ("width", f"{self.width:.2g}"),
             ("time", f"{self.seconds:.2f} s to solve and certify"),
             ("size", self.table.size),
-            ("objective", "" if self.objective == "total" else self.objective),
+            ("objective", question_text(self.objective, self.sense if self.given is None else "max")),
         ]
         return [(label, text) for label, text in rows if text]
 

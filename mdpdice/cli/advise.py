@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.named_policies import known_names, rule_and_ratings
 from mdpdice.cli.options import objective_options, question_options, solver_option
-from mdpdice.cli.text import action_data, aligned, figure, json_number, phrase
-from mdpdice.cli.values import after, value_data, value_rows, work_rows
-from mdpdice.errors import UnknownStateError
+from mdpdice.cli.text import action_data, aligned, json_number, short
+from mdpdice.cli.values import after, meaning, proof_row, value_data
+from mdpdice.errors import MdpDiceError, UnknownStateError
+
+if TYPE_CHECKING:
+    from mdpdice.looks import Rolled
 
 __all__ = ["advise"]
+
+SHOWN = 2
+"""Moves that are shown without --all."""
+MOST_RATED = 3
+MOST_OUTCOMES = 5
+"""Ratings of a policy that are shown, and outcomes of what it does."""
 
 
 @game_command()
 @question_options
 @objective_options
 @click.argument("state", nargs=-1, required=True)
+@click.option("--all", "every", is_flag=True, help="Show all moves, not just the best two.")
+@click.option("--policy", "chosen", metavar="POLICY", help="Show what a policy does there, and why.")
 @solver_option
-def advise(case: Case, state: tuple[str, ...], solver: str) -> Answer:
-    """Tell the best action in a state, and the value of every action.
+def advise(case: Case, state: tuple[str, ...], every: bool, chosen: str | None, solver: str) -> Answer:
+    """Say what to do in a state, what the moves are worth, and how likely they lose the turn.
 
     STATE may be several words, as in: mdpdice advise farkle roll=1,1,5 points=300
 
@@ -35,6 +47,8 @@ def advise(case: Case, state: tuple[str, ...], solver: str) -> Answer:
 
     text = " ".join(state)
     asked = case.position(text)
+    if chosen is not None:
+        return _by_policy(case, chosen, asked, case.look.seen(text))
     case.refuse_infinite("every way to get there is as good as any other")
     # A search begins at the position itself; what is solved from the start knows representatives only.
     searched = game_solver(solver_of(solver)) is not None
@@ -43,10 +57,10 @@ def advise(case: Case, state: tuple[str, ...], solver: str) -> Answer:
     kind = _kind(case, solution, position, text)
     notes = case.notes(solution)
     if position != asked:
-        notes.append(f"by symmetry this is {case.game.show_state(position)}, whose actions are shown")
+        notes.append(f"by symmetry this is {case.look.show_state(position)}, whose actions are shown")
     data = {
         **case.data(),
-        "state": case.game.show_state(position),
+        "state": case.look.show_state(position),
         "action": None,
         **value_data(solution, position),
         "actions": [],
@@ -58,8 +72,12 @@ def advise(case: Case, state: tuple[str, ...], solver: str) -> Answer:
     elif case.horizon == 0:
         notes.append("no decision is left")
     else:
-        data |= _decision(solution, position, minimise=kind == mdpdice.Kind.MIN)
-    return Answer(data, _lines(case, data), data["value"] is not None)
+        seen = case.look.seen(text) if position == asked else None
+        minimise = (kind == mdpdice.Kind.MIN) != (case.sense == "min")
+        data |= _decision(case, solution, position, seen, minimise=minimise)
+    return Answer(
+        data, _lines(data, meaning(case, solution, position), every=every), data["value"] is not None
+    )
 
 
 def _kind(case: Case, solution: mdpdice.Solution, position: Hashable, text: str) -> mdpdice.Kind:
@@ -67,12 +85,16 @@ def _kind(case: Case, solution: mdpdice.Solution, position: Hashable, text: str)
     try:
         return solution.kind(position)
     except UnknownStateError as error:
-        near = "\n".join(f"  {case.game.show_state(state)}" for state in solution.nearest(position))
+        near = "\n".join(f"  {case.look.show_state(state)}" for state in solution.nearest(position))
         raise click.UsageError(f"{text!r} cannot be reached in this game. States like it:\n{near}") from error
 
 
-def _decision(solution: mdpdice.Solution, position: Hashable, *, minimise: bool) -> dict[str, Any]:
+def _decision(
+    case: Case, solution: mdpdice.Solution, position: Hashable, seen: Rolled | None, *, minimise: bool
+) -> dict[str, Any]:
     """The actions, best first."""
+    from mdpdice.policies.telling import risk
+
     best = solution.action(position)
     values = solution.q(position)
     # The chosen action leads even where rounding puts a tied one above it.
@@ -81,9 +103,15 @@ def _decision(solution: mdpdice.Solution, position: Hashable, *, minimise: bool)
     )
     actions = []
     for action in ordered:
-        number = json_number(values[action])
+        number, lost = json_number(values[action]), risk(case.game, position, action)
         actions.append(
-            {"action": action_data(action), "value": number if solution.proved else None, "estimate": number}
+            {
+                "action": action_data(action),
+                "words": case.look.words(position, action, seen),
+                "value": number if solution.proved else None,
+                "estimate": number,
+                "risk": None if lost is None else float(lost),
+            }
         )
     return {
         "action": action_data(best),
@@ -92,29 +120,127 @@ def _decision(solution: mdpdice.Solution, position: Hashable, *, minimise: bool)
     }
 
 
-def _lines(case: Case, data: dict[str, Any]) -> list[str]:
-    rows = [*case.rows(), ("state", data["state"])]
-    actions = data["actions"]
+def _lines(data: dict[str, Any], what: str, *, every: bool) -> list[str]:
+    actions, lines = data["actions"], []
     if actions:
-        rows.append(("best action", phrase(data["action"])))
-    rows += [*value_rows(data), *work_rows(data)]
-    lines = [aligned(rows)]
-    if actions:
-        lines += ["", "The value of every action, with best play afterwards:", *_action_lines(data)]
-    return [*lines, *after(data)]
+        lines = [_sentence(actions[0]["words"]), "", *_moves(data, actions if every else actions[:SHOWN])]
+        if len(actions) > SHOWN and not every:
+            lines.append(f"  {len(actions) - SHOWN:,} more: --all")
+        lines.append("")
+    rows = [("value", f"{short(data['estimate'])} ({what})"), proof_row(data)]
+    return [*lines, aligned(rows), *after(data)]
 
 
-def _action_lines(data: dict[str, Any]) -> list[str]:
-    phrases = [phrase(entry["action"]) for entry in data["actions"]]
-    width = max(map(len, phrases))
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _moves(data: dict[str, Any], moves: list[dict[str, Any]]) -> list[str]:
+    """The moves, with what they are worth, what they lose against the best one, and their risk."""
     top = float(data["actions"][0]["estimate"])
-    lines = []
-    for entry, words in zip(data["actions"], phrases, strict=True):
-        tied = len(data["ties"]) > 1 and entry["action"] in data["ties"]
-        mark = "*" if entry is data["actions"][0] else "=" if tied else " "
-        behind = float(entry["estimate"]) - top
-        difference = f"  {behind:+.6g}" if mark == " " and math.isfinite(behind) else ""
-        lines.append(f"{mark} {words.ljust(width)}  {figure(entry['estimate'])}{difference}")
-    if any(line.startswith("=") for line in lines):
-        lines.append("(= as good as the best, as far as was proved)")
-    return lines
+    risky = any(0 < (move["risk"] or 0) < 1 for move in data["actions"])
+    rows = []
+    for move in moves:
+        tied = len(data["ties"]) > 1 and move["action"] in data["ties"]
+        mark = "*" if move is moves[0] else "=" if tied else " "
+        loss = abs(float(move["estimate"]) - top)
+        shown = float(f"{loss:.6g}") if mark == " " and math.isfinite(loss) else None
+        lost = None if move["risk"] is None else f"{move['risk']:.2%}"
+        rows.append((f"{mark} {move['words']}", move["estimate"], shown, *[lost] * risky))
+    lines = _table(("", "value", "loss", *["risk of losing the turn"] * risky), rows)
+    return [
+        *lines,
+        *["(= as good as the best, as far as was proved)"] * any(row[0][0] == "=" for row in rows),
+    ]
+
+
+def _table(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[str]:
+    return mdpdice.Table("", "", columns, rows).text()[1:]
+
+
+# --- what a policy does ---------------------------------------------------------------------------
+
+
+def _by_policy(case: Case, name: str, state: Hashable, seen: Rolled | None) -> Answer:
+    """What a policy does in a state, by its own ratings."""
+    from mdpdice.modelling.asking import ask
+    from mdpdice.modelling.game import Decide
+    from mdpdice.policies.playthrough import plain
+
+    found = rule_and_ratings(case, name)
+    if found is None:
+        raise click.UsageError(f"{case.name} has no policy {name!r} to ask; write {known_names(case)}")
+    rule, ratings = found
+    game = plain(case.game)
+    try:
+        node = ask(game.node, state, what="node()", state=state)
+        decides = isinstance(node, Decide)
+        action = rule(state) if decides else None
+        rated = _best_first(case, node, ratings(state) if decides else None)
+        outcomes = _outcomes(case, game, node, action, ratings) if rated else []
+    except MdpDiceError as error:
+        raise click.UsageError(error.message) from error
+    mean = sum(one["chance"] * one["rating"] for one in outcomes)
+    if not math.isclose(mean, rated.get(action, 0.0)):
+        outcomes = []  # of a roll after what is rated, such as that of the next turn
+    actions = action.outcomes if isinstance(action, mdpdice.Dist) else (action,) if decides else ()
+    ordered = sorted(rated, key=lambda one: one not in actions)
+    words = {one: case.look.words(state, one, seen) for one in [*ordered, *actions]}
+    data = {
+        **case.data(),
+        "state": case.look.show_state(state),
+        "policy": name,
+        "action": [action_data(one) for one in actions],
+        "actions": [
+            {"action": action_data(one), "words": words[one], "rating": rated[one]} for one in ordered
+        ],
+        "outcomes": outcomes,
+        "notes": [] if decides else ["nobody decides here: chance moves, or the play is over"],
+    }
+    lines = [f"{name}: {' or '.join(words[one] for one in actions)}."] if decides else []
+    if ordered:
+        rows = [(f"{'*' if one in actions else ' '} {words[one]}", rated[one]) for one in ordered]
+        lines += ["", *_table(("", "its rating"), rows[:MOST_RATED])]
+    if outcomes:
+        shown = [
+            (one["words"], f"{one['chance']:.2%}", one["rating"], one["then"])
+            for one in outcomes[:MOST_OUTCOMES]
+        ]
+        lines += ["", *_table(("what counts most", "chance", "its rating", "and then"), shown)]
+    return Answer(data, [*lines, *after(data)])
+
+
+def _best_first(case: Case, node: Any, rated: Mapping[Any, Any] | None) -> dict[Any, float]:
+    """Ratings, those first that whoever decides at a node likes best."""
+    small = bool(rated) and (node.player == 1) != (case.sense == "min")
+    found = {action: float(rating) for action, rating in (rated or {}).items()}
+    return dict(sorted(found.items(), key=lambda pair: pair[1] if small else -pair[1]))
+
+
+def _outcomes(
+    case: Case,
+    game: mdpdice.Game[Any, Any],
+    node: Any,
+    action: Any,
+    ratings: Callable[[Any], Mapping[Any, Any] | None],
+) -> list[dict[str, Any]]:
+    """What the roll after an action may show, and the best rating there; what makes most of the mean comes first."""
+    from mdpdice.looks import parted, spoken
+    from mdpdice.modelling.game import Chance, Decide, Go
+
+    edge: Any = dict(zip(node.actions, node.options, strict=True)).get(action)
+    if not isinstance(edge, Go) or not isinstance(rolls := game.node(edge.state), Chance):
+        return []
+    core, counters = parted(edge.state)
+    found = []
+    for outcome, weight, to in zip(rolls.dist.outcomes, rolls.dist.weights, rolls.edges, strict=True):
+        there: Any = game.node(to.state) if isinstance(to, Go) else None
+        if not isinstance(to, Go) or not isinstance(there, Decide):
+            return []
+        if not (rated := _best_first(case, there, ratings(to.state))):
+            return []
+        then, rating = next(iter(rated.items()))
+        words = spoken(case.look.heard(core, outcome, None, lost=False), counters)
+        chance, next_words = weight / rolls.dist.total, case.look.words(to.state, then)
+        found.append({"words": words, "chance": chance, "rating": rating, "then": next_words})
+    return sorted(found, key=lambda one: -abs(one["chance"] * one["rating"]))

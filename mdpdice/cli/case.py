@@ -15,7 +15,8 @@ from mdpdice.errors import MdpDiceError, UnsupportedError
 if TYPE_CHECKING:
     from mdpdice.cli.catalogue import Found
     from mdpdice.cli.progress_bars import ProgressBars
-    from mdpdice.objectives.objective import Sense
+    from mdpdice.looks import Look
+    from mdpdice.modelling.sense import Sense
 
 __all__ = ["Case", "check_solver", "open_case", "solver_of"]
 
@@ -44,7 +45,7 @@ class Case(NamedTuple):
     progress : ProgressBars
         Shows how far it is.
     objective : Objective or None
-        What counts; None: the total, of which the player wants much.
+        What counts; None: the total, of which the player wants what the game says.
     objective_text : str
         How it was written.
     """
@@ -62,9 +63,16 @@ class Case(NamedTuple):
     objective_text: str = "total"
 
     @property
+    def look(self) -> Look[Any]:
+        """How the game is shown and spoken of."""
+        from mdpdice.looks import look_of
+
+        return look_of(self.game)
+
+    @property
     def sense(self) -> Sense:
         """What the player to move wants."""
-        return "max" if self.objective is None else self.objective.sense
+        return self.game.sense if self.objective is None else self.objective.wanted(self.game)
 
     def data(self) -> dict[str, Any]:
         """The question as JSON data."""
@@ -78,6 +86,7 @@ class Case(NamedTuple):
 
     def rows(self) -> list[tuple[str, str]]:
         """The question as rows for people."""
+        from mdpdice.answers.answer import question_text
         from mdpdice.cli.catalogue import summary
         from mdpdice.cli.game_parameters import show
 
@@ -90,9 +99,9 @@ class Case(NamedTuple):
             rows.append(
                 ("parameters", " ".join(f"{key}={quoted(value)}" for key, value in self.given.items()))
             )
-        if self.objective is not None:
-            little = ", as little as possible" if self.sense == "min" else ""
-            rows.append(("objective", f"{self.objective_text}{little}"))
+        if self.objective is not None or self.sense == "min":
+            told = question_text(self.objective_text, self.sense) or "maximise the total"
+            rows.append(("objective", told))
         if self.horizon is not None:
             rows.append(("horizon", f"at most {self.horizon} decision{'s' * (self.horizon != 1)}"))
         return rows
@@ -100,11 +109,11 @@ class Case(NamedTuple):
     def notes(self, solution: mdpdice.Solution | None = None, *, but: str = "") -> list[str]:
         """Remarks of the game and of its network."""
         warned = () if solution is None else solution.warnings
-        return [note for note in [*self.game.notes(), *warned] if note != but]
+        return [note for note in [*self.look.notes(), *warned] if note != but]
 
     def infinite(self) -> str | None:
         """Why the value is infinite, where the rules alone show it."""
-        return None if self.horizon is not None else self.game.infinite_reason()
+        return None if self.horizon is not None else self.look.infinite_reason()
 
     def refuse_infinite(self, therefore: str) -> None:
         """Refuse a game of infinite value, and say what follows from that."""
@@ -114,7 +123,7 @@ class Case(NamedTuple):
     def position(self, text: str) -> Hashable:
         """The state of a text."""
         try:
-            state: Hashable = self.game.read_state(text)
+            state: Hashable = self.look.read_state(text)
             hash(state)
         except MdpDiceError as error:
             raise click.UsageError(error.message) from error
@@ -149,19 +158,22 @@ def open_case(
     horizon: int | None,
     epsilon: float,
     objective: str | None,
-    sense: Sense,
+    sense: Sense | None,
     as_json: bool,
     progress: ProgressBars,
 ) -> Case:
     """Find a game, give it its parameters, and read what counts in it."""
     from mdpdice.cli.catalogue import find_game
     from mdpdice.cli.game_parameters import build_game
+    from mdpdice.modelling.sense import sense_of, with_sense
 
     found = find_game(name)
     game, given = build_game(name, found, pairs)
+    usual = sense_of(game)
+    game = with_sense(game, sense or usual)
     case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress)
-    asked = read_objective(objective, sense, horizon, case.position)
-    if asked.objective is not None and asked.horizon is None and (reason := game.infinite_reason()):
+    asked = read_objective(objective, sense, usual, horizon, case.position)
+    if asked.objective is not None and asked.horizon is None and (reason := case.look.infinite_reason()):
         raise click.UsageError(
             f"{reason}, so there is no network of it for another objective; give it --horizon"
         )

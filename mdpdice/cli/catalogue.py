@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import inspect
 import re
@@ -19,6 +18,7 @@ import click
 
 from mdpdice.errors import PluginError
 from mdpdice.modelling.game import Game
+from mdpdice.spelling import did_you_mean
 
 __all__ = ["GROUP", "Found", "blame", "find_game", "game_names", "load_game", "summary"]
 
@@ -44,13 +44,7 @@ def game_names() -> list[str]:
 
 
 def load_game(name: str) -> Found:
-    """Class of a registered game.
-
-    Raises
-    ------
-    PluginError
-        It cannot be loaded, or is not a game.
-    """
+    """Class of a registered game; a PluginError where it cannot be loaded, or is not a game."""
     point = _entry_points()[name]
     try:
         game = point.load()
@@ -64,30 +58,15 @@ def load_game(name: str) -> Found:
 
 
 def find_game(name: str) -> Found:
-    """Game of a NAME on the command line.
-
-    Parameters
-    ----------
-    name : str
-        A registered game, or ``path/to/file.py:ClassName``.
-
-    Raises
-    ------
-    click.UsageError
-        There is no such game, file or class; the message says which there are.
-    click.ClickException
-        The file raised an error when it was imported.
-    """
+    """Game of a NAME on the command line: a registered one, or ``path/to/file.py:ClassName``."""
     registered = game_names()
     if name in registered:
         return load_game(name)
     path, colon, attribute = (name, "", "") if name.endswith(".py") else name.rpartition(":")
     if colon or path:
         return _find_in_file(Path(path), attribute)
-    near = difflib.get_close_matches(name, registered, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
     raise click.UsageError(
-        f"no game is called {name!r}; {hint}Shipped are: {', '.join(registered) or 'none'}. "
+        f"no game is called {name!r}; {did_you_mean(name, registered)}shipped are: {', '.join(registered) or 'none'}. "
         "A game of your own is named by its file: path/to/file.py:ClassName"
     )
 

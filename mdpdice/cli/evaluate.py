@@ -18,7 +18,7 @@ from mdpdice.cli.options import (
     solver_option,
 )
 from mdpdice.cli.text import aligned, figure, json_number, short
-from mdpdice.cli.values import after, enclosed_data, value_data, value_rows
+from mdpdice.cli.values import after, enclosed_data, may_bust, value_data, value_rows
 from mdpdice.errors import UnsupportedError
 
 __all__ = ["evaluate"]
@@ -45,7 +45,7 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
     spread, notes = None, case.notes()
     known = None
     if against is None and case.horizon is None and case.objective is None:
-        known = case.game.policy_value(chosen, progress=case.progress)
+        known = case.look.policy_value(chosen, case.progress)
     if known is not None:
         told = enclosed_data(known, case.epsilon)
         notes += [known.method] if known.method else []
@@ -57,7 +57,7 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
             # What is left of it when everybody follows the policies was evaluated, and need not be again.
             model, policies = found.lattice, [mdpdice.Policy.from_solution(found)]
         if model.discount == 1:
-            spread = _outcomes(model, policies, told["estimate"])
+            spread = _outcomes(case, model, policies, told["estimate"])
         else:
             notes.append("totals of a discounted game have no table of outcomes")
     data = {
@@ -73,13 +73,13 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
 
 
 def _outcomes(
-    model: mdpdice.Network | mdpdice.Lattice, policies: list[mdpdice.Policy], mean: Any
+    case: Case, model: mdpdice.Network | mdpdice.Lattice, policies: list[mdpdice.Policy], mean: Any
 ) -> dict[str, Any] | None:
     """How the totals spread; of a lattice maybe the moments alone, or nothing."""
     from mdpdice.policies.distribution import deviation
 
     try:
-        return _spread(mdpdice.outcomes(model, policies))
+        return _spread(case, mdpdice.outcomes(model, policies))
     except UnsupportedError:
         if isinstance(model, mdpdice.Network):
             raise
@@ -99,14 +99,14 @@ def _outcomes(
     }
 
 
-def _spread(found: mdpdice.Outcomes) -> dict[str, Any]:
+def _spread(case: Case, found: mdpdice.Outcomes) -> dict[str, Any]:
     """A distribution as JSON data."""
     levels = [level for level in LEVELS if found.missing < min(level, 1 - level)]
     return {
         "mean": json_number(found.mean),
         "variance": json_number(found.variance),
         "sd": json_number(math.sqrt(found.variance)),
-        "p_bust": found.prob(0),
+        "p_bust": found.prob(0) if may_bust(case, found.totals) else None,
         "quantiles": {str(level): json_number(found.quantile(level)) for level in levels},
         "totals": len(found),
         "missing": found.missing,
@@ -122,10 +122,9 @@ def _lines(case: Case, data: dict[str, Any]) -> list[str]:
     if (spread := data["outcomes"]) is not None:
         rows = [(label, short(spread[key])) for label, key in _MOMENTS]
         if spread["p_bust"] is not None:
+            rows.append(("P(bust)", f"{short(spread['p_bust'])}, the chance of a total of 0"))
+        if spread["totals"] is not None:
             quantiles = (f"{100 * float(level):g} %: {figure(x)}" for level, x in spread["quantiles"].items())
-            rows += [
-                ("P(bust)", f"{short(spread['p_bust'])}, the chance of a total of 0"),
-                ("quantiles", ", ".join(quantiles)),
-            ]
+            rows.append(("quantiles", ", ".join(quantiles)))
         lines += ["", aligned(rows)]
     return [*lines, *after(data)]

@@ -10,7 +10,14 @@ import click
 import mdpdice
 from mdpdice.cli.game_command import Answer, command
 from mdpdice.cli.model_files import format_of
-from mdpdice.cli.options import NewFile, format_option, game_argument, json_option, parameters_option
+from mdpdice.cli.options import (
+    NewFile,
+    format_option,
+    game_argument,
+    json_option,
+    parameters_option,
+    sense_option,
+)
 
 __all__ = ["export"]
 
@@ -28,12 +35,19 @@ __all__ = ["export"]
 )
 @format_option
 @click.option("--horizon", type=click.IntRange(min=0), metavar="N", help="At most N decisions in a play.")
+@sense_option
 @click.option(
     "--policy", is_flag=True, help="For a drawing (.dot): solve the game and mark the best actions."
 )
 @json_option
 def export(
-    name: str, pairs: tuple[str, ...], path: str, form: str | None, horizon: int | None, policy: bool
+    name: str,
+    pairs: tuple[str, ...],
+    path: str,
+    form: str | None,
+    horizon: int | None,
+    sense: Any,
+    policy: bool,
 ) -> Answer:
     """Write a game to a file of another tool.
 
@@ -44,6 +58,8 @@ def export(
 
     Exit status: 0 written, 1 not, 2 wrong usage.
     """
+    import attrs
+
     from mdpdice.formats import write_dot, write_file
 
     found = format_of(path, form, writing=True)
@@ -51,6 +67,7 @@ def export(
         raise click.UsageError("--policy marks actions in a drawing: write a .dot file")
     # Counters stay variables where the format has variables; a horizon is one of networks.
     source, points = _source(name, pairs, counters=found.lattices and horizon is None)
+    source = source if sense is None else attrs.evolve(source, sense=sense)
     if horizon is not None:
         source = mdpdice.Horizon(horizon).apply(source)
     if policy:

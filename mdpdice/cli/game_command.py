@@ -34,17 +34,7 @@ _INTERRUPTED = 130
 
 
 class Answer(NamedTuple):
-    """What a command has to say.
-
-    Attributes
-    ----------
-    data : dict
-        For ``--json``.
-    lines : iterable of str
-        For people.
-    ok : bool
-        Whether the exit status is 0.
-    """
+    """What a command has to say: for ``--json``, for people, and whether the exit status is 0."""
 
     data: dict[str, Any]
     lines: Iterable[str]
@@ -82,7 +72,7 @@ def game_command(**more: Any) -> Callable[[Callable[..., Answer]], click.Command
             horizon: int | None = None,
             epsilon: float = 1e-6,
             objective: str | None = None,
-            sense: Any = "max",
+            sense: Any = None,
             **options: Any,
         ) -> None:
             def answer() -> Answer:
@@ -140,6 +130,7 @@ def command_words(message: str) -> str:
     """A message with what to write on the command line in the place of what to write in Python."""
     words = {
         "such as max_states=": "such as --max-states ",
+        " max_places=": " --max-lines ",
         "solver='lookahead'": "--solver lookahead:DEPTH of 'solve' and 'advise'",
         "solve(compile_lattice(game))": "'mdpdice solve' without --horizon",
     }

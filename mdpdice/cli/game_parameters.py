@@ -9,7 +9,6 @@ or what the docstring says in its section "Parameters".
 
 from __future__ import annotations
 
-import difflib
 import enum
 import inspect
 import math
@@ -25,22 +24,18 @@ import click
 
 from mdpdice.cli.catalogue import Found, blame
 from mdpdice.errors import MdpDiceError
+from mdpdice.modelling.asking import undecorated
 from mdpdice.modelling.game import Game
+from mdpdice.spelling import did_you_mean
 
 __all__ = ["Parameter", "build_game", "parameters_of", "show"]
 
 
 class Reader(NamedTuple):
-    """How the text of a value is read.
+    """How the text of a value is read; `read` raises ValueError for a text that is not allowed.
 
-    Attributes
-    ----------
-    allowed : str
-        What may be written, for help and errors; empty if only the game knows.
-    read : callable
-        From text to value; raises ValueError for a text that is not allowed.
-    unreadable : str
-        Why nothing can be written, if that is so.
+    What may be written is in `allowed`, for help and errors, empty if only the game knows; or why nothing can
+    be written in `unreadable`.
     """
 
     allowed: str
@@ -49,19 +44,7 @@ class Reader(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """A parameter of a game.
-
-    Attributes
-    ----------
-    key : str
-        Its name.
-    meaning : str
-        What it is, in a line.
-    reader : Reader
-        How its text is read.
-    default : object
-        Its value if it is not given; ``attrs.NOTHING`` if it must be.
-    """
+    """A parameter of a game: name, meaning in a line, how its text is read, and default (``attrs.NOTHING``: none)."""
 
     key: str
     meaning: str
@@ -106,30 +89,9 @@ def parameters_of(game: Found) -> list[Parameter]:
 
 
 def build_game(name: str, found: Found, pairs: Sequence[str]) -> tuple[Game[Any, Any], dict[str, Any]]:
-    """Make a game with the parameters that were given.
-
-    Parameters
-    ----------
-    name : str
-        The game's name, for messages.
-    found : Found
-        The game.
-    pairs : sequence of str
-        Texts ``key=value``.
-
-    Returns
-    -------
-    game : Game
-    given : dict
-        The value of every parameter by key, as JSON data that could be given again.
-
-    Raises
-    ------
-    click.UsageError
-        A key or value is wrong; the message says what is allowed.
-    """
+    """Make a game with parameters given as ``key=value``, and the value of each as JSON data to give again."""
     known = {parameter.key: parameter for parameter in parameters_of(found)}
-    texts = _split(name, known, pairs)
+    texts = _split(name, found, known, pairs)
     values = {key: _read(known[key], text) for key, text in texts.items()}
     lacking = [key for key, parameter in known.items() if parameter.required and key not in values]
     if lacking:
@@ -144,25 +106,28 @@ def build_game(name: str, found: Found, pairs: Sequence[str]) -> tuple[Game[Any,
     return game, given
 
 
-def _split(name: str, known: Mapping[str, Parameter], pairs: Sequence[str]) -> dict[str, str]:
+def _split(name: str, found: Found, known: Mapping[str, Parameter], pairs: Sequence[str]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for pair in pairs:
         key, equals, text = (part.strip() for part in pair.partition("="))
         if not equals:
-            raise click.UsageError(f"-p {pair}: write key=value; {_keys(name, known)}")
+            raise click.UsageError(f"-p {pair}: write key=value; {_keys(name, found, known)}")
         key = key.replace("-", "_")
+        if not known:
+            raise click.UsageError(_keys(name, found, known))
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise click.UsageError(f"{name} has no parameter {key!r}; {hint}{_keys(name, known)}")
+            hint = did_you_mean(key, known)
+            raise click.UsageError(f"{name} has no parameter {key!r}; {hint}{_keys(name, found, known)}")
         if key in texts:
             raise click.UsageError(f"parameter {key!r} is given twice")
         texts[key] = text
     return texts
 
 
-def _keys(name: str, known: Mapping[str, Parameter]) -> str:
-    return f"its parameters are: {', '.join(known)}; {_help(name)}" if known else f"{name} has no parameters"
+def _keys(name: str, found: Found, known: Mapping[str, Parameter]) -> str:
+    if known:
+        return f"its parameters are: {', '.join(known)}; {_help(name)}"
+    return undecorated(found if isinstance(found, type) else type(found), name)
 
 
 def _help(name: str) -> str:
@@ -187,7 +152,10 @@ def _call(
     except (MdpDiceError, ValueError, TypeError) as error:
         # Validators of attrs put the message first and what it is about behind it.
         message = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
-        where = f"-p {written}: " if written else f"{name}: "
+        if any(message.startswith(f"{key}={text}: ") for key, text in texts.items()):
+            where = "-p "
+        else:
+            where = f"-p {written}: " if written else f"{name}: "
         raise click.UsageError(f"{where}{message}") from error
     except Exception as error:
         raise click.ClickException(

@@ -9,7 +9,7 @@ import click
 import mdpdice
 from mdpdice.cli.game_command import Answer, command
 from mdpdice.cli.model_files import format_of, named, size_text, sizes
-from mdpdice.cli.options import NewFile, format_option, json_option
+from mdpdice.cli.options import NewFile, format_option, json_option, sense_option
 from mdpdice.cli.text import aligned
 from mdpdice.cli.values import value_data, value_rows
 
@@ -33,9 +33,7 @@ __all__ = ["import_"]
 @click.option(
     "--until", metavar="LABEL", help="With --solve: the expected reward until this label is reached."
 )
-@click.option(
-    "--sense", type=click.Choice(["max", "min"]), default="max", show_default=True, help="What is wanted."
-)
+@sense_option
 @json_option
 def import_(
     file: str,
@@ -46,7 +44,7 @@ def import_(
     solves: bool,
     reach: str | None,
     until: str | None,
-    sense: str,
+    sense: Any,
 ) -> Answer:
     """Read a model from a file of another tool, and tell what it holds.
 
@@ -54,6 +52,8 @@ def import_(
 
     Exit status: 0 read (and, with --solve, proved), 1 not, 2 wrong usage.
     """
+    import attrs
+
     if (reach or until) and not solves:
         raise click.UsageError("--reach and --until go with --solve")
     if reach and until:
@@ -79,6 +79,7 @@ def import_(
         )
     else:
         network = _with(read, reward, discount)
+    network = network if sense is None else attrs.evolve(network, sense=sense)
     data |= sizes(network)
     if into is not None and target is not None:
         write_file(network, target, into.name)

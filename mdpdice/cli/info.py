@@ -85,7 +85,7 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
                 "values": len(axis.values),
                 "from": axis.values[0],
                 "to": axis.values[-1],
-                "flags": bool(axis.flags),
+                "flags": bool(axis.boxes),
             }
             for axis in found
         ]
@@ -169,7 +169,7 @@ def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
 
 def _shown(case: Case, network: mdpdice.Network, node: int) -> str:
     state = network.state_of(node)
-    return str(network.describe(node)) if state is None else case.game.show_state(state)
+    return str(network.describe(node)) if state is None else case.look.show_state(state)
 
 
 def _rows(case: Case, data: dict[str, Any]) -> list[tuple[str, str]]:

@@ -8,11 +8,18 @@ from typing import Any, TypedDict, TypeVar
 
 import click
 
-__all__ = ["Limits", "limit_options", "limits", "most_states"]
+import mdpdice
+
+__all__ = ["Limits", "advised_up_to", "limit_options", "limits", "most_states"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LIMITS = "mdpdice.cli.limits"
+
+MOST_STATES = 10_000_000
+"""States up to which a game is explored, where nobody says otherwise."""
+SOLVE_UP_TO = 100_000
+"""States up to which a game made for looking ahead is solved for advice; in larger ones the advice looks ahead."""
 
 
 class Limits(TypedDict, total=False):
@@ -66,6 +73,11 @@ def limits() -> Limits:
     return asked
 
 
-def most_states(default: int = 10_000_000) -> int:
+def most_states(default: int = MOST_STATES) -> int:
     """The limit of states alone, as `mdpdice.explore` takes it."""
     return limits().get("max_states", default)
+
+
+def advised_up_to(game: mdpdice.Game[Any, Any]) -> int:
+    """States up to which a game is solved for advice: fewer where an estimate of its own says to look ahead."""
+    return SOLVE_UP_TO if type(game).estimate is not mdpdice.Game.estimate else MOST_STATES

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from mdpdice.cli.advise import advise
+from mdpdice.cli.check import check
 from mdpdice.cli.crosscheck import crosscheck
 from mdpdice.cli.evaluate import evaluate
 from mdpdice.cli.export import export
@@ -56,7 +57,7 @@ def main() -> None:
 
 
 for command in (
-    *(advise, crosscheck, evaluate, export, import_, info, list_, new),
+    *(advise, check, crosscheck, evaluate, export, import_, info, list_, new),
     *(play, plot, policy, simulate, solve, thresholds, tree),
 ):
     main.add_command(command)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import json
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from mdpdice.cli.case import Case
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import evaluable
 from mdpdice.cli.routes import large, spread_out
-from mdpdice.cli.text import action_data, phrase
+from mdpdice.cli.text import action_data
 from mdpdice.errors import GameError, MdpDiceError
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "player_rows",
     "players",
     "policy_on",
+    "rule_and_ratings",
     "rule_of",
     "search_of",
     "two_players",
@@ -36,7 +38,10 @@ __all__ = [
 def known_names(case: Case) -> str:
     """What may be written for a policy of a game, for messages."""
     file = f"a file of 'mdpdice policy {case.name} --save FILE'"
-    return ", ".join(["optimal", "random", "lookahead:DEPTH", *case.game.policy_names()]) + f", or {file}"
+    return (
+        ", ".join(["optimal", "random", "lookahead:DEPTH", *(known.form for known in case.look.policies())])
+        + f", or {file}"
+    )
 
 
 def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:
@@ -48,7 +53,7 @@ def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:
         What stands behind the name is wrong.
     """
     try:
-        return case.game.named_policy(name)
+        return case.look.policy(name)
     except GameError as error:
         raise click.UsageError(error.message) from error
 
@@ -116,7 +121,7 @@ class Looking:
         if state not in self._known:
             values = self.values(state)
             node = cast("Any", self.game.node(state))
-            turn = -1.0 if node.player == 1 else 1.0
+            turn = 1.0 if (node.player == 1) == (self.game.sense == "min") else -1.0
             best = max(turn * value for value in values.values())
             room = _EQUAL * max(1.0, abs(best))
             equal = [action for action, value in values.items() if turn * value >= best - room]
@@ -129,10 +134,20 @@ _EQUAL = 1e-9
 """Estimates that differ by less than this, relative to ``max(1, |value|)``, differ by rounding."""
 
 
+def rule_and_ratings(
+    case: Case, name: str
+) -> tuple[Callable[[Any], Any], Callable[[Any], Mapping[Any, Any] | None]] | None:
+    """The rule of a name, of the game or of looking ahead, and how it rates the actions of a state, if it does."""
+    if chosen := search_of(case, name):
+        looking = Looking(case.game, chosen)
+        return looking.rule, looking.values
+    rule = rule_of(case, name)
+    return None if rule is None else (rule, case.look.ratings(name) or (lambda _: None))
+
+
 def _acting(case: Case, name: str) -> Callable[[Any], Any] | None:
-    """The rule of a name, of the game or of looking ahead."""
-    chosen = search_of(case, name)
-    return rule_of(case, name) if chosen is None else Looking(case.game, chosen).rule
+    found = rule_and_ratings(case, name)
+    return None if found is None else found[0]
 
 
 def policy_on(
@@ -271,7 +286,7 @@ def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
             if row["state"] is None or row["action"] is None:
                 raise click.UsageError(f"{path}, line {number}: it has too few entries")
             try:
-                state = case.game.read_state(row["state"])
+                state = case.look.read_state(row["state"])
             except MdpDiceError as error:
                 raise click.UsageError(f"{path}, line {number}: {error.message}") from error
             if chosen.setdefault(state, row["action"]) != row["action"]:
@@ -280,12 +295,31 @@ def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
                 )
 
     def rule(state: Hashable) -> Any:
-        node = network.node_of(state)
-        actions = {phrase(action_data(network.action_of(edge))): edge for edge in network.edges(node)}
-        if chosen.get(state) not in actions:
-            told = repr(chosen[state]) if state in chosen else "nothing"
-            msg = f"{path} says {told} here; the actions are {', '.join(actions)}"
-            raise GameError(msg, state=state)
-        return network.action_of(actions[chosen[state]])
+        actions = [network.action_of(edge) for edge in network.edges(network.node_of(state))]
+        for words in (case.look.words, _old_words):
+            found = [action for action in actions if words(state, action) == chosen.get(state)]
+            if len(found) == 1:
+                return found[0]
+        told = repr(chosen[state]) if state in chosen else "nothing"
+        known = ", ".join(case.look.words(state, action) for action in actions)
+        raise GameError(f"{path} says {told} here; the actions are {known}", state=state)
 
     return mdpdice.Policy.of(network, rule)
+
+
+def _old_words(_: Hashable, action: Any) -> str:
+    return _old(action_data(action))
+
+
+def _old(action: Any) -> str:
+    """JSON data of an action as files had it before games had words: ``Keep(points=200, dice=4)``."""
+    if isinstance(action, str):
+        return action
+    if isinstance(action, dict) and len(action) == 1:
+        ((name, body),) = action.items()
+        if isinstance(body, dict):
+            return f"{name}({', '.join(f'{field}={_old(value)}' for field, value in body.items())})"
+        return f"{name}.{body}" if isinstance(body, str) else f"{name}({_old(body)})"
+    if isinstance(action, list):
+        return f"({', '.join(_old(item) for item in action)})"
+    return json.dumps(action)

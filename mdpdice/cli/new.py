@@ -70,6 +70,7 @@ from fractions import Fraction
 from $module import $cls
 
 from mdpdice import cross_check, explore, solve
+from mdpdice.looks import look_of
 
 
 def test_value_by_hand() -> None:
@@ -99,8 +100,9 @@ def test_solvers_agree() -> None:
 
 def test_states_have_texts() -> None:
     game = $cls()
+    look = look_of(game)
     for state in explore(game).states:
-        assert game.read_state(game.show_state(state)) == state
+        assert look.read_state(look.show_state(state)) == state
 ''')
 
 

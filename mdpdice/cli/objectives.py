@@ -15,9 +15,10 @@ import click
 
 import mdpdice
 from mdpdice.errors import GameError, MdpDiceError, UnknownStateError
+from mdpdice.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from mdpdice.objectives.objective import Sense
+    from mdpdice.modelling.sense import Sense
 
 __all__ = ["FORMS", "Asked", "evaluable", "known_targets", "read_objective"]
 
@@ -39,7 +40,7 @@ class Asked(NamedTuple):
     Attributes
     ----------
     objective : Objective or None
-        None: the total of the game, which the player wants large.
+        None: the total of the game, of which the player wants what the game says.
     text : str
         How it is written.
     horizon : int or None
@@ -52,7 +53,11 @@ class Asked(NamedTuple):
 
 
 def read_objective(
-    text: str | None, sense: Sense, horizon: int | None, read_state: Callable[[str], Hashable]
+    text: str | None,
+    sense: Sense | None,
+    usual: Sense,
+    horizon: int | None,
+    read_state: Callable[[str], Hashable],
 ) -> Asked:
     """The objective of a text.
 
@@ -60,8 +65,10 @@ def read_objective(
     ----------
     text : str or None
         See `FORMS`.
-    sense : {"max", "min"}
-        What the player to move wants.
+    sense : {"max", "min"} or None
+        What the player to move wants, if that was said.
+    usual : {"max", "min"}
+        What the game says.
     horizon : int or None
         What is asked beside it.
     read_state : callable
@@ -75,11 +82,9 @@ def read_objective(
     name, colon, value = (part.strip() for part in (text or "total").partition(":"))
     kind = name.lower().replace("_", "-")
     if kind not in FORMS:
-        from difflib import get_close_matches
-
-        near = get_close_matches(kind, FORMS, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise click.UsageError(f"--objective {text}: {hint}write {', '.join(FORMS.values())}")
+        raise click.UsageError(
+            f"--objective {text}: {did_you_mean(kind, FORMS)}write {', '.join(FORMS.values())}"
+        )
     if bool(colon and value) == (kind == "total"):
         raise click.UsageError(f"--objective {text}: write {FORMS[kind]}")
     if kind == "horizon":
@@ -87,7 +92,7 @@ def read_objective(
             raise click.UsageError("the horizon is given twice: as --horizon and in --objective")
         horizon = _decisions(value)
     if kind in ("total", "horizon"):
-        return Asked(None if sense == "max" else mdpdice.Total(sense), "total", horizon)
+        return Asked(None if sense in (None, usual) else mdpdice.Total(sense), "total", horizon)
     try:
         objective = _made(kind, value, sense, read_state)
     except ValueError as error:
@@ -101,7 +106,9 @@ def read_objective(
     return Asked(objective, told, horizon)
 
 
-def _made(kind: str, value: str, sense: Sense, read_state: Callable[[str], Hashable]) -> mdpdice.Objective:
+def _made(
+    kind: str, value: str, sense: Sense | None, read_state: Callable[[str], Hashable]
+) -> mdpdice.Objective:
     if kind == "discounted":
         return mdpdice.Discounted(_number(value), sense)
     if kind == "payoff-at-least":

@@ -24,6 +24,7 @@ __all__ = [
     "policy_option",
     "question_options",
     "seed_option",
+    "sense_option",
     "solver_option",
 ]
 
@@ -134,12 +135,10 @@ _objective_option = click.option(
     help="What counts, by default the total: discounted:0.95, horizon:20, payoff-at-least:1000, reach:STATE "
     "or until-reward:STATE; several states are separated by a semicolon.",
 )
-_sense_option = click.option(
+sense_option = click.option(
     "--sense",
     type=click.Choice(["max", "min"]),
-    default="max",
-    show_default=True,
-    help="Whether the player to move wants much of it or little.",
+    help="Whether the player to move wants much of it or little; by default what the game says, and much of a chance.",
 )
 
 
@@ -151,4 +150,4 @@ def question_options(function: F) -> F:
 
 def objective_options(function: F) -> F:
     """Add what counts, and whether much or little of it is wanted."""
-    return _objective_option(_sense_option(function))
+    return _objective_option(sense_option(function))

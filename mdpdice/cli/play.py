@@ -1,12 +1,15 @@
-"""``mdpdice play``: every state, choice, roll and reward of one play, for people, as JSON or as a record.
+"""``mdpdice play``: a play or several in words, as JSON or as a record; whoever is human is asked.
 
-A *record* is a text file with the question at its head and one line per event below it:
+A *record* is a text file with the question at its head and what happened below it:
 the same call writes the same file, on every machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import random
+from collections import deque
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +18,17 @@ import click
 
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.options import NewFile, question_options, seed_option, solver_option
-from mdpdice.cli.seats import Left, Table, split_seats
-from mdpdice.cli.text import action_data, figure, phrase
+from mdpdice.cli.options import NewFile, question_options, sense_option, solver_option
+from mdpdice.cli.seats import Left, Table, for_two, split_seats
+from mdpdice.cli.text import action_data, short
 
 if TYPE_CHECKING:
-    from mdpdice.policies.playthrough import Event
+    from mdpdice.policies.playthrough import Event, Turn
+    from mdpdice.policies.telling import Teller
 
 __all__ = ["play"]
 
-_LONG = 100
+_KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "reward", "end": "payoff"}
 
 
 @game_command()
@@ -35,9 +39,24 @@ _LONG = 100
     metavar="A[,B]",
     show_default=True,
     help="Who decides, one seat for all or one per player: human, optimal, random, lookahead:DEPTH, "
-    "a policy that the game knows by name (threshold:250,200), or a file.",
+    "a policy that the game knows by name (threshold:250,200), or a file. Two seats in a game of one player play "
+    "side by side, and the better total wins.",
 )
-@seed_option
+@sense_option
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    help="Equal seeds give equal dice; without one every play is new, and tells its seed at the end.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    show_default=True,
+    help="Play N times; of two seats they begin in turns.",
+)
+@click.option("--review", is_flag=True, help="Tell at the end what every decision of a human lost.")
 @click.option(
     "--record",
     type=NewFile(path_type=Path),
@@ -45,53 +64,168 @@ _LONG = 100
     help="Write all that happens to a file, too.",
 )
 @solver_option
-def play(case: Case, seats: str, seed: int, record: Path | None, solver: str) -> Answer:
-    """Play a game once; moves of a human are read from the standard input, line by line.
+def play(
+    case: Case, seats: str, seed: int | None, rounds: int, review: bool, record: Path | None, solver: str
+) -> Answer:
+    """Play a game; moves of a human are read from the standard input, line by line.
 
-    At a choice ? tells what each action is worth, and q leaves.
+    Write the number of an action, its words or their beginning, or the dice to take. At a choice ? tells what each
+    action is worth, best first, and q leaves.
 
     Exit status: 0 played or left, 2 wrong usage.
     """
-    from mdpdice.policies import playthrough
-
     names = split_seats(seats)
-
-    def say(line: str) -> None:
-        # What people read while a program reads the JSON goes to the other stream.
-        click.echo(line, err=case.as_json)
-
-    table = Table(case, names, solver, seed, f"--seats: {case.name} has one player, so name one seat", say)
-    told: list[str] = []
-    events: list[dict[str, Any]] = []
-    left, two = False, len(names) == 2
+    seed = random.SystemRandom().randrange(10**6) if seed is None else seed
+    match = _Match(case, names, seed, rounds, solver)
+    left = False
     try:
-        with table.playing():
-            for event in playthrough.play(
-                case.game, table.seats, table.generator, horizon=case.horizon, symmetric=table.symmetric
-            ):
-                # With one seat for all it shows only in the course of the play that there are two players.
-                two = two or event.player == 1
-                for line in _lines(case, event, two=two):
-                    told.append(line)
-                    say(line)
-                events.append(_data(case, event))
+        for at in range(rounds):
+            match.play(at)
     except Left:
         left = True
-        say("You left the table; the play is not over.")
+        match.say("You left the table; the play is not over.")
+    if rounds > 1 or (match.alone and len(names) == 2):
+        for line in match.summary():
+            match.tell(line)
+    reviewed = {"review": list(match.review())} if review else {}
+    match.say(f"(--seed {seed} gives the same dice again)")
     if record is not None and not left:
-        record.write_text("\n".join([*_head(case, names, seed), "", *told]) + "\n", encoding="utf-8")
+        head = _head(case, names, seed, rounds)
+        record.write_text("\n".join([*head, "", *match.told]) + "\n", encoding="utf-8")
     data = {
         **case.data(),
         "seats": names,
         "seed": seed,
-        "total": None if left else events[-1]["total"],
+        "total": None if left else match.events[-1]["total"],
+        "results": [[float(one) for one in each] for each in match.results],
         "over": not left,
-        "events": events,
+        "events": match.events,
     }
-    return Answer(data, ())  # people were told on the way
+    return Answer(data | reviewed, ())  # people were told on the way
 
 
-def _head(case: Case, seats: list[str], seed: int) -> Iterator[str]:
+class _Match:
+    """Plays of the same seats, one after the other."""
+
+    def __init__(self, case: Case, names: list[str], seed: int, rounds: int, solver: str) -> None:
+        self.case, self.rounds = case, rounds
+        self.alone = not for_two(case.game, sure=len(names) > 1)
+        seats = names if self.alone or len(names) != 1 else names * 2
+        self.table = Table(case, seats, solver, seed, None, self.say)
+        self.people = [name == "human" for name in seats]
+        self.who = ["you" if name == "human" else name for name in seats]
+        if len(set(seats)) < len(seats):
+            self.who = ["player 1", "player 2"] if self.people[0] else ["first", "second"]
+        elif len(seats) == 1:
+            self.who = [""]
+        self.told: list[str] = []
+        self.events: list[dict[str, Any]] = []
+        self.results: list[list[Fraction]] = []  # by seat
+        self.decided: list[tuple[int, Turn, Any]] = []  # by people
+
+    def say(self, line: str) -> None:
+        # What people read while a program reads the JSON goes to the other stream.
+        click.echo(line, err=self.case.as_json)
+
+    def tell(self, line: str) -> None:
+        self.told.append(line)
+        self.say(line)
+
+    def play(self, at: int) -> None:
+        """Play once; a game of one player is played by every seat, turn by turn."""
+        from mdpdice.policies import playthrough
+        from mdpdice.policies.telling import Teller
+
+        table = self.table
+        options: dict[str, Any] = {"horizon": self.case.horizon, "symmetric": table.symmetric}
+
+        def begun(players: Sequence[int]) -> tuple[Sequence[int], Teller, Iterator[Event]]:
+            seats = [table.seats[seat] for seat in dict.fromkeys(players)]
+            who, people = [self.who[seat] for seat in players], [self.people[seat] for seat in players]
+            events = playthrough.play(self.case.game, seats, table.generator, **options)
+            return players, Teller(self.case.look, who, people), events
+
+        if self.rounds > 1:
+            self.tell(f"round {at + 1}")
+        order = range(len(self.who))[:: -1 if at % 2 else 1]
+        results = [Fraction(0)] * len(order)
+        waiting = deque(map(begun, [(seat, seat) for seat in order] if self.alone else [order]))
+        with table.playing():
+            while waiting:
+                players, teller, events = waiting.popleft()
+                table.before = functools.partial(self._before, teller, players)
+                for event in events:
+                    seat = players[event.player]
+                    again = waiting and teller.turns and teller.begins(event)
+                    for line in teller.lines(event, self._noted(event, seat, at)):
+                        self.tell(line)
+                    results[players[0]] = event.total
+                    if not self.alone:
+                        results[players[1]] = Fraction(self.case.game.total) - event.total
+                    if again:  # it is the next one's turn
+                        waiting.append((players, teller, events))
+                        break
+        self.results.append(results)
+
+    def _before(self, teller: Teller, players: Sequence[int], turn: Turn) -> str:
+        """Tell what a person decides about; the name where there are two."""
+        for line in teller.flush():
+            self.tell(line)
+        self.say(teller.table(turn.seen, dice=True))
+        return self.who[players[turn.player]] if all(self.people) else ""
+
+    def _noted(self, event: Event, seat: int, at: int) -> str:
+        """Note an event as data, and a decision of a person; what a player who computes values thinks of one."""
+        kind, look = event.kind.value, self.case.look
+        seen = None if event.seen is None else [action_data(face) for face in event.seen.faces]
+        data: dict[str, Any] = {"event": kind, "player": event.player, "seat": seat, "seen": seen}
+        self.events.append(data)
+        if kind in _KEYS:
+            as_data = (
+                look.show_state if kind == "state" else float if kind in ("reward", "end") else action_data
+            )
+            data[_KEYS[kind]] = as_data(event.what)
+        if kind in ("end", "cut off"):
+            data["total"] = float(event.total)
+        if self.rounds > 1:
+            data["round"] = at + 1
+        if kind != "choice":
+            return ""
+        data["actions"] = [action_data(action) for action in event.among]
+        if self.people[seat] and self.table.turn is not None:
+            self.decided.append((seat, self.table.turn, event.what))
+        opinion = self.table.opinion(seat, event.what)
+        return "" if opinion is None else f" (worth {opinion:.4g})"
+
+    def summary(self) -> Iterator[str]:
+        """What the plays brought every seat, and who won them."""
+        wanted, rounds = -1 if self.case.sense == "min" else 1, len(self.results)
+        race = self.alone or all(abs(one) <= 1 for each in self.results for one in each)
+        for seat, who in enumerate(self.who) if rounds else ():
+            mean = short(float(sum(each[seat] for each in self.results) / rounds))
+            won = sum(wanted * (each[seat] - each[1 - seat]) > 0 for each in self.results) if who else 0
+            wins = f", {won} of {rounds} won" if rounds > 1 else ", wins" * won
+            yield f"{who and f'{who}: '}{mean}{' on average' * (rounds > 1)}{wins if who and race else ''}"
+
+    def review(self) -> Iterator[dict[str, Any]]:
+        """What people lost by their decisions, told and as data."""
+        look, lost_by = self.case.look, dict.fromkeys((seat for seat, _, _ in self.decided), 0.0)
+        for seat, turn, chosen in self.decided:
+            if not (rows := self.table.ranked(turn)):
+                return
+            lost = next(row[2] for row in rows if row[0] == chosen)
+            lost_by[seat] += lost
+            words, best = (look.words(turn.state, action, turn.seen) for action in (chosen, rows[0][0]))
+            self.say(
+                f"{self.who[seat] or 'you'}: {words}  {f'-{lost:.6g}, best: {best}' if lost else 'best'}"
+            )
+            state, action = look.show_state(turn.state), action_data(chosen)
+            yield {"seat": seat, "state": state, "action": action, "lost": lost}
+        for seat, lost in lost_by.items():
+            self.say(f"{self.who[seat] or 'you'} lost {lost:.6g} in all")
+
+
+def _head(case: Case, seats: list[str], seed: int, rounds: int) -> Iterator[str]:
     from mdpdice.cli.game_parameters import show
 
     yield "# Written by mdpdice play --record; the same call writes the same file again."
@@ -100,60 +234,9 @@ def _head(case: Case, seats: list[str], seed: int) -> Iterator[str]:
         yield f"parameter: {key}={show(value)}"
     if case.horizon is not None:
         yield f"horizon: {case.horizon}"
+    if case.objective is not None:
+        yield f"sense: {case.sense}"
     yield f"seats: {','.join(seats)}"
     yield f"seed: {seed}"
-
-
-def _lines(case: Case, event: Event, *, two: bool) -> Iterator[str]:
-    from mdpdice.policies.playthrough import Happening
-
-    who = f"player {event.player}: " if two else ""
-    match event.kind:
-        case Happening.STATE:
-            yield f"{who}{case.game.show_state(event.what)}"
-        case Happening.CHOICE:
-            words = " | ".join(phrase(action_data(action)) for action in event.among)
-            yield f"  chooses {phrase(action_data(event.what))} from {words}"
-        case Happening.ROLL:
-            yield f"  roll {_outcome(event.what)}"
-        case Happening.REWARD:
-            yield f"  {who}reward {_number(event.what)}"
-        case Happening.END:
-            yield f"  {who}the end pays {_number(event.what)}"
-            yield f"total {_number(event.total)}{' for player 0' if two else ''}"
-        case Happening.CUT:
-            yield "  no decision is left"
-            yield f"total {_number(event.total)}{' for player 0' if two else ''}"
-
-
-def _outcome(outcome: Any) -> str:
-    """An outcome in a few words; an edge as outcome (of ``chance``) says nothing that does not follow."""
-    text = phrase(action_data(outcome))
-    return text if len(text) <= _LONG else text[:_LONG] + "..."
-
-
-def _number(number: Any) -> str:
-    exact = Fraction(number)
-    return str(exact) if exact.denominator == 1 else figure(float(exact))
-
-
-def _data(case: Case, event: Event) -> dict[str, Any]:
-    from mdpdice.policies.playthrough import Happening
-
-    data: dict[str, Any] = {"event": event.kind.value, "player": event.player}
-    match event.kind:
-        case Happening.STATE:
-            data["state"] = case.game.show_state(event.what)
-        case Happening.CHOICE:
-            data["action"] = action_data(event.what)
-            data["actions"] = [action_data(action) for action in event.among]
-        case Happening.ROLL:
-            data["outcome"] = action_data(event.what)
-        case Happening.REWARD:
-            data["reward"] = float(event.what)
-        case Happening.END:
-            data["payoff"] = float(event.what)
-            data["total"] = float(event.total)
-        case Happening.CUT:
-            data["total"] = float(event.total)
-    return data
+    if rounds > 1:
+        yield f"rounds: {rounds}"

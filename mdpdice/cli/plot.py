@@ -18,7 +18,6 @@ from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.named_policies import policy_on
 from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
 from mdpdice.cli.routes import compiled
-from mdpdice.cli.text import action_data, phrase
 from mdpdice.errors import GameError
 
 if TYPE_CHECKING:
@@ -207,13 +206,14 @@ class _Desk:
 
     def group(self) -> Callable[[Any], Hashable]:
         """Texts of actions, or of their classes where there are more actions than colours."""
+        from mdpdice.looks.text import phrase
         from mdpdice.plots.canvas import PALETTE
 
         texts = dict.fromkeys(self.network.actions) if self.network.n_edges < 1_000_000 else {}
         classes = {type(action) for action in texts}
         if len(texts) > len(PALETTE) and str not in classes and 1 < len(classes) <= len(PALETTE):
             return lambda action: type(action).__name__
-        return lambda action: phrase(action_data(action))
+        return phrase
 
 
 def _value(text: str) -> Any:
@@ -252,7 +252,7 @@ def _thresholds(desk: _Desk) -> Axes:
     wishes = desk.wishes
     if wishes.over is None and wishes.action is None:
         plain = desk.case.horizon is None and desk.case.objective is None
-        found = desk.case.game.thresholds() if plain else []
+        found = desk.case.look.thresholds() if plain else []
         if not found:
             raise click.UsageError(
                 f"{desk.case.name} knows no thresholds of its own; say --x, --y, --over and --action"

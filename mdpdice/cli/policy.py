@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 import mdpdice
@@ -10,8 +12,9 @@ from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import most_states
 from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
 from mdpdice.cli.routes import compiled
-from mdpdice.cli.text import action_data, aligned, json_number, phrase
+from mdpdice.cli.text import aligned, json_number
 from mdpdice.cli.values import after, value_data, value_rows
+from mdpdice.errors import StateLimitError
 
 __all__ = ["policy"]
 
@@ -36,9 +39,19 @@ def policy(case: Case, table: str | None, as_csv: bool, save: str | None, solver
     """
     if as_csv and case.as_json:
         raise click.UsageError("choose one of --csv and --json")
+    if save is None and (found := _by_name(_of_rules(case, table), table)):
+        data = {**case.data(), "tables": [_data(found)], "notes": case.notes()}
+        return Answer(
+            data, _csv(found) if as_csv else [aligned(case.rows()), "", *_shown(found), *after(data)]
+        )
     case.refuse_infinite("every way to get there is as good as any other")
     saves_only = save is not None and table is None and not as_csv
-    solution = case.solve(solver, _written_out(case, solver, saves_only=saves_only))
+    try:
+        solution = case.solve(solver, _written_out(case, solver, saves_only=saves_only))
+    except StateLimitError as error:
+        if names := ", ".join(one.name for one in _of_rules(case)):
+            error.message += f"; without a solution there are the tables: {names}"
+        raise
     if solution.lattice is not None:
         assert save is not None, "what is too large for a table was refused"
         solution.save(save)
@@ -50,12 +63,12 @@ def policy(case: Case, table: str | None, as_csv: bool, save: str | None, solver
     data = {
         **case.data(),
         **value_data(solution),
-        "tables": [{"name": one.name, "title": one.title, "rows": one.data()} for one in tables],
+        "tables": [_data(one) for one in tables],
         "notes": case.notes(solution),
     }
     if as_csv:
         # One file has one table.
-        return Answer(data, [tables[0].csv().removesuffix("\n")], solution.proved)
+        return Answer(data, _csv(tables[0]), solution.proved)
     lines = [aligned([*case.rows(), *value_rows(data)])]
     for one in tables:
         lines += ["", *_shown(one)]
@@ -73,27 +86,47 @@ def _written_out(case: Case, solver: str, *, saves_only: bool) -> mdpdice.Networ
         return mdpdice.explore(case.game, progress=case.progress, lattice=lattice, max_states=most_states())
     if saves_only:
         return None
+    names = ", ".join(one.name for one in _of_rules(case))
     msg = (
-        f"this game has {layers.states:,} states, too many for a table; ask advise about one of them, or keep all "
-        "values with --save FILE alone"
+        f"this game has {layers.states:,} states, too many for a table of decisions; "
+        f"{f'its tables are: {names}; ' if names else ''}ask advise about one of them, or keep all values with "
+        "--save FILE alone"
     )
     raise click.UsageError(msg)
+
+
+def _of_rules(case: Case, name: str | None = "") -> list[mdpdice.Table]:
+    """The tables that need no solution."""
+    asked = name not in (None, DECISIONS) and case.horizon is None and case.objective is None
+    return case.look.tables(None) if asked else []
+
+
+def _by_name(tables: list[mdpdice.Table], name: str | None) -> mdpdice.Table | None:
+    return next((one for one in tables if one.name == name), None)
+
+
+def _data(table: mdpdice.Table) -> dict[str, Any]:
+    return {"name": table.name, "title": table.title, "rows": table.data()}
+
+
+def _csv(table: mdpdice.Table) -> list[str]:
+    return [table.csv().removesuffix("\n")]
 
 
 def _tables(case: Case, solution: mdpdice.Solution, name: str | None) -> list[mdpdice.Table]:
     # The tables of a game are about its total.
     own = (
-        case.game.tables(solution) if solution.proved and name != DECISIONS and case.objective is None else []
+        case.look.tables(solution) if solution.proved and name != DECISIONS and case.objective is None else []
     )
     if name is None:
         return own or [_decisions(case, solution)]
     if name == DECISIONS:
         return [_decisions(case, solution)]
-    found = [table for table in own if table.name == name]
-    if not found:
-        names = ", ".join([*(table.name for table in own), DECISIONS])
-        raise click.UsageError(f"{case.name} has no table {name!r}; its tables are: {names}")
-    return found
+    own += _of_rules(case)
+    if found := _by_name(own, name):
+        return [found]
+    names = ", ".join([*(table.name for table in own), DECISIONS])
+    raise click.UsageError(f"{case.name} has no table {name!r}; its tables are: {names}")
 
 
 def _decisions(case: Case, solution: mdpdice.Solution) -> mdpdice.Table:
@@ -102,7 +135,7 @@ def _decisions(case: Case, solution: mdpdice.Solution) -> mdpdice.Table:
     if solution.horizon != 0:
         found = solution.decisions()
         for state, action, value in zip(found.states, found.actions, found.values.tolist(), strict=True):
-            rows.append((case.game.show_state(state), phrase(action_data(action)), json_number(value)))
+            rows.append((case.look.show_state(state), case.look.words(state, action), json_number(value)))
     return mdpdice.Table(
         DECISIONS, "what to do in every state in which somebody decides", ("state", "action", "value"), rows
     )

@@ -21,17 +21,9 @@ __all__ = ["ProgressBars"]
 class ProgressBars:
     """Progress callback that draws one bar per phase of a run; use it in a ``with`` block.
 
-    It shows nothing unless the stream is a terminal, and nothing of a run that is over quickly; when
-    the block is left the bars are wiped.  rich is imported when the first bar is drawn.
-
-    Parameters
-    ----------
-    stream : file, optional
-        Where to write, by default stderr.
-    delay : float
-        Seconds before anything is shown.
-    every : float
-        Seconds between two updates.
+    It shows nothing unless the stream, by default stderr, is a terminal, and nothing of a run that is over
+    after `delay` seconds; when the block is left the bars are wiped. rich is imported when the first bar is
+    drawn.
     """
 
     def __init__(self, stream: TextIO | None = None, *, delay: float = 2.0, every: float = 0.1) -> None:
@@ -95,18 +87,9 @@ class ProgressBars:
 
 
 class _Share(NamedTuple):
-    """How much of a phase is done.
+    """How much of a phase is done, of a total that nobody may know (None), and what is told in numbers.
 
-    Attributes
-    ----------
-    done : float
-        What is done, of `total`.
-    total : float or None
-        None: nobody knows.
-    steady : bool
-        Whether the total stays what it is, so that the time left can be told.
-    figures : mapping
-        What is told in numbers.
+    Where the total stays what it is (`steady`), the time left can be told.
     """
 
     done: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import random
 import re
@@ -15,36 +16,38 @@ import click
 
 import mdpdice
 from mdpdice.cli.case import Case, check_solver
-from mdpdice.cli.limits import most_states
+from mdpdice.cli.limits import MOST_STATES, advised_up_to, most_states
 from mdpdice.cli.named_policies import Looking, file_policy, known_names, rule_of, search_of, two_players
 from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.routes import large
-from mdpdice.cli.text import action_data, figure, phrase
+from mdpdice.cli.text import short
 from mdpdice.errors import MdpDiceError, NotConvergedError, StateLimitError
 
 if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Seat, Turn
 
-__all__ = ["Left", "Table", "split_seats"]
-
-SOLVE_UP_TO = 100_000
-"""States up to which a game made for looking ahead is solved for advice; in larger ones the advice looks ahead."""
-
+__all__ = ["Left", "Table", "for_two", "split_seats"]
 
 GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
 
 
-def _one_player(game: mdpdice.Game[Any, Any]) -> bool | None:
-    """Whether a game has one player; None where it is too large to see that at a glance."""
+def for_two(game: mdpdice.Game[Any, Any], *, sure: bool = True) -> bool:
+    """Whether two play: random plays show it, or else, to be `sure`, the states of a game that is not large."""
     from mdpdice.modelling.counters import axes
+    from mdpdice.policies.playthrough import play
 
+    generator = random.Random(1)  # noqa: S311 - no secrets
+    for _ in range(10):
+        events = play(game, [lambda turn: generator.choice(turn.actions)], generator)
+        if any(event.player == 1 for event in itertools.islice(events, 1000)):
+            return True
     try:
-        if axes(game):
-            return not two_players(mdpdice.compile_lattice(game, max_states=GLANCE))
-        return not mdpdice.explore(game, max_states=GLANCE).two_player
+        if sure and axes(game):
+            return two_players(mdpdice.compile_lattice(game, max_states=GLANCE))
+        return sure and mdpdice.explore(game, max_states=GLANCE).two_player
     except StateLimitError:
-        return None
+        return False
 
 
 class Left(BaseException):
@@ -75,7 +78,8 @@ class _Solved:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.action(turn.state, steps_left=turn.steps_left)
         values = self.values(turn)
-        minimises = self.solution.kind(self.game.canonical(turn.state)) == mdpdice.Kind.MIN
+        second = self.solution.kind(self.game.canonical(turn.state)) == mdpdice.Kind.MIN
+        minimises = second != (self.solution.sense == "min")
         return min(values, key=lambda action: values[action] if minimises else -values[action])
 
     def _worth(self, edge: Any, turn: Turn) -> float:
@@ -104,29 +108,11 @@ class _Solved:
 
 
 class Table:
-    """A game, who plays it, and who can be asked for advice.
+    """A game, who plays it (`seats`), and who can be asked for advice; all that is drawn comes from `generator`.
 
-    Parameters
-    ----------
-    case : Case
-        The game.
-    names : list of str
-        One seat for all decisions, or one per player.
-    solver : str
-        Back-end for the optimal play.
-    seed : int
-        For seats that choose at random.
-    alone : str
-        What is said of a second seat in a game of one player.
-    say : callable
-        Shows a line to people.
-
-    Attributes
-    ----------
-    seats : list of Seat
-        Who decides.
-    generator : random.Random
-        For all that is drawn in a play.
+    There is one seat for all decisions, or one per player; `alone` refuses a second one in a game of one player,
+    unless it is None.  `before` shows a person what there is to decide about, and gives the name to ask by; `turn`
+    is where somebody decided last.
     """
 
     def __init__(
@@ -135,15 +121,14 @@ class Table:
         names: list[str],
         solver: str,
         seed: int,
-        alone: str,
+        alone: str | None,
         say: Callable[[str], None],
     ) -> None:
         from mdpdice.policies.playthrough import plain
 
         if not 1 <= len(names) <= 2:
             raise click.UsageError(f"--seats: a game has one or two players, not {len(names)}")
-        self._single = _one_player(case.game) if len(names) == 2 else False
-        if self._single:
+        if alone is not None and len(names) == 2 and not for_two(case.game):
             raise click.UsageError(alone)
         check_solver(solver)
         self.case = case
@@ -151,28 +136,31 @@ class Table:
         self.game = plain(case.game)
         self.solver = solver
         self.generator = random.Random(seed)  # noqa: S311 - no secrets
-        self.names, self.alone, self.say = names, alone, say
+        self.names, self.say = names, say
         self.lines = sys.stdin
+        self.turn: Turn | None = None
+        self.before: Callable[[Turn], str] = lambda _: ""
+        self._opinions: dict[str, Callable[[Turn], dict[Any, float]]] = {}
         # A policy from a file answers for the states of a network, which are representatives.
         self.symmetric = False
         self._solved: _Solved | None = None
         self._advice: Callable[[Turn], dict[Any, float]] | None = None
-        made = {name: self._seat(name) for name in names}
+        made = {name: self._noted(self._seat(name)) for name in names}
         self.seats: list[Seat] = [made[name] for name in names]
-        self._second_moved = False
-        if len(names) == 2:
-            self.seats[1] = self._noted(self.seats[1])
 
     def _noted(self, seat: Seat) -> Seat:
         def act(turn: Turn) -> Any:
-            self._second_moved = True
-            return seat(turn)
+            self.turn = turn
+            try:
+                return seat(turn)
+            except BrokenPipeError as error:  # nobody reads what a person is asked
+                raise Left from error
 
         return act
 
     @contextlib.contextmanager
     def playing(self) -> Iterator[None]:
-        """Play: say what helps players who look ahead and do not come to an end; refuse a seat that nobody needs."""
+        """Play: say what helps players who look ahead and do not come to an end."""
         try:
             yield
         except NotConvergedError as error:
@@ -183,8 +171,6 @@ class Table:
                 )
                 raise click.ClickException(msg) from error
             raise
-        if self._single is None and not self._second_moved:
-            raise click.UsageError(self.alone)
 
     # --- the seats ------------------------------------------------------------
 
@@ -194,14 +180,17 @@ class Table:
         if name == "random":
             return lambda turn: turn.actions[self.generator.randrange(len(turn.actions))]
         if name == "optimal":
+            self._opinions[name] = self.optimum().values
             return self.optimum().best
         if chosen := search_of(self.case, name):
-            return self._ruled(Looking(self.case.game, chosen).rule)
+            looking = Looking(self.case.game, chosen)
+            self._opinions[name] = lambda turn: looking.values(turn.state)
+            return self._ruled(looking.rule)
         if rule := rule_of(self.case, name):
             return self._ruled(rule)
         if Path(name).is_file():
             return self._of_file(name)
-        msg = f"--seats: nobody is called {name!r}; write human, {known_names(self.case)}"
+        msg = f"--seats: there is no seat {name!r}; write human, {known_names(self.case)}"
         raise click.UsageError(msg)
 
     def _ruled(self, rule: Callable[[Any], Any]) -> Seat:
@@ -237,7 +226,7 @@ class Table:
 
     # --- advice ---------------------------------------------------------------
 
-    def optimum(self, max_states: int = 10_000_000) -> _Solved:
+    def optimum(self, max_states: int = MOST_STATES) -> _Solved:
         """The optimal play, found when it is first asked for."""
         if self._solved is None:
             self.case.refuse_infinite("every way to get there is as good as any other")
@@ -246,57 +235,74 @@ class Table:
             self._solved = _Solved(self.game, solution)
         return self._solved
 
-    # --- people ---------------------------------------------------------------
+    def opinion(self, seat: int, action: Any) -> float | None:
+        """What a player who computes values thinks of the action just taken; None where no value is known."""
+        known = self._opinions.get(self.names[seat])
+        return None if known is None or self.turn is None else known(self.turn)[action]
 
-    def _ask(self, turn: Turn) -> Any:
-        words = [phrase(action_data(action)) for action in turn.actions]
-        # Where actions are numbers themselves, numbers of the list would be confused with them.
-        numbered = not any(re.fullmatch(r"[+-]?\d+", word) for word in words)
-        for at, word in enumerate(words, start=1):
-            self.say(f"  {at}  {word}" if numbered else f"  {word}")
-        self.say("Your choice (? tells what each is worth, q leaves):")
-        while True:
-            line = self.lines.readline()
-            if not line or line.strip() in ("q", "quit"):
-                raise Left
-            given = line.strip()
-            if given == "?":
-                self._advise(turn, words)
-                continue
-            found = _meant(given, words, numbered)
-            if found is not None:
-                return turn.actions[found]
-            self.say(
-                f"{given!r} is none of these; write {'a number or ' if numbered else ''}one of the actions:"
-            )
-
-    def _advise(self, turn: Turn, words: list[str]) -> None:
+    def ranked(self, turn: Turn) -> list[tuple[Any, float, float]]:
+        """The actions, best first, with their values and by how much they are worse; nothing where it is not known."""
         try:
             values = self._advisor()(turn)
         except (MdpDiceError, click.ClickException) as error:
             self.say(f"  this is not known: {error}")
-            return
-        width = max(map(len, words))
-        for action, word in zip(turn.actions, words, strict=True):
-            self.say(f"  {word.ljust(width)}  {figure(float(f'{values[action]:.10g}'))}")
+            return []
+        second = getattr(self.game.node(turn.state), "player", 0) == 1
+        wanted = -1.0 if second != (self.case.sense == "min") else 1.0
+        best = max(wanted * values[action] for action in turn.actions)
+        rows = []
+        for action in turn.actions:
+            value = wanted * values[action]
+            same = math.isclose(value, best, rel_tol=1e-9, abs_tol=1e-9)
+            rows.append((action, values[action], 0.0 if same else best - value))
+        return sorted(rows, key=lambda row: row[2])
+
+    # --- people ---------------------------------------------------------------
+
+    def _ask(self, turn: Turn) -> Any:
+        from mdpdice.policies.telling import paid
+
+        name = self.before(turn)
+        words = [self.case.look.words(turn.state, action, turn.seen) for action in turn.actions]
+        for at, option in enumerate(turn.options):
+            if reward := getattr(option, "reward", 0):
+                words[at] = paid(words[at], reward)
+        # Where actions are numbers themselves, numbers of the list would be confused with them.
+        numbered = not any(type(action) is int for action in turn.actions)
+        for at, word in enumerate(words, start=1):
+            self.say(f"  {at}  {word}" if numbered else f"  {word}")
+        self.say(f"{f'{name}, your' if name else 'Your'} choice (? tells what each is worth, q leaves):")
+        while True:
+            line = self.lines.readline()
+            given = line.strip()
+            if not line or given in ("q", "quit"):
+                raise Left
+            if given == "?":
+                self._advise(turn)
+            elif numbered and given.isdecimal() and 1 <= int(given) <= len(words):
+                return turn.actions[int(given) - 1]
+            else:
+                with contextlib.suppress(MdpDiceError):
+                    return self.case.look.read_action(turn.state, turn.actions, given, turn.seen)
+                number = "a number, " if numbered else ""
+                self.say(
+                    f"{given!r} is none of these, or several; write {number}words, their beginning, or what to take:"
+                )
+
+    def _advise(self, turn: Turn) -> None:
+        rows = self.ranked(turn)
+        words = [self.case.look.words(turn.state, action, turn.seen) for action, *_ in rows]
+        for at, (word, (_, value, lost)) in enumerate(zip(words, rows, strict=True)):
+            less = f"  -{lost:.6g}" if lost else ""
+            self.say(f"{' ' if at else '*'} {word.ljust(max(map(len, words)))}  {short(value)}{less}")
 
     def _advisor(self) -> Callable[[Turn], dict[Any, float]]:
         """Values by the optimal play; by looking ahead in a game made for that, and too large to be solved at once."""
         if self._advice is None:
-            looks = type(self.case.game).estimate is not mdpdice.Game.estimate
             try:
-                self._advice = (self.optimum(max_states=SOLVE_UP_TO) if looks else self.optimum()).values
+                self._advice = self.optimum(advised_up_to(self.case.game)).values
             except StateLimitError:
                 self.say("  (the game is too large to be solved, so this is looked ahead)")
                 looking = Looking(self.game, mdpdice.load_solver("lookahead")())
                 self._advice = lambda turn: looking.values(turn.state)
         return self._advice
-
-
-def _meant(given: str, words: list[str], numbered: bool) -> int | None:
-    """Which action a text means."""
-    if numbered and given.isdecimal():
-        return int(given) - 1 if 1 <= int(given) <= len(words) else None
-    squeezed = ["".join(word.split()).casefold() for word in words]
-    wanted = "".join(given.split()).casefold()
-    return squeezed.index(wanted) if squeezed.count(wanted) == 1 else None

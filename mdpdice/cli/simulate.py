@@ -15,6 +15,7 @@ import click
 import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.limits import MOST_STATES, advised_up_to
 from mdpdice.cli.named_policies import (
     alone,
     known_names,
@@ -31,17 +32,15 @@ from mdpdice.cli.options import (
     seed_option,
     solver_option,
 )
-from mdpdice.cli.seats import SOLVE_UP_TO, Table
+from mdpdice.cli.seats import Table
 from mdpdice.cli.text import aligned, short
-from mdpdice.cli.values import after, enclosed_data, value_data, value_rows
+from mdpdice.cli.values import after, enclosed_data, may_bust, value_data, value_rows
 from mdpdice.errors import StateLimitError, UnsupportedError
 
 __all__ = ["simulate"]
 
 CONFIDENCE = 0.95
 """Level of the confidence interval of a simulated mean."""
-MOST_STATES = 10_000_000
-"""Most states of a network that is explored for its plays."""
 PLAYS, FEW_PLAYS = 100_000, 1_000
 """How often a game is played if nobody says: on arrays, and by its rules, which is slower."""
 
@@ -87,7 +86,7 @@ def simulate(
         "mean": found.mean,
         "standard_error": None if math.isnan(error) else error,
         "sd": None if math.isnan(found.sd) else found.sd,
-        "p_bust": found.frequency(0),
+        "p_bust": found.frequency(0) if may_bust(case, found.totals) else None,
         "confidence": {"level": CONFIDENCE, "low": low, "high": high},
         "errors_away": away,
         **exact,
@@ -109,9 +108,8 @@ def _on_arrays(
 ) -> tuple[mdpdice.Simulation, dict[str, Any]]:
     needed = [one for one in names if one == "optimal" or Path(one).is_file()]
     # Of a game that is made to be looked ahead in, exploring most of it would be a waste.
-    looks = type(case.game).estimate is not mdpdice.Game.estimate
     try:
-        most = SOLVE_UP_TO if looks and not needed else MOST_STATES
+        most = MOST_STATES if needed else advised_up_to(case.game)
         model, policies = players(case, names, solver, max_states=most)
     except StateLimitError as error:
         if needed:
@@ -124,7 +122,7 @@ def _on_arrays(
         return _by_the_rules(case, names, solver, plays, seed, why)
     found = mdpdice.simulate(model, policies, plays or PLAYS, seed, progress=case.progress)
     whole = case.horizon is None and case.objective is None
-    known = case.game.policy_value(names[0], progress=case.progress) if whole and len(names) == 1 else None
+    known = case.look.policy_value(names[0], case.progress) if whole and len(names) == 1 else None
     if known is not None:
         return found, {key: enclosed_data(known, case.epsilon)[key] for key in _unknown("")}
     try:
@@ -169,7 +167,8 @@ def _lines(case: Case, data: dict[str, Any]) -> list[str]:
             (f"{100 * span['level']:g} % sure", f"[{short(span['low'])}, {short(span['high'])}]"),
             ("deviation", f"{short(data['sd'])} per play, {data['standard_error']:.4g} of the mean"),
         ]
-    rows.append(("P(bust)", f"{short(data['p_bust'])}, the share of plays with a total of 0"))
+    if data["p_bust"] is not None:
+        rows.append(("P(bust)", f"{short(data['p_bust'])}, the share of plays with a total of 0"))
     if data["status"] is None:
         rows.append(("exact value", data["reason"]))
     else:

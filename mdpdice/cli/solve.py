@@ -38,7 +38,7 @@ def solve(case: Case, solver: str, checkpoint: str | None) -> Answer:
         told, notes = value_data(solution), case.notes(solution)
         # What a game says in its own words is about its total.
         if solution.proved and case.objective is None:
-            summary = case.game.summary(solution)
+            summary = case.look.summary(solution)
     data = {**case.data(), **told, "notes": notes, "summary": list(summary)}
     rows = [*case.rows(), *value_rows(data), *work_rows(data)]
     return Answer(data, [aligned(rows), *after(data)], data["value"] is not None)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from mdpdice.errors import MdpDiceError
 
-__all__ = ["action_data", "aligned", "figure", "json_number", "phrase", "short"]
+__all__ = ["action_data", "aligned", "figure", "json_number", "short"]
 
 
 def json_number(number: float) -> float | str:
@@ -41,17 +40,3 @@ def action_data(action: Any) -> Any:
         return encode(action)
     except MdpDiceError:  # of a type that has no text form
         return repr(action)
-
-
-def phrase(action: Any) -> str:
-    """An action's JSON data for people: ``Keep(points=200, dice=4)``."""
-    if isinstance(action, str):
-        return action
-    if isinstance(action, dict) and len(action) == 1:
-        ((name, body),) = action.items()
-        if isinstance(body, dict):
-            return f"{name}({', '.join(f'{field}={phrase(value)}' for field, value in body.items())})"
-        return f"{name}.{body}" if isinstance(body, str) else f"{name}({phrase(body)})"
-    if isinstance(action, list):
-        return f"({', '.join(phrase(item) for item in action)})"
-    return json.dumps(action)

@@ -36,10 +36,12 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
     if case.horizon is not None:
         raise click.UsageError("thresholds are those of the game without --horizon")
     case.refuse_infinite("there is no network on which a policy could be evaluated")
-    began = time.perf_counter()
-    found = case.game.thresholds(monotone=monotone, search=search, seed=seed, progress=case.progress)
+    began, turn = time.perf_counter(), 1 if case.sense == "max" else -1
+    found = case.look.thresholds(monotone=monotone, search=search, seed=seed, progress=case.progress)
     if not found:
-        raise click.UsageError(f"{case.name} has no thresholds, at least not with these parameters")
+        raise click.UsageError(
+            f"{case.name} has no thresholds, at least not with these parameters{_elsewhere(case)}"
+        )
     data = {
         **case.data(),
         "monotone": monotone,
@@ -52,7 +54,7 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
                 "policy": one.policy,
                 "vector": list(one.vector),
                 "value": one.value,
-                "loss": found[0].value - one.value,
+                "loss": turn * (found[0].value - one.value),
                 "tried": one.tried,
                 "bound": one.bound,
             }
@@ -64,6 +66,18 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
     return Answer(data, _lines(case, data))
 
 
+def _elsewhere(case: Case) -> str:
+    """Where thresholds are shown that are no vector."""
+    from mdpdice.modelling.counters import axes
+
+    drawn = (
+        f", and 'mdpdice plot {case.name} --kind thresholds --x COUNTER' draws them"
+        if axes(case.game)
+        else ""
+    )
+    return f"; those that depend on the state are in the tables of 'mdpdice solve {case.name}'{drawn}"
+
+
 def _lines(case: Case, data: dict[str, Any]) -> list[str]:
     lines = [aligned(case.rows())]
     for one in data["thresholds"]:
@@ -72,8 +86,9 @@ def _lines(case: Case, data: dict[str, Any]) -> list[str]:
             rows.append(("loss", f"{one['loss']:.6g} against the optimum"))
             rows.append(("tried", f"{one['tried']:,} vectors, seed {data['seed']}"))
         if one["bound"] is not None:
-            proved = one["bound"] <= one["value"] + 1e-9 * max(1.0, abs(one["value"]))
+            turn, than = (1, "more") if case.sense == "max" else (-1, "less")
+            proved = turn * (one["bound"] - one["value"]) <= 1e-9 * max(1.0, abs(one["value"]))
             told = ": none is better" if proved else ""
-            rows.append(("bound", f"no such vector is worth more than {figure(one['bound'])}{told}"))
+            rows.append(("bound", f"no such vector is worth {than} than {figure(one['bound'])}{told}"))
         lines += ["", aligned(rows)]
     return [*lines, *after(data)]

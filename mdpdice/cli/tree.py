@@ -2,42 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from pathlib import Path
+
 import click
 
+import mdpdice
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.options import json_option, parameters_option
+from mdpdice.cli.limits import advised_up_to, limit_options
+from mdpdice.cli.options import NewFile, json_option, parameters_option, sense_option
+from mdpdice.errors import StateLimitError
 
 __all__ = ["tree"]
+
+_COUNT = click.IntRange(min=1)
 
 
 @game_command()
 @click.argument("state", nargs=-1)
 @parameters_option(" 'mdpdice tree NAME --help' describes them.")
 @click.option(
-    "-d",
-    "--depth",
-    type=click.IntRange(min=0),
-    default=4,
-    show_default=True,
-    help="Decisions to look ahead, both players' counted.",
+    "-d", "--depth", type=click.IntRange(0), default=4, show_default=True, help="Decisions to look ahead."
 )
+@sense_option
 @click.option("--best", is_flag=True, help="Follow the best options only.")
+@click.option("--solve/--no-solve", default=True, help="Solve the game first, for the values beyond.")
+@click.option(
+    "--max-outcomes", type=_COUNT, default=12, show_default=True, help="Likeliest outcomes to show of a roll."
+)
+@click.option("--max-lines", type=_COUNT, default=100_000, show_default=True, help="Refuse a larger tree.")
+@click.option("--to", "path", type=NewFile(path_type=Path), help="Write a page to fold out: tree.html.")
+@limit_options
 @json_option
-def tree(case: Case, state: tuple[str, ...], depth: int, best: bool) -> Answer:
+def tree(
+    case: Case,
+    state: tuple[str, ...],
+    depth: int,
+    best: bool,
+    solve: bool,
+    max_outcomes: int,
+    max_lines: int,
+    path: Path | None,
+) -> Answer:
     """Print what may be done and what may happen from a position on, and what it is worth.
 
     STATE may be several words, as in: mdpdice tree knucklebones -d 1 6 35_/___/___ __4/__4/___
 
     Without a STATE the tree begins at the start of the game.
 
-    Every play is followed for some decisions; beyond them the estimate of the game counts. A game
-    without one of its own counts half of its total there, which is 0 in most games, so a tree of such a
-    game is right only where it reaches the ends. All values are those of the player to move at the
-    top; * marks the best options.
+    Every play is followed for some decisions; beyond them the value of the solved game counts. With --no-solve, and in
+    games that are too large to be solved, their estimate counts there. A game without one of its own
+    counts half of its total there, which is 0 in most games, so a tree of such a game is right only where it reaches
+    the ends. All values are those of the player to move at the top; * marks the best options.
     """
+    from mdpdice.cli.catalogue import summary
     from mdpdice.policies.game_tree import tree as grow
+    from mdpdice.policies.tree_page import page
 
     position = case.position(" ".join(state)) if state else None
-    grown = grow(case.game, position, depth=depth)
-    return Answer({**case.data(), "depth": depth, "tree": grown.to_json()}, grown.lines(best=best))
+    solution, notes = _solved(case, position) if solve else (None, [])
+    grown = grow(case.game, position, depth=depth, solution=solution, max_places=max_lines)
+    data = {**case.data(), "depth": depth, "tree": grown.to_json(), "notes": notes}
+    if path is None:
+        lines = grown.lines(best=best, max_outcomes=max_outcomes)
+        return Answer(data, (*lines, *(f"note: {note}" for note in notes)))
+    about = [text for label, text in case.rows() if label != "game"]
+    rows = grown.rows(best=best, max_outcomes=max_outcomes)
+    path.write_text(page(rows, case.name, [summary(case.found), *about], notes), encoding="utf-8")
+    return Answer({**data, "file": str(path)}, [f"{path}: the tree as a page; open it in a browser"])
+
+
+def _solved(case: Case, position: Hashable) -> tuple[mdpdice.Solution | None, list[str]]:
+    """The solution for the values beyond a tree, and what there is to say of it."""
+    from mdpdice.modelling.counters import axes
+
+    if reason := case.infinite():
+        return None, [f"{reason}, so what lies beyond is estimated"]
+    most = advised_up_to(case.game)
+    try:
+        # From the position on there is less to solve; but lattices are solved from the start.
+        whole = position is None or bool(axes(case.game))
+        solution = case.solve("auto", case.game if whole else case.game.at(position), max_states=most)
+        if position is not None and not solution.reaches(case.game.canonical(position)):
+            solution = case.solve("auto", case.game.at(position), max_states=most)
+    except StateLimitError:
+        return None, ["the game is too large to be solved, so what lies beyond is estimated"]
+    return solution, [] if solution.proved else [f"values beyond are not proved: {solution.reason}"]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mdpdice
 from mdpdice.cli.text import figure, json_number
 
-__all__ = ["after", "enclosed_data", "infinite_data", "value_data", "value_rows", "work_rows"]
+if TYPE_CHECKING:
+    from mdpdice.cli.case import Case
+    from mdpdice.networks.network import Floats
+
+__all__ = ["after", "enclosed_data", "infinite_data", "may_bust", "meaning", "proof_row"]
+__all__ += ["value_data", "value_rows", "work_rows"]
 
 
 def value_data(found: mdpdice.Solution, state: Hashable = None) -> dict[str, Any]:
@@ -60,6 +65,48 @@ def enclosed_data(known: mdpdice.Enclosure, epsilon: float) -> dict[str, Any]:
     }
 
 
+def may_bust(case: Case, totals: Floats) -> bool:
+    """Whether a total of 0 is a loss, by the totals of a policy.
+
+    Much of the total is wanted, nothing less than 0 comes up, and something beyond 0 and 1: where only these do, a
+    play is won or lost, and its value is the chance of that.
+    """
+    import numpy as np  # not for --help
+
+    lowest = case.sense == "max" and totals.min(initial=np.inf) == 0
+    return bool(lowest and totals.max() > 0 and not np.isin(totals, (0, 1)).all())
+
+
+def meaning(case: Case, found: mdpdice.Solution, state: Hashable) -> str:
+    """What the value of a state is, and whose, in a few words."""
+    from mdpdice.looks import parted
+
+    game, network = case.game, found.lattice or found.network
+    sides = any(part.of in ("mover", "other") for part in case.look.table(parted(state)[0]))
+    if sides or (network.sign < 0).any():
+        whose = " of the player to move"
+    else:
+        whose = " of player 0" if (network.kind == mdpdice.Kind.MIN).any() else ""
+    if case.objective_text != "total":
+        what = case.objective_text
+    elif game.total == 1 and _won_or_lost(case, found):
+        what = "chance to win"
+    else:
+        what = f"expected {'discounted ' * (game.discount != 1)}total"
+    return f"{what}{whose}{', as little as possible' * (case.sense == 'min')}"
+
+
+def _won_or_lost(case: Case, found: mdpdice.Solution) -> bool:
+    """Whether every play ends with 1 or 0, and nothing is paid on the way."""
+    if found.status is mdpdice.Status.ESTIMATE:  # whose network ends in guesses
+        return case.game.payoff_range is not None and tuple(case.game.payoff_range) == (0, 1)
+    if found.lattice is not None:
+        paid = {float("nan") if one.value is None else float(one.value) for one in found.lattice.rewards}
+        return paid <= {0.0, 1.0} and not (found.lattice.reward >= 0).any()
+    network = found.network
+    return not network.reward.any() and set(network.payoff.tolist()) <= {0.0, 1.0}
+
+
 def value_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
     """What was proved, as rows for people."""
     value = data["value"]
@@ -71,6 +118,17 @@ def value_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
     if data["reason"]:
         rows.append(("reason", data["reason"]))
     return rows
+
+
+def proof_row(data: dict[str, Any]) -> tuple[str, str]:
+    """What was proved and how, as one row for people."""
+    interval = f"[{figure(data['lower'])}, {figure(data['upper'])}]"
+    reason = f"; {data['reason']}" if data["reason"] else ""
+    if data["value"] is None:
+        inside = f"; it lies in {interval}" if isinstance(data["lower"], float) else ""
+        return "not proved", f"{data['status']}, by {data['solver']}{reason}{inside}"
+    work = f"{data['states']:,} states, {data['seconds']:.2f} s"
+    return data["status"], f"in {interval}, by {data['solver']}: {work}{reason}"
 
 
 def work_rows(data: dict[str, Any]) -> list[tuple[str, str]]:

@@ -434,6 +434,7 @@ class _Replication:
             start=0,
             discount=lattice.discount,
             total=lattice.total,
+            sense=lattice.sense,
             numerator=lattice.numerator[origin] if wide else numerator,
             states=PointStates(lattice, lattice.node_state[self.queue_node], self.queue_point),
             state_node=self.row_start,

@@ -135,7 +135,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
             except MemoryError:
                 raise
             except Exception as error:
-                raise hashing_error(error).at(None, action) from error
+                raise hashing_error(error, option).at(None, action) from error
             edges += found
             self.actions += [action] * len(found)
         if not edges:
@@ -357,6 +357,7 @@ def compile_lattice(
     GameError
         The game has no counters, or hands over something that is none of its nodes.
     """
+    __tracebackhide__ = True
     if not isinstance(game, Game):
         raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
     core = _CoreTraversal(game, merge, max_states, max_bytes, progress).run()

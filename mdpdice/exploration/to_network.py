@@ -44,6 +44,7 @@ from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.modelling.number import count, finite_number
+from mdpdice.modelling.sense import sense_of
 from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.network import Kind, Network
 
@@ -102,8 +103,10 @@ def explore(
     DeadEndError, DuplicateActionError, RewardNotFiniteError
         A state has no option, two with one action, or a reward that is no finite number.
     """
+    __tracebackhide__ = True
     if not isinstance(game, Game):
         raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
+    sense_of(game)  # before a long exploration
     max_states = count(max_states, "max_states")
     if (least := ask(game.least_states, what="least_states()")) is not None and least > max_states:
         raise _too_large(game, least, max_states)
@@ -139,6 +142,7 @@ class _FlatTraversal(Traversal[Network]):
 
     def write(self, node: Any) -> None:
         """Write the row of the next state, and of the chance nodes inside its options."""
+        __tracebackhide__ = True
         self.state_row.append(len(self.kinds))
         kind = type(node)
         if kind is Decide:
@@ -211,7 +215,7 @@ class _FlatTraversal(Traversal[Network]):
         except MemoryError:
             raise
         except Exception as error:
-            raise hashing_error(error).at(None, actions[len(keys) + dropped]) from error
+            raise hashing_error(error, option).at(None, actions[len(keys) + dropped]) from error
         if dropped:
             there = [not (option is None or type(option) is Unavailable) for option in node.options]
             actions = list(compress(actions, there))

@@ -26,12 +26,13 @@ from mdpdice.errors import DeadEndError, GameError, MdpDiceError, StateLimitErro
 from mdpdice.exploration.assembly import END, FLIP, assemble
 from mdpdice.exploration.runaway import runaway
 from mdpdice.memory import available_bytes, used_bytes
-from mdpdice.modelling.asking import ask
+from mdpdice.modelling.asking import ask, raised_error
 from mdpdice.modelling.checks import check_state, hashing_error, not_an_edge_error
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.game import Chance, Conditional, End, Game, Go, PassTo
 from mdpdice.modelling.number import count, exact_discount, finite_number
+from mdpdice.modelling.sense import sense_of
 from mdpdice.networks.network import Kind
 
 __all__ = ["Traversal", "dead_end_error", "whole_weights"]
@@ -97,6 +98,7 @@ class Traversal(abc.ABC, Generic[R]):
 
     def run(self) -> R:
         """Ask all reachable states for their nodes, have these written down, and return what they make."""
+        __tracebackhide__ = True
         start = self._call(self.game.start)
         try:
             self._target(start)
@@ -105,7 +107,7 @@ class Traversal(abc.ABC, Generic[R]):
                 error.message = f"start() gave {start!r}: {error.message}"
             raise
         except Exception as error:
-            raise hashing_error(error) from error
+            raise hashing_error(error, start, "start(): ") from error
         # Collecting garbage among millions of live states takes longer than making them.
         collecting = gc.isenabled()
         gc.disable()
@@ -122,6 +124,7 @@ class Traversal(abc.ABC, Generic[R]):
                 gc.enable()
 
     def _explore_all(self) -> int:
+        __tracebackhide__ = True
         position = 0
         states, keys, node_of, write = self.states, self.keys, self.game.node, self.write
         clock = time.monotonic
@@ -135,7 +138,7 @@ class Traversal(abc.ABC, Generic[R]):
             except MemoryError:
                 raise
             except Exception as error:
-                raise GameError(f"node() raised {type(error).__name__}: {error}", state=state) from error
+                raise raised_error(error, "node()", state) from error
             try:
                 write(node)
             except MdpDiceError as error:
@@ -143,7 +146,7 @@ class Traversal(abc.ABC, Generic[R]):
             except MemoryError:
                 raise
             except Exception as error:
-                raise hashing_error(error).at(state) from error
+                raise hashing_error(error, node).at(state) from error
             position += 1
             late = not position & 15 and clock() > self.next_look
             if late or len(keys) >= self.next_check or len(states) > self.max_states:
@@ -369,6 +372,7 @@ class Traversal(abc.ABC, Generic[R]):
             "start": 0,
             "discount": exact_discount(self.game.discount),
             "total": Fraction(finite_number(self.game.total, "total")),
+            "sense": sense_of(self.game),
             "states": self.states,
             "node_state": node_state,
             "actions": self.actions,

@@ -26,6 +26,7 @@ from mdpdice.formats.line_reader import require_network
 from mdpdice.networks.arrays import Matrix
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
+from mdpdice.objectives.reductions import for_sense
 
 __all__ = ["Table", "choices", "tabulate"]
 
@@ -109,6 +110,7 @@ def tabulate(network: Network, name: str) -> Table:
         The rows have more than `MAX_ENTRIES` probabilities in all.
     """
     require_network(network)
+    network = for_sense(network)
     if network.two_player:
         msg = (
             f"{name} knows one player who decides, and here are two; the PRISM language (write_prism) holds games, "

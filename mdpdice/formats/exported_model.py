@@ -32,7 +32,7 @@ from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.formats.line_reader import Labels, Number, require_network
 from mdpdice.modelling.text import encode
 from mdpdice.networks.network import Floats, Ints, Kind, Network
-from mdpdice.objectives.reductions import both_sides, shift_total, unroll
+from mdpdice.objectives.reductions import both_sides, for_sense, shift_total, unroll
 
 __all__ = [
     "Explicit",
@@ -265,6 +265,7 @@ def explicit(
         A label has a name that formats do not allow.
     """
     require_network(network)
+    network = for_sense(network)
     marked = {
         label: sorted({network.node_of(state) for state in states})
         for label, states in label_names(labels or {}).items()

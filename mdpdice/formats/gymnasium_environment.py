@@ -13,6 +13,7 @@ from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.formats.decision_tables import tabulate
 from mdpdice.networks.network import Bools, Kind, Network
 from mdpdice.numerics import graph
+from mdpdice.objectives.reductions import for_sense
 
 __all__ = ["NetworkEnv"]
 
@@ -62,7 +63,7 @@ class NetworkEnv(gymnasium.Env[int, int]):
         self.node = np.flatnonzero(network.decides)
         self._number = np.where(network.decides, np.cumsum(network.decides) - 1, len(self.node)).tolist()
         degree = np.diff(network.indptr)[self.node]
-        self._sign = -1.0 if (network.kind == Kind.MIN).any() else 1.0
+        self._sign = -1.0 if (for_sense(network).kind == Kind.MIN).any() else 1.0
         self._kind = np.where(_idle_chance(network), Kind.END, network.kind).tolist()
         self.observation_space: Any = gymnasium.spaces.Discrete(len(self.node) + 1)
         self.action_space: Any = gymnasium.spaces.Discrete(int(degree.max(initial=1)))

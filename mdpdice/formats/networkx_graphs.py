@@ -40,6 +40,7 @@ from mdpdice.modelling.number import exact_discount, finite_number, own_number
 from mdpdice.networks.arrays import split_exact
 from mdpdice.networks.choices import as_reward
 from mdpdice.networks.network import Floats, Kind, Network
+from mdpdice.objectives.reductions import for_sense
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -119,6 +120,7 @@ def from_networkx(graph: Any) -> Network:
         discount=exact_discount(graph.graph.get("discount", 1)),
         horizon=graph.graph.get("horizon"),
         total=Fraction(finite_number(graph.graph.get("total", 0), "total")),
+        sense=graph.graph.get("sense", "max"),
         numerator=numerator,
         states=states,
         actions=[name for at, mine in enumerate(out) if deciding[at] for name in _actions(mine, states[at])],
@@ -238,7 +240,11 @@ def to_networkx(network: Network) -> nx.MultiDiGraph:
     import networkx as nx
 
     graph: nx.MultiDiGraph = nx.MultiDiGraph(
-        start=network.start, discount=network.discount, horizon=network.horizon, total=network.total
+        start=network.start,
+        discount=network.discount,
+        horizon=network.horizon,
+        total=network.total,
+        sense=network.sense,
     )
     for node in range(network.n_nodes):
         kind, payoff = Kind(network.kind[node]).name, float(network.payoff[node])
@@ -292,7 +298,7 @@ def write_dot(
         )
         raise UnsupportedError(msg, value=network.n_nodes, limit=max_nodes)
     chosen, values = _chosen(network, policy)
-    write_lines(path, _dot(network, chosen, values))
+    write_lines(path, _dot(for_sense(network), chosen, values))
 
 
 def _chosen(network: Network, policy: Any) -> tuple[set[int], Any]:

@@ -40,6 +40,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.counters import At, Update, full_state
 from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.networks.network import Kind
+from mdpdice.objectives.reductions import for_sense
 
 __all__ = ["PrismProgram", "write_lattice"]
 
@@ -130,7 +131,7 @@ def write_lattice(lattice: Lattice, path: PathLike, *, labels: Labels = None) ->
 
 class _Writer:
     def __init__(self, lattice: Lattice, labels: Labels) -> None:
-        self.lattice = lattice
+        self.lattice = lattice = for_sense(lattice)
         names = Names(["s"])
         self.texts = texts = Texts(lattice.axes, names)
         kind = lattice.kind
@@ -212,9 +213,10 @@ class _Writer:
         kind, passed = self.kinds[node], self.program.passed
         if passed is None:
             return [("min" if kind == Kind.MIN else "max", "")]
-        if kind == Kind.MAX:
-            return [("max", f" & !{passed}"), ("min", f" & {passed}")]
-        return [("max", "")]
+        if kind not in (Kind.MAX, Kind.MIN):
+            return [("max", "")]
+        mine, other = ("max", "min") if kind == Kind.MAX else ("min", "max")
+        return [(mine, f" & !{passed}"), (other, f" & {passed}")]
 
     def _commands(self) -> Iterator[Command]:
         """All commands; a comment where a state begins has its name."""
@@ -270,7 +272,7 @@ class _Writer:
         found = [f"(s'={self.lattice.dst[edge]})"]
         for one in self.updates[edge]:
             axis = self.texts.axes[one.name]
-            if axis.flags:
+            if axis.boxes:
                 bits = {box: self.texts.bit(one.value, at) for at, box in enumerate(self.texts.box[one.name])}
                 found += [f"({box}'={bit})" for box, bit in bits.items() if bit != box]
                 continue

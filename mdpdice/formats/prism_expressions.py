@@ -68,11 +68,11 @@ class Texts:
 
     def __init__(self, axes: Sequence[Axis], names: Names) -> None:
         self.axes = {axis.name: axis for axis in axes}
-        self.variable = {axis.name: names.new(axis.name) for axis in axes if not axis.flags}
+        self.variable = {axis.name: names.new(axis.name) for axis in axes if not axis.boxes}
         self.box = {
             axis.name: [names.new(f"{axis.name}_{at}") for at in range(len(axis.values).bit_length() - 1)]
             for axis in axes
-            if axis.flags
+            if axis.boxes
         }
 
     def values(self, counters: Mapping[str, int]) -> dict[str, int | bool]:

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from mdpdice.modelling.counters import Axis, Update
 from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.sense import Sense
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
 
 __all__ = ["FORBIDDEN", "OUTSIDE", "Lattice"]
@@ -96,7 +97,7 @@ class Lattice:
     actions : sequence
         Actions of the edges of decision nodes, in the order of the edges.  An
         action whose edge depends on a condition stands there once per case.
-    total, discount : Fraction
+    total, discount, sense
         As in `mdpdice.networks.network.Network`.
     progress : tuple of Expr or None
         What never decreases along an edge, most significant first; None if the game does not say.
@@ -129,6 +130,7 @@ class Lattice:
     actions: Sequence[Hashable]
     total: Fraction = Fraction(0)
     discount: Fraction = Fraction(1)
+    sense: Sense = "max"
     progress: tuple[Expr, ...] | None = None
     warnings: tuple[str, ...] = ()
     averaged: bool = False

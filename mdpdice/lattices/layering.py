@@ -107,8 +107,8 @@ def _candidates(lattice: Lattice) -> Iterator[Expr]:
     """Expressions that may be a progress."""
     counters = []
     for axis in lattice.axes:
-        if axis.flags:
-            flags = FlagsValue(axis.name, len(axis.values).bit_length() - 1)
+        if axis.boxes:
+            flags = FlagsValue(axis.name, axis.boxes)
             yield flags.count()
             yield -flags.count()
         else:

@@ -1,33 +1,22 @@
-"""Asking a function of the user: what it raises is told with its place."""
+"""Asking a function of the user: what it raises is told with its place, and with the remedy where that is known."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from mdpdice.errors import GameError, MdpDiceError
+import attrs
 
-__all__ = ["ask"]
+from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.modelling.expressions import Expr
+
+__all__ = ["ask", "assigned_counter", "raised_error", "undecorated"]
 
 
 def ask(function: Callable[..., Any], *args: Any, what: str, state: Any = None, action: Any = None) -> Any:
-    """Return what a function of the user gives.
-
-    Parameters
-    ----------
-    function : callable
-    *args : object
-        What it is called with.
-    what : str
-        What it is, for the message: ``"the function of the policy"``.
-    state, action : object, optional
-        Where it is asked.
-
-    Raises
-    ------
-    GameError
-        It raised something else than an error of this library, which is passed on with its place.
-    """
+    """Return what a function of the user gives; `what` it is, and where, is for the message of a `GameError`."""
+    __tracebackhide__ = True
     try:
         return function(*args)
     except MdpDiceError as error:
@@ -35,5 +24,54 @@ def ask(function: Callable[..., Any], *args: Any, what: str, state: Any = None, 
     except MemoryError:
         raise
     except Exception as error:
-        msg = f"{what} raised {type(error).__name__}: {error}"
-        raise GameError(msg, state=state, action=action) from error
+        raise raised_error(error, what, state, action) from error
+
+
+def raised_error(error: Exception, what: str, state: Any = None, action: Any = None) -> GameError:
+    """The error for a function of the user that raised, with what to write instead of an assignment."""
+    msg = f"{what} raised {type(error).__name__}: {error}"
+    if isinstance(error, attrs.exceptions.FrozenInstanceError | dataclasses.FrozenInstanceError):
+        msg = _assigned(error, what) or msg
+    return GameError(msg, state=state, action=action)
+
+
+def _assigned(error: Exception, what: str) -> str:
+    """What to write instead of an assignment to a field of a frozen object; nothing if the traceback does not say."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    found = {} if trace is None else trace.tb_frame.f_locals
+    if not {"self", "name", "value"} <= found.keys():
+        return ""
+    owner, name = found["self"], found["name"]
+    if isinstance(getattr(owner, name, None), Expr):
+        return f"{what} assigns to self.{name}; {assigned_counter(name, found['value'])}"
+    if callable(getattr(owner, "node", None)):
+        return (
+            f"{what} assigns to self.{name}, and a game stays as it was made; what changes in a play is part of the "
+            "state, as in go((points, left)), or a counter"
+        )
+    return (
+        f"{what} assigns to {name!r} of {owner!r}, and states are values that never change; make a new one, as in "
+        f"go(attrs.evolve(state, {name}=...))"
+    )
+
+
+def assigned_counter(name: str, value: Any) -> str:
+    """What to write instead of an assignment to a counter."""
+    update = f"set({value!r})"
+    if isinstance(value, Expr) and value.op in ("+", "-") and len(value.args) == 2:
+        counter, added = value.args
+        if counter.op == "counter" and counter.args == (name,):
+            update = f"add({added!r})" if value.op == "+" else f"add({-added!r})"
+    return f"counters change along edges: write go(state, self.{name}.{update})"
+
+
+def undecorated(game: type, name: str) -> str:
+    """What is said to who gives parameters to a game that has none: that its annotations wait for attrs."""
+    declared = [
+        one for one, kind in vars(game).get("__annotations__", {}).items() if "ClassVar" not in str(kind)
+    ]
+    if "__attrs_attrs__" in vars(game) or not declared:
+        return f"{name} has no parameters"
+    return f"{name} has no parameters; decorate the class with @attrs.frozen, and {' and '.join(declared)} will be some"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import numbers
+from collections.abc import Iterator
 from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from mdpdice.errors import GameError
+from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.equality import Getter, as_tuple, no_parts, parts
-from mdpdice.modelling.game import Conditional, Decide, Go, Option, PassTo, Unavailable
+from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.game import Chance, Conditional, Decide, End, Go, Node, Option, PassTo, Unavailable
 
 __all__ = [
     "check_state",
@@ -55,16 +61,70 @@ def _admit(kind: type, state: Any) -> Getter:
     return getter
 
 
-def hashing_error(error: Exception) -> GameError:
-    """The error for a state or payoff that cannot be looked up in a dictionary."""
-    if isinstance(error, TypeError) and "unhashable" in str(error):
-        msg = (
-            f"a state or payoff cannot be hashed ({error}); states are frozen attrs values, ints, strings, enums "
-            "or tuples of them, payoffs are numbers"
+def hashing_error(error: Exception, found: Any, place: str = "") -> GameError:
+    """The error for a state or payoff of `found`, a node or a state, that cannot be looked up in a dictionary."""
+    if not (isinstance(error, TypeError) and "unhashable" in str(error)):
+        return GameError(
+            f"reading the node raised {type(error).__name__}: {error} (in hashing or comparing a state?)"
         )
-    else:
-        msg = f"reading the node raised {type(error).__name__}: {error} (in hashing or comparing a state?)"
-    return GameError(msg)
+    wrong = next(((what, value) for what, value in _named_values(found) if not _hashable(value)), None)
+    if wrong is None:
+        return GameError(
+            f"{place}a state or payoff cannot be hashed ({error}); canonical() must give a state, too"
+        )
+    what, value = wrong
+    part, inner = None, value
+    while inner is not None:
+        part, inner = inner, next((one for one in parts(type(inner))(inner) if not _hashable(one)), None)
+    better = _FROZEN.get(type(part))
+    remedy = (
+        f"write {better} instead of {part!r}"
+        if better
+        else f"decorate {type(part).__name__} with @attrs.frozen"
+    )
+    sound = (
+        "payoffs are numbers"
+        if what == "payoff"
+        else "states are numbers, strings, tuples or frozen attrs values"
+    )
+    return GameError(
+        f"{place}the {what} {value!r} cannot be hashed ({error}); {remedy}; {sound}", value=value
+    )
+
+
+_FROZEN = {
+    list: "tuple(...)",
+    dict: "a frozen attrs class, or tuple(sorted(d.items())),",
+    set: "frozenset(...)",
+    np.ndarray: "tuple(array.tolist())",
+}
+
+
+def _named_values(found: Any) -> Iterator[tuple[str, Any]]:
+    """The states and payoffs in a node, and what they are; a state is one itself."""
+    todo = [found]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, Decide | Chance):
+            todo += reversed(one.options if isinstance(one, Decide) else one.edges)
+        elif isinstance(one, Conditional):
+            todo += [one.otherwise, one.then]
+        elif isinstance(one, End):
+            yield "payoff", one.payoff
+        elif not isinstance(one, Node | Unavailable):
+            yield "state", one
+        elif isinstance(one, Go | PassTo):
+            yield "state", one.state
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    except GameError:  # of an expression, which says itself where it may not stand
+        return True
+    return True
 
 
 def not_an_edge_error(edge: Any) -> GameError:
@@ -77,17 +137,17 @@ def not_an_edge_error(edge: Any) -> GameError:
         msg = "when(cond, edge) stands inside chance, where an edge cannot be left out; give it a third argument"
     elif isinstance(edge, Conditional) and edge.otherwise is None:
         msg = (
-            f"when({edge.cond}, edge) stands inside chance, where an edge cannot be left out (give it a third "
+            f"when({edge.cond!r}, edge) stands inside chance, where an edge cannot be left out (give it a third "
             "argument), or it needs counters and the game has none"
         )
     elif isinstance(edge, Conditional):
-        msg = f"the condition {edge.cond} needs counters, and the game has none; it may use those of its own game only"
+        msg = f"the condition {edge.cond!r} needs counters, and the game has none; it may use its own only"
     elif isinstance(edge, Go | PassTo):
         msg = (
             f"the update {edge.updates[0]!r} needs a counter, and the game has none; it may use its own only"
         )
     else:
-        msg = f"{edge!r} is not an edge; use go(...), pass_to(...), roll(...) or end(...)"
+        msg = f"{edge!r} is not an edge; {_meant(edge)}use go(...), pass_to(...), roll(...) or end(...)"
     return GameError(msg, value=edge)
 
 
@@ -97,6 +157,16 @@ def not_a_node_error(node: Any) -> GameError:
     if isinstance(node, Unavailable) or (isinstance(node, Conditional) and node.otherwise is None):
         got = "when(cond, edge) with a false condition, or with one that may fail; give it a third argument"
     elif isinstance(node, Conditional):
-        got = f"a condition on counters, {node.cond}, and the game has none; it may use those of its own game only"
-    msg = f"node() returned {got}; return end(...), go(...), pass_to(...), roll(...), chance(...) or decide(...)"
-    return GameError(msg, value=node)
+        got = f"a condition on counters, {node.cond!r}, and the game has none; it may use those of its own game only"
+    meant = _meant(node, also=f" or end({node!r})" if isinstance(node, numbers.Number) else "")
+    forms = "end(...), go(...), pass_to(...), roll(...), chance(...) or decide(...)"
+    return GameError(f"node() returned {got}; {meant}return {forms}", value=node)
+
+
+def _meant(value: Any, also: str = "") -> str:
+    """A question for whoever gave a state, a payoff or a distribution where an edge or a node belongs."""
+    if isinstance(value, Dist):
+        return "did you mean roll(dist, go)? "
+    if value is None or callable(value) or isinstance(value, Option | Node | Expr) or not _hashable(value):
+        return ""
+    return f"did you mean go({value!r}){also}? "

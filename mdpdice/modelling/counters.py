@@ -25,13 +25,13 @@ value of every counter.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 import attrs
 
 from mdpdice.errors import GameError
-from mdpdice.modelling.asking import ask
+from mdpdice.modelling.asking import ask, assigned_counter
 from mdpdice.modelling.expression_values import BOOL, INT
 from mdpdice.modelling.expressions import Expr, as_expr, flag_operation
 from mdpdice.modelling.grid import (
@@ -72,13 +72,7 @@ _MOST_BOXES = 62
 class Update:
     """A counter's new value, as an expression of the old values; made by the counter's methods.
 
-    Attributes
-    ----------
-    name : str
-        The counter.
-    value : Expr
-        Its new value.  Updates of one edge are simultaneous, so it is computed from the counters
-        as they were before all of them.
+    Updates of one edge are simultaneous: each is computed from the counters as they were before all of them.
     """
 
     __slots__ = ("name", "value")
@@ -99,7 +93,7 @@ class Update:
         return hash(self.key)
 
     def __repr__(self) -> str:
-        return f"{self.name}.set({self.value})"
+        return f"{self.name}.set({self.value!r})"
 
 
 class CounterValue(Expr):
@@ -112,36 +106,17 @@ class CounterValue(Expr):
         self.name = name
 
     def set(self, value: Any) -> Update:
-        """Give the counter a value.
-
-        Parameters
-        ----------
-        value : int or Expr
-            A whole number.
-
-        Raises
-        ------
-        GameError
-            It is none.
-        """
+        """Give the counter a value, a whole number."""
         return _update(self.name, as_expr(value))
 
     def add(self, value: Any) -> Update:
-        """Add to the counter; a negative number is taken away.
-
-        Raises
-        ------
-        GameError
-            `value` is no whole number.
-        """
+        """Add to the counter; a negative number is taken away."""
         return _update(self.name, self + value)
 
 
 def _update(name: str, value: Expr) -> Update:
     if value.kind > INT:
-        msg = (
-            f"counter {name!r} would become {value}, and counters are whole numbers; count in a smaller unit"
-        )
+        msg = f"counter {name!r} would become {value!r}, and counters are whole numbers; count in a smaller unit"
         raise GameError(msg, value=value)
     return Update(name, value + 0 if value.kind == BOOL else value)
 
@@ -151,7 +126,7 @@ class FlagsValue(Expr):
 
     __slots__ = ("boxes", "name")
 
-    def __init__(self, name: str, boxes: int) -> None:
+    def __init__(self, name: str, boxes: tuple[str, ...]) -> None:
         super().__init__("counter", (name,), INT)
         self.name = name
         self.boxes = boxes
@@ -160,59 +135,60 @@ class FlagsValue(Expr):
         return flag_operation("any", self, self._mask((box,)))
 
     def __contains__(self, box: object) -> bool:
-        raise self._refusal("has no members while a game is declared", f"write {self}[{box!r}]")
+        raise self._refusal("has no members while a game is declared", f"write {self!r}[{box!r}]")
 
-    def has(self, *boxes: int) -> Expr:
+    def has(self, *boxes: int | str) -> Expr:
         """Whether all these boxes are set."""
         return flag_operation("has", self, self._mask(boxes))
 
-    def any(self, *boxes: int) -> Expr:
+    def any(self, *boxes: int | str) -> Expr:
         """Whether one of these boxes is set; without arguments, whether any is."""
-        return flag_operation("any", self, self._mask(boxes or range(self.boxes)))
+        return flag_operation("any", self, self._mask(boxes or self.boxes))
 
-    def count(self, among: Iterable[int] | None = None) -> Expr:
+    def count(self, among: Iterable[int | str] | None = None) -> Expr:
         """Number of boxes that are set, among some or among all."""
-        return flag_operation("count", self, self._mask(range(self.boxes) if among is None else among))
+        return flag_operation("count", self, self._mask(self.boxes if among is None else among))
 
-    def add(self, *boxes: int) -> Update:
+    def add(self, *boxes: int | str) -> Update:
         """Set boxes; those that are set already stay set."""
         return Update(self.name, flag_operation("with", self, self._mask(boxes)))
 
-    def remove(self, *boxes: int) -> Update:
+    def remove(self, *boxes: int | str) -> Update:
         """Clear boxes; those that are clear already stay clear."""
         return Update(self.name, flag_operation("without", self, self._mask(boxes)))
 
-    def set(self, value: Iterable[int] | Expr) -> Update:
+    def set(self, value: Iterable[int | str] | Expr) -> Update:
         """Set exactly these boxes, or those that other flags have set.
 
         Parameters
         ----------
-        value : iterable of int, or Expr
-            Boxes, or an expression such as the flags of the other player.
+        value : iterable of int or str, or Expr
+            Boxes by number or name, or an expression such as the flags of the other player.
         """
         if isinstance(value, Expr):
             return _update(self.name, value)
         return Update(self.name, as_expr(self._mask(value)))
 
     def _truth(self) -> tuple[str, str]:
-        return f"{self}.any()", f"~{self}.any()"
+        return f"{self!r}.any()", f"~{self!r}.any()"
 
     def _mask(self, boxes: Iterable[Any]) -> int:
         mask = 0
-        if isinstance(boxes, int) or not isinstance(boxes, Iterable):
-            msg = f"{self}: {boxes!r} is no collection of boxes"
+        if isinstance(boxes, int | str) or not isinstance(boxes, Iterable):
+            msg = f"{self!r}: {boxes!r} is no collection of boxes"
             raise GameError(msg, value=boxes)
         for box in boxes:
             if isinstance(box, Expr):
-                msg = f"{self}[{box}]: a box is named by a number; choose between boxes with when()"
+                msg = f"{self!r}[{box!r}]: a box is named by a number; choose between boxes with when()"
                 raise GameError(msg, value=box)
             try:
-                at = operator.index(box)
-            except TypeError:
+                at = self.boxes.index(box) if isinstance(box, str) else operator.index(box)
+            except (TypeError, ValueError):
                 at = -1
-            if not 0 <= at < self.boxes:
-                msg = f"{self} has no box {box!r}; its boxes are 0 to {self.boxes - 1}"
-                raise GameError(msg, value=box, limit=self.boxes)
+            if not 0 <= at < len(self.boxes):
+                named = "" if self.boxes[0] == "0" else f", by name {', '.join(self.boxes)}"
+                msg = f"{self!r} has no box {box!r}; its boxes are 0 to {len(self.boxes) - 1}{named}"
+                raise GameError(msg, value=box, limit=len(self.boxes))
             mask |= 1 << at
         return mask
 
@@ -230,10 +206,7 @@ class _Declaration:
             self.name = name
 
     def __set__(self, instance: object, value: object) -> NoReturn:
-        msg = (
-            f"{self.name} cannot be assigned: a game is declared once, and its counters change along edges, "
-            f"as in go(state, self.{self.name}.set(...))"
-        )
+        msg = f"self.{self.name} is assigned to; {assigned_counter(self._ready(), value)}"
         raise GameError(msg, value=value)
 
     def axis(self, game: Any) -> Axis:
@@ -335,7 +308,7 @@ class Counter(_Declaration):
         if first not in values:
             msg = f"counter {name!r} starts at {first}, outside its values {values}"
             raise GameError(msg, value=first, limit=values)
-        return Axis(name, values, first, self._outside, flags=False)
+        return Axis(name, values, first, self._outside)
 
 
 class Flags(_Declaration):
@@ -343,14 +316,15 @@ class Flags(_Declaration):
 
     Parameters
     ----------
-    n : int, or callable of the game that gives one
-        Number of boxes, from 1 to 62.  They are numbered from 0.
+    boxes : int, or sequence of str, or callable of the game that gives one
+        Number of boxes, from 1 to 62, or their names, which are shown and read where a state is written.
+        They are numbered from 0.
     """
 
-    def __init__(self, n: int | Callable[[Any], int]) -> None:
+    def __init__(self, boxes: int | Sequence[str] | Callable[[Any], int | Sequence[str]]) -> None:
         super().__init__()
-        self._n = n
-        self._exprs: dict[int, FlagsValue] = {}
+        self._boxes = boxes
+        self._exprs: dict[tuple[str, ...], FlagsValue] = {}
 
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...
@@ -359,27 +333,36 @@ class Flags(_Declaration):
     def __get__(self, instance: object | None, owner: type) -> Self | FlagsValue:
         if instance is None:
             return self
-        n = self._size(instance) if callable(self._n) else self._n
-        found = self._exprs.get(n)
+        if self._exprs and not callable(self._boxes):
+            return next(iter(self._exprs.values()))
+        boxes = self._names(instance)
+        found = self._exprs.get(boxes)
         if found is None:
-            found = self._exprs[n] = FlagsValue(self._ready(), self._size(instance))
+            found = self._exprs[boxes] = FlagsValue(self._ready(), boxes)
         return found
 
     def __repr__(self) -> str:
         return f"<Flags {self.name}>"
 
-    def _size(self, game: Any) -> int:
+    def _names(self, game: Any) -> tuple[str, ...]:
         name = self._ready()
-        n = _ask(self._n, game, name, "number of boxes")
-        boxes = whole_number(n)
-        if boxes is None or not 1 <= boxes <= _MOST_BOXES:
-            msg = f"flags {name!r} have {n!r} boxes; they may have 1 to {_MOST_BOXES}"
-            raise GameError(msg, value=n, limit=_MOST_BOXES)
+        given = _ask(self._boxes, game, name, "number of boxes")
+        if isinstance(given, tuple | list) and all(isinstance(box, str) for box in given):
+            boxes, count = tuple(given), len(set(given))
+            if count < len(boxes):
+                raise GameError(f"flags {name!r} have two boxes of one name: {boxes}", value=given)
+        else:
+            count = whole_number(given) or 0
+            boxes = tuple(map(str, range(min(count, _MOST_BOXES))))
+        if not 1 <= count <= _MOST_BOXES:
+            msg = f"flags {name!r} have {given!r} boxes; they may have 1 to {_MOST_BOXES}, or a tuple of their names"
+            raise GameError(msg, value=given, limit=_MOST_BOXES)
         return boxes
 
     def axis(self, game: Any) -> Axis:
         """Values of the flags in a game: the numbers whose bits are the boxes."""
-        return Axis(self._ready(), range(1 << self._size(game)), 0, "error", flags=True)
+        boxes = self._names(game)
+        return Axis(self._ready(), range(1 << len(boxes)), 0, boxes=boxes)
 
 
 def _ask(value: Any, game: Any, name: str, what: str) -> Any:
@@ -390,18 +373,7 @@ def _ask(value: Any, game: Any, name: str, what: str) -> Any:
 
 
 def axes(game: Game[Any, Any]) -> tuple[Axis, ...]:
-    """Counters of a game, in the order of their declaration, those of base classes first.
-
-    Returns
-    -------
-    tuple of Axis
-        Empty: the game has no counters.
-
-    Raises
-    ------
-    GameError
-        A counter is declared wrongly.
-    """
+    """Counters of a game, in the order of their declaration, those of base classes first."""
     found: dict[str, object] = {}
     kind = type(game)
     for cls in reversed(kind.__mro__):

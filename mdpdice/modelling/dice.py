@@ -141,6 +141,7 @@ def pool(dice: Iterable[DistLike[object]], *, faces: Iterable[object] | None = N
         tuple(tuple(counts // e % base for e in unit) for counts in ordered),
         tuple(grown[counts] for counts in ordered),
         largest_defect(one.defect for one in thrown),
+        ("pool", thrown, tuple(place)),
     )
 
 

@@ -39,6 +39,7 @@ import numpy.typing as npt
 from mdpdice.errors import GameError
 from mdpdice.memory import available_bytes
 from mdpdice.modelling.equality import collision_error, same_kind
+from mdpdice.modelling.no_arithmetic import NoArithmetic
 from mdpdice.modelling.weights import (
     ZERO,
     common_denominator,
@@ -79,7 +80,7 @@ class DistLike(Protocol[T_co]):
 
 
 @final
-class Dist(Generic[T_co]):
+class Dist(NoArithmetic, Generic[T_co]):
     """An exact, immutable distribution over finitely many outcomes.
 
     Parameters
@@ -100,6 +101,10 @@ class Dist(Generic[T_co]):
     defect : Fraction
         Sum of the given probabilities minus one where that was more than rounding and was
         normalised away, otherwise 0.  A distribution made out of others has the largest of theirs.
+    source : tuple
+        What it was made of, so that the real dice can be shown where outcomes merge rolls:
+        ``("map", dist, images)``, ``("bind", dist, dists)``, ``("product", dists)``, ``("pool", dice, faces)``,
+        or empty.  It plays no part in equality.
 
     Raises
     ------
@@ -133,12 +138,13 @@ class Dist(Generic[T_co]):
     (('a', 2), ('b', 1), ('c', 1))
     """
 
-    __slots__ = ("_hash", "_index", "_probabilities", "defect", "outcomes", "total", "weights")
+    __slots__ = ("_hash", "_index", "_probabilities", "defect", "outcomes", "source", "total", "weights")
 
     outcomes: tuple[T_co, ...]
     weights: tuple[int, ...]
     total: int
     defect: Fraction
+    source: tuple[Any, ...]
     _index: dict[Any, int] | None
     _hash: int | None
     _probabilities: npt.NDArray[np.float64] | None
@@ -152,7 +158,7 @@ class Dist(Generic[T_co]):
 
     def __init__(self, weights: Any) -> None:
         outcomes, given = split_pairs(weights)
-        integers, defect = integer_weights(given)
+        integers, defect = integer_weights(given, outcomes)
         _fill(self, *merge_outcomes(outcomes, integers), defect)
 
     def items(self) -> tuple[tuple[T_co, int], ...]:
@@ -176,7 +182,9 @@ class Dist(Generic[T_co]):
 
     def map(self, f: Callable[[T_co], U]) -> Dist[U]:
         """Return the distribution of ``f(outcome)``; outcomes with one image are merged."""
-        return make_dist(*merge_outcomes([f(x) for x in self.outcomes], self.weights), self.defect)
+        # The images are kept, not the function: a variable that it uses may have another value later.
+        images = [f(x) for x in self.outcomes]
+        return make_dist(*merge_outcomes(images, self.weights), self.defect, ("map", self, images))
 
     def bind(self, f: Callable[[T_co], DistLike[U]]) -> Dist[U]:
         """Return the distribution of a second draw, from ``f(outcome)``.
@@ -191,7 +199,8 @@ class Dist(Generic[T_co]):
         GameError
             `f` returned something that is not a distribution.
         """
-        return _mixture([as_dist(f(x)) for x in self.outcomes], self.weights, self.defect)
+        parts = [as_dist(f(x)) for x in self.outcomes]
+        return _mixture(parts, self.weights, self.defect, ("bind", self, parts))
 
     @staticmethod
     def mix(
@@ -212,7 +221,7 @@ class Dist(Generic[T_co]):
         ((1, 1), (2, 7))
         """
         dists, given = split_pairs(parts)
-        integers, defect = integer_weights(given)
+        integers, defect = integer_weights(given, dists)
         return _mixture([as_dist(dist) for dist in dists], integers, defect)
 
     def mean(self, f: Callable[[T_co], Any] | None = None) -> Fraction:
@@ -392,6 +401,7 @@ def product(*dists: Any) -> Dist[Any]:
         tuple(itertools.product(*(factor.outcomes for factor in factors))),
         tuple(math.prod(weights) for weights in itertools.product(*(factor.weights for factor in factors))),
         largest_defect(factor.defect for factor in factors),
+        ("product", factors),
     )
 
 
@@ -420,7 +430,9 @@ def as_dist(dist: DistLike[T]) -> Dist[T]:
     return Dist(dist)
 
 
-def _mixture(dists: list[Dist[U]], weights: Iterable[int], defect: Fraction) -> Dist[U]:
+def _mixture(
+    dists: list[Dist[U]], weights: Iterable[int], defect: Fraction, source: tuple[Any, ...] = ()
+) -> Dist[U]:
     """Mix distributions with integer weights over the least common multiple of their totals."""
     denominator = math.lcm(*(dist.total for dist in dists))
     outcomes: list[U] = []
@@ -430,7 +442,7 @@ def _mixture(dists: list[Dist[U]], weights: Iterable[int], defect: Fraction) -> 
         outcomes.extend(dist.outcomes)
         integers.extend([factor * w for w in dist.weights])
     worst = largest_defect(itertools.chain([defect], (dist.defect for dist in dists)))
-    return make_dist(*merge_outcomes(outcomes, integers), worst)
+    return make_dist(*merge_outcomes(outcomes, integers), worst, source)
 
 
 def refuse_vast(count: int, size: int, name: str, remedy: str) -> None:
@@ -446,18 +458,30 @@ def number_of(count: int) -> str:
     return f"{count:,}" if count < 10**15 else f"about 10^{int(math.log10(count))}"
 
 
-def make_dist(outcomes: tuple[T, ...], weights: tuple[int, ...], defect: Fraction | None = None) -> Dist[T]:
+def make_dist(
+    outcomes: tuple[T, ...],
+    weights: tuple[int, ...],
+    defect: Fraction | None = None,
+    source: tuple[Any, ...] = (),
+) -> Dist[T]:
     """Make a `Dist` of distinct outcomes and positive weights without a common divisor, unchecked."""
     dist: Dist[T] = Dist.__new__(Dist)
-    _fill(dist, outcomes, weights, ZERO if defect is None else defect)
+    _fill(dist, outcomes, weights, ZERO if defect is None else defect, source)
     return dist
 
 
-def _fill(dist: Dist[Any], outcomes: tuple[Any, ...], weights: tuple[int, ...], defect: Fraction) -> None:
+def _fill(
+    dist: Dist[Any],
+    outcomes: tuple[Any, ...],
+    weights: tuple[int, ...],
+    defect: Fraction,
+    source: tuple[Any, ...] = (),
+) -> None:
     _set(dist, "outcomes", outcomes)
     _set(dist, "weights", weights)
     _set(dist, "total", sum(weights))
     _set(dist, "defect", defect)
+    _set(dist, "source", source)
     _set(dist, "_index", None)
     _set(dist, "_hash", None)
     _set(dist, "_probabilities", None)

@@ -21,20 +21,10 @@ Getter = Callable[[Any], tuple[Any, ...]]
 
 
 def same_kind(first: Any, second: Any) -> bool:
-    """Tell whether two values that are equal in Python also have the same types all the way down.
+    """Whether two values that are equal in Python also have the same types all the way down.
 
-    Arranged for speed: it runs once per edge of a model.
-
-    Parameters
-    ----------
-    first, second : object
-        Two values with ``first == second``.
-
-    Returns
-    -------
-    bool
-        False if the types differ, or differ somewhere inside tuples, frozen sets, attrs classes or
-        dataclasses.  Fields that equality ignores are no part of a value.
+    Down means inside tuples, frozen sets, attrs classes and dataclasses; fields that equality ignores are no part of a
+    value. Arranged for speed: it runs once per edge of a model.
     """
     kind = type(first)
     if kind is not type(second):

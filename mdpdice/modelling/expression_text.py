@@ -56,11 +56,11 @@ def _text(expr: Expr, outer: int) -> str:
     elif op == "counter":
         text = args[0]
     elif op == "table":
-        text = f"table({_shortened(args[0])}, {args[1]})"
+        text = f"table({_shortened(args[0])}, {args[1]!r})"
     elif op in FLAG_OPERATIONS:
         boxes = [box for box in range(args[1].bit_length()) if args[1] >> box & 1]
         form = "[{}]" if op == "any" and len(boxes) == 1 else _FLAG_TEXT[op]
-        text = f"{args[0]}" + form.format(", ".join(map(str, boxes)))
+        text = repr(args[0]) + form.format(", ".join(map(str, boxes)))
     else:
         text = f"{op}({', '.join(map(repr, args))})"
     return text if inner >= outer else f"({text})"

@@ -63,7 +63,7 @@ def value_at(expr: Expr, values: Mapping[str, int]) -> Any:
         entries, index = args
         at = value_at(index, values)
         if not 0 <= at < len(entries):
-            msg = f"{expr} has entries 0 to {len(entries) - 1}, and none for {index} = {at}"
+            msg = f"{expr!r} has entries 0 to {len(entries) - 1}, and none for {index!r} = {at}"
             raise GameError(msg, value=at, limit=len(entries))
         return entries[at]
     first = value_at(args[0], values)
@@ -98,7 +98,7 @@ def column_of(expr: Expr, values: Mapping[str, Column]) -> Column:
             return column_of(args[0], values).flags(op, args[1])
         return combine(op, [column_of(arg, values) for arg in args])
     except OverflowError as error:
-        msg = f"{expr} takes values beyond 2**63 in size; count in a larger unit"
+        msg = f"{expr!r} takes values beyond 2**63 in size; count in a larger unit"
         raise GameError(msg) from error
 
 

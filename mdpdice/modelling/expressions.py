@@ -122,6 +122,15 @@ class Expr:
     def _parts(self) -> Iterator[Expr]:
         return (arg for arg in self.args if isinstance(arg, Expr))
 
+    def __format__(self, spec: str) -> str:
+        if spec:
+            return format(str(self), spec)
+        msg = (
+            f"{self!r} has no value while a game is declared, so an f-string cannot show it; write a text with "
+            f'counters as a tuple: ("you have ", {self!r})'
+        )
+        raise GameError(msg, value=self)
+
     # --- operators ----------------------------------------------------------
 
     def __add__(self, other: object) -> Expr:
@@ -149,7 +158,7 @@ class Expr:
         return _divide("%", self, other)
 
     def __truediv__(self, other: object) -> Expr:
-        msg = f"({self}) / {other!r}: write * Fraction(1, n) for the exact quotient, or // and % for whole numbers"
+        msg = f"({self!r}) / {other!r}: write * Fraction(1, n) for the exact quotient, or // and % for whole numbers"
         raise GameError(msg, value=other)
 
     def __neg__(self) -> Expr:
@@ -212,13 +221,13 @@ class Expr:
 
     def _truth(self) -> tuple[str, str]:
         """What to write for the condition that Python would make of it, and for its opposite."""
-        return (str(self) if self.boolean else f"{self} != 0"), negation_text(self)
+        return (str(self) if self.boolean else f"{self!r} != 0"), negation_text(self)
 
     def __hash__(self) -> int:
         raise self._refusal(
             "cannot be part of a state or action, a key, or a member of a set",
             "change counters with go(state, self.name.set(...)), choose with when(...), look numbers up with "
-            "table(sequence, index); equal structure is equal .key",
+            "table(sequence, index)",
         )
 
     def __iter__(self) -> Iterator[Any]:
@@ -233,7 +242,7 @@ class Expr:
         )
 
     def _refusal(self, why: str, remedy: str) -> GameError:
-        return GameError(f"the expression {self} {why}; {remedy}", value=self)
+        return GameError(f"the expression {self!r} {why}; {remedy}", value=self)
 
     def __reduce__(self) -> Any:
         msg = "expressions are not pickled; they belong to the game that declares them"
@@ -263,11 +272,6 @@ class Expr:
         bool, int, Fraction or float, or an array
             As soon as one value is an array, an array of the common shape: bool for a condition,
             int64 for whole numbers (exact), float64 (the nearest) otherwise.
-
-        Raises
-        ------
-        GameError
-            A counter has no value, a `table` has no entry for an index, or an array leaves int64.
         """
         if all(type(value) is int for value in values.values()):
             return value_at(self, values)
@@ -283,21 +287,9 @@ class Expr:
         return result
 
     def evaluate_where_defined(self, values: Mapping[str, Any]) -> tuple[Any, Any]:
-        """Values at many points, some of which may ask a `table` for an entry that it does not have.
+        """Values at many points, and where they are defined: a `table` may have no entry.
 
-        Conditions are read from left to right: ``(i < 6) & (table(t, i) > 0)`` is defined, and false,
-        where `i` is 6.
-
-        Parameters
-        ----------
-        values : mapping of str to int or int64 array
-
-        Returns
-        -------
-        result : array
-            As `evaluate` gives it; any number where it is not defined.
-        defined : bool array
-            Where it is defined.
+        Conditions are read from left to right: ``(i < 6) & (table(t, i) > 0)`` is defined, and false, where `i` is 6.
         """
         shape = np.broadcast_shapes(*(np.shape(value) for value in values.values()))
         columns = {name: Column.of(value) for name, value in values.items() if name in self.names}
@@ -323,18 +315,7 @@ def flag_operation(op: str, flags: Expr, mask: int) -> Expr:
 
 
 def constant(value: Scalar) -> Expr:
-    """The expression that is always `value`.
-
-    Parameters
-    ----------
-    value : bool, int, float or Fraction
-        Finite.
-
-    Raises
-    ------
-    GameError
-        `value` is something else.
-    """
+    """The expression that is always `value`, a finite number."""
     kind = _KINDS.get(type(value))
     if kind is None or (kind == RATIONAL and not is_own(value)):
         if isinstance(value, np.bool_):
@@ -365,11 +346,6 @@ def least(*values: Any) -> Expr:
     ----------
     *values : number or Expr
         At least one.
-
-    Raises
-    ------
-    GameError
-        There is none, or one is not a number.
     """
     return _extreme("least", values)
 
@@ -381,11 +357,6 @@ def most(*values: Any) -> Expr:
     ----------
     *values : number or Expr
         At least one.
-
-    Raises
-    ------
-    GameError
-        There is none, or one is not a number.
     """
     return _extreme("most", values)
 
@@ -410,7 +381,7 @@ def table(sequence: Sequence[Scalar] | Iterable[Scalar], index: Any) -> Expr:
         raise GameError(msg, value=sequence)
     at = as_expr(index)
     if at.kind > INT:
-        msg = f"the index of table() is {at}, which is no whole number; use // to divide"
+        msg = f"the index of table() is {at!r}, which is no whole number; use // to divide"
         raise GameError(msg, value=index)
     entries = [constant(entry) for entry in sequence]
     if not entries:
@@ -455,7 +426,7 @@ def _arithmetic(op: str, first: Expr, second: Expr) -> Expr:
 def _divide(op: str, first: Expr, divisor: Any) -> Expr:
     by = as_expr(divisor)
     if by.kind > INT or by.op != "constant" or by.args[0] <= 0 or first.kind > INT:
-        msg = f"({first}) {op} {by}: a whole number is divided by a positive int only"
+        msg = f"({first!r}) {op} {by!r}: a whole number is divided by a positive int only"
         raise GameError(msg, value=divisor)
     if first.op == "constant":
         return constant(ARITHMETIC[op](first.args[0], by.args[0]))
@@ -501,7 +472,7 @@ def _logic(op: str, first: Expr, second: Expr) -> Expr:
 def _need_condition(op: str, expr: Expr) -> None:
     if expr.kind != BOOL:
         msg = (
-            f"{op} joins conditions, and {expr} is a number; compare it with something, "
+            f"{op} joins conditions, and {expr!r} is a number; compare it with something, "
             "with parentheses: (a < b) & (b < c)"
         )
         raise GameError(msg, value=expr)

@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import abc
 import copy
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Generic, Never, TypeAlias, TypeVar
 
 from mdpdice.errors import GameError, MdpDiceError, NonDeterministicGameError
+from mdpdice.modelling.asking import undecorated
 from mdpdice.modelling.counters import At
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.expressions import Expr
@@ -49,11 +50,7 @@ from mdpdice.modelling.nodes import (
     roll,
     when,
 )
-
-if TYPE_CHECKING:
-    from mdpdice.answers.solution import Solution
-    from mdpdice.modelling.enclosure import Enclosure
-    from mdpdice.modelling.tables import Table, Thresholds
+from mdpdice.modelling.sense import Sense
 
 __all__ = [
     "Chance",
@@ -95,6 +92,8 @@ class Game(abc.ABC, Generic[S, A]):
         ``end(1)`` or ``end(0)``, values are chances to win.
     discount : number
         Factor per decision, in (0, 1].
+    sense : {"max", "min"}
+        Whether the player to move wants much of what counts, or little, as in golf.
     payoff_range : tuple of two numbers or None
         Bounds of what any state can be worth (of the payoffs, if nothing is paid on the way); for
         look-ahead only, which can leave more out then and tell an interval.
@@ -103,7 +102,12 @@ class Game(abc.ABC, Generic[S, A]):
     # No slots here: subclasses may set class attributes and cache what they derive.
     total: ClassVar[Any] = 0
     discount: Any = 1
+    sense: ClassVar[Sense] = "max"
     payoff_range: ClassVar[tuple[Number, Number] | None] = None
+
+    def __init__(self, *given: Never, **named: Never) -> None:
+        if given or named:
+            raise GameError(undecorated(type(self), type(self).__name__), value=given or named)
 
     @abc.abstractmethod
     def start(self) -> S:
@@ -179,103 +183,11 @@ class Game(abc.ABC, Generic[S, A]):
         object.__setattr__(moved, "least_states", lambda: None)
         return moved
 
-    def show_state(self, state: S) -> str:
-        """Text of a state, as the command line prints and reads it; of a game with counters, of an `At`."""
-        from mdpdice.modelling.text import show
-
-        return show(state)
-
-    def read_state(self, text: str) -> S:
-        """State of a text: the inverse of `show_state`.
-
-        Raises
-        ------
-        UnknownStateError
-            The text is not of the form that `show_state` writes.
-        """
-        from mdpdice.modelling.text import read
-
-        return cast("S", read(text, type(self)))
-
-    def infinite_reason(self) -> str | None:
-        """Why the value is known to be infinite, where the rules alone show it; else None."""
-        return None
-
     def least_states(self) -> int | None:
         """Number of states that play can surely come to, where the rules alone tell; else None.
 
         `mdpdice.explore` refuses at once a game with more of them than its `max_states`, instead of finding
         that out by exploring; states that `canonical` makes equal count once.
-        """
-        return None
-
-    def notes(self) -> list[str]:
-        """Remarks to print with an answer, such as a bound that the game derived."""
-        return []
-
-    def summary(self, solution: Solution) -> list[str]:
-        """Lines that tell an answer in the words of the game, such as thresholds."""
-        return []
-
-    def tables(self, solution: Solution) -> list[Table]:
-        """Tables that tell the strategy of an answer in the words of the game; `summary` may show one of them.
-
-        Raises
-        ------
-        NotCertifiedError
-            The solution was not proved.
-        """
-        return []
-
-    def policy_names(self) -> Mapping[str, str]:
-        """The policies that this game knows by name: how each is written, and what it does.
-
-        For instance ``{"hold-at:N": "hold as soon as the turn has N points"}``.
-        """
-        return {}
-
-    def named_policy(self, name: str) -> Callable[[S], Any] | None:
-        """The rule of a name, such as ``hold-at:20``; None if the game knows no such name.
-
-        The rule takes a state in which somebody decides and gives the action, or a
-        `Dist` of actions, as `mdpdice.Policy.of` wants it.
-
-        Raises
-        ------
-        GameError
-            What stands behind the name, as 20 does above, is wrong.
-        """
-        return None
-
-    def thresholds(
-        self,
-        *,
-        monotone: bool = False,
-        search: int = 0,
-        seed: int = 0,
-        progress: Callable[[str, Mapping[str, float]], None] | None = None,
-    ) -> list[Thresholds]:
-        """Thresholds of the optimal policy, and the best ones of a search; nothing where there are none.
-
-        Parameters
-        ----------
-        monotone : bool
-            Search among vectors that do not fall.
-        search : int
-            Vectors to draw at random before the best one is refined; 0: no search.
-        seed : int
-            Seed of the random numbers.
-        progress : callable, optional
-            Called as ``progress("search", {"vectors": ..., "of": ...})`` from time to time.
-        """
-        return []
-
-    def policy_value(
-        self, name: str, *, progress: Callable[[str, Mapping[str, float]], None] | None = None
-    ) -> Enclosure | None:
-        """Value of a named policy, where the game knows how to find it without exploring itself; else None.
-
-        For games whose network would not fit into memory, but fall into parts that do.
         """
         return None
 
@@ -286,22 +198,27 @@ class Game(abc.ABC, Generic[S, A]):
         node: Callable[[S], Node[S, A]],
         total: Number = 0,
         discount: Number = 1,
+        sense: Sense = "max",
     ) -> Game[S, A]:
         """Make a game of a start state and a function, for notebooks and tests."""
-        return _FunctionGame(start, node, total, discount)
+        return _FunctionGame(start, node, total, discount, sense)
 
 
 class _FunctionGame(Game[S, A]):
-    def __init__(self, start: S, node: Callable[[S], Node[S, A]], total: Number, discount: Number) -> None:
+    def __init__(
+        self, start: S, node: Callable[[S], Node[S, A]], total: Number, discount: Number, sense: Sense
+    ) -> None:
         self._start = start
         self._node = node
-        self.total = total  # type: ignore[misc]  # a class attribute elsewhere, one per object here
+        self.total = total  # type: ignore[misc]  # class attributes elsewhere, of one object here
+        self.sense = sense  # type: ignore[misc]
         self.discount = discount
 
     def start(self) -> S:
         return self._start
 
     def node(self, state: S, /) -> Node[S, A]:
+        __tracebackhide__ = True
         return self._node(state)
 
 

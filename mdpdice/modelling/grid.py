@@ -45,27 +45,20 @@ class Axis:
         With n boxes, flags have the values 0 to 2**n - 1; bit i is box i.
     start : int
     outside : {"error", "clip", "forbid"}
-    flags : bool
+    boxes : tuple of str
+        Names of the boxes of flags; empty for other counters.
     """
 
     name: str
     values: range
     start: int
     outside: Outside = "error"
-    flags: bool = False
+    boxes: tuple[str, ...] = ()
 
     def positions(self, wanted: Any) -> Any:
-        """Positions of new values in `values`.
+        """Positions of new values, an int64 array; -1 where a value is forbidden, -2 where it is an error.
 
-        Parameters
-        ----------
-        wanted : int64 array
-
-        Returns
-        -------
-        int64 array
-            -1 where the value is forbidden, -2 where it is an error.  A value between two
-            values of the range is an error whatever lies outside it.
+        A value between two values of the range is an error whatever lies outside it.
         """
         values = self.values
         away = (wanted - values.start) if values.step > 0 else (values.start - wanted)
@@ -77,13 +70,7 @@ class Axis:
         return np.where(before | behind, -1 if self.outside == "forbid" else -2, at)
 
     def place(self, wanted: int) -> int | None:
-        """The value that the counter takes where it would become `wanted`; None: it is forbidden.
-
-        Raises
-        ------
-        CounterRangeError
-            It may not become that.
-        """
+        """The value that the counter takes where it would become `wanted`; None: it is forbidden."""
         values = self.values
         if wanted in values:
             return wanted
@@ -96,38 +83,27 @@ class Axis:
         raise range_error(self, wanted)
 
 
-def range_error(axis: Axis, wanted: int, *, state: object = None, action: object = None) -> CounterRangeError:
-    """The error for a counter that would leave its values.
-
-    Parameters
-    ----------
-    axis : Axis
-    wanted : int
-        The value that it would take.
-    state, action : object
-        Where; the state as an `At`, which tells the counters.
-    """
+def range_error(axis: Axis, wanted: int) -> CounterRangeError:
+    """The error for a counter that would become `wanted`."""
     values = axis.values
     if axis.outside != "error" or min(values[0], values[-1]) <= wanted <= max(values[0], values[-1]):
         remedy = f"which is between two of its values, {values}; change the step or the update"
-    elif axis.flags:
+    elif axis.boxes:
         remedy = f"outside its values, {values}; set it to flags of as many boxes"
     else:
         remedy = f"outside its values, {values}; widen them, or declare outside='clip' or outside='forbid'"
     msg = f"counter {axis.name!r} would become {wanted}, {remedy}"
-    return CounterRangeError(msg, state=state, action=action, value=wanted, limit=values)
+    return CounterRangeError(msg, value=wanted, limit=values)
 
 
-def forbidden_error(
-    axis: Axis, wanted: int, *, state: object = None, action: object = None
-) -> CounterRangeError:
+def forbidden_error(axis: Axis, wanted: int) -> CounterRangeError:
     """The error for a forbidden update of an edge that is no option, and so cannot be taken away."""
     msg = (
         f"counter {axis.name!r} would become {wanted}, outside its values, {axis.values}; outside='forbid' takes "
         "options away, and this edge is no option of a decision: choose with when(condition, edge, edge), or "
         "declare outside='clip'"
     )
-    return CounterRangeError(msg, state=state, action=action, value=wanted, limit=axis.values)
+    return CounterRangeError(msg, value=wanted, limit=axis.values)
 
 
 def unknown_counter_error(name: str, known: Iterable[Axis]) -> GameError:
@@ -191,28 +167,14 @@ class At(Generic[S]):
 
 
 def full_state(state: object, axes: Iterable[Axis]) -> At[Any]:
-    """A state with a value for each counter of the game.
-
-    Raises
-    ------
-    UnknownStateError
-        It is none; the message tells what one looks like.
-    """
+    """A state with a value for each counter of the game; else an UnknownStateError that shows what one looks like."""
     if why := misfit(state, [axis.name for axis in axes]):
         raise UnknownStateError(why, value=state)
     return cast("At[Any]", state)
 
 
 def misfit(state: object, names: Iterable[str]) -> str | None:
-    """Why something is no full state of a game with these counters, with what one looks like; None: it is one.
-
-    Parameters
-    ----------
-    state : object
-        What is given for a state.
-    names : iterable of str
-        The counters of the game.
-    """
+    """Why something is no full state of a game with these counters, with what one looks like; None: it is one."""
     known = list(names)
     if not isinstance(state, At):
         why = f"state {state!r} does not tell the counters"

@@ -6,6 +6,7 @@ infer the states and actions of a game.  Whoever reads a game looks at the concr
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, Generic, Never, TypeAlias, TypeVar, cast, overload
@@ -80,38 +81,33 @@ class End(Edge[Never]):
         return f"end({self.payoff!r})"
 
 
-class Go(Edge[S_co]):
+class _Move(Edge[S_co]):
+    __slots__ = ("reward", "state", "updates")
+    maker = ""
+
+    def __init__(self, state: S_co, updates: Updates, reward: Number | Expr) -> None:
+        self.state = state
+        self.updates = updates
+        self.reward = reward
+
+    def __repr__(self) -> str:
+        paid = isinstance(self.reward, Expr) or self.reward != 0
+        parts = [*map(repr, (self.state, *self.updates)), *([f"reward={self.reward!r}"] if paid else [])]
+        return f"{self.maker}({', '.join(parts)})"
+
+
+class Go(_Move[S_co]):
     """The play moves to a state; made by `go`."""
 
-    __slots__ = ("reward", "state", "updates")
-
-    def __init__(self, state: S_co, updates: Updates, reward: Number | Expr) -> None:
-        self.state = state
-        self.updates = updates
-        self.reward = reward
-
-    def __repr__(self) -> str:
-        return f"go({_arguments(self)})"
+    __slots__ = ()
+    maker = "go"
 
 
-class PassTo(Edge[S_co]):
+class PassTo(_Move[S_co]):
     """The play moves to a state where the opponent is to move; made by `pass_to`."""
 
-    __slots__ = ("reward", "state", "updates")
-
-    def __init__(self, state: S_co, updates: Updates, reward: Number | Expr) -> None:
-        self.state = state
-        self.updates = updates
-        self.reward = reward
-
-    def __repr__(self) -> str:
-        return f"pass_to({_arguments(self)})"
-
-
-def _arguments(edge: Go[Any] | PassTo[Any]) -> str:
-    paid = isinstance(edge.reward, Expr) or edge.reward != 0
-    parts = [edge.state, *edge.updates]
-    return ", ".join([*map(repr, parts), *([f"reward={edge.reward!r}"] if paid else [])])
+    __slots__ = ()
+    maker = "pass_to"
 
 
 class Chance(Edge[S_co]):
@@ -140,14 +136,7 @@ class Unavailable(Option[Never]):
 class Conditional(Edge[Any]):
     """A choice by the counters, which is made while playing; made by `when` with an expression.
 
-    Attributes
-    ----------
-    cond : Expr
-        The condition.
-    then : Node
-        What follows where it holds: edges, or two nodes if it is what `Game.node` gives.
-    otherwise : Node or None
-        What follows elsewhere.  None: it is an option, available where the condition holds.
+    Without `otherwise` it is an option, available where the condition holds.
     """
 
     __slots__ = ("cond", "otherwise", "then")
@@ -200,7 +189,7 @@ def end(payoff: Number | Expr = 0, *updates: Never, reward: None = None) -> Edge
         A reward or an update is given.
     """
     if updates:
-        new = getattr(updates[0], "value", "...")
+        new = repr(updates[0].value) if isinstance(updates[0], Update) else "..."
         msg = (
             f"end({', '.join(map(repr, (payoff, *updates)))}): the play stops here, so counters change no more; a "
             f"payoff that depends on their new values is written with them, as in end({new})"
@@ -247,7 +236,7 @@ def go(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
 
 
 def pass_to(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
-    """Move on to `state`, where the opponent is to move; updates and reward as in `go`.
+    """Move on to `state`, where the opponent is to move; updates, reward and errors are those of `go`.
 
     The mover's value of this edge is ``reward + total - V``, where ``V`` is what
     the opponent makes of `state` and ``total`` is `Game.total`.
@@ -260,11 +249,6 @@ def pass_to(state: S, *updates: Update, reward: Number | Expr = 0) -> Edge[S]:
         Changes of counters; scores of the two sides change places here.
     reward : number or Expr
         Paid to the mover.
-
-    Raises
-    ------
-    GameError
-        Two updates are of one counter, or one is something else.
     """
     edge: PassTo[S] = _new(PassTo)
     edge.state = state
@@ -296,7 +280,7 @@ def _checked(updates: tuple[Any, ...]) -> Updates:
     return updates
 
 
-def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *, reward: Number | Expr = 0) -> Edge[S]:
+def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *more: Never, reward: Number | Expr = 0) -> Edge[S]:
     """Let chance draw an outcome of `dist` and go on with ``then(outcome)``.
 
     Parameters
@@ -306,18 +290,50 @@ def roll(dist: Dist[T], then: Callable[[T], Edge[S]], *, reward: Number | Expr =
     then : callable
         Gives the edge to follow for every outcome.  It may roll again; it may
         not decide: a decision has a state of its own, reached by ``go(state)``.
+    *more : Never
+        Not to be given: several dice are one distribution, ``product(d6, d6)``.
     reward : number or Expr
         Paid once, on entering the chance node.
+
+    Raises
+    ------
+    GameError
+        More than one distribution is given, or `then` is no function of one outcome.
     """
+    __tracebackhide__ = True
+    if more:
+        msg = (
+            "roll() takes one distribution and a function of its outcome; several dice are one distribution: "
+            "roll(product(d6, d6).map(sum), lambda total: ...), or roll(product(d6, d6), lambda dice: ...) for tuples "
+            "such as (1, 1)"
+        )
+        raise GameError(msg, value=more)
     if type(dist) is not Dist:
         dist = as_dist(dist)
     try:
         return Chance(dist, tuple(map(then, dist.outcomes)), reward)
     except TypeError as error:
-        if callable(then):
+        if (wrong := _misfit(then, dist.outcomes[0])) is None:
             raise
-        msg = f"roll() takes a function from an outcome to an edge, not {then!r}; write lambda k: go(k)"
-        raise GameError(msg, value=then) from error
+        raise GameError(wrong, value=then) from error
+
+
+def _misfit(then: Any, outcome: Any) -> str | None:
+    """Why something is no function of an outcome; None: it is one, or does not tell."""
+    if not callable(then):
+        return f"roll() takes a function from an outcome to an edge, not {then!r}; write lambda k: go(k)"
+    try:
+        inspect.signature(then).bind(outcome)
+    except TypeError as error:
+        what, remedy = (
+            ("the tuple ", "lambda dice: go(sum(dice)), or dice[0] and dice[1] for one of them")
+            if isinstance(outcome, tuple)
+            else ("", "lambda k: go(k)")
+        )
+        return f"`then` of roll() gets one outcome, here {what}{outcome!r} ({error}); write {remedy}"
+    except ValueError:
+        pass
+    return None
 
 
 def chance(dist: Dist[Edge[S]], *, reward: Number | Expr = 0) -> Edge[S]:
@@ -379,10 +395,10 @@ def when(cond: bool | Expr, then: Any, otherwise: Any = _MISSING) -> Any:
 
 def _conditional(cond: Expr, then: Any, otherwise: Any) -> Conditional:
     if not cond.boolean:
-        msg = f"the condition of when() is {cond}, a number; compare it, as in when({cond} > 0, ...)"
+        msg = f"the condition of when() is {cond!r}, a number; compare it, as in when({cond!r} > 0, ...)"
         raise GameError(msg, value=cond)
     if otherwise is _MISSING and isinstance(then, Decide):
-        msg = f"when({cond}, decide(...)) leaves open what happens elsewhere; give it a third argument"
+        msg = f"when({cond!r}, decide(...)) leaves open what happens elsewhere; give it a third argument"
         raise GameError(msg, value=then)
     for branch in (then,) if otherwise is _MISSING else (then, otherwise):
         if isinstance(branch, Unavailable) or (isinstance(branch, Conditional) and branch.otherwise is None):

@@ -48,20 +48,7 @@ def is_own(value: Any) -> bool:
 
 
 def own_number(value: Any, what: str) -> int | float | Fraction:
-    """Return a number as one of Python's own, exactly; NaN and infinity are floats.
-
-    Parameters
-    ----------
-    value : number or str
-        An int, float, Fraction or Decimal, a scalar of numpy, or a text such as ``"1/3"`` or ``"0.1"``.
-    what : str
-        What it is, for the message.
-
-    Raises
-    ------
-    GameError
-        It is none of these.
-    """
+    """A number, or a text such as "1/3", as one of Python's own, exactly; NaN and infinity are floats."""
     if is_own(value):
         return value  # type: ignore[no-any-return]
     try:
@@ -104,15 +91,7 @@ def _read(text: str) -> float | Fraction:
 
 
 def finite_number(value: Any, what: str) -> int | float | Fraction:
-    """Return a number as one of Python's own, no larger than a float can be.
-
-    Raises
-    ------
-    GameError
-        It is no number.
-    RewardNotFiniteError
-        It is NaN or infinite, or larger than every float.
-    """
+    """A number as one of Python's own, no larger than a float can be; else a RewardNotFiniteError."""
     if type(value) is int and -_SAFE < value < _SAFE:
         return value
     number = own_number(value, what)
@@ -128,7 +107,7 @@ def finite_number(value: Any, what: str) -> int | float | Fraction:
 
 
 def exact_discount(value: Any) -> Fraction:
-    """Return the discount of a game."""
+    """The discount of a game."""
     try:
         return Fraction(finite_number(value, "discount"))
     except RewardNotFiniteError as error:
@@ -136,7 +115,7 @@ def exact_discount(value: Any) -> Fraction:
 
 
 def whole_number(value: Any) -> int | None:
-    """Return a whole number as an int of Python; None where it is none, as a bool is."""
+    """A whole number as an int of Python; None where it is none, as a bool is."""
     if isinstance(value, bool | np.bool_):
         return None
     try:
@@ -146,13 +125,7 @@ def whole_number(value: Any) -> int | None:
 
 
 def size(value: Any, what: str) -> float:
-    """Return a tolerance or a time as a float: at least 0, maybe infinite.
-
-    Raises
-    ------
-    GameError
-        It is no number, NaN or negative.
-    """
+    """A tolerance or a time as a float: at least 0, maybe infinite."""
     number = _not_negative(value, what)
     try:
         return float(number)
@@ -161,13 +134,7 @@ def size(value: Any, what: str) -> float:
 
 
 def count(value: Any, what: str) -> int:
-    """Return a limit of what is counted as an int: the whole part of a number of at least 0.
-
-    Raises
-    ------
-    GameError
-        It is no number, NaN or negative.
-    """
+    """A limit of what is counted as an int: the whole part of a number of at least 0."""
     return int(min(_not_negative(value, what), _UNLIMITED))
 
 
@@ -180,13 +147,7 @@ def _not_negative(value: Any, what: str) -> int | float | Fraction:
 
 
 def nearest_floats(values: Iterable[int | float | Fraction]) -> list[float]:
-    """Return the floats next to some values.
-
-    Raises
-    ------
-    UnsupportedError
-        One is larger than every float.
-    """
+    """The floats next to some values; an UnsupportedError where one is larger than every float."""
     try:
         return [float(number) for number in values]
     except OverflowError as error:
@@ -194,6 +155,6 @@ def nearest_floats(values: Iterable[int | float | Fraction]) -> list[float]:
 
 
 def too_large_error() -> UnsupportedError:
-    """Return the error for a value that is larger than every float, although all that is declared is smaller."""
+    """The error for a value that is larger than every float, although all that is declared is smaller."""
     msg = "the value is too large for a float; measure rewards in larger units"
     return UnsupportedError(msg)

@@ -13,10 +13,7 @@ _SHORT = 12  # digits and stroke of a fraction that people read
 
 
 def number_text(number: Fraction | float) -> str:
-    """Text of an exact number for people.
-
-    A float that was made exact is told as it was written: 0.9 and not 8106479329266893/9007199254740992.
-    """
+    """Text of a number for people; a float that was made exact is told as it was written, as 0.9."""
     exact = Fraction(number)
     if len(text := str(exact)) <= _SHORT:
         return text
@@ -28,15 +25,7 @@ def number_text(number: Fraction | float) -> str:
 
 
 def discount_error(value: Any, *, shown: str | None = None) -> DiscountRangeError:
-    """The error for a discount outside (0, 1].
-
-    Parameters
-    ----------
-    value : object
-        The discount.
-    shown : str, optional
-        How it was given, by default as its value shows.
-    """
+    """The error for a discount outside (0, 1]; `shown` is how it was given, if not as its value shows."""
     if shown is None:
         shown = number_text(value) if isinstance(value, Fraction) else repr(value)
     remedy = "it is the factor for every decision, such as 0.95 or Fraction(95, 100)"

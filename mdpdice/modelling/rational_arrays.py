@@ -35,16 +35,9 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 class Column:
     """Values at many points.
 
-    Attributes
-    ----------
-    data : int64, bool or float64 array
-        Numerators, truth values, or floats; of the shape of the points, or of one that broadcasts to it.
-    denominator : int
-        Positive; 0 for floats.
-    lower, upper : int
-        Bounds of the numerators; they need not be attained.
-    defined : bool array or None
-        Where the value exists; None: everywhere.
+    Numerators, truth values or floats are in `data`, of the shape of the points or of one that broadcasts to it;
+    `denominator` is 0 for floats. `lower` and `upper` are bounds of the numerators that need not be attained. `defined`
+    is None where all values exist.
     """
 
     __slots__ = ("data", "defined", "denominator", "lower", "upper")
@@ -55,7 +48,8 @@ class Column:
         if not -_LIMIT < lower <= upper < _LIMIT:
             msg = "values leave the range of int64"
             raise OverflowError(msg)
-        self.data = data
+        # Numbers are made after their bounds were looked at, since numpy wraps around silently.
+        self.data = data() if callable(data) else data
         self.denominator = denominator
         self.lower = lower
         self.upper = upper
@@ -69,9 +63,7 @@ class Column:
             array = np.array([operator.index(value) for value in array.ravel().tolist()]).reshape(array.shape)
         if array.size == 0:
             return cls(array.astype(np.int64))
-        column = cls(None, 1, int(array.min()), int(array.max()))
-        column.data = array.astype(np.int64)
-        return column
+        return cls(lambda: array.astype(np.int64), 1, int(array.min()), int(array.max()))
 
     @classmethod
     def constant(cls, value: Any) -> Column:
@@ -82,9 +74,7 @@ class Column:
             return cls(np.array(value), 0)
         exact = Fraction(value)
         numerator = exact.numerator
-        result = cls(np.array(0), exact.denominator, numerator, numerator)
-        result.data = np.array(numerator, dtype=np.int64)
-        return result
+        return cls(lambda: np.array(numerator, dtype=np.int64), exact.denominator, numerator, numerator)
 
     @classmethod
     def table(cls, entries: Sequence[Any], index: Column) -> Column:
@@ -99,12 +89,11 @@ class Column:
             return cls(np.array(entries)[at], 0, defined=defined)
         common = math.lcm(*(Fraction(entry).denominator for entry in entries))
         numerators = [int(entry * common) for entry in entries]
-        result = cls(at, common, min(numerators), max(numerators), defined)
-        result.data = np.array(numerators, dtype=np.int64)[at]
-        return result
+        bounds = (min(numerators), max(numerators))
+        return cls(lambda: np.array(numerators, dtype=np.int64)[at], common, *bounds, defined)
 
     def flags(self, op: str, mask: int) -> Column:
-        """An operation on sets of boxes, which are the bits of the numbers; see `mdpdice.modelling.counters.Flags`."""
+        """An operation on sets of boxes, which are the bits of the numbers."""
         chosen = self.data & mask
         if op == "has":
             return Column(chosen == mask, defined=self.defined)
@@ -122,9 +111,8 @@ class Column:
         factor = denominator // self.denominator
         if factor == 1:
             return self
-        result = Column(None, denominator, self.lower * factor, self.upper * factor, self.defined)
-        result.data = self.whole() * factor
-        return result
+        bounds = (self.lower * factor, self.upper * factor)
+        return Column(lambda: self.whole() * factor, denominator, *bounds, self.defined)
 
     def whole(self) -> Any:
         """Numerators as int64."""
@@ -172,13 +160,7 @@ _UFUNCS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def combine(op: str, columns: Sequence[Column]) -> Column:
-    """The value of an operation.
-
-    Raises
-    ------
-    OverflowError
-        The numbers would leave int64.
-    """
+    """The value of an operation; an OverflowError where the numbers would leave int64."""
     if op in ("&", "|"):
         return _logic(op, columns)
     result = columns[0]
@@ -233,11 +215,7 @@ def _arithmetic(op: str, first: Column, second: Column) -> Column:
             bounds = (min(a, c), min(b, d))
         case _:
             bounds = (max(a, c), max(b, d))
-    result = Column(
-        None, denominator, *bounds, defined
-    )  # before the numbers, since numpy wraps around silently
-    result.data = _UFUNCS[op](first.whole(), second.whole())
-    return result
+    return Column(lambda: _UFUNCS[op](first.whole(), second.whole()), denominator, *bounds, defined)
 
 
 def _compare(op: str, first: Column, second: Column) -> Column:

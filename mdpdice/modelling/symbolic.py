@@ -51,22 +51,10 @@ class _Symbolic(At[Any]):
 def ways_through(
     function: Callable[[Any], Any], core: Any, axes: tuple[Axis, ...]
 ) -> list[tuple[Expr, Any]] | None:
-    """Every way through a function: the condition under which it is taken, and what comes out.
+    """Every way through a function of the state: the condition under which it is taken, and what comes out.
 
-    Parameters
-    ----------
-    function : callable
-        A function of the state.
-    core : object
-        The core state that it is asked about.
-    axes : tuple of Axis
-        The counters.
-
-    Returns
-    -------
-    list of tuple, or None
-        The conditions exclude each other and leave nothing out.  None where the function does something with a
-        counter that cannot be written as an expression, or has too many ways.
+    The conditions exclude each other and leave nothing out. None where the function does something with a counter that
+    cannot be written as an expression, or has too many ways.
     """
     state = _Symbolic(core, {axis.name: CounterValue(axis.name) for axis in axes})
     found: list[tuple[Expr, Any]] = []

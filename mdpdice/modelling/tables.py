@@ -1,6 +1,6 @@
 """Tables and thresholds that tell a strategy: rows for a program, and lines for people.
 
-A game gives them in `mdpdice.Game.tables` and `mdpdice.Game.thresholds`; the commands
+A game gives them in `mdpdice.looks.Look.tables` and `mdpdice.looks.Look.thresholds`; the commands
 ``mdpdice policy`` and ``mdpdice thresholds`` print and export them.
 """
 
@@ -127,7 +127,7 @@ class Thresholds:
     rule : str
         Which one it is, such as ``optimal`` or ``best monotone found``.
     policy : str
-        Its name for `mdpdice.Game.named_policy`, such as ``threshold:250,200``.
+        Its name for `mdpdice.looks.Look.policy`, such as ``threshold:250,200``.
     vector : sequence of int
         The thresholds.
     value : float

@@ -1,6 +1,6 @@
-"""States and actions as text, for the command line, files and messages.
+"""States and actions as JSON data, for files and programs; what people read is `mdpdice.looks.text`.
 
-The text is JSON: numbers and strings stand for themselves, tuples are lists, a
+Numbers and strings stand for themselves, tuples are lists, a
 frozen attrs value is ``{"ClassName": {"field": ...}}`` and an enum member is
 ``{"EnumName": "MEMBER"}``.  A state of a game with counters is
 ``{"state": ..., "counters": {"name": ...}}``.  Nothing is evaluated or imported by name: only the
@@ -24,25 +24,30 @@ import attrs
 from mdpdice.errors import UnknownStateError
 from mdpdice.modelling.grid import At
 
-__all__ = ["ITSELF", "decode", "encode", "fields_of", "named_classes", "read", "show"]
+__all__ = [
+    "ITSELF",
+    "decode",
+    "encode",
+    "fields_of",
+    "hints_of",
+    "init_fields",
+    "init_names",
+    "named_classes",
+]
+__all__ += ["shorten"]
 
 ITSELF = "state"
 """Name of a state that has no parts."""
 
 
-def show(value: Any) -> str:
-    """Text of a state or action.
+def encode(value: Any) -> Any:
+    """A state or action as JSON data.
 
     Raises
     ------
     UnknownStateError
-        A part of the value has no text; override `Game.show_state`.
+        A part of the value has no text.
     """
-    return json.dumps(encode(value), ensure_ascii=False)
-
-
-def encode(value: Any) -> Any:
-    """A state or action as JSON data; see `show`."""
     if value is None or (isinstance(value, bool | int | float | str) and not isinstance(value, enum.Enum)):
         return value
     name = type(value).__name__
@@ -52,51 +57,17 @@ def encode(value: Any) -> Any:
         return {name: str(value)}
     if isinstance(value, At):
         return {"state": encode(value.state), "counters": dict(value.counters)}
-    if attrs.has(type(value)):
-        return {name: {f.alias: encode(getattr(value, f.name)) for f in attrs.fields(type(value)) if f.init}}
-    if dataclasses.is_dataclass(value):
-        return {name: {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}}
+    if (fields := init_fields(value)) is not None:
+        return {name: {field: encode(item) for field, item in fields.items()}}
     if isinstance(value, tuple):
-        fields: tuple[str, ...] | None = getattr(value, "_fields", None)
-        if fields is not None:  # a NamedTuple
-            return {name: {field: encode(item) for field, item in zip(fields, value, strict=True)}}
         return [encode(item) for item in value]
     if isinstance(value, frozenset):
         return {name: sorted((encode(item) for item in value), key=json.dumps)}
     msg = (
         f"{value!r} has no text; let states be numbers, strings, tuples, enums or frozen attrs classes, "
-        "or override show_state and read_state"
+        "or override show_state and read_state of the game's Look"
     )
     raise UnknownStateError(msg, value=value)
-
-
-def read(text: str, owner: type) -> Any:
-    """Value of a text: the inverse of `show`.
-
-    Parameters
-    ----------
-    text : str
-        JSON as `show` writes it.  A bare word is the string of that name.
-    owner : type
-        A subclass of `Game`, whose type arguments say which classes may be named.
-
-    Raises
-    ------
-    UnknownStateError
-        The text is not of that form.
-    """
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError:
-        return text
-    except (ValueError, RecursionError) as error:  # a number too long, a list too deep
-        msg = f"{shorten(text)} is not a state: {error}"
-        raise UnknownStateError(msg, value=text) from error
-    try:
-        return decode(data, named_classes(owner))
-    except UnknownStateError as error:
-        error.value = text
-        raise
 
 
 def decode(data: Any, classes: Mapping[str, type]) -> Any:
@@ -188,15 +159,35 @@ def named_classes(owner: type) -> dict[str, type]:
         ):
             found[item.__name__] = item
             if not issubclass(item, enum.Enum):
-                todo.extend(_hints(item).values())
+                todo.extend(hints_of(item).values())
     return found
 
 
-def _hints(cls: type) -> dict[str, Any]:
+def hints_of(cls: type) -> dict[str, Any]:
+    """The types of the fields of a class."""
     try:
         return typing.get_type_hints(cls)
     except NameError:  # an annotation that exists for type checkers only
         return {}
+
+
+def init_names(cls: type) -> tuple[str, ...] | None:
+    """Names of what a class with fields is made of; None: it is no such class."""
+    if attrs.has(cls):
+        return tuple(field.alias for field in attrs.fields(cls) if field.init)
+    if dataclasses.is_dataclass(cls):
+        return tuple(field.name for field in dataclasses.fields(cls) if field.init)
+    return getattr(cls, "_fields", None) if issubclass(cls, tuple) else None  # a NamedTuple
+
+
+def init_fields(value: Any) -> dict[str, Any] | None:
+    """What a value was made of, by name; None: its class has no fields, or is an enum."""
+    cls = type(value)
+    names = None if isinstance(value, enum.Enum | At) else init_names(cls)
+    if names is None:
+        return None
+    own = {field.alias: field.name for field in attrs.fields(cls)} if attrs.has(cls) else {}
+    return {name: getattr(value, own.get(name, name)) for name in names}
 
 
 def fields_of(state: Hashable) -> dict[str, Any]:

@@ -24,18 +24,7 @@ A = TypeVar("A", bound=Hashable)
 
 
 class Unrolled(Game[At[S], A], Generic[S, A]):
-    """A game with the counters inside its states; made by `Game.unrolled`.
-
-    Parameters
-    ----------
-    game : Game
-        A game with counters.
-
-    Raises
-    ------
-    GameError
-        A counter is declared wrongly.
-    """
+    """A game with the counters inside its states; made by `Game.unrolled`."""
 
     def __init__(self, game: Game[S, A]) -> None:
         self.game = game
@@ -44,6 +33,7 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
         self._nodes: dict[S, tuple[S, Node[S, A]]] = {}
         self.total = game.total  # type: ignore[misc]  # class attributes elsewhere, of one object here
         self.payoff_range = game.payoff_range  # type: ignore[misc]
+        self.sense = game.sense  # type: ignore[misc]
         self.discount = game.discount
 
     def start(self) -> At[S]:
@@ -69,14 +59,6 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
     def estimate(self, state: At[S]) -> float:
         """What the game itself guesses of the state, which it gets with its counters."""
         return self.game.estimate(cast("S", state))
-
-    def show_state(self, state: At[S]) -> str:
-        """Text of a state, as the game itself gives it."""
-        return self.game.show_state(cast("S", state))
-
-    def read_state(self, text: str) -> At[S]:
-        """State of a text, as the game itself reads it."""
-        return cast("At[S]", self.game.read_state(text))
 
     def _core_node(self, state: S) -> Node[S, A]:
         found = self._nodes.get(state)

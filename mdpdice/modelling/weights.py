@@ -72,18 +72,16 @@ def refuse_set(outcomes: object) -> None:
         )
 
 
-def integer_weights(given: list[Any]) -> tuple[list[int], Fraction]:
-    """Turn weights into non-negative integers over their sum; also return the defect.
-
-    The rule is in the module's text: all ints are relative, otherwise they are probabilities.
-    """
+def integer_weights(given: list[Any], outcomes: list[Any]) -> tuple[list[int], Fraction]:
+    """Turn weights into non-negative integers over their sum; also return the defect."""
     integers, one = given, 0  # what probabilities have to sum to; 0 where the weights are relative
     if not set(map(type, given)) <= _INT:
-        integers, denominator = common_denominator([_ratio_of_weight(weight) for weight in given])
+        integers, denominator = common_denominator(list(map(_ratio_of_weight, given, outcomes)))
         if not all(isinstance(weight, int | np.integer) for weight in given):
             one = denominator
     if integers and min(integers) < 0:
-        raise _range_error(next(weight for weight, n in zip(given, integers, strict=True) if n < 0))
+        at = next(at for at, n in enumerate(integers) if n < 0)
+        raise _range_error(given[at], outcomes[at])
     total = sum(integers)
     if not total:
         raise _empty_error()
@@ -133,24 +131,24 @@ def common_denominator(ratios: list[tuple[int, int]]) -> tuple[list[int], int]:
     return [n * (denominator // d) for n, d in ratios], denominator
 
 
-def _ratio_of_weight(weight: Any) -> tuple[int, int]:
-    """Return a weight as numerator and denominator, exactly."""
+def _ratio_of_weight(weight: Any, outcome: Any) -> tuple[int, int]:
+    """A weight as numerator and denominator, exactly."""
     try:
         number = own_number(None if isinstance(weight, bool | np.bool_) else weight, "weight")
     except GameError as error:
         raise GameError(
-            f"the weight {weight!r} is not a number; weights are int, float or Fraction ({_REMEDY}), and a"
-            " bool is written int(flag)",
+            f"the weight {weight!r} of the outcome {outcome!r} is not a number; weights are int, float or Fraction"
+            f" ({_REMEDY}), and a bool is written int(flag)",
             value=weight,
         ) from error
     try:
         return number.as_integer_ratio()
     except (OverflowError, ValueError) as error:
-        raise _range_error(weight) from error
+        raise _range_error(weight, outcome) from error
 
 
 def ratio_of_outcome(value: Any) -> tuple[int, int]:
-    """Return an outcome as numerator and denominator, exactly; bools are 0 and 1."""
+    """An outcome as numerator and denominator, exactly; bools are 0 and 1."""
     try:
         number = own_number(None if isinstance(value, str) else value, "outcome")
     except GameError as error:
@@ -174,9 +172,11 @@ def _empty_error() -> EmptySupportError:
     )
 
 
-def _range_error(weight: Any) -> ProbabilityRangeError:
+def _range_error(weight: Any, outcome: Any) -> ProbabilityRangeError:
     return ProbabilityRangeError(
-        f"the weight {weight!r} is negative or not finite; weights are 0 or more ({_REMEDY})", value=weight
+        f"the weight {weight!r} of the outcome {outcome!r} is negative or not finite; weights are 0 or more "
+        f"({_REMEDY})",
+        value=weight,
     )
 
 

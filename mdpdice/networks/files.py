@@ -4,10 +4,10 @@ The file is an ``.npz`` archive without compression, so `numpy.load` reads it to
 Its members are
 
 * ``header``, the bytes of a JSON object: format and version, start, discount,
-  horizon, total, warnings, the exact numbers that no float equals (as hexadecimal
+  horizon, total, sense, warnings, the exact numbers that no float equals (as hexadecimal
   fractions), the digest of the network, and how the names are stored;
 * ``states`` and ``actions``, the bytes of JSON lists in the form of
-  `mdpdice.modelling.text`, or, for states, of the texts that the game's `show_state` gives;
+  `mdpdice.modelling.text`, or, for states, of the texts that the game's look gives;
 * the arrays of `mdpdice.networks.network.Network`, one member each.
 
 The archive is sealed (`mdpdice.archives`), so damage is found before a byte is
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from mdpdice.archives import Archive, exact_text, rational, read_header, text_member, write_archive
 from mdpdice.errors import UnknownStateError
+from mdpdice.looks.look import look_of
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.text import decode, encode, named_classes
 from mdpdice.networks.network import Network
@@ -59,6 +60,7 @@ _HEADER: Mapping[str, Any] = {
     "discount": str,
     "horizon": (int, _NONE),
     "total": str,
+    "sense": str,
     "warnings": list,
     "averaged": bool,
     "digest": str,
@@ -83,6 +85,7 @@ def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any
         "discount": exact_text(network.discount),
         "horizon": network.horizon,
         "total": exact_text(network.total),
+        "sense": network.sense,
         "warnings": list(network.warnings),
         "averaged": network.averaged,
         "digest": network.digest,
@@ -107,11 +110,12 @@ def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any
 
 def _state_texts(network: Network, game: Game[Any, Any] | None) -> list[Any]:
     if game is not None:
-        return [game.show_state(state) for state in network.states]
+        show = look_of(game).show_state
+        return [show(state) for state in network.states]
     try:
         return [encode(state) for state in network.states]
     except UnknownStateError as error:
-        error.message += "; with Network.save(path, game) the game's show_state writes the states"
+        error.message += "; with Network.save(path, game) the game's look writes the states"
         raise
 
 
@@ -133,8 +137,8 @@ class _File(Archive):
         self.classes = {} if game is None else named_classes(type(game))
 
     def network(self, members: dict[str, NDArray[Any]]) -> Network:
-        header = read_header(self, members, FORMAT, VERSION, _HEADER)
-        fields: dict[str, Any] = {name: header[name] for name in ("start", "horizon", "averaged")}
+        header = read_header(self, members, FORMAT, VERSION, _HEADER, older={"sense": "max"})
+        fields: dict[str, Any] = {name: header[name] for name in ("start", "horizon", "sense", "averaged")}
         with self.part("warnings"):
             if not all(isinstance(text, str) for text in header["warnings"]):
                 raise self.corrupt("warnings", "they are not all text")
@@ -147,7 +151,7 @@ class _File(Archive):
                 fields[key] = {int(at): rational(text) for at, text in header[key].items()}
         n_states = header["states"]
         if n_states is None:
-            read = self.name if self.game is None or not header["shown"] else self.game.read_state
+            read = self.name if self.game is None or not header["shown"] else look_of(self.game).read_state
             fields["states"] = self.names(members, "states", read)
         else:
             # Checked before the range is used: a network has a node for every state.
@@ -184,7 +188,7 @@ class _File(Archive):
         raise unknown
 
     def name(self, data: Any) -> Hashable:
-        """A state or action; its text, as `Game.show_state` writes it, where there is no game to read it."""
+        """A state or action; its text, as the game's look writes it, where there is no game to read it."""
         try:
             name: Hashable = decode(data, self.classes)
         except UnknownStateError:

@@ -12,6 +12,7 @@ from mdpdice.errors import UnknownStateError
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.grid import At, misfit
 from mdpdice.networks.arrays import Bools, Floats, Ints, Kind
+from mdpdice.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -168,7 +169,7 @@ class Names:
             if known == action and same_kind(known, action):
                 return edge
         have = [self.action_of(e) for e in self.edges(node)] if self.decides[node] else []
-        msg = f"no action {action!r} here; the actions are {have!r}"
+        msg = f"no action {action!r} here; {did_you_mean(action, have)}the actions are {have!r}"
         raise UnknownStateError(msg, state=self.describe(node), action=action)
 
     def describe(self, node: int) -> Any:

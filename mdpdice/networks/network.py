@@ -32,6 +32,7 @@ from mdpdice.html import card, remarks
 from mdpdice.modelling.nearest import nearest
 from mdpdice.modelling.number import exact_discount, finite_number
 from mdpdice.modelling.ranges import number_text
+from mdpdice.modelling.sense import Sense, checked_sense
 from mdpdice.networks.arrays import (
     Bools,
     Floats,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
     from mdpdice.modelling.game import Game
 
-__all__ = ["Bools", "Floats", "Ints", "Kind", "NamedStates", "Network"]
+__all__ = ["Bools", "Floats", "Ints", "Kind", "NamedStates", "Network", "actions_of", "edge_fields"]
 
 Number: TypeAlias = "int | float | Fraction | str"
 
@@ -96,6 +97,9 @@ class Network(Names):
         Largest number of decisions in a play; a play cut off there gets nothing more.
     total : Fraction
         Sum of the payoffs of the two sides of a `pass_to` edge.
+    sense : {"max", "min"}
+        What the player to move wants of the total unless an objective says otherwise; MIN nodes are those of the
+        other player.  It is no part of the `digest`.
     numerator : ndarray, shape (E,)
         Exact weights: the probability of edge ``e`` is its numerator over the
         sum of the numerators of its node.  int64, object (int) or float64.
@@ -131,6 +135,7 @@ class Network(Names):
     discount: Fraction = attrs.field(default=Fraction(1), converter=exact_discount)
     horizon: int | None = None
     total: Fraction = attrs.field(default=Fraction(0), converter=_total)
+    sense: Sense = attrs.field(default="max", converter=checked_sense)
     numerator: NDArray[Any] = attrs.field(
         default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=read_only
     )
@@ -186,19 +191,13 @@ class Network(Names):
             What else is different, as in `attrs.evolve`.
         """
         degree = np.bincount(self.source[edges], minlength=self.n_nodes)
-        decided = self.decides[self.source]
-        actions = self.actions
-        if decided[edges].sum() != len(actions):
-            place = np.cumsum(decided) - 1
-            actions = [actions[at] for at in place[edges[decided[edges]]].tolist()]
         kept: dict[str, Any] = {
             "kind": np.where(degree > 0, self.kind, np.uint8(Kind.END)),
             "indptr": np.concatenate(([0], np.cumsum(degree))),
-            "actions": actions,
-            "exact_rewards": moved_numbers(self.exact_rewards, edges),
+            "dst": self.dst[edges],
+            "actions": actions_of(self, edges),
+            **edge_fields(self, edges),
         }
-        for name in ("dst", "weight", "reward", "sign", "step", "numerator"):
-            kept[name] = getattr(self, name)[edges]
         return attrs.evolve(self, **{**kept, **changes})
 
     # --- exact numbers ------------------------------------------------------
@@ -240,6 +239,7 @@ class Network(Names):
     def __repr__(self) -> str:
         more = "" if self.discount == 1 else f", discount {number_text(self.discount)}"
         more += "" if self.horizon is None else f", horizon {self.horizon}"
+        more += "" if self.sense == "max" else ", minimised"
         return f"<Network: {self.n_states:,} states, {self._kinds()}, {self.n_edges:,} edges{more}>"
 
     def _kinds(self) -> str:
@@ -256,6 +256,7 @@ class Network(Names):
             ("discount", None if self.discount == 1 else number_text(self.discount)),
             ("horizon", self.horizon),
             ("payoffs sum to", self.total or None),
+            ("sense", None if self.sense == "max" else self.sense),
         ]
         return card("Network", rows) + remarks(self.warnings)
 
@@ -345,7 +346,7 @@ class Network(Names):
         path : path
             By custom it ends in ``.npz``.
         game : Game, optional
-            Its `show_state` writes the states, where their classes have no text of their own.
+            Its look writes the states, where their classes have no text of their own.
 
         Raises
         ------
@@ -388,6 +389,22 @@ class Network(Names):
         from mdpdice.formats.networkx_graphs import to_networkx
 
         return to_networkx(self)
+
+
+def edge_fields(network: Network, edges: Ints) -> dict[str, Any]:
+    """What some edges are worth and how likely they are, for `attrs.evolve`; an edge may stand there often."""
+    names = ("weight", "reward", "sign", "step", "numerator")
+    found = {name: getattr(network, name)[edges] for name in names}
+    return {**found, "exact_rewards": moved_numbers(network.exact_rewards, edges)}
+
+
+def actions_of(network: Network, edges: Ints) -> Sequence[Hashable]:
+    """Return the actions of those edges that have one."""
+    decided = network.decides[network.source]
+    if decided[edges].sum() == len(network.actions) and (np.diff(edges) > 0).all():
+        return network.actions
+    place = np.cumsum(decided) - 1
+    return [network.actions[at] for at in place[edges[decided[edges]]].tolist()]
 
 
 def _inverse(state_node: Ints, n_nodes: int) -> Ints:

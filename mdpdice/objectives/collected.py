@@ -15,7 +15,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -25,9 +25,12 @@ from mdpdice.modelling.grid import At
 from mdpdice.modelling.nearest import nearest
 from mdpdice.modelling.number import finite_number
 from mdpdice.networks.arrays import moved_numbers, split_exact
-from mdpdice.networks.network import Bools, Ints, Kind, Network
+from mdpdice.networks.network import Bools, Ints, Kind, Network, actions_of, edge_fields
 from mdpdice.numerics.graph import end_components
 from mdpdice.numerics.regions import components
+
+if TYPE_CHECKING:
+    from mdpdice.objectives.objective import OfPayoff
 
 __all__ = ["COLLECTED", "pay_at_the_end", "refuse_counter"]
 
@@ -37,39 +40,20 @@ MOST_EDGES = 16_000_000
 """Edges of the largest network that is written out with the sums beside its states."""
 
 
-def pay_at_the_end(
-    network: Network,
-    worth: Callable[[Fraction], Any],
-    top: Callable[[int, Fraction], int | None],
-    name: str,
-) -> Network:
-    """The network whose ends pay what the whole payoff is worth, less what payoff 0 would be.
-
-    Parameters
-    ----------
-    network : Network
-        Undiscounted, without `pass_to`.
-    worth, top : callable
-        As in `mdpdice.objectives.objective.OfPayoff`.
-    name : str
-        Name of the objective, for errors.
-
-    Raises
-    ------
-    UnsupportedError
-        The network is discounted; or it pays on the way, and the sums cannot be kept apart.
-    """
+def pay_at_the_end(network: Network, objective: OfPayoff) -> Network:
+    """The network, without `pass_to`, whose ends pay what the whole payoff is worth, less what payoff 0 would be."""
+    name, sense = type(objective).__name__, objective.wanted(network)
     if network.discount < 1:
         msg = f"{name} needs the whole payoff, and this network discounts it; use Total, or a game without a discount"
         raise UnsupportedError(msg)
-    nothing = Fraction(worth(Fraction(0)))
+    nothing = Fraction(objective.worth(Fraction(0)))
 
     def gain(payoff: Fraction) -> Fraction:
-        return Fraction(worth(payoff)) - nothing
+        return Fraction(objective.worth(payoff)) - nothing
 
     sums, unit = [0] * network.n_nodes, 1
     if network.reward.any() or network.exact_rewards:
-        network, sums, unit = _with_sums(network, top, name)
+        network, sums, unit = _with_sums(network, objective.top, name)
         gains = {one: bool(gain(Fraction(one, unit))) for one in set(sums)}
         network = _ending(network, np.array([gains[one] for one in sums]), name)
     found = {}
@@ -80,7 +64,7 @@ def pay_at_the_end(
         except MdpDiceError as error:
             raise error.at(network.describe(node)) from error.__cause__
     payoff, exact = split_exact(network.n_nodes, found)
-    return attrs.evolve(network, payoff=payoff, exact_payoffs=exact, total=Fraction(0))
+    return attrs.evolve(network, payoff=payoff, exact_payoffs=exact, total=Fraction(0), sense=sense)
 
 
 def _with_sums(
@@ -168,26 +152,19 @@ class _Sums:
             if nearest(least) != least:
                 exact[node] = least
         states, state_node, node_state = self._states(old)
-        decided = net.decides[net.source]
-        place = np.cumsum(decided) - 1
         canonical = net.canonical
         return attrs.evolve(
             net,
             kind=np.where(settled, np.uint8(Kind.END), net.kind[old]),
             indptr=np.concatenate(([0], np.cumsum(self.degree))).astype(np.int64),
             dst=np.array(self.targets, dtype=np.int64),
-            weight=net.weight[edges],
-            reward=np.zeros(len(edges)),
-            sign=net.sign[edges],
-            step=net.step[edges],
+            **edge_fields(net, edges) | {"reward": np.zeros(len(edges)), "exact_rewards": {}},
             payoff=payoff,
             start=0,
-            numerator=net.numerator[edges],
             states=states,
             state_node=state_node,
             node_state=node_state,
-            actions=[net.actions[at] for at in place[edges[decided[edges]]].tolist()],
-            exact_rewards={},
+            actions=actions_of(net, edges),
             exact_payoffs=exact,
             canonical=None if canonical is None else lambda state: _representative(canonical, state),
         )
@@ -220,12 +197,7 @@ def _with_collected(state: Any, collected: int) -> At[Any]:
 
 
 def refuse_counter(names: Iterable[str]) -> None:
-    """Refuse a game that has a counter of its own of the name of the sum.
-
-    Raises
-    ------
-    GameError
-    """
+    """Refuse a game that has a counter of its own of the name of the sum."""
     if COLLECTED in names:
         msg = (
             f"the game has a counter {COLLECTED!r}, which is the name of the sum of the rewards on the way; give it "
@@ -262,7 +234,5 @@ def _ending(network: Network, gains: Bools, name: str) -> Network:
             "play an end there, or count the points in the state and pay them with end(...)"
         )
         raise UnsupportedError(msg, state=network.describe(node))
-    if not for_ever.any():
-        return network
     payoff = np.where(for_ever, 0.0, network.payoff)
     return network.keep_edges(np.flatnonzero(~for_ever[source]), payoff=payoff)

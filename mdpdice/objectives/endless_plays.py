@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 import numpy as np
 
 from mdpdice.errors import TotalRewardUndefinedError, UnsupportedError
 from mdpdice.networks.arrays import moved_numbers
-from mdpdice.networks.network import Bools, Ints, Kind, Network
+from mdpdice.networks.network import Bools, Ints, Kind, Network, edge_fields
 from mdpdice.numerics.graph import end_components, is_acyclic
 from mdpdice.numerics.regions import can_reach, ending_ranks, idle_components, reached_by_some
-from mdpdice.objectives.reductions import Lowering, Merged, towards, without
+from mdpdice.objectives.reductions import Because, Lowering, Merged, towards, without
 
 __all__ = ["collapse_idle", "drop_infinite", "drop_lost", "end_idle_chance", "missing_policy"]
 
@@ -28,37 +26,22 @@ def _plays_may_not_end(network: Network) -> bool:
     )
 
 
-@attrs.frozen(eq=False)
-class _Endless:
-    """The end components: their nodes and edges, and which of them collect and which pay."""
-
-    component: Ints
-    inside: Bools
-    gains: Bools
-    pays: Bools
-
-    @staticmethod
-    def of(network: Network) -> _Endless:
-        component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
-        source = network.source
-        inside = (component[source] >= 0) & (component[source] == component[network.dst])
-        count = int(component.max()) + 1
-        gains, pays = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-        gains[component[source[inside & (network.reward > 0)]]] = True
-        pays[component[source[inside & (network.reward < 0)]]] = True
-        if (gains & pays).any():
-            node = int(np.flatnonzero(component == np.flatnonzero(gains & pays)[0])[0])
-            msg = (
-                "an endless play can collect and pay for ever, so its total reward need not exist; "
-                "use a discount below 1 or a horizon"
-            )
-            raise TotalRewardUndefinedError(msg, state=network.describe(node))
-        return _Endless(component, inside, gains, pays)
-
-    @property
-    def rich(self) -> Bools:
-        """Nodes of the components that collect."""
-        return np.isin(self.component, np.flatnonzero(self.gains))
+def _endless(network: Network) -> tuple[Ints, Bools, Bools, bool]:
+    """The end components, the edges inside of them, the nodes of those that collect, and whether others pay."""
+    component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
+    source = network.source
+    inside = (component[source] >= 0) & (component[source] == component[network.dst])
+    gains, pays = (
+        np.unique(component[source[inside & one]]) for one in (network.reward > 0, network.reward < 0)
+    )
+    both = np.intersect1d(gains, pays)
+    if len(both):
+        msg = (
+            "an endless play can collect and pay for ever, so its total reward need not exist; "
+            "use a discount below 1 or a horizon"
+        )
+        raise TotalRewardUndefinedError(msg, state=network.describe(int(np.argmax(component == both[0]))))
+    return component, inside, np.isin(component, gains), bool(len(pays))
 
 
 def drop_lost(network: Network) -> Lowering | None:
@@ -66,20 +49,13 @@ def drop_lost(network: Network) -> Lowering | None:
 
     There no policy is sure to come to an end, to a place where play can idle, or to one
     where it collects; so every policy pays without end with positive probability.
-
-    Raises
-    ------
-    TotalRewardUndefinedError
-        An end component holds rewards of both signs, so totals of endless plays need have no limit.
-    UnsupportedError
-        From such a node play may come to collect without end as well, so its total has no mean.
     """
     if not _plays_may_not_end(network) or not (network.reward < 0).any():
         return None
-    endless = _Endless.of(network)
-    if not endless.pays.any():
+    _, _, rich, pays = _endless(network)
+    if not pays:
         return None
-    rich, idle = endless.rich, _idle(network)[0] >= 0
+    idle = _idle(network)[0] >= 0
     lost = ~reached_by_some(network, (network.kind == Kind.END) | rich | idle)
     if not lost.any():
         return None
@@ -93,27 +69,21 @@ def drop_lost(network: Network) -> Lowering | None:
     return without(network, ~lost, because="pays")
 
 
-def drop_infinite(network: Network) -> Lowering | None:
+def drop_infinite(network: Network, because: Because = "collects") -> Lowering | None:
     """Leave out the nodes whose value is +inf, found by the graph alone.
 
     In an end component whose rewards are never negative and sometimes positive
-    the player collects without end; so the value is infinite wherever he can come
+    the player collects without end; so the value is infinite wherever play can come
     there with positive probability.  No node of value -inf may be left (`drop_lost`).
-
-    Raises
-    ------
-    TotalRewardUndefinedError
-        An end component holds rewards of both signs, so totals of endless plays need have no limit.
     """
     if not _plays_may_not_end(network):
         return None
-    endless = _Endless.of(network)
-    if not endless.gains.any():
+    component, inside, rich, _ = _endless(network)
+    if not rich.any():
         return None
-    rich = endless.rich
     infinite = can_reach(network, rich)
-    policy = _infinite_policy(network, endless.component, rich, infinite, endless.inside)
-    return without(network, ~infinite, policy)
+    policy = _infinite_policy(network, component, rich, infinite, inside)
+    return without(network, ~infinite, policy, because)
 
 
 def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: Bools, inside: Bools) -> Ints:
@@ -125,10 +95,8 @@ def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: B
     edges = np.flatnonzero(inside & rich[network.source])
     policy = towards(network, edges, network.source[goals].tolist(), policy)
     policy[network.source[goals]] = goals
-    seen = policy[rich].copy()
     into = np.flatnonzero(infinite[network.source] & infinite[network.dst] & ~rich[network.source])
     policy = towards(network, into, np.flatnonzero(rich).tolist(), policy)
-    policy[rich] = seen
     policy[~network.decides] = -1
     return policy
 
@@ -188,10 +156,10 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
     order = np.argsort(new_source, kind="stable")
     old_edge = old_edge[order]
     real = old_edge >= 0
-
-    def moved(array: Any, default: Any) -> Any:
-        return np.where(real, array[old_edge], default) if len(array) else np.full(count, default)
-
+    moved = edge_fields(network, old_edge)
+    # To stay takes no step and pays nothing.
+    for name, number_there in (("weight", 1), ("reward", 0), ("sign", 1), ("step", 0), ("numerator", 1)):
+        moved[name][~real] = number_there
     kind = np.concatenate((network.kind[outside], np.full(count, Kind.MAX), [Kind.END])).astype(np.uint8)
     decides = kind == Kind.MAX
     position = np.cumsum(network.decides[source]) - 1
@@ -200,24 +168,17 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
         for edge, at in zip(old_edge.tolist(), new_source[order].tolist(), strict=True)
         if decides[at]
     ]
-    numerator = network.numerator[old_edge]
-    numerator[~real] = 1
     lowered = attrs.evolve(
         network,
         kind=kind,
         indptr=np.concatenate(([0], np.cumsum(np.bincount(new_source, minlength=n_new)))),
-        dst=moved(number[dst], n_new - 1),
-        weight=moved(network.weight, 1.0),
-        reward=moved(network.reward, 0.0),
-        sign=moved(network.sign, 1),
-        step=moved(network.step, False),
+        dst=np.where(real, number[dst[old_edge]], n_new - 1),
+        **moved,
         payoff=np.concatenate((network.payoff[outside], np.zeros(count + 1))),
         start=int(number[network.start]),
-        numerator=numerator,
         state_node=number[network.state_node],
         node_state=_first_states(network, number, n_new),
         actions=actions,
-        exact_rewards=moved_numbers(network.exact_rewards, old_edge),
         exact_payoffs=moved_numbers(network.exact_payoffs, np.flatnonzero(outside)),
     )
     return Lowering(lowered, number, old_edge, merged=Merged(network, component, linger))

@@ -28,9 +28,8 @@ def end_where(lattice: Lattice, endings: Endings) -> Lattice:
     n = lattice.n_nodes
     ends: dict[Hashable, int] = {}
     payoffs: list[int] = []
-    rows: dict[
-        int, list[tuple[int, int]]
-    ] = {}  # by the number of a state: guards, and nodes that they lead to
+    # By the number of a state: guards, and nodes that they lead to.
+    rows: dict[int, list[tuple[int, int]]] = {}
     for state, cases in endings.items():
         row = rows[state] = []
         rest = as_expr(value=True)

@@ -27,7 +27,7 @@ from mdpdice.modelling.expressions import Expr, as_expr, least, most, table
 from mdpdice.networks.network import Kind
 from mdpdice.objectives.collected import COLLECTED, refuse_counter
 from mdpdice.objectives.lattice_endings import end_where
-from mdpdice.objectives.objective import OfPayoff, PayoffAtLeast, PayoffAtMost
+from mdpdice.objectives.objective import OfPayoff, PayoffAtLeast, PayoffAtMost, refuse_pass_to
 
 __all__ = ["pay_worth"]
 
@@ -38,25 +38,8 @@ MOST_VALUES = 1 << 20
 
 
 def pay_worth(lattice: Lattice, objective: OfPayoff, run: Run) -> tuple[Lattice, bool]:
-    """The lattice whose ends pay what the whole payoff is worth.
-
-    Returns
-    -------
-    lattice : Lattice
-    endless : bool
-        Whether a play without an end is worth something, as far as is known.
-
-    Raises
-    ------
-    UnsupportedError
-        Sides change; or rewards or payoffs are not such that they can be counted.
-    """
-    if (lattice.sign < 0).any():
-        msg = (
-            f"{type(objective).__name__} needs the whole payoff at the end, for one player, but this lattice changes "
-            "sides; use Total"
-        )
-        raise UnsupportedError(msg, value=objective)
+    """The lattice whose ends pay what the whole payoff is worth, and whether an endless play is worth something."""
+    refuse_pass_to(lattice, objective)
     if not (lattice.reward >= 0).any():
         return _with_worths(lattice, objective, as_expr(0), 1, 0), bool(objective.worth(Fraction(0)))
     if lattice.averaged:
@@ -90,9 +73,6 @@ def _refuse(objective: OfPayoff, why: str) -> NoReturn:
         "with end(...), or use solve(explore(game), ...)"
     )
     raise UnsupportedError(msg, value=objective)
-
-
-# --- the counter -------------------------------------------------------------------------------------------
 
 
 def _with_counter(lattice: Lattice, paid: dict[int, Expr], last: int) -> Lattice:
@@ -143,9 +123,6 @@ def _largest_sum(lattice: Lattice, paid: dict[int, Expr], objective: OfPayoff, r
             objective, "play can come back to counters that it had, so it is not known how much it collects"
         )
     return int(solve_layers(layers, run)[0][0, lattice.start_point])
-
-
-# --- what payoffs are worth --------------------------------------------------------------------------------
 
 
 def _payoffs(lattice: Lattice) -> Iterator[Expr]:
@@ -209,9 +186,6 @@ def _worth(objective: OfPayoff, payoff: Fraction) -> Any:
         raise GameError(msg, value=payoff) from error
 
 
-# --- expressions as whole numbers --------------------------------------------------------------------------
-
-
 def _denominator(expr: Expr) -> int:
     """Common denominator of the numbers in an expression."""
     if expr.op == "constant":
@@ -242,7 +216,7 @@ def _whole(expr: Expr, unit: int, objective: OfPayoff) -> Expr:
         others = [arg for arg in args if arg.integral]
         if len(fractions) == 1:
             return math.prod(others, start=scaled(fractions[0]))
-    return _refuse(objective, f"{expr} is no whole number in parts of 1/{unit}")
+    return _refuse(objective, f"{expr!r} is no whole number in parts of 1/{unit}")
 
 
 def _least(lattice: Lattice, expr: Expr, objective: OfPayoff) -> Fraction:
@@ -257,7 +231,7 @@ def _values(lattice: Lattice, expr: Expr, objective: OfPayoff) -> Any:
     """Values of an expression for all values of its counters, where it has one."""
     axes = [axis for axis in lattice.axes if axis.name in expr.names]
     if math.prod(len(axis.values) for axis in axes) > MOST_VALUES:
-        _refuse(objective, f"{expr} depends on too many values of counters")
+        _refuse(objective, f"{expr!r} depends on too many values of counters")
     grids = np.meshgrid(*(np.array(axis.values) for axis in axes), indexing="ij")
     points = {axis.name: values.reshape(-1) for axis, values in zip(axes, grids, strict=True)}
     found, defined = expr.evaluate_where_defined(points)

@@ -10,20 +10,24 @@ many solutions, and a back-end could find any of them.
 from __future__ import annotations
 
 import abc
+import copy
 import math
 from collections.abc import Callable, Collection, Hashable
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import attrs
 import numpy as np
 
 from mdpdice.errors import DiscountRangeError, GameError, HorizonRangeError, UnsupportedError
+from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.game import Game
 from mdpdice.modelling.number import finite_number, own_number, whole_number
 from mdpdice.modelling.ranges import discount_error, horizon_error, number_text
+from mdpdice.modelling.sense import Sense, checked_sense, sense_of
 from mdpdice.networks.network import Bools, Kind, Network
 from mdpdice.numerics.regions import reached_by_all, reached_by_some
 from mdpdice.objectives.collected import pay_at_the_end
@@ -42,6 +46,7 @@ from mdpdice.objectives.reductions import (
     shift_total,
     shift_value,
     stop_at,
+    turn_sides,
     without,
 )
 from mdpdice.objectives.two_player_infinities import drop_won, turn_if_alone
@@ -57,27 +62,26 @@ __all__ = [
     "Total",
     "UntilReward",
     "Utility",
+    "asked",
+    "refuse_pass_to",
 ]
 
 States: TypeAlias = Collection[Hashable] | Callable[[Any], bool]
-
-Sense: TypeAlias = Literal["max", "min"]
+Step: TypeAlias = Callable[[Network], Lowering | None]
 
 LISTED = 8
 """Most targets that the text of an objective names."""
 
 
-def _sense(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
-    if value not in ("max", "min"):
-        msg = f"{attribute.name} {value!r} is neither 'max' nor 'min'"
-        raise GameError(msg, value=value)
+def _sense(value: Any) -> Sense | None:
+    return None if value is None else checked_sense(value)
 
 
 def _states(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
-    """Whether something is a collection of states, or a predicate of them."""
+    """Refuse what is neither a collection of states nor a predicate of them."""
     name, one = attribute.name, isinstance(value, str) or hasattr(value, "_fields")
     if isinstance(value, Expr):
-        msg = f"{name}={value} is a condition; write {name}=lambda state: ... of state.counters['name'] and state.state"
+        msg = f"{name}={value!r} is a condition; write {name}=lambda state: ... of state.counters['name']"
     elif isinstance(value, type):
         msg = f"{name}={value.__name__} is a class; write {name}=lambda state: isinstance(state, {value.__name__})"
     elif one or not (isinstance(value, Collection) or callable(value)):
@@ -112,12 +116,24 @@ class Objective(abc.ABC):
     A subclass defines `apply`; `lower` then adds the reductions that every
     objective needs.  Its `str` is how the command line writes it and saved answers name
     it, without the sense: ``discounted:9/10``.
+
+    Attributes
+    ----------
+    sense : {"max", "min"} or None
+        What the player to move wants; None: what the game says, and much of a chance.
+    chance : bool
+        Whether values are chances.
     """
 
-    sense: Sense
+    sense: Sense | None = None
+    chance: ClassVar[bool] = False
 
     def __str__(self) -> str:
         return type(self).__name__
+
+    def wanted(self, model: Game[Any, Any] | Network | Lattice) -> Sense:
+        """What the player to move wants in a model."""
+        return self.sense or ("max" if self.chance else sense_of(model))
 
     @abc.abstractmethod
     def apply(self, network: Network) -> Network:
@@ -125,7 +141,7 @@ class Objective(abc.ABC):
 
     def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
         """Chain of reductions from the network that `apply` gave to the canonical problem; `check` may stop it."""
-        steps = [*self._first(), *_for_the_maximiser(applied, self.sense)]
+        steps = [*self._first(), *_for_the_maximiser(applied, self.wanted(applied))]
         infinite = [drop_won, turn_if_alone, drop_lost, drop_infinite]
         return chain(applied, [*steps, shift_total, end_idle_chance, *infinite, collapse_idle], check)
 
@@ -134,7 +150,27 @@ class Objective(abc.ABC):
         return []
 
 
-Step: TypeAlias = Callable[[Network], Lowering | None]
+def asked(model: Any, objective: Objective | None = None, sense: Sense | None = None) -> Objective:
+    """Return what counts in a model, by default the total; with its own sense, or `sense`, or that of the model."""
+    if not isinstance(model, Game | Network | Lattice):
+        msg = f"{model!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
+        raise GameError(msg, value=model)
+    sense = _sense(sense)
+    if objective is None:
+        return Total(sense or sense_of(model))
+    if isinstance(objective, Objective):
+        if objective.sense is None:
+            sense, objective = sense or objective.wanted(model), copy.copy(objective)
+            # Frozen attrs classes refuse an ordinary assignment.
+            object.__setattr__(objective, "sense", sense)
+        return objective
+    write = "write Total('min'), Discounted(Fraction(9, 10)), Reach([...]), ..."
+    if objective in ("max", "min"):
+        write = f"write sense={objective!r}, or Total({objective!r})"
+    elif isinstance(objective, type) and issubclass(objective, Objective):
+        write = f"it is a class, which needs to be called: {objective.__name__}(...)"
+    msg = f"{objective!r} is not an objective; {write}"
+    raise GameError(msg, value=objective)
 
 
 def _for_the_maximiser(network: Network, sense: Sense) -> list[Step]:
@@ -143,7 +179,7 @@ def _for_the_maximiser(network: Network, sense: Sense) -> list[Step]:
     if (sense == "min") != only_min:
         return [negate]
     # Two negations cancel: the only player who decides now wants the sum large.
-    return [partial(negate, twice=True)] if only_min else []
+    return [turn_sides] if only_min else []
 
 
 def _marked(network: Network, states: States) -> Bools:
@@ -154,20 +190,18 @@ def _marked(network: Network, states: States) -> Bools:
             return bool(states(state))
 
         what = f"the function {_named(states)} of the objective"
-        chosen = {i for i, state in enumerate(network.states) if ask(meant, state, what=what, state=state)}
-        marked = np.isin(network.node_state, np.fromiter(chosen, dtype=np.int64, count=len(chosen)))
+        chosen = [i for i, state in enumerate(network.states) if ask(meant, state, what=what, state=state)]
     else:
-        marked = np.zeros(network.n_nodes, dtype=bool)
-        for state in states:
-            index = network.node_state[network.node_of(state)]
-            marked |= network.node_state == index
-    return marked
+        chosen = [int(network.node_state[network.node_of(state)]) for state in states]
+    return np.isin(network.node_state, np.array(chosen, dtype=np.int64))
 
 
-def _refuse_pass_to(network: Network, name: str) -> None:
-    if (network.sign < 0).any():
+def refuse_pass_to(model: Network | Lattice, objective: Objective) -> None:
+    """Refuse a game whose sides take turns."""
+    if (model.sign < 0).any():
+        name = type(objective).__name__
         msg = f"{name} is not defined on a game with pass_to, whose sides take turns; use Total"
-        raise UnsupportedError(msg)
+        raise UnsupportedError(msg, value=objective)
 
 
 @attrs.frozen
@@ -176,18 +210,18 @@ class Total(Objective):
 
     Parameters
     ----------
-    sense : {"max", "min"}
-        What the player to move wants.
+    sense : {"max", "min"}, optional
+        What the player to move wants, by default what the game says.
     """
 
-    sense: Sense = attrs.field(default="max", validator=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=_sense)
 
     def __str__(self) -> str:
         return "total"
 
     def apply(self, network: Network) -> Network:
-        """The network as it is."""
-        return network
+        """The network as it is, with this sense."""
+        return network if self.wanted(network) == network.sense else attrs.evolve(network, sense=self.sense)
 
 
 def _discount(value: Any) -> Fraction:
@@ -210,12 +244,12 @@ class Discounted(Objective):
     discount : number
         Factor per step, in (0, 1]: a float counts as the rational that it is, ``"0.9"`` and
         ``Fraction(9, 10)`` are nine tenths.
-    sense : {"max", "min"}
-        What the player to move wants.
+    sense : {"max", "min"}, optional
+        What the player to move wants, by default what the game says.
     """
 
     discount: Fraction = attrs.field(converter=_discount, repr=number_text)
-    sense: Sense = attrs.field(default="max", validator=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=_sense)
 
     def __str__(self) -> str:
         return f"discounted:{number_text(self.discount)}"
@@ -225,7 +259,7 @@ class Discounted(Objective):
         if network.total:
             msg = "a game with `total` other than 0 cannot be discounted; give it payoffs that sum to 0"
             raise UnsupportedError(msg)
-        return attrs.evolve(network, discount=self.discount)
+        return attrs.evolve(network, discount=self.discount, sense=self.wanted(network))
 
 
 def _decisions(value: Any) -> int:
@@ -243,12 +277,12 @@ class Horizon(Objective):
     ----------
     decisions : int
         Largest number of decisions, 0 or more.
-    sense : {"max", "min"}
-        What the player to move wants.
+    sense : {"max", "min"}, optional
+        What the player to move wants, by default what the game says.
     """
 
     decisions: int = attrs.field(converter=_decisions)
-    sense: Sense = attrs.field(default="max", validator=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=_sense)
 
     def __str__(self) -> str:
         return f"horizon:{self.decisions}"
@@ -258,7 +292,7 @@ class Horizon(Objective):
         if network.total:
             msg = "a game with `total` other than 0 has no horizon: a play cut off would have no owner"
             raise HorizonRangeError(msg, value=self.decisions)
-        return attrs.evolve(network, horizon=self.decisions)
+        return attrs.evolve(network, horizon=self.decisions, sense=self.wanted(network))
 
 
 @attrs.frozen
@@ -271,13 +305,15 @@ class Reach(Objective):
         What to reach.
     avoiding : collection of states, or predicate
         States that end the attempt, as in "avoid these until a target is reached".
-    sense : {"max", "min"}
-        What the player to move wants; ``"min"`` keeps away from the targets.
+    sense : {"max", "min"}, optional
+        What the player to move wants, by default ``"max"``; ``"min"`` keeps away from the targets.
     """
+
+    chance: ClassVar[bool] = True
 
     targets: States = attrs.field(validator=_states)
     avoiding: States = attrs.field(default=(), validator=_states)
-    sense: Sense = attrs.field(default="max", validator=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=_sense)
 
     def __str__(self) -> str:
         avoiding = "" if self.avoiding == () else f" avoiding {_listed(self.avoiding)}"
@@ -285,12 +321,11 @@ class Reach(Objective):
 
     def apply(self, network: Network) -> Network:
         """The network in which targets end with payoff 1 and everything else pays nothing."""
-        _refuse_pass_to(network, "Reach")
+        refuse_pass_to(network, self)
         goal = _marked(network, self.targets)
         shunned = _marked(network, self.avoiding) & ~goal
-        return stop_at(
-            network, goal | shunned | (network.kind == Kind.END), goal.astype(np.float64), rewards=False
-        )
+        ends = goal | shunned | (network.kind == Kind.END)
+        return stop_at(network, ends, goal.astype(np.float64), self.wanted(network), rewards=False)
 
 
 @attrs.frozen
@@ -301,22 +336,22 @@ class UntilReward(Objective):
     ----------
     targets : collection of states, or predicate
         Where counting stops.  Payoffs of ends are not counted.
-    sense : {"max", "min"}
-        What the player to move wants.  In both senses a policy that may never
-        reach a target is worth +inf.  Where he who minimises can go round for less than nothing
-        the value is -inf: he does so as often as he likes before he goes for a target.  No
+    sense : {"max", "min"}, optional
+        What the player to move wants, by default what the game says.  In both senses a policy that may never
+        reach a target is worth +inf.  Where a player who minimises can go round for less than nothing
+        the value is -inf: they do so as often as they like before they go for a target.  No
         single policy is worth that; the one that is given goes round.
     """
 
     targets: States = attrs.field(validator=_states)
-    sense: Sense = attrs.field(default="max", validator=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=_sense)
 
     def __str__(self) -> str:
         return f"until-reward:{_listed(self.targets)}"
 
     def apply(self, network: Network) -> Network:
         """The network in which targets end with payoff 0, and other ends with payoff 0 too."""
-        _refuse_pass_to(network, "UntilReward")
+        refuse_pass_to(network, self)
         if network.two_player:
             msg = "UntilReward knows one player; with two use Total, or fix one of them by a policy"
             raise UnsupportedError(msg)
@@ -325,20 +360,18 @@ class UntilReward(Objective):
             raise UnsupportedError(msg)
         goal = _marked(network, self.targets)
         # The payoff tells goals and other ends apart until the infinite part is left out.
-        return stop_at(network, goal | (network.kind == Kind.END), np.where(goal, 0.0, 1.0), rewards=True)
+        ends = goal | (network.kind == Kind.END)
+        return stop_at(network, ends, np.where(goal, 0.0, 1.0), self.wanted(network), rewards=True)
 
     def lower(self, applied: Network, check: Callable[[], None] = lambda: None) -> list[Lowering]:
         """Leave out where the value is infinite, then maximise or minimise over what stops."""
-        minimises = bool((applied.kind == Kind.MIN).any()) != (self.sense == "min")
-        steps = [partial(_leave_out_unreached, minimises=minimises), *_for_the_maximiser(applied, self.sense)]
+        sense = self.wanted(applied)
+        minimises = bool((applied.kind == Kind.MIN).any()) != (sense == "min")
+        steps = [partial(_leave_out_unreached, minimises=minimises), *_for_the_maximiser(applied, sense)]
         # To stay for ever in an idle component is worth +inf, which the minimiser never wants.
-        return chain(applied, [*steps, _drop_postponed, partial(collapse_idle, stay=False)], check)
-
-
-def _drop_postponed(network: Network) -> Lowering | None:
-    """Leave out where rounds that lower the reward can be repeated before a target is reached."""
-    lowering = drop_infinite(network)
-    return None if lowering is None else attrs.evolve(lowering, because="postpones")
+        # Rounds that lower the reward can be repeated before a target is reached.
+        rounds = partial(drop_infinite, because="postpones")
+        return chain(applied, [*steps, rounds, partial(collapse_idle, stay=False)], check)
 
 
 def _leave_out_unreached(network: Network, *, minimises: bool) -> Lowering | None:
@@ -371,8 +404,8 @@ class OfPayoff(Objective):
 
     def apply(self, network: Network) -> Network:
         """The network whose ends pay what the whole payoff is worth, less what payoff 0 would be."""
-        _refuse_pass_to(network, type(self).__name__)
-        return pay_at_the_end(network, self.worth, self.top, type(self).__name__)
+        refuse_pass_to(network, self)
+        return pay_at_the_end(network, self)
 
     def _first(self) -> list[Step]:
         return [partial(shift_value, shift=Fraction(self.worth(Fraction(0))))]
@@ -393,12 +426,12 @@ class Utility(OfPayoff):
     function : callable
         Gives the utility of a payoff (a float), as a finite number.  An endless play, or
         one that a horizon cuts off, has the payoff that it collected.
-    sense : {"max", "min"}
-        What the player to move wants.
+    sense : {"max", "min"}, optional
+        What the player to move wants, by default what the game says.
     """
 
     function: Callable[[float], Any] = attrs.field(validator=_utility)
-    sense: Sense = attrs.field(default="max", validator=_sense)
+    sense: Sense | None = attrs.field(default=None, converter=_sense)
 
     def __str__(self) -> str:
         return f"utility:{_named(self.function)}"
@@ -410,52 +443,55 @@ class Utility(OfPayoff):
         return Fraction(finite_number(ask(self.function, number, what=f"the {what}"), what))
 
 
-def _threshold(name: str, value: Any) -> int | float | Fraction:
+def _number(value: Any) -> Any:
+    """The number of a value, or what is none as it is."""
     try:
-        number = own_number(value, "threshold")
-        if not math.isnan(number):  # no payoff would reach it
-            return number
-    except OverflowError:  # larger than every float, which payoffs are compared with all the same
-        return number
+        return own_number(value, "threshold")
     except GameError:
-        pass
-    msg = f"{name}({value!r}): give it a number that a payoff is compared with, such as 20 or Fraction(1, 3)"
-    raise GameError(msg, value=value)
+        return value
 
 
-def _least(value: Any) -> int | float | Fraction:
-    return _threshold("PayoffAtLeast", value)
-
-
-def _most(value: Any) -> int | float | Fraction:
-    return _threshold("PayoffAtMost", value)
-
-
-def _threshold_text(number: Any) -> str:
-    return str(number) if _endless(number) else number_text(number)
-
-
-def _endless(number: Any) -> bool:
-    return number in (math.inf, -math.inf)  # which math.isinf cannot ask of an int beyond all floats
+def _threshold(objective: object, _attribute: attrs.Attribute[Any], value: Any) -> None:
+    # No payoff would reach NaN.
+    if not isinstance(value, int | float | Fraction) or (isinstance(value, float) and math.isnan(value)):
+        name = type(objective).__name__
+        msg = f"{name}({value!r}): give it a number that a payoff is compared with, such as 20 or Fraction(1, 3)"
+        raise GameError(msg, value=value)
 
 
 @attrs.frozen
-class PayoffAtLeast(OfPayoff):
+class _OfThreshold(OfPayoff):
+    """The probability that the payoff is on one side of a number."""
+
+    chance: ClassVar[bool] = True
+    _kind: ClassVar[str]
+
+    threshold: Any = attrs.field(converter=_number, validator=_threshold)
+    sense: Sense | None = attrs.field(default=None, converter=_sense)
+
+    def __str__(self) -> str:
+        return f"{self._kind}:{self.threshold if self._endless else number_text(self.threshold)}"
+
+    @property
+    def _endless(self) -> bool:
+        return self.threshold in (
+            math.inf,
+            -math.inf,
+        )  # which math.isinf cannot ask of an int beyond all floats
+
+
+class PayoffAtLeast(_OfThreshold):
     """Probability that the payoff, with all rewards on the way, is at least a number.
 
     Parameters
     ----------
     threshold : number
         The number.
-    sense : {"max", "min"}
-        What the player to move wants.
+    sense : {"max", "min"}, optional
+        What the player to move wants, by default ``"max"``.
     """
 
-    threshold: int | float | Fraction = attrs.field(converter=_least)
-    sense: Sense = attrs.field(default="max", validator=_sense)
-
-    def __str__(self) -> str:
-        return f"payoff-at-least:{_threshold_text(self.threshold)}"
+    _kind = "payoff-at-least"
 
     def worth(self, payoff: Fraction) -> int:
         """1 for a payoff that is large enough, else 0."""
@@ -463,30 +499,21 @@ class PayoffAtLeast(OfPayoff):
 
     def top(self, unit: int, least: Fraction) -> int:
         """Smallest sum that suffices."""
-        return (
-            math.ceil((Fraction(self.threshold) - least) * unit)
-            if self.threshold not in (math.inf, -math.inf)
-            else 0
-        )
+        return 0 if self._endless else math.ceil((Fraction(self.threshold) - least) * unit)
 
 
-@attrs.frozen
-class PayoffAtMost(OfPayoff):
+class PayoffAtMost(_OfThreshold):
     """Probability that the payoff, with all rewards on the way, is at most a number.
 
     Parameters
     ----------
     threshold : number
         The number.
-    sense : {"max", "min"}
-        What the player to move wants: ``"max"`` makes the chance large, and so the payoff small.
+    sense : {"max", "min"}, optional
+        What the player to move wants, by default ``"max"``: a large chance, and so a small payoff.
     """
 
-    threshold: Any = attrs.field(converter=_most)
-    sense: Sense = attrs.field(default="max", validator=_sense)
-
-    def __str__(self) -> str:
-        return f"payoff-at-most:{_threshold_text(self.threshold)}"
+    _kind = "payoff-at-most"
 
     def worth(self, payoff: Fraction) -> int:
         """1 for a payoff that is small enough, else 0."""
@@ -494,8 +521,4 @@ class PayoffAtMost(OfPayoff):
 
     def top(self, unit: int, least: Fraction) -> int:
         """Smallest sum that is too large."""
-        return (
-            math.floor((Fraction(self.threshold) - least) * unit) + 1
-            if self.threshold not in (math.inf, -math.inf)
-            else 0
-        )
+        return 0 if self._endless else math.floor((Fraction(self.threshold) - least) * unit) + 1

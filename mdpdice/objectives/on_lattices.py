@@ -16,10 +16,10 @@ from mdpdice.modelling.counters import CounterValue, full_state
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.expressions import Expr, as_expr
 from mdpdice.modelling.symbolic import ways_through
-from mdpdice.networks.network import Kind
 from mdpdice.objectives.lattice_endings import end_where
 from mdpdice.objectives.lattice_payoffs import pay_worth
-from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Sense, States, Total
+from mdpdice.objectives.objective import Objective, OfPayoff, Reach, States, Total, refuse_pass_to
+from mdpdice.objectives.reductions import for_sense
 
 __all__ = ["lower_lattice"]
 
@@ -27,16 +27,7 @@ __all__ = ["lower_lattice"]
 def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None) -> tuple[Lattice, bool]:
     """The lattice whose total reward is the objective, for the player to move.
 
-    Returns
-    -------
-    lattice : Lattice
-    endless : bool
-        Whether a play without an end is worth something, as far as is known; on a lattice it is worth its rewards.
-
-    Raises
-    ------
-    UnsupportedError
-        The lattice is discounted, or cannot do the objective.
+    And whether a play without an end is worth something, as far as is known; on a lattice it is worth its rewards.
     """
     supported = isinstance(objective, Total | Reach | OfPayoff)
     if not supported or (lattice.discount != 1 and not isinstance(objective, Reach)):
@@ -46,19 +37,17 @@ def lower_lattice(lattice: Lattice, objective: Objective, run: Run | None = None
             f"{what}; use solve(explore(game), ...)"
         )
         raise UnsupportedError(msg, value=objective)
-    endless = False
+    endless, sense = False, objective.wanted(lattice)
     if isinstance(objective, Reach):
         lattice = _reaching(lattice, objective)
     elif isinstance(objective, OfPayoff):
         lattice, endless = pay_worth(lattice, objective, Run() if run is None else run)
-    return _for_sense(lattice, objective.sense), endless
+    return for_sense(lattice, sense), endless
 
 
 def _reaching(lattice: Lattice, objective: Reach) -> Lattice:
     """The lattice in which targets end with payoff 1, and everything else pays nothing."""
-    if (lattice.sign < 0).any():
-        msg = "Reach is not defined on a game with pass_to, whose sides take turns; use Total"
-        raise UnsupportedError(msg)
+    refuse_pass_to(lattice, objective)
     goals, shunned = (_conditions(lattice, states) for states in (objective.targets, objective.avoiding))
     quiet = attrs.evolve(
         lattice,
@@ -121,12 +110,3 @@ def _not_followed(states: Any) -> Any:
         "state.state"
     )
     raise UnsupportedError(msg, value=states)
-
-
-def _for_sense(lattice: Lattice, sense: Sense) -> Lattice:
-    """The lattice in which the player to move wants what `sense` says."""
-    if sense == "max":
-        return lattice
-    kind = lattice.kind.copy()
-    kind[lattice.kind == Kind.MAX], kind[lattice.kind == Kind.MIN] = Kind.MIN, Kind.MAX
-    return attrs.evolve(lattice, kind=kind)

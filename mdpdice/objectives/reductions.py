@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import attrs
 import numpy as np
 
+from mdpdice.lattices.lattice import Lattice
+from mdpdice.modelling.sense import Sense
 from mdpdice.networks.arrays import moved_numbers, split_exact
-from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
+from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, edge_fields
 
 __all__ = [
     "Because",
@@ -23,62 +25,43 @@ __all__ = [
     "Merged",
     "both_sides",
     "chain",
+    "for_sense",
     "negate",
     "shift_total",
     "shift_value",
     "stop_at",
     "towards",
+    "turn_sides",
     "unroll",
     "without",
 ]
 
-
+_OTHER_SIDE = np.array([Kind.END, Kind.MIN, Kind.MAX, Kind.CHANCE], dtype=np.uint8)
+M = TypeVar("M", Network, Lattice)
 Because: TypeAlias = Literal["collects", "postpones", "pays", "won", "missed by all", "missed by some"]
 
 
 @attrs.frozen(eq=False)
 class Lowering:
-    """A simpler network and the way back from it.
-
-    Parameters
-    ----------
-    network : Network
-        The simpler network.
-    node : ndarray of int64, shape (N,)
-        Node of the simpler network that has the value of each node of the one
-        before; -1 where the value is infinite.
-    edge : ndarray of int64, shape (edges of the simpler network,)
-        Edge of the network before that each edge stands for; -1 for none.
-    scale : float
-    shift : Fraction
-        A value ``x`` of the simpler network means ``scale * x + shift``; the
-        scale is 1 or -1.
-    merged : Merged, optional
-        How to act at nodes that were merged into one.
-    infinite : ndarray of int64, shape (N,), optional
-        Edge to take at decision nodes of infinite value.
-    because : str
-        Why a value is infinite: play collects without end; it collects as often as the player likes before he
-        goes for a target; every policy lets it pay without
-        end with positive probability, so the value is minus infinity; one of two players collects
-        without end whatever the other does; or a goal is missed with positive probability
-        by all policies, or by some.
-    stages : int
-        Number of stages that the simpler network holds side by side, 0 for none.
-    lost : ndarray of bool, shape (N,), optional
-        Where an infinite value is minus infinity, if a game of two players has some of both.
-    """
+    """A simpler network and the way back from it: its value ``x`` means ``scale * x + shift``."""
 
     network: Network
     node: Ints
+    """Node of the simpler network that has the value of each node of the one before; -1 where it is infinite."""
     edge: Ints
-    scale: float = 1.0
+    """Edge of the network before that each edge stands for; -1 for none."""
+    scale: float = 1.0  # or -1
     shift: Fraction = Fraction(0)
     merged: Merged | None = None
+    """How to act at nodes that were merged into one."""
     infinite: Ints | None = None
+    """Edge to take at decision nodes of infinite value."""
     because: Because = "collects"
+    """Why a value is infinite."""
     stages: int = 0
+    """Number of stages that the simpler network holds side by side, 0 for none."""
     lost: Bools | None = None
+    """Where an infinite value is minus infinity, if a game of two players has some of both."""
 
     @property
     def _infinity(self) -> Floats:
@@ -190,23 +173,19 @@ def _identity(network: Network) -> dict[str, Any]:
     return {"node": np.arange(network.n_nodes), "edge": np.arange(network.n_edges)}
 
 
-def negate(network: Network, *, twice: bool = False) -> Lowering:
+def negate(network: Network) -> Lowering:
     """Turn costs into rewards: every payoff and reward changes its sign, and the values with them.
 
-    With `twice` only the minimiser, who decides alone, becomes a maximiser.
-
-    A network in which only the minimiser decides becomes one in which only the
-    maximiser does; with both, or with `pass_to`, each player keeps his nodes, since
-    the one who maximised the sum minimises it now.
+    A network in which only the minimiser decides becomes one in which only the maximiser does; with both, or
+    with `pass_to`, each player keeps their nodes, since the one who maximised the sum minimises it now.
     """
     kind = network.kind
     if not network.two_player:
         kind = np.where(kind == Kind.MIN, Kind.MAX, kind)
-    if twice:
-        return Lowering(attrs.evolve(network, kind=kind), **_identity(network))
     lowered = attrs.evolve(
         network,
         kind=kind,
+        sense="max",
         # Subtracting from 0 keeps zero rewards at +0.0, so that equal problems have equal digests.
         reward=0.0 - network.reward,
         payoff=0.0 - network.payoff,
@@ -217,11 +196,20 @@ def negate(network: Network, *, twice: bool = False) -> Lowering:
     return Lowering(lowered, scale=-1.0, **_identity(network))
 
 
-def shift_total(network: Network) -> Lowering | None:
-    """Make a constant-sum game zero-sum: ``V - total / 2`` changes its sign through `pass_to`.
+def for_sense(model: M, sense: Sense | None = None) -> M:
+    """The network or lattice in which the player to move wants much of what `sense`, by default its own, says."""
+    if (model.sense if sense is None else sense) == "min":
+        return attrs.evolve(model, kind=_OTHER_SIDE[model.kind], sense="max")
+    return model if model.sense == "max" else attrs.evolve(model, sense="max")
 
-    An endless play is worth 0 there, so ``total / 2`` to both sides.
-    """
+
+def turn_sides(network: Network) -> Lowering:
+    """Make the only player who decides, and wants little of the negated sum, a maximiser of the sum."""
+    return Lowering(for_sense(network, "min"), **_identity(network))
+
+
+def shift_total(network: Network) -> Lowering | None:
+    """Make a constant-sum game zero-sum: ``V - total / 2`` changes its sign through `pass_to`; an endless play is 0."""
     if network.total == 0:
         return None
     half = network.total / 2
@@ -238,7 +226,7 @@ def shift_value(network: Network, *, shift: Fraction) -> Lowering | None:
     return Lowering(network, shift=shift, **_identity(network)) if shift else None
 
 
-def stop_at(network: Network, ends: Bools, payoff: Floats, *, rewards: bool) -> Network:
+def stop_at(network: Network, ends: Bools, payoff: Floats, sense: Sense, *, rewards: bool) -> Network:
     """The undiscounted network whose plays stop at the marked nodes with new payoffs, with its rewards or without."""
     kept = np.flatnonzero(~ends[network.source])
     without_rewards = {"reward": np.zeros(len(kept)), "exact_rewards": {}}
@@ -247,143 +235,96 @@ def stop_at(network: Network, ends: Bools, payoff: Floats, *, rewards: bool) -> 
         payoff=np.where(ends, payoff, 0.0),
         discount=Fraction(1),
         total=Fraction(0),
+        sense=sense,
         exact_payoffs={},
         **({} if rewards else without_rewards),
     )
 
 
 def without(
-    network: Network,
-    keep: Bools,
-    policy: Ints | None = None,
-    because: Because = "collects",
+    network: Network, keep: Bools, policy: Ints | None = None, because: Because = "collects"
 ) -> Lowering:
     """Leave out the nodes that are not kept, whose value is infinite, with the options that may lead to them.
 
-    Parameters
-    ----------
-    network : Network
-        The network.
-    keep : ndarray of bool, shape (N,)
-        Nodes to keep; every chance node among them has all its successors kept.
-    policy : ndarray of int64, shape (N,), optional
-        Edges to take at the nodes left out, by default the first.
-    because : str
-        See `Lowering`.
+    Every chance node that is kept has all its successors kept; `policy` has the edges to take at the nodes left out,
+    by default the first.
     """
     if policy is None:
         policy = np.where(network.decides, network.indptr[:-1], -1)
-    number = np.cumsum(keep) - 1
+    node = np.where(keep, np.cumsum(keep) - 1, -1)
     edges = np.flatnonzero(keep[network.source] & keep[network.dst])
-    start = network.start
-    if not keep.any() or not keep[start]:
-        start = int(np.argmax(keep)) if keep.any() else start
-    node = np.where(keep, number, -1)
     if not keep.any():
-        empty = _one_end()
-        return Lowering(empty, node, np.zeros(0, dtype=np.int64), infinite=policy, because=because)
-    named = np.flatnonzero(keep[network.state_node])
+        one_end = Network([Kind.END], [0, 0], [], [], [], [], [], [0.0], 0)
+        return Lowering(one_end, node, edges, infinite=policy, because=because)
+    named, renumbered = np.flatnonzero(keep[network.state_node]), np.full(network.n_states + 1, -1)
+    renumbered[named] = np.arange(len(named))
     cut = network.keep_edges(edges)
     lowered = attrs.evolve(
         cut,
         kind=cut.kind[keep],
         # Nodes that are left out have no edges any more.
         indptr=np.append(0, cut.indptr[1:][keep]),
-        dst=number[cut.dst],
+        dst=node[cut.dst],
         payoff=cut.payoff[keep],
-        start=int(number[start]),
+        start=max(0, int(node[network.start])),
         states=[network.states[i] for i in named.tolist()],
-        state_node=number[network.state_node[named]],
-        node_state=_renumbered(network.node_state[keep], named, network.n_states),
+        state_node=node[network.state_node[named]],
+        node_state=renumbered[network.node_state[keep]],
         exact_payoffs=moved_numbers(network.exact_payoffs, np.flatnonzero(keep)),
     )
     return Lowering(lowered, node, edges, infinite=policy, because=because)
 
 
-def _renumbered(node_state: Ints, named: Ints, n_states: int) -> Ints:
-    new = np.full(n_states + 1, -1, dtype=np.int64)
-    new[named] = np.arange(len(named))
-    return new[node_state]
-
-
-def _one_end() -> Network:
-    return Network(
-        kind=[Kind.END], indptr=[0, 0], dst=[], weight=[], reward=[], sign=[], step=[], payoff=[0.0], start=0
-    )
-
-
 def unroll(network: Network) -> Lowering | None:
-    """Write the stages of a horizon side by side: node ``k * N + i`` is node ``i`` with ``k`` decisions left.
-
-    For back-ends that know no horizon.
-    """
+    """Write the stages of a horizon side by side: node ``k * N + i`` is node ``i`` with ``k`` decisions left."""
     if network.horizon is None:
         return None
     n, stages = network.n_nodes, network.horizon + 1
     decides = network.decides
-    keep0 = ~decides[network.source]
-    degree = np.diff(network.indptr)
-    degree0 = np.where(decides, 0, degree)
-    edges0 = np.flatnonzero(keep0)
-    all_edges = np.arange(network.n_edges)
-    old_edge = np.concatenate([edges0] + [all_edges] * (stages - 1))
+    # With none left decisions are ends.
+    degree, edges0 = np.diff(network.indptr), np.flatnonzero(~decides[network.source])
+    old_edge = np.concatenate([edges0] + [np.arange(network.n_edges)] * (stages - 1))
     stage = np.repeat(np.arange(stages), [len(edges0)] + [network.n_edges] * (stages - 1))
     stage_after = stage - decides[network.source[old_edge]]
-    kind0 = np.where(decides, Kind.END, network.kind)
-
-    def repeated(array: Any) -> Any:
-        return array[old_edge]
-
-    first_copies = moved_numbers(network.exact_rewards, old_edge)
-    exact_payoffs = {k * n + at: value for k in range(stages) for at, value in network.exact_payoffs.items()}
+    per_node = np.concatenate([np.where(decides, 0, degree)] + [degree] * (stages - 1))
     lowered = attrs.evolve(
         network,
-        kind=np.concatenate([kind0] + [network.kind] * (stages - 1)),
-        indptr=np.concatenate(([0], np.cumsum(np.concatenate([degree0] + [degree] * (stages - 1))))),
+        kind=np.concatenate([np.where(decides, Kind.END, network.kind)] + [network.kind] * (stages - 1)),
+        indptr=np.concatenate(([0], np.cumsum(per_node))),
         dst=network.dst[old_edge] + n * stage_after,
-        weight=repeated(network.weight),
-        reward=repeated(network.reward),
-        sign=repeated(network.sign),
-        step=repeated(network.step),
+        **edge_fields(network, old_edge),
         payoff=np.tile(network.payoff, stages),
         start=network.start + n * network.horizon,
         horizon=None,
-        numerator=repeated(network.numerator),
         states=range(0),
         state_node=np.zeros(0, dtype=np.int64),
         node_state=np.full(n * stages, -1),
         actions=list(network.actions) * (stages - 1),
-        exact_rewards=first_copies,
-        exact_payoffs=exact_payoffs,
+        exact_payoffs={k * n + at: x for k in range(stages) for at, x in network.exact_payoffs.items()},
     )
     return Lowering(lowered, np.arange(n * stages), old_edge, stages=stages)
 
 
 def both_sides(network: Network) -> Network:
     """A zero-sum network without `pass_to`: node ``N + i`` is node ``i`` seen by the opponent of its mover."""
-    n, kind = network.n_nodes, network.kind
-    other = np.select([kind == Kind.MAX, kind == Kind.MIN], [Kind.MIN, Kind.MAX], kind)
-    passing = network.sign < 0
-    e = network.n_edges
+    n, e, passing = network.n_nodes, network.n_edges, network.sign < 0
 
     def twice(numbers: Mapping[int, Fraction], size: int) -> dict[int, Fraction]:
         return {**numbers, **{size + at: -value for at, value in numbers.items()}}
 
+    turned = {
+        "reward": np.concatenate((network.reward, 0.0 - network.reward)),
+        "sign": np.ones(2 * e, dtype=np.int8),
+        "exact_rewards": twice(network.exact_rewards, e),
+    }
     return attrs.evolve(
         network,
-        kind=np.concatenate((kind, other)),
+        kind=np.concatenate((network.kind, _OTHER_SIDE[network.kind])),
         indptr=np.concatenate((network.indptr, e + network.indptr[1:])),
         dst=np.concatenate((network.dst + n * passing, network.dst + n * ~passing)),
-        weight=np.tile(network.weight, 2),
-        reward=np.concatenate((network.reward, 0.0 - network.reward)),
-        sign=np.ones(2 * e, dtype=np.int8),
-        step=np.tile(network.step, 2),
+        **edge_fields(network, np.tile(np.arange(e), 2)) | turned,
         payoff=np.concatenate((network.payoff, 0.0 - network.payoff)),
-        numerator=np.tile(network.numerator, 2),
-        states=network.states,
-        state_node=network.state_node,
         node_state=np.concatenate((network.node_state, np.full(n, -1))),
         actions=list(network.actions) * 2,
-        exact_rewards=twice(network.exact_rewards, e),
         exact_payoffs=twice(network.exact_payoffs, n),
     )

@@ -3,14 +3,10 @@
 Where no end component holds rewards of both signs, a play collects without end if it goes round, from some
 move on, in one that collects.  So the value is plus infinity where the maximiser can see to it that positive
 rewards come again and again with positive probability: a Buechi objective of a turn-based stochastic game,
-for which one choice per node is enough.  By the sides of `pass_to` the same holds for the minimiser, and minus
-infinity.  The set is found in three nested fixed points:
-
-* from where he can bring a positive reward about, with positive probability;
-* what is left when the nodes go from where the other one can come to where he cannot: here he collects
-  without end almost surely;
-* from where he can come there with positive probability; and again on what remains, since what the other one does
-  to keep a play from it may lead there.
+for which one choice per node is enough; and minus infinity, by the sides of `pass_to`, where the minimiser can.
+The set is found in three nested fixed points: from where a player can bring a positive reward about; what is left
+when the nodes go from where the other one can come to where that cannot be (here it comes again and again almost
+surely); and from where play can be brought there.  And again on what remains, since keeping away may lead there.
 
 References
 ----------
@@ -35,11 +31,6 @@ def drop_won(network: Network) -> Lowering | None:
 
     In end components with rewards of both signs only those are found where a player need never pay: what
     else there is depends on numbers.
-
-    Raises
-    ------
-    UnsupportedError
-        From a node either player can collect without end with positive probability, so its total has no mean.
     """
     if (
         not network.two_player

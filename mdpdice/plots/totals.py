@@ -125,8 +125,9 @@ def threshold_bars(
     Examples
     --------
     >>> from mdpdice.games.farkle import KcdFarkle
+    >>> from mdpdice.looks import look_of
     >>> from mdpdice.plots import threshold_bars
-    >>> ax = threshold_bars(KcdFarkle(dice=3, cap=1000).thresholds(), xlabel="dice left", ylabel="points")
+    >>> ax = threshold_bars(look_of(KcdFarkle(dice=3, cap=1000)).thresholds(), xlabel="dice left", ylabel="points")
     >>> [round(bar.get_height()) for bar in ax.containers[0]]
     [100, 150, 350]
     """

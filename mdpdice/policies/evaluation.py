@@ -142,7 +142,8 @@ def evaluate(
     status = Status.UNCERTIFIED if reason else Status.EXACT if exact else Status.CERTIFIED
     placed = chain.policies
     table = NodeValues(network, value, lower, upper, np.broadcast_to(placed[0].choice, value.shape), exacts)
-    made = Provenance("evaluation", seconds=time.perf_counter() - started, version=library_version())
+    seconds = time.perf_counter() - started
+    made = Provenance("evaluation", sense=network.sense, seconds=seconds, version=library_version())
     return Solution(table, status, made, width, reason, placed[0] if len(placed) == 1 else placed)
 
 

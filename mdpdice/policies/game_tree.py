@@ -1,29 +1,43 @@
 """The tree of a game from one position on, to look at: what may be done, what may happen, and what it is worth.
 
-Every play is followed for some decisions; what lies beyond is worth what `Game.estimate` says, and
-values are backed up from there: the mean where chance moves, the best where somebody decides.  All
-values are those of the player to move in the position at the top.  Nothing is left out and nothing
-is shared, so a tree with a few thousand lines is the whole truth about what
+Every play is followed for some decisions; what lies beyond is worth what a `Solution` says, else what `Game.estimate`
+says, and values are backed up from there: the mean where chance moves, the best where somebody decides.  All
+values are those of the player to move in the position at the top.  Nothing is shared, and nothing is left out but
+states that come again while only chance moves, so without a solution a tree is the whole truth about what
 `mdpdice.solvers.lookahead` sees, found in another way.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
-from mdpdice.errors import GameError, MdpDiceError, StateLimitError
+from mdpdice.errors import GameError, MdpDiceError, StateLimitError, UnknownStateError
+from mdpdice.looks import Look, Rolled, look_of, parted, spoken
+from mdpdice.looks.text import phrase
+from mdpdice.looks.throw import thrown
 from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
-from mdpdice.modelling.counters import axes
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
+from mdpdice.modelling.sense import sense_of
+from mdpdice.policies.playthrough import plain
 
-__all__ = ["Tree", "tree"]
+if TYPE_CHECKING:
+    from mdpdice.answers.solution import Solution
+
+__all__ = ["Row", "Tree", "tree"]
+
+_EQUAL = 1e-9
+"""Values that differ by less than this, relative to ``max(1, |value|)``, differ by rounding."""
+_READABLE = 36
+"""Largest denominator of a probability that is not written in per cent."""
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class Tree:
     """A position, or what an option or an outcome of chance leads to.
 
@@ -31,110 +45,125 @@ class Tree:
     ----------
     label : object
         The action or the outcome that leads here; None at the top, and where an outcome has no name.
+    words : str
+        The same as the game says it; of an outcome that merges rolls, one of these rolls.
     probability : Fraction or None
         Chance of the outcome.
     value : float
         To the player to move at the top, with what is paid on the way here.
     best : bool
         Whether this option is as good as any other of the decision.
+    lost : bool
+        Whether this outcome ends the turn, or the play without a payoff.
     decides : {"mover", "other", None}
         Who decides here; None where chance moves, and where the tree breaks off.
     state : str or None
         The state as text, where there is one of its own.
-    leaf : {"end", "estimate", None}
-        Why the tree breaks off here: the play is over, or no decision is left to look ahead.
+    leaf : {"end", "value", "estimate", "again", None}
+        Why the tree breaks off here: the play is over; no decision is left to look ahead, and the value is that of a
+        solution, or an estimate; or the state came before, with only chance between.
     children : tuple of Tree
         What comes next.
     """
 
-    label: Any
-    probability: Fraction | None
-    value: float
-    best: bool
-    decides: str | None
-    state: str | None
-    leaf: str | None
-    children: tuple[Tree, ...]
+    label: Any = None
+    words: str = ""
+    probability: Fraction | None = None
+    value: float = 0.0
+    best: bool = False
+    lost: bool = False
+    decides: str | None = None
+    state: str | None = None
+    leaf: str | None = None
+    children: tuple[Tree, ...] = ()
 
-    def lines(self, *, best: bool = False) -> Iterator[str]:
-        """Give the tree line by line.
+    def rows(self, *, best: bool = False, max_outcomes: int = 12) -> Iterator[Row]:
+        """Give what is shown, row by row.
 
-        Parameters
-        ----------
-        best : bool
-            Follow the best options only.
+        With `best` only the best options are followed.  Of more outcomes of chance than `max_outcomes` the likeliest
+        are shown, and those that lose come first.
         """
-        yield f"{self.state}: {_figure(self.value)}{_leaf(self)}"
-        open_nodes: list[tuple[Tree, Iterator[Tree], int]] = [(self, iter(self.children), 1)]
-        while open_nodes:
-            parent, children, level = open_nodes[-1]
-            child = next(children, None)
-            if child is None:
-                open_nodes.pop()
+        top = Row(0, False, self.state or "", "", _figure(self.value), self.leaf or "")
+        stack: list[tuple[Row, Tree | None]] = [(top, self)]
+        while stack:
+            row, node = stack.pop()
+            yield row
+            if node is None:
                 continue
-            if parent.decides and best and not child.best:
-                continue
-            yield f"{'  ' * level}{_name(parent, child)}: {_figure(child.value)}{_leaf(child)}"
-            open_nodes.append((child, iter(child.children), level + 1))
+            shown = [one for one in node.children if one.best or not (best and node.decides)]
+            if not node.decides and len(shown) > max_outcomes:
+                shown.sort(key=lambda one: one.probability or 0, reverse=True)
+                left = sum((one.probability or Fraction(0) for one in shown[max_outcomes:]), Fraction(0))
+                more = f"and {len(shown) - max_outcomes:,} more, together {_percent(left)}"
+                stack.append((Row(row.level + 1, False, more), None))
+                del shown[max_outcomes:]
+            shown.sort(key=lambda one: not one.lost)
+            stack += [(_row(node, one, row.level + 1), one) for one in reversed(shown)]
+
+    def lines(self, *, best: bool = False, max_outcomes: int = 12) -> Iterator[str]:
+        """Give the tree line by line; see `rows`."""
+        for row in self.rows(best=best, max_outcomes=max_outcomes):
+            mark = f"{'  ' * row.level}{'*' if row.best else ' '} " if row.level else ""
+            chance = f" ({row.chance})" if row.chance else ""
+            yield f"{mark}{row.words}{chance}{': ' * bool(row.value)}{row.value} {row.leaf}".rstrip()
 
     def to_json(self) -> dict[str, Any]:
         """Give the tree as JSON data."""
         found: dict[int, dict[str, Any]] = {}
-        for node in reversed(list(self._walk())):
-            data: dict[str, Any] = {"value": node.value}
-            if node.label is not None:
-                data["label"] = _text(node.label)
-            if node.probability is not None:
-                data["probability"] = str(node.probability)
-            if node.state is not None:
-                data["state"] = node.state
-            if node.leaf is not None:
-                data["leaf"] = node.leaf
-            if node.decides:
-                data["decides"] = node.decides
-                data["best"] = [_text(child.label) for child in node.children if child.best]
-            if node.children:
-                data["children"] = [found.pop(id(child)) for child in node.children]
-            found[id(node)] = data
+        nodes = [self]
+        for node in nodes:  # it grows while it is read
+            nodes += node.children
+        for node in reversed(nodes):
+            data = {
+                "value": node.value if math.isfinite(node.value) else str(node.value),
+                "label": None if node.label is None else phrase(node.label),
+                "probability": None if node.probability is None else str(node.probability),
+                "state": node.state,
+                "leaf": node.leaf,
+                "decides": node.decides,
+                "best": [phrase(child.label) for child in node.children if child.best]
+                if node.decides
+                else None,
+                "children": [found.pop(id(child)) for child in node.children] or None,
+            }
+            found[id(node)] = {key: value for key, value in data.items() if value is not None}
         return found[id(self)]
 
-    def _walk(self) -> Iterator[Tree]:
-        stack: list[Tree] = [self]
-        while stack:
-            node = stack.pop()
-            yield node
-            stack += node.children
+
+class Row(NamedTuple):
+    """A row of a tree that is shown, in words; one that stands for outcomes that are left out has no value."""
+
+    level: int
+    best: bool
+    words: str
+    chance: str = ""
+    value: str = ""
+    leaf: str = ""
 
 
-def _name(parent: Tree, child: Tree) -> str:
+def _row(parent: Tree, node: Tree, level: int) -> Row:
+    words, chance = node.words or node.state or "then", node.probability or Fraction(1)
+    said = str(chance) if chance.denominator <= _READABLE else _percent(chance)
     if parent.decides:
-        who = "you" if parent.decides == "mover" else "they"
-        return f"{'*' if child.best else ' '} {who} {_text(child.label)}"
-    name = child.state if child.label is None else _text(child.label)
-    return f"  {name or 'then'} ({child.probability})"
+        words, said = f"{'you' if parent.decides == 'mover' else 'they'} {words}", ""
+    return Row(level, node.best, words, said, _figure(node.value), node.leaf or "")
 
 
-def _leaf(node: Tree) -> str:
-    return f" {node.leaf}" if node.leaf else ""
+def _percent(share: Fraction) -> str:
+    return f"{100 * float(share):.3g} %"
 
 
 def _figure(value: float) -> str:
     return f"{value:.4f}".replace("-0.0000", "0.0000")
 
 
-def _text(label: Any) -> str:
-    from mdpdice.modelling.text import show
-
-    if isinstance(label, str):
-        return label
-    try:
-        return show(label)
-    except MdpDiceError:
-        return repr(label)
-
-
 def tree(
-    game: Game[Any, Any], state: Hashable = None, *, depth: int = 4, max_places: int = 1_000_000
+    game: Game[Any, Any],
+    state: Hashable = None,
+    *,
+    depth: int = 4,
+    solution: Solution | None = None,
+    max_places: int = 1_000_000,
 ) -> Tree:
     """Follow every play of a game for some decisions.
 
@@ -146,6 +175,9 @@ def tree(
         Where to begin, by default at the start of the game.
     depth : int
         Decisions to look ahead, both players' counted.
+    solution : Solution, optional
+        Of this game, for the values of states where the tree breaks off; `Game.estimate` gives those that it does
+        not know.
     max_places : int
         Largest number of lines.
 
@@ -165,110 +197,134 @@ def tree(
     if type(depth) is not int or depth < 0:
         msg = f"depth={depth!r}: write a number of decisions"
         raise GameError(msg, value=depth, limit=0)
-    plain = game.unrolled() if axes(game) else game
-    return _Builder(plain, plain.start() if state is None else state, depth, max_places).run()
+    builder = _Builder(game, solution, max_places)
+    return builder.run(builder.game.start() if state is None else state, depth)
 
 
-class _Place:
-    """A tree in the making; its value is that of the player to move there.
+@attrs.define(eq=False)
+class _Place(Tree):
+    """A tree in the making; until it is finished its value is that of the player to move there.
 
     ``offset + gain * value`` is what the player at `parent` makes of it.
     """
 
-    def __init__(self, parent: _Place | None, label: Any, probability: Fraction | None) -> None:
-        self.parent = parent
-        self.label = label
-        self.probability = probability
-        self.depth = 0
-        # Whether no decision has come before: the discount does not act there.
-        self.first = True
-        self.side = 1
-        self.offset, self.gain = 0.0, 1.0
-        self.state: Any = None
-        self.node: Any = None
-        self.leaf: str | None = None
-        self.value = 0.0
-        self.children: list[Tree] = []
-
-    def seen(self) -> float:
-        """What the player at `parent` makes of it."""
-        return self.offset + self.gain * self.value
+    parent: _Place | None = attrs.field(default=None, repr=False)
+    side: int = 1
+    # Whether no decision has come before: the discount does not act there.
+    first: bool = True
+    depth: int = 0
+    offset: float = 0.0
+    gain: float = 1.0
+    # The state, if it is one of its own; the last one on the way here; and the dice as they lie.
+    at: Any = None
+    base: Any = None
+    seen: Rolled | None = None
+    node: Any = None
 
 
 class _Builder:
-    def __init__(self, game: Game[Any, Any], state: Any, depth: int, max_places: int) -> None:
-        self.game = game
-        self.total = float(game.total)
-        self.discount = float(game.discount)
-        self.max_places = max_places
-        top = _Place(None, None, None)
-        top.state = state
-        self._enter(top, depth)
-        self.places = [top]
+    def __init__(self, game: Game[Any, Any], solution: Solution | None, max_places: int) -> None:
+        self.game, self.solution, self.max_places = plain(game), solution, max_places
+        self.look, self.total, self.discount = look_of(game), float(game.total), float(game.discount)
+        self.sense = sense_of(game) if solution is None else solution.sense
+        self.count = 1
+        # States on the way to the place at hand, with the decisions left there.
+        self.path: set[tuple[int, Any]] = set()
+        self.rolls: dict[int, tuple[Any, dict[Any, Rolled]]] = {}
 
-    def run(self) -> Tree:
-        for place in self.places:  # it grows while it is read
+    def run(self, state: Any, depth: int) -> Tree:
+        top = _Place()
+        self._enter(top, state, depth)
+        places: list[_Place] = []
+        stack = [(top, False)]
+        while stack:
+            place, left = stack.pop()
+            if left:
+                self.path.remove((place.depth, place.at))
+                continue
+            places.append(place)
             if place.leaf is None:
-                self._branch(place)
-        for place in reversed(self.places):
-            finished = self._finish(place)
-            if place.parent is None:
-                return finished
-            place.parent.children.append(finished)
-        raise AssertionError
+                if place.at is not None:
+                    self.path.add((place.depth, place.at))
+                    stack.append((place, True))
+                children = list(self._branch(place))
+                place.children = tuple(children)
+                stack += [(child, False) for child in reversed(children)]
+        for place in reversed(places):
+            self._finish(place)
+        return top
 
     # --- down ---------------------------------------------------------------------
 
-    def _enter(self, place: _Place, depth: int) -> None:
+    def _enter(self, place: _Place, state: Any, depth: int) -> None:
         """Find out what happens in the state of a place."""
-        place.depth = depth
-        place.node = self._call(self.game.node, place.state)
+        place.at, place.base, place.depth = state, state, depth
+        if (depth, state) in self.path:
+            place.value, place.leaf = self._ahead(state)[0], "again"
+            return
+        place.node = self._call(self.game.node, state)
         if type(place.node) is End:
             place.leaf, place.value = "end", float(place.node.payoff)
-        elif not depth:
-            place.leaf, place.value = "estimate", float(self._call(self.game.estimate, place.state))
+        # With a discount, what chance is worth depends on whether a decision came before.
+        elif not depth and (type(place.node) is Decide or self.solution is None or self.discount == 1):
+            place.value, place.leaf = self._ahead(state)
 
-    def _branch(self, place: _Place) -> None:
+    def _ahead(self, state: Any) -> tuple[float, str]:
+        """What a state is worth where the tree breaks off, and who says so."""
+        if self.solution is not None:
+            with contextlib.suppress(UnknownStateError):
+                return self.solution.estimate(state), "value"
+        return float(self._call(self.game.estimate, state)), "estimate"
+
+    def _branch(self, place: _Place) -> Iterator[_Place]:
         node = place.node
         kind = type(node)
         if kind is Decide:
             for action, option in zip(node.actions, node.options, strict=True):
                 if option is not None and type(option) is not Unavailable:
-                    self._add(place, action, None, option, place.depth - 1)
+                    yield self._child(place, action, None, option, place.depth - 1)
         elif kind is Chance:
             dist = node.dist
             for outcome, weight, edge in zip(dist.outcomes, dist.weights, node.edges, strict=True):
-                label = None if outcome is edge else outcome
-                self._add(place, label, Fraction(weight, dist.total), edge, place.depth)
+                child = self._child(place, outcome, Fraction(weight, dist.total), edge, place.depth)
+                child.label = None if outcome is edge else outcome
+                child.lost = type(edge) is PassTo or (type(edge) is End and not edge.payoff)
+                child.seen = None if type(edge) is PassTo else self._rolls(dist).get(outcome)
+                yield child
         elif kind is Go or kind is PassTo:
-            self._add(place, None, Fraction(1), node, place.depth)
+            child = self._child(place, None, Fraction(1), node, place.depth)
+            child.seen = place.seen if kind is Go else None
+            yield child
         else:
-            raise not_a_node_error(node).at(place.state)
-        if len(self.places) > self.max_places:
-            msg = (
-                f"the tree has more than max_places={self.max_places:,} lines; look fewer decisions ahead, "
-                "or raise max_places"
-            )
-            raise StateLimitError(
-                msg,
-                explored=len(self.places),
-                frontier=[place.state],
-                value=len(self.places),
-                limit=self.max_places,
-            )
+            raise not_a_node_error(node).at(place.at)
 
-    def _add(self, parent: _Place, label: Any, probability: Fraction | None, edge: Any, depth: int) -> None:
-        place = _Place(parent, label, probability)
-        place.first = parent.first and type(parent.node) is not Decide
-        place.side = parent.side
+    def _rolls(self, dist: Any) -> dict[Any, Rolled]:
+        """The likeliest roll of every outcome, where the distribution was made of dice."""
+        if id(dist) not in self.rolls:
+            throw = thrown(dist) if dist.source else None
+            table = throw.table(dist).items() if throw else ()
+            dice = throw.dice if throw else ()
+            likeliest = {one: Rolled(max(rolls, key=lambda roll: roll[1])[0], dice) for one, rolls in table}
+            self.rolls[id(dist)] = dist, likeliest
+        return self.rolls[id(dist)][1]
+
+    def _child(self, parent: _Place, label: Any, chance: Fraction | None, edge: Any, depth: int) -> _Place:
+        self.count += 1
+        if self.count > self.max_places:
+            msg = f"the tree has more lines than max_places={self.max_places:,}; look less far ahead, or raise it"
+            where = [parent.base]
+            raise StateLimitError(
+                msg, explored=self.count, frontier=where, value=self.count, limit=self.max_places
+            )
+        first = parent.first and type(parent.node) is not Decide
+        place = _Place(label, probability=chance, parent=parent, side=parent.side, first=first)
         kind = type(edge)
         if kind is End:
             place.leaf, place.value = "end", float(edge.payoff)
         elif kind is Chance:
-            place.node, place.depth, place.offset = edge, depth, float(edge.reward)
+            place.node, place.depth, place.base, place.offset = edge, depth, parent.base, float(edge.reward)
         elif kind is Go or kind is PassTo:
-            place.state = edge.state
-            self._enter(place, depth)
+            self._enter(place, edge.state, depth)
             step = type(place.node) is Decide and not place.first
             place.gain = self.discount if step else 1.0
             place.offset = float(edge.reward)
@@ -276,53 +332,52 @@ class _Builder:
                 place.offset += place.gain * self.total
                 place.gain, place.side = -place.gain, -place.side
         else:
-            raise not_an_edge_error(edge).at(parent.state)
-        self.places.append(place)
+            raise not_an_edge_error(edge).at(parent.base)
+        return place
 
     # --- and up -------------------------------------------------------------------
 
-    def _finish(self, place: _Place) -> Tree:
-        """Value of a place whose children are finished, and the tree below it."""
-        children = place.children[::-1]
-        decides = None
+    def _finish(self, place: _Place) -> None:
+        """Find the value of a place whose children are finished, to the player at the top."""
         if place.leaf is None and type(place.node) is Decide:
-            minimises = place.node.player == 1
-            values = [self._turn(child.value, place.side) for child in children]
+            second = place.node.player == 1
+            minimises = second != (self.sense == "min")
+            values = [self._turn(child.value, place.side) for child in place.children]
             place.value = min(values) if minimises else max(values)
-            room = 1e-12 * max(1.0, abs(place.value))
-            children = [
-                attrs.evolve(child, best=abs(value - place.value) <= room)
-                for child, value in zip(children, values, strict=True)
-            ]
-            decides = "mover" if (place.side < 0) == minimises else "other"
+            for child, value in zip(place.children, values, strict=True):
+                child.best = math.isclose(value, place.value, rel_tol=_EQUAL, abs_tol=_EQUAL)
+            place.decides = "mover" if (place.side < 0) == second else "other"
         elif place.leaf is None:
             # The reward of a chance state; that of a chance node inside an option is paid on its edge.
-            inside = place.state is None or type(place.node) is not Chance
+            inside = place.at is None or type(place.node) is not Chance
             place.value = 0.0 if inside else float(place.node.reward)
-            for child in children:
+            for child in place.children:
                 place.value += float(child.probability or 0) * self._turn(child.value, place.side)
         side = place.side if place.parent is None else place.parent.side
-        return Tree(
-            label=place.label,
-            probability=place.probability,
-            value=self._turn(place.value if place.parent is None else place.seen(), side),
-            best=False,
-            decides=decides,
-            state=None if place.state is None else self._show(place.state),
-            leaf=place.leaf,
-            children=tuple(children),
-        )
+        place.value = self._turn(place.offset + place.gain * place.value, side)
+        if place.parent is not None and place.label is not None:
+            place.words = self._words(place.parent, place.label, lost=place.lost)
+        if place.at is not None:
+            place.state = self._call(self.look.show_state, place.at)
+
+    def _words(self, parent: _Place, label: Any, *, lost: bool) -> str:
+        """What leads from a place to one below it, in words."""
+        if type(parent.node) is Decide:
+            return str(self._call(self.look.words, parent.at, label, parent.seen))
+        # A sum says itself what was rolled; counts of faces do not.
+        plainly = isinstance(label, int | str) and type(self.look).heard is Look.heard
+        seen = None if plainly else self._rolls(parent.node.dist).get(label)
+        core, counters = parted(parent.base)
+        heard = self._call(self.look.heard, core, label, seen, lost=lost)
+        return spoken(heard, counters) or phrase(label)
 
     def _turn(self, value: float, side: int) -> float:
         """The value of one player as the other one sees it, if `side` is the other one's."""
         return value if side > 0 else self.total - value
 
-    def _show(self, state: Any) -> str:
-        return str(self._call(self.game.show_state, state))
-
-    def _call(self, function: Any, state: Any) -> Any:
+    def _call(self, function: Any, state: Any, *more: Any, **named: Any) -> Any:
         try:
-            return function(state)
+            return function(state, *more, **named)
         except MdpDiceError as error:
             raise error.at(state) from error.__cause__
         except Exception as error:

@@ -83,7 +83,7 @@ def evaluate_lattice(
     run = Run(progress=progress)
     layers = find_layers(induce_lattice(lattice, policies), run)
     values, sweeps = solve_layers(layers, run)
-    made = Provenance("evaluation", iterations=sweeps, version=library_version())
+    made = Provenance("evaluation", sense=lattice.sense, iterations=sweeps, version=library_version())
     found = certified(layers, values, made, run, epsilon, started)
     return attrs.evolve(found, given=policies[0] if len(policies) == 1 else tuple(policies))
 

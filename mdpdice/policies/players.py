@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -13,9 +12,11 @@ from mdpdice.errors import GameError
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
 from mdpdice.lattices.lattice import Lattice
+from mdpdice.looks.look import look_of
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Network
 from mdpdice.solving.lattice_route import fits_lattices, large_layers
+from mdpdice.spelling import did_you_mean
 
 __all__ = ["Player", "Players", "model_of", "policies_of"]
 
@@ -60,14 +61,14 @@ def _policy(game: object, given: object) -> Policy:
         raise GameError(msg, value=given)
     if given == "random":
         return Policy()
-    rule = game.named_policy(given) if isinstance(game, Game) else None
+    look = look_of(game) if isinstance(game, Game) else None
+    rule = None if look is None else look.policy(given)
     if rule is not None:
         return Policy(rule=rule)
-    known = ["random", *(game.policy_names() if isinstance(game, Game) else ())]
-    near = difflib.get_close_matches(given, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    known = ["random", *(known.form for known in (look.policies() if look else ()))]
+    hint = did_you_mean(given, known)
     what = "this game knows" if isinstance(game, Game) else f"a {type(game).__name__} knows"
-    msg = f"there is no policy {given!r}: {what} {', '.join(map(repr, known))}{hint}"
+    msg = f"there is no policy {given!r}; {hint}{what} {', '.join(map(repr, known))}"
     raise GameError(msg, value=given)
 
 

@@ -1,8 +1,8 @@
 """One play of a game, move by move, as the rules tell it.
 
 The game itself is asked in every state, not its network: nothing is explored, so a
-game of any size can be played, and rolls come with their outcome (the faces, say)
-where the network keeps only what follows from it.  Whoever decides is a *seat*: a
+game of any size can be played, and rolls come with the real dice even where the rules
+merge them.  Whoever decides is a *seat*: a
 function from a `Turn` to one of its actions.  Everything that happens is an `Event`.
 
 Chance is drawn with `random.Random`, whose integers are the same on every machine and
@@ -20,13 +20,15 @@ from typing import Any, TypeAlias
 import attrs
 
 from mdpdice.errors import GameError, NotConvergedError, UnknownStateError
+from mdpdice.looks.throw import Rolled, draw
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable
 from mdpdice.modelling.number import exact_discount, finite_number
+from mdpdice.spelling import did_you_mean
 
-__all__ = ["Event", "Happening", "Seat", "Turn", "plain", "play"]
+__all__ = ["EDGES", "Event", "Happening", "Seat", "Turn", "plain", "play"]
 
 
 class Happening(enum.Enum):
@@ -62,6 +64,10 @@ class Event:
         The actions of a choice, in the order of the options.
     total : Fraction
         What the play has been worth so far to player 0; at its end, what it is worth.
+    seen : Rolled or None
+        The dice as they lie; None after a decision, and where the other player begins.
+    lost : bool
+        Whether a roll ends the turn, or the play without a payoff.
     """
 
     kind: Happening
@@ -69,6 +75,8 @@ class Event:
     what: Any
     among: tuple[Any, ...] = ()
     total: Fraction = Fraction(0)
+    seen: Rolled | None = None
+    lost: bool = False
 
 
 @attrs.frozen
@@ -87,6 +95,8 @@ class Turn:
         Where the actions lead.
     steps_left : int or None
         Decisions left, with a horizon.
+    seen : Rolled or None
+        The dice as they lie.
     """
 
     state: Hashable
@@ -94,7 +104,11 @@ class Turn:
     actions: tuple[Any, ...]
     options: tuple[Option[Any], ...]
     steps_left: int | None = None
+    seen: Rolled | None = None
 
+
+EDGES = (Go, PassTo, End, Chance)
+"""What stands for the dice where `mdpdice.chance` is given edges."""
 
 Seat: TypeAlias = Callable[[Turn], Any]
 """Whoever decides: a function from a turn to one of its actions."""
@@ -186,6 +200,7 @@ class _Play:
         # By how much rewards count for player 0: with pass_to, those of the other one are his loss.
         self.side = 1
         self.total = Fraction(0)
+        self.seen: Rolled | None = None
 
     def events(self, max_moves: int) -> Iterator[Event]:
         state = self._place(ask(self.game.start, what="start()"))
@@ -210,14 +225,17 @@ class _Play:
                 self.total += self.factor * self.side * _exact(reward, "reward")
                 yield self._event(Happening.REWARD, reward)
             if isinstance(node, Chance):
-                node, outcome = self._roll(node)
-                yield self._event(Happening.ROLL, outcome)
+                outcome, rolled = draw(node.dist, self.generator)
+                self.seen = None if isinstance(outcome, EDGES) else rolled
+                node = node.edges[node.dist.outcomes.index(outcome)]
+                lost = isinstance(node, PassTo) or (isinstance(node, End) and not node.payoff)
+                yield self._event(Happening.ROLL, outcome, lost=lost)
             elif isinstance(node, Go | PassTo):
                 state = self._place(node.state)
                 if isinstance(node, PassTo):
                     # What the mover gets is `total` less what the other one makes of it.
                     self.total += self.factor * self.side * _exact(self.game.total, "total")
-                    self.side = -self.side
+                    self.side, self.seen = -self.side, None
                 node = None
             else:
                 msg = f"node() gave {node!r}, which is neither a node nor an edge"
@@ -228,8 +246,8 @@ class _Play:
         )
         raise NotConvergedError(msg, iterations=max_moves, width=float("inf"), limit=max_moves)
 
-    def _event(self, kind: Happening, what: Any, among: tuple[Any, ...] = ()) -> Event:
-        return Event(kind, self.player, what, among, self.total)
+    def _event(self, kind: Happening, what: Any, among: tuple[Any, ...] = (), *, lost: bool = False) -> Event:
+        return Event(kind, self.player, what, among, self.total, self.seen, lost)
 
     def _worth(self, payoff: Any) -> Fraction:
         return self.side * _exact(payoff, "payoff")
@@ -261,6 +279,7 @@ class _Play:
             tuple(action for action, _ in offered),
             tuple(option for _, option in offered),
             self.steps_left,
+            self.seen,
         )
         seat = self.seats[self.player if len(self.seats) == 2 else 0]
         action = ask(seat, turn, what="the function of the seat", state=state)
@@ -268,17 +287,12 @@ class _Play:
             if known == action and same_kind(known, action):
                 if self.steps_left is not None:
                     self.steps_left -= 1
-                return option, self._event(Happening.CHOICE, known, turn.actions)
-        msg = f"no action {action!r} here; the actions are {list(turn.actions)!r}"
+                chosen = self._event(Happening.CHOICE, known, turn.actions)
+                self.seen = None
+                return option, chosen
+        there = list(turn.actions)
+        msg = f"no action {action!r} here; {did_you_mean(action, there)}the actions are {there!r}"
         raise UnknownStateError(msg, state=state, action=action)
-
-    def _roll(self, node: Chance[Any]) -> tuple[Any, Any]:
-        at = self.generator.randrange(node.dist.total)
-        for outcome, weight, edge in zip(node.dist.outcomes, node.dist.weights, node.edges, strict=True):
-            at -= weight
-            if at < 0:
-                return edge, outcome
-        raise AssertionError
 
 
 def _exact(value: Any, what: str) -> Fraction:

@@ -14,6 +14,7 @@ from mdpdice.answers.solution import Solution
 from mdpdice.backend import GameSolver, Run, Searched, Solver, check_named_or_made, load_solver
 from mdpdice.errors import SolveInterrupted, UnsupportedError
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.sense import with_sense
 from mdpdice.objectives.objective import Objective, Total
 from mdpdice.solving.interruption import Interrupts
 from mdpdice.solving.problem import library_version
@@ -38,7 +39,7 @@ class SearchPlan:
     """A back-end looks at a game itself and estimates its value; only its total can be estimated."""
 
     game: Any
-    objective: Objective | None
+    objective: Objective
     horizon: int | None
     solver: GameSolver
 
@@ -48,13 +49,13 @@ class SearchPlan:
         if not isinstance(game, Game):
             msg = f"solver {solver.name!r} searches a game and not a network; pass the game itself"
             raise UnsupportedError(msg, value=solver.name)
-        if self.horizon is not None or self.objective not in (None, Total()) or run.checkpoint is not None:
+        if self.horizon is not None or not isinstance(self.objective, Total) or run.checkpoint is not None:
             msg = (
                 f"solver {solver.name!r} estimates the value of the game as it is declared; leave out the objective, "
                 "the horizon and the checkpoint"
             )
             raise UnsupportedError(msg, value=solver.name)
-        started = time.perf_counter()
+        started, game = time.perf_counter(), with_sense(game, self.objective.wanted(game))
         try:
             with interrupts.patience():
                 found = answer_of(solver.name, Searched, lambda: solver.search(game, run))
@@ -84,6 +85,7 @@ def _solution(found: Searched, solver: GameSolver, status: Status, reason: str, 
     )
     made = Provenance(
         solver.name,
+        sense=found.network.sense,
         iterations=candidate.iterations,
         seconds=time.perf_counter() - started,
         version=library_version(),

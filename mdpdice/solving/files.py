@@ -29,7 +29,7 @@ from mdpdice.lattices.digest import digest
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Floats, Ints, Kind, Network
-from mdpdice.objectives.objective import Objective, Total
+from mdpdice.objectives.objective import Objective, asked
 from mdpdice.objectives.reductions import Lowering
 from mdpdice.solving.lattice_route import certified, compile_for, layers_of
 from mdpdice.solving.pipeline import solve_problem
@@ -105,13 +105,13 @@ def load_solution(
         raise file.corrupt("route", repr(header["route"]))
     with file.part("status"):
         claimed = Status(header["status"])
-    read = _File(file, header, members, claimed)
+    read, chosen = _File(file, header, members, claimed), asked(game, objective)
     if header["route"] == "lattice" and not isinstance(game, Network):
-        return _load_lattice(read, game, objective, horizon, epsilon, max_states, prove=prove)
+        return _load_lattice(read, game, chosen, horizon, epsilon, max_states, prove=prove)
     if isinstance(game, Lattice):
-        raise read.mismatch("route", Question(str(objective or Total()), "max"))
+        raise read.mismatch("route", Question(str(chosen), chosen.wanted(game)))
     return _load_flat(
-        read, prepare(game, objective, horizon=horizon, max_states=max_states), epsilon, prove=prove
+        read, prepare(game, chosen, horizon=horizon, max_states=max_states), epsilon, prove=prove
     )
 
 
@@ -144,28 +144,27 @@ class _File:
 def _load_lattice(
     read: _File,
     game: Game[Any, Any] | Lattice,
-    objective: Objective | None,
+    chosen: Objective,
     horizon: int | None,
     epsilon: float,
     max_states: int,
     *,
     prove: bool,
 ) -> Solution:
-    started = time.perf_counter()
-    chosen = Total() if objective is None else objective
-    asked = Question(str(chosen), chosen.sense, horizon)
+    started, sense = time.perf_counter(), chosen.wanted(game)
+    question = Question(str(chosen), sense, horizon)
     if horizon is not None:
-        raise read.mismatch("horizon", asked)
+        raise read.mismatch("horizon", question)
     lattice = game if isinstance(game, Lattice) else compile_for(game, chosen, max_states=max_states)
     layers = layers_of(lattice, chosen, Run())
-    made = read.made(digest(layers.lattice), asked)
+    made = read.made(digest(layers.lattice), question)
     values = read.members["values"]
     if values.shape != (int(layers.reached.sum()),):
         raise read.file.corrupt("values", "it does not have a value for everything that is stored")
     stored = np.full(layers.reached.shape, np.nan)
     stored[layers.reached] = values
     if not prove:
-        table = GridValues(layers, stored, np.full(len(layers.layers), np.inf), chosen.sense)
+        table = GridValues(layers, stored, np.full(len(layers.layers), np.inf), sense)
         return Solution(table, Status.UNCERTIFIED, made, reason=read.unproved())
     found = certified(layers, stored, made, Run(), epsilon, started)
     return attrs.evolve(found, provenance=made)
@@ -173,8 +172,8 @@ def _load_lattice(
 
 def _load_flat(read: _File, problem: Problem, epsilon: float, *, prove: bool) -> Solution:
     file, header, members, claimed = read.file, read.header, read.members, read.claimed
-    asked = Question(problem.objective, problem.sense, problem.network.horizon)
-    made = read.made(problem.network.digest, asked)
+    question = Question(problem.objective, problem.sense, problem.network.horizon)
+    made = read.made(problem.network.digest, question)
     value, policy = members["values"], members["policy"]
     net = problem.network
     shape = (net.n_nodes,) if net.horizon is None else (net.horizon + 1, net.n_nodes)

@@ -73,6 +73,7 @@ def compile_for(
     progress: Progress | None = None,
 ) -> Lattice:
     """The lattice of a game, with its rewards kept apart where their sum counts."""
+    __tracebackhide__ = True
     lattice = compile_lattice(game, max_states=max_states, progress=progress)
     if lattice.averaged and isinstance(objective, OfPayoff):
         return compile_lattice(game, merge=False, max_states=max_states, progress=progress)
@@ -126,7 +127,9 @@ def solve_on_lattice(layers: Layers, objective: Objective, run: Run, epsilon: fl
     """Sweep the layers of a lattice and certify the answer."""
     started = time.perf_counter()
     values, sweeps = solve_layers(layers, run, max_sweeps=MAX_SWEEPS)
-    made = Provenance(LAYER_SWEEPS, str(objective), objective.sense, sweeps, version=library_version())
+    # The sense is settled: that of the lattice that was solved is another one.
+    sense = objective.wanted(layers.lattice)
+    made = Provenance(LAYER_SWEEPS, str(objective), sense, sweeps, version=library_version())
     return certified(layers, values, made, run, epsilon, started)
 
 

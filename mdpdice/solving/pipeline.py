@@ -30,10 +30,11 @@ from mdpdice.modelling.counters import axes
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.number import size
 from mdpdice.modelling.ranges import number_text
+from mdpdice.modelling.sense import Sense
 from mdpdice.networks.cycles import cycle_error
 from mdpdice.networks.network import Floats, Ints, Network
 from mdpdice.numerics.regions import FAST_PATH_FROM_EDGES, largest_component
-from mdpdice.objectives.objective import Objective, Total
+from mdpdice.objectives.objective import Objective, Total, asked
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering, unroll
 from mdpdice.solving.checkpoints import Checkpoint
@@ -73,6 +74,7 @@ def solve(
     game: Game[S, A] | Network | Lattice,
     objective: Objective | None = None,
     *,
+    sense: Sense | None = None,
     solver: str | Solver = "auto",
     horizon: int | None = None,
     epsilon: float = 1e-6,
@@ -94,6 +96,9 @@ def solve(
         ``compile_lattice(game)`` choose.
     objective : Objective, optional
         By default `Total`, with the discount of the game.
+    sense : {"max", "min"}, optional
+        Whether the player to move wants much of it or little, if the objective does not say; by default what the
+        game says (`Game.sense`), and much of a chance.
     solver : str or Solver
         Name of a back-end, a back-end with its parameters, or ``"auto"``, which never picks one that
         takes the game itself and gives an estimate (``"lookahead"``).  Where floats prove nothing in a network of
@@ -140,6 +145,7 @@ def solve(
     CheckpointLockedError, CheckpointMismatchError, CorruptFileError
         The checkpoint is used by another solve, belongs to another one, or is damaged.
     """
+    __tracebackhide__ = True
     epsilon, every = size(epsilon, "epsilon"), size(checkpoint_seconds, "checkpoint_seconds")
     seconds = None if time_limit is None else size(time_limit, "time_limit")
     event = threading.Event() if cancel is None else cancel
@@ -154,7 +160,9 @@ def solve(
         if checkpoint is not None:
             file = stack.enter_context(Checkpoint(checkpoint, every))
             run = attrs.evolve(run, checkpoint=file)
-        way = plan(game, objective, solver=solver, horizon=horizon, max_states=max_states, run=run)
+        way = plan(
+            game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run
+        )
         return way.solve(run, epsilon, interrupts)
 
 
@@ -162,17 +170,18 @@ def plan(
     game: Game[S, A] | Network | Lattice,
     objective: Objective | None = None,
     *,
+    sense: Sense | None = None,
     solver: str | Solver = "auto",
     horizon: int | None = None,
     max_states: int = 10_000_000,
     run: Run | None = None,
 ) -> FlatPlan | LatticePlan | SearchPlan:
     """Choose how a question is answered: on a network, on a lattice, or by a search of the game."""
+    __tracebackhide__ = True
     run = Run() if run is None else run
-    searcher = game_solver(solver)
+    chosen, searcher = asked(game, objective, sense), game_solver(solver)
     if searcher is not None:
-        return SearchPlan(game, objective, horizon, searcher)
-    chosen = Total() if objective is None else objective
+        return SearchPlan(game, chosen, horizon, searcher)
     if isinstance(game, Lattice):
         if horizon is not None or run.checkpoint is not None or solver != "auto":
             what = (
@@ -190,23 +199,21 @@ def plan(
         return LatticePlan(layers_of(noted(game, chosen), chosen, run), chosen)
     lattice = refused = None
     ordinary = solver == "auto" and horizon is None and run.checkpoint is None
-    if isinstance(game, Game) and ordinary and fits_lattices(game, objective):
-        lattice = noted(compile_for(game, objective, max_states=max_states, progress=run.watch), objective)
+    if isinstance(game, Game) and ordinary and fits_lattices(game, chosen):
+        lattice = noted(compile_for(game, chosen, max_states=max_states, progress=run.watch), chosen)
         layers = None
         try:
-            layers = large_layers(lattice, objective, run)
+            layers = large_layers(lattice, chosen, run)
         except UnsupportedError as error:
             refused = error
             if (lattice.sign < 0).any():
                 # A network cannot do it either, and that is told before it is written out.
                 raise
         if layers is not None:
-            written_out = functools.partial(
-                _flat_plan, game, objective, solver, None, max_states, run, lattice
-            )
+            written_out = functools.partial(_flat_plan, game, chosen, solver, None, max_states, run, lattice)
             return LatticePlan(layers, chosen, written_out if layers.edges <= FALL_BACK_UP_TO_EDGES else None)
     try:
-        return _flat_plan(game, objective, solver, horizon, max_states, run, lattice)
+        return _flat_plan(game, chosen, solver, horizon, max_states, run, lattice)
     except StateLimitError as error:
         if refused is None and isinstance(game, Game) and axes(game):
             refused = _refused_by_lattices(game, objective, horizon)
@@ -233,13 +240,14 @@ def _refused_by_lattices(
 
 def _flat_plan(
     game: Game[S, A] | Network,
-    objective: Objective | None,
+    objective: Objective,
     solver: str | Solver,
     horizon: int | None,
     max_states: int,
     run: Run,
     lattice: Lattice | None,
 ) -> FlatPlan:
+    __tracebackhide__ = True
     problem = prepare(game, objective, horizon=horizon, run=run, max_states=max_states, lattice=lattice)
     return FlatPlan(problem, choose(problem, solver, _extra(run)), repr(objective), solver == "auto")
 

@@ -22,9 +22,10 @@ from mdpdice.exploration.to_network import explore
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.memory import available_bytes
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.sense import Sense
 from mdpdice.networks.network import Bools, Floats, Network
 from mdpdice.numerics.graph import find_cycle, is_acyclic
-from mdpdice.objectives.objective import Horizon, Objective, OfPayoff, Sense, Total
+from mdpdice.objectives.objective import Horizon, Objective, OfPayoff, asked
 from mdpdice.objectives.oversights import noted
 from mdpdice.objectives.reductions import Lowering
 
@@ -89,15 +90,10 @@ def prepare(
     lattice: Lattice | None = None,
 ) -> Problem:
     """Explore a game and lower its objective, until `run` stops it; see `solve` and `mdpdice.explore`."""
+    __tracebackhide__ = True
     run = Run() if run is None else run
-    if not isinstance(game, Game | Network):
-        msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
-        raise GameError(msg, value=game)
-    network = game if isinstance(game, Network) else _explored(game, objective, max_states, run, lattice)
-    chosen = Total() if objective is None else objective
-    if not isinstance(chosen, Objective):
-        msg = f"{chosen!r} is not an objective; write Total('min'), Discounted(Fraction(9, 10)), Reach([...]), ..."
-        raise GameError(msg, value=chosen)
+    chosen = asked(game, objective)
+    network = game if isinstance(game, Network) else _explored(game, chosen, max_states, run, lattice)
     if horizon is not None:
         if isinstance(chosen, Horizon):
             raise GameError("the horizon is given twice: in the objective and as horizon=", value=horizon)
@@ -105,7 +101,7 @@ def prepare(
     applied = noted(chosen.apply(network), chosen)
     _refuse_vast(applied)
     text = "total" if isinstance(chosen, Horizon) else str(chosen)
-    return Problem(applied, tuple(chosen.lower(applied, run.check)), chosen.sense, text)
+    return Problem(applied, tuple(chosen.lower(applied, run.check)), chosen.wanted(network), text)
 
 
 def _refuse_vast(network: Network) -> None:
@@ -126,11 +122,12 @@ def _refuse_vast(network: Network) -> None:
 
 def _explored(
     game: Game[Any, Any],
-    objective: Objective | None,
+    objective: Objective,
     max_states: int,
     run: Run,
     lattice: Lattice | None,
 ) -> Network:
+    __tracebackhide__ = True
     network = explore(game, max_states=max_states, progress=run.watch, lattice=lattice)
     if network.averaged and isinstance(objective, OfPayoff):
         # The sum of the rewards counts, so those that differ are kept apart.

@@ -41,11 +41,10 @@ def asker(ledger: Ledger, objective: Objective | None, horizon: int | None) -> _
 
     def ask(network: Network, check: str) -> Solution:
         try:
-            solution = solve(network, objective, horizon=horizon)
-        except TotalRewardUndefinedError as error:
-            ledger.fail("termination", error.message, cause=error, state=error.state, action=error.action)
+            solution = solve(network, objective, horizon=horizon, progress=ledger.limits["progress"])
         except MdpDiceError as error:
-            ledger.fail(check, error.message, cause=error, state=error.state, action=error.action)
+            endless = isinstance(error, TotalRewardUndefinedError)
+            ledger.fail("termination" if endless else check, error.message, cause=error)
         if not solution.proved:
             msg = f"the answer of {solution.solver} was not certified: {solution.reason}; cross_check tells more"
             ledger.fail(check, msg)
@@ -64,28 +63,26 @@ def _apart(one: Solution, state: Hashable, two: Solution, other: Hashable) -> st
     return f"[{lowers[0]:.12g}, {uppers[0]:.12g}] and [{lowers[1]:.12g}, {uppers[1]:.12g}]"
 
 
-def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network, max_states: int) -> None:
+def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network) -> None:
     """Check the counters: `Game.unrolled` is the same game, with the same states, and its progress never decreases."""
     if not axes(game):
         ledger.skipped("counters", "the game has no counters")
         return
     try:
-        plain = explore(game.unrolled(), max_states=max_states)
+        plain = explore(game.unrolled(), **ledger.limits)
     except MdpDiceError as error:
-        msg = f"its unrolled form cannot be explored: {error.message}"
-        ledger.fail("counters", msg, cause=error, state=error.state, action=error.action)
+        ledger.fail("counters", f"its unrolled form cannot be explored: {error.message}", cause=error)
     try:
         compare_networks(ledger, "counters", network, plain, rename_state=lambda state: state)
     except ConformanceError as error:
         msg = f"compared with its unrolled form: {error.message.partition(': ')[2]}"
         ledger.fail("counters", msg, state=error.state)
     try:
-        find_layers(compile_lattice(game, max_states=max_states))
+        find_layers(compile_lattice(game, **ledger.limits))
     except StateLimitError:
         pass  # nobody solves it on its lattice then
     except MdpDiceError as error:
-        msg = f"on its lattice: {error.message}"
-        ledger.fail("counters", msg, cause=error, state=error.state, value=error.value)
+        ledger.fail("counters", f"on its lattice: {error.message}", cause=error)
     ledger.passed("counters", network.n_states, "states equal to those of the unrolled form")
 
 
@@ -95,6 +92,7 @@ class _WithoutSymmetry(Game[Any, Any]):
     def __init__(self, game: Game[Any, Any]) -> None:
         self._game = game
         self.total = game.total  # type: ignore[misc]  # class attributes elsewhere, of one object here
+        self.sense = game.sense  # type: ignore[misc]
         self.discount = game.discount
 
     def start(self) -> Any:
@@ -104,9 +102,7 @@ class _WithoutSymmetry(Game[Any, Any]):
         return self._game.node(state)
 
 
-def check_symmetry(
-    ledger: Ledger, game: Game[Any, Any], solution: Solution, ask: _Ask, max_states: int
-) -> None:
+def check_symmetry(ledger: Ledger, game: Game[Any, Any], solution: Solution, ask: _Ask) -> None:
     """Check the symmetry: representatives stand for themselves, and have the values of all states they stand for."""
     if type(game).canonical is Game.canonical:
         ledger.skipped("canonical", "the game declares no symmetry")
@@ -116,11 +112,11 @@ def check_symmetry(
     counted = bool(axes(game))
     canonical = game.unrolled().canonical if counted else game.canonical
     try:
-        plain = explore(Unrolled(game) if counted else _WithoutSymmetry(game), max_states=max_states)
+        plain = explore(Unrolled(game) if counted else _WithoutSymmetry(game), **ledger.limits)
     except StateLimitError:
         plain = None
     except MdpDiceError as error:
-        ledger.fail("symmetry", f"without canonical(): {error.message}", cause=error, state=error.state)
+        ledger.fail("symmetry", f"without canonical(): {error.message}", cause=error)
     states = network.states if plain is None else plain.states
     representative = []
     for state in states:
@@ -132,7 +128,7 @@ def check_symmetry(
         representative.append(first)
     ledger.passed("canonical", len(states), "states" if plain is not None else "representatives")
     if plain is None:
-        ledger.skipped("symmetry", f"the game has more than {max_states:,} states without canonical()")
+        ledger.skipped("symmetry", f"the game has more than {ledger.max_states:,} states without canonical()")
         return
     whole = ask(plain, "symmetry")
     for state, first in zip(states, representative, strict=True):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
-from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.errors import MdpDiceError
+from mdpdice.looks import NamedPolicy, look_of
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.tables import Table
 from mdpdice.networks.network import Network
@@ -20,7 +20,7 @@ __all__ = ["check_infinite_reason", "check_policies", "check_words"]
 
 def check_infinite_reason(ledger: Ledger, game: Game[Any, Any], solution: Solution) -> None:
     """Check that a game whose rules are said to give an infinite value has one: nobody would solve it."""
-    reason = ledger.ask("termination", "infinite_reason()", game.infinite_reason)
+    reason = ledger.ask("termination", "infinite_reason()", look_of(game).infinite_reason)
     if reason is not None and np.isfinite(solution.nodes.values).all():
         msg = (
             f"infinite_reason() says {reason!r}, and the value is {solution.value():.12g}; it gives None where the "
@@ -31,10 +31,11 @@ def check_infinite_reason(ledger: Ledger, game: Game[Any, Any], solution: Soluti
 
 def check_words(ledger: Ledger, game: Game[Any, Any], solution: Solution, *, whole: bool) -> None:
     """Check the lines and tables; `whole`: those about an answer too, which are written for the usual objective."""
-    lines = list(_texts(ledger, "notes", ledger.ask("words", "notes()", game.notes)))
+    look = look_of(game)
+    lines = list(_texts(ledger, "notes", ledger.ask("words", "notes()", look.notes)))
     if whole:
-        lines += _texts(ledger, "summary", ledger.ask("words", "summary()", game.summary, solution))
-        tables = ledger.ask("words", "tables()", game.tables, solution)
+        lines += _texts(ledger, "summary", ledger.ask("words", "summary()", look.summary, solution))
+        tables = ledger.ask("words", "tables()", look.tables, solution)
         if not isinstance(tables, list | tuple) or not all(isinstance(table, Table) for table in tables):
             ledger.fail("words", f"tables() gives {tables!r}, which is no list of tables", value=tables)
         lines += [table.name for table in tables]
@@ -43,26 +44,19 @@ def check_words(ledger: Ledger, game: Game[Any, Any], solution: Solution, *, who
 
 def check_policies(ledger: Ledger, game: Game[Any, Any], network: Network) -> None:
     """Check that the policies with names take options that there are; names with parameters cannot be tried."""
-    names = ledger.ask("policies", "policy_names()", game.policy_names)
-    if not isinstance(names, Mapping):
-        msg = f"policy_names() gives {names!r}; it is a dictionary of names and what they do"
-        ledger.fail("policies", msg, value=names)
+    known = ledger.ask("policies", "policies()", look_of(game).policies)
+    if not isinstance(known, list | tuple) or not all(isinstance(one, NamedPolicy) for one in known):
+        ledger.fail("policies", f"policies() gives {known!r}; it is a list of NamedPolicy", value=known)
     tried = 0
-    for name in names:
+    for name in (one.form for one in known if ":" not in one.form):
         try:
-            rule = game.named_policy(name)
-        except GameError:
-            continue  # a pattern such as hold-at:N
+            rule = look_of(game).policy(name)
         except Exception as error:  # noqa: BLE001 - a function of the user
             ledger.fail(
-                "policies", f"named_policy({name!r}) raised {type(error).__name__}: {error}", cause=error
+                "policies", f"the rule of {name!r} raised {type(error).__name__}: {error}", cause=error
             )
-        if rule is None:
-            if ":" not in name:
-                ledger.fail("policies", f"named_policy({name!r}) gives None, and policy_names() lists it")
-            continue
         try:
-            Policy.of(network, rule)
+            Policy.of(network, cast("Any", rule))
         except MdpDiceError as error:
             msg = f"the policy {name!r}: {error.message}"
             ledger.fail("policies", msg, cause=error, state=error.state, action=error.action)

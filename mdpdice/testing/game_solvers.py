@@ -19,7 +19,7 @@ __all__ = ["check_searches"]
 
 def check_searches(ledger: Ledger, solver: Any) -> None:
     """The checks of a `GameSolver`."""
-    asked = [model for model in MODELS if model.horizon is None and model.sense == "max"]
+    asked = [model for model in MODELS if model.horizon is None]
     answers, refused = [], []
     for model in asked:
         found = _ask(ledger, solver, model)
@@ -35,7 +35,8 @@ def check_searches(ledger: Ledger, solver: Any) -> None:
             and np.array_equal(again.candidate.policy, found.candidate.policy)
         ):
             msg = "asked a second time, after other games, it gives another answer"
-            ledger.fail("determinism", msg, model=model.name)
+            ledger.fail("determinism", msg)
+    ledger.model = None
     if not answers:
         ledger.fail("answer", "it refused every model")
     note = f"answers; it refused {', '.join(refused)}" if refused else "answers"
@@ -51,22 +52,23 @@ def check_searches(ledger: Ledger, solver: Any) -> None:
 
 def _ask(ledger: Ledger, solver: Any, model: Model) -> Searched | None:
     """What was found; None if it says that this is nothing for it."""
+    ledger.model = model.name
     try:
-        found = solver.search(model.make(), Run())
+        found = solver.search(model.game(), Run())
     except (UnsupportedError, CycleError):
         return None
     except Exception as error:  # noqa: BLE001 - whatever the code of a back-end raises
         text = f"it raised {type(error).__name__}: {error} ({model.hazard})"
-        ledger.fail("answer", text, model=model.name, cause=error)
+        ledger.fail("answer", text, cause=error)
     if not isinstance(found, Searched):
-        ledger.fail("answer", f"it returned {found!r} instead of a Searched", model=model.name)
+        ledger.fail("answer", f"it returned {found!r} instead of a Searched")
     try:
         check_candidate(found.network, found.candidate.value, found.candidate.policy, solver.name)
     except PluginError as error:
-        ledger.fail("answer", error.message, model=model.name, cause=error)
+        ledger.fail("answer", error.message, cause=error)
     shape = (found.network.n_nodes,)
     if np.shape(found.lower) != shape or np.shape(found.upper) != shape:
-        ledger.fail("answer", f"its bounds are not arrays of shape {shape}", model=model.name)
+        ledger.fail("answer", f"its bounds are not arrays of shape {shape}")
     return found
 
 
@@ -80,10 +82,11 @@ def _check_bounds(ledger: Ledger, model: Model, found: Searched) -> None:
         msg = (
             f"it claims that the value lies in [{low:.12g}, {high:.12g}], and it is {truth} ({model.hazard})"
         )
-        ledger.fail("bounds", msg, model=model.name, value=(low, high), limit=truth)
+        ledger.fail("bounds", msg, value=(low, high), limit=truth)
 
 
 def _check_stops(ledger: Ledger, solver: Any) -> None:
+    ledger.model = "deep"
     cancelled = threading.Event()
     cancelled.set()
     game = next(model for model in MODELS if model.name == "deep").make
@@ -93,6 +96,6 @@ def _check_stops(ledger: Ledger, solver: Any) -> None:
         except SolveInterrupted:
             ledger.passed(check, 1)
         except Exception as error:  # noqa: BLE001 - whatever the code of a back-end raises
-            ledger.fail(check, f"it raised {type(error).__name__}: {error}", model="deep", cause=error)
+            ledger.fail(check, f"it raised {type(error).__name__}: {error}", cause=error)
         else:
-            ledger.fail(check, "it went on; call run.check() now and then", model="deep")
+            ledger.fail(check, "it went on; call run.check() now and then")

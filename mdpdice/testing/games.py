@@ -31,18 +31,20 @@ from mdpdice.errors import (
 from mdpdice.exploration.repeatability import SAMPLE, check_repeatable
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
+from mdpdice.looks import look_of
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Game
+from mdpdice.modelling.sense import sense_of
 from mdpdice.modelling.text import encode
 from mdpdice.networks.network import Bools, Kind, Network
 from mdpdice.numerics.graph import reachable
 from mdpdice.objectives.objective import Discounted, Horizon, Objective
 from mdpdice.testing.equivalent_games import asker, check_counters, check_symmetry
 from mdpdice.testing.game_remarks import check_infinite_reason, check_policies, check_words
-from mdpdice.testing.reports import Conformance, Ledger
+from mdpdice.testing.reports import Conformance, Ledger, subject_of
 
-__all__ = ["GAME_CHECKS", "check_game"]
+__all__ = ["GAME_CHECKS", "check_game", "examine"]
 
 GAME_CHECKS = (
     "declaration",
@@ -94,7 +96,7 @@ def check_game(
     """Check what the library relies on in a game; choose parameters that make it small.
 
     ==================  ===================================================================================
-    ``declaration``     it is a `Game`; discount, total and `payoff_range` are numbers that make sense
+    ``declaration``     it is a `Game`; discount, total and `payoff_range` are numbers that make sense, and `sense` too
     ``nodes``           every state that can be reached has a node, with at least one option
     ``probabilities``   every distribution sums to one, and has no negative or unknown probability
     ``rewards``         every reward and payoff is finite
@@ -103,8 +105,8 @@ def check_game(
     ``reachability``    the game has at most `max_states` states, those in `reaches` are among them, and there are
                         not fewer than `Game.least_states`
     ``termination``     an end can be reached from every state (unless `endless`, or there is a discount or a
-                        horizon), and the value is finite (or `Game.infinite_reason` says why it is not)
-    ``texts``           `Game.read_state` reads what `Game.show_state` writes, and no two states share a text
+                        horizon), and the value is finite (or `Look.infinite_reason` says why it is not)
+    ``texts``           `Look.read_state` reads what `Look.show_state` writes, and no two states share a text
     ``counters``        the counters keep their ranges, `Game.progress` never decreases, and `Game.unrolled` is the
                         same game, see `check_same`
     ``canonical``       `Game.canonical` leaves the states alone that it gives
@@ -112,7 +114,7 @@ def check_game(
     ``solution``        the game can be solved, and the answer certified
     ``payoff_range``    no payoff and no value lies outside `Game.payoff_range`
     ``estimate``        `Game.estimate` is a finite number in the `Game.payoff_range`
-    ``policies``        the rules of `Game.policy_names` take options that there are
+    ``policies``        the rules of `Look.policies` take options that there are
     ``words``           notes, summary and tables can be told
     ==================  ===================================================================================
 
@@ -144,12 +146,27 @@ def check_game(
     ConformanceError
         The first check that fails, with state and action where there are any.
     """
-    ledger = Ledger(_name(game), GAME_CHECKS, require)
+    ledger = Ledger(subject_of(game), GAME_CHECKS, require, max_states=max_states)
+    examine(ledger, game, objective, horizon, endless=endless, reaches=reaches, sample=sample)
+    return ledger.report()
+
+
+def examine(
+    ledger: Ledger,
+    game: Game[Any, Any],
+    objective: Objective | None = None,
+    horizon: int | None = None,
+    *,
+    endless: bool = False,
+    reaches: Sequence[Hashable] = (),
+    sample: int = 1_000,
+) -> None:
+    """Make all checks of `check_game`, until one fails; the ledger has those before it."""
     _check_declaration(ledger, game)
-    network = _explored(ledger, game, max_states)
+    network = _explored(ledger, game)
     some = _sample(network.n_states, sample)
     _check_network(ledger, network)
-    _check_determinism(ledger, game, network, some, max_states)
+    _check_determinism(ledger, game, network, some)
     _check_reachability(ledger, game, network, reaches)
     asked = isinstance(objective, Horizon) or (isinstance(objective, Discounted) and objective.discount < 1)
     lasting = endless or asked or horizon is not None or network.discount < 1
@@ -165,8 +182,8 @@ def check_game(
     ask = asker(ledger, objective, horizon)
     solution = ask(network, "solution")
     _check_termination(ledger, game, solution, objective, lasting=lasting)
-    check_counters(ledger, game, network, max_states)
-    check_symmetry(ledger, game, solution, ask, max_states)
+    check_counters(ledger, game, network)
+    check_symmetry(ledger, game, solution, ask)
     ledger.passed("solution", 1, f"certified by {solution.solver}")
     if objective is None and horizon is None:
         _check_payoff_range(ledger, game, solution)
@@ -175,11 +192,6 @@ def check_game(
     _check_estimate(ledger, game, network, some)
     check_policies(ledger, game, network)
     check_words(ledger, game, solution, whole=objective is None and horizon is None)
-    return ledger.report()
-
-
-def _name(game: Any) -> str:
-    return type(game).__name__
 
 
 def _sample(count: int, size: int) -> list[int]:
@@ -198,6 +210,7 @@ def _check_declaration(ledger: Ledger, game: Any) -> None:
             else "derive it from mdpdice.Game"
         )
         ledger.fail("declaration", f"{game!r} is no Game; {what}", value=game)
+    ledger.ask("declaration", "sense", sense_of, game)
     bounds: Any = game.payoff_range
     if bounds is not None:
         try:
@@ -212,9 +225,9 @@ def _check_declaration(ledger: Ledger, game: Any) -> None:
     ledger.passed("declaration", 1)
 
 
-def _explored(ledger: Ledger, game: Game[Any, Any], max_states: int) -> Network:
+def _explored(ledger: Ledger, game: Game[Any, Any]) -> Network:
     try:
-        return explore(game, max_states=max_states)
+        return explore(game, **ledger.limits)
     except MdpDiceError as error:
         _blame(ledger, error)
 
@@ -222,15 +235,7 @@ def _explored(ledger: Ledger, game: Game[Any, Any], max_states: int) -> Network:
 def _blame(ledger: Ledger, error: MdpDiceError) -> NoReturn:
     check = next((name for kind, name in _BLAME if isinstance(error, kind)), "nodes")
     hint = "; choose smaller parameters, or a larger max_states" if check == "reachability" else ""
-    ledger.fail(
-        check,
-        error.message + hint,
-        cause=error,
-        state=error.state,
-        action=error.action,
-        value=error.value,
-        limit=error.limit,
-    )
+    ledger.fail(check, error.message + hint, cause=error)
 
 
 def _check_network(ledger: Ledger, network: Network) -> None:
@@ -259,10 +264,8 @@ def _text(action: Hashable) -> str:
         return repr(action)
 
 
-def _check_determinism(
-    ledger: Ledger, game: Game[Any, Any], network: Network, some: list[int], max_states: int
-) -> None:
-    again = _explored(ledger, game, max_states)
+def _check_determinism(ledger: Ledger, game: Game[Any, Any], network: Network, some: list[int]) -> None:
+    again = _explored(ledger, game)
     remedy = (
         "node() must depend on the state and on nothing else, and give its options in an order of its own"
     )
@@ -283,7 +286,7 @@ def _check_determinism(
         ledger.fail("determinism", f"explored again, it gave another network; {remedy}")
     cores: Sequence[Hashable] = [network.states[i] for i in some]
     if axes(game):
-        lattice = compile_lattice(game, max_states=max_states)
+        lattice = compile_lattice(game, **ledger.limits)
         cores = [lattice.states[i] for i in _sample(len(lattice.states), len(some))]
     for first in range(0, len(cores), SAMPLE):
         try:
@@ -335,12 +338,12 @@ def _check_termination(
     ledger: Ledger, game: Game[Any, Any], solution: Solution, objective: Objective | None, *, lasting: bool
 ) -> None:
     infinite = ~np.isfinite(solution.nodes.values)
-    if infinite.any() and objective is None and game.infinite_reason() is None:
+    if infinite.any() and objective is None and look_of(game).infinite_reason() is None:
         node = int(np.argwhere(infinite)[0][-1])
         ledger.fail(
             "termination",
             f"the value is infinite, since a play can collect without end ({solution.reason}); limit it, give the "
-            "game a discount, or let infinite_reason() tell why this is right",
+            "game a discount, or let infinite_reason() of its Look tell why this is right",
             state=solution.network.describe(node),
         )
     if objective is None:
@@ -355,12 +358,12 @@ def _check_termination(
 def _check_texts(ledger: Ledger, game: Game[Any, Any], network: Network, some: list[int]) -> None:
     remedy = (
         "let states be numbers, strings, tuples, enums or frozen attrs classes, or override show_state and "
-        "read_state"
+        "read_state of its Look"
     )
-    seen: dict[str, Hashable] = {}
+    look, seen = look_of(game), dict[str, Hashable]()
     for index in some:
         state = network.states[index]
-        text = ledger.ask("texts", "show_state", game.show_state, state, hint=f"; {remedy}", state=state)
+        text = ledger.ask("texts", "show_state", look.show_state, state, hint=f"; {remedy}", state=state)
         if not isinstance(text, str):
             ledger.fail("texts", f"show_state gives {text!r}, which is no text", state=state, value=text)
         if text in seen:
@@ -368,7 +371,7 @@ def _check_texts(ledger: Ledger, game: Game[Any, Any], network: Network, some: l
             ledger.fail("texts", msg, state=state, value=text)
         seen[text] = state
         try:
-            back = game.read_state(text)
+            back = look.read_state(text)
         except Exception as error:  # noqa: BLE001 - a function of the user
             msg = f"read_state cannot read {text!r}, which show_state wrote: {type(error).__name__}: {error}; {remedy}"
             ledger.fail("texts", msg, state=state, value=text, cause=error)

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -28,13 +28,7 @@ _REMEDY = "call run.check() before the first step and several times a second"
 
 
 class _Looks(threading.Event):
-    """An event that is set from the look number `last` on, or raises then.
-
-    Attributes
-    ----------
-    times : list of float
-        When it was looked at, in seconds.
-    """
+    """An event that is set from the look number `last` on, or raises then, and notes the `times` of all looks."""
 
     def __init__(self, last: int | None = None, *, raises: bool = False) -> None:
         super().__init__()
@@ -59,26 +53,21 @@ def _deep() -> Network:
 
 def check_stops(ledger: Ledger, solver: Solver, patience: float) -> None:
     """The checks ``"cancel"``, ``"deadline"`` and ``"interrupt"``."""
+    ledger.model = "deep"
     looks = _Looks()
     began = time.monotonic()
     solver.solve(_deep(), Run(cancel=looks))
     moments = [began, *looks.times, time.monotonic()]
     gap = max(later - earlier for earlier, later in itertools.pairwise(moments))
     if not looks.times:
-        msg = f"it never looked whether the solve was cancelled; {_REMEDY}"
-        ledger.fail("cancel", msg, model="deep")
+        ledger.fail("cancel", f"it never looked whether the solve was cancelled; {_REMEDY}")
     if gap > patience:
         msg = f"it did not look whether the solve was cancelled for {gap:.1f} seconds; {_REMEDY}"
-        ledger.fail("cancel", msg, model="deep", value=gap, limit=patience)
+        ledger.fail("cancel", msg, value=gap, limit=patience)
     # Cancelled before it starts, and at the last of its looks.
     for last in sorted({1, len(looks.times)}):
-        _expect(
-            ledger,
-            "cancel",
-            solver,
-            Run(cancel=_Looks(last)),
-            f"cancelled at look {last} of {len(looks.times)}",
-        )
+        words = f"cancelled at look {last} of {len(looks.times)}"
+        _expect(ledger, "cancel", solver, Run(cancel=_Looks(last)), words)
     ledger.passed("cancel", len(looks.times), "looks")
     late = Run(deadline=time.monotonic() - 1.0)
     _expect(ledger, "deadline", solver, late, "out of time before it started")
@@ -86,6 +75,7 @@ def check_stops(ledger: Ledger, solver: Solver, patience: float) -> None:
     interrupted = Run(cancel=_Looks(1, raises=True))
     _expect(ledger, "interrupt", solver, interrupted, "interrupted by Ctrl-C", allowed=(KeyboardInterrupt,))
     ledger.passed("interrupt", 1)
+    ledger.model = None
 
 
 def _expect(
@@ -103,26 +93,16 @@ def _expect(
     except BaseException as error:  # noqa: BLE001 - whatever the code of a back-end raises
         if not isinstance(error, (SolveInterrupted, *allowed)):
             msg = f"{what}, it raised {type(error).__name__}: {error}; let what run.check() raises pass"
-            _fail(ledger, check, msg, error)
+            ledger.fail(check, msg, cause=error if isinstance(error, Exception) else None)
         parts = [getattr(error, "partial", None), run.offered()]
     else:
-        msg = (
-            f"{what}, it went on and returned {type(answer).__name__}; {_REMEDY}, and let what it raises pass"
-        )
-        _fail(ledger, check, msg)
+        what += f", it went on and returned {type(answer).__name__}"
+        ledger.fail(check, f"{what}; {_REMEDY}, and let what it raises pass")
     shape = (problem.n_nodes,)
-    for part in parts:
-        if part is None:
-            continue
+    for part in (one for one in parts if one is not None):
         if not isinstance(part, Candidate) or np.shape(part.value) != shape or np.shape(part.policy) != shape:
-            msg = (
-                f"{what}, it hands over {part!r:.80}, which is no Candidate of all nodes (NaN, -1: not known)"
-            )
-            _fail(ledger, check, msg)
-
-
-def _fail(ledger: Ledger, check: str, message: str, error: BaseException | None = None) -> NoReturn:
-    ledger.fail(check, message, model="deep", cause=error if isinstance(error, Exception) else None)
+            what += f", it hands over {part!r:.80}"
+            ledger.fail(check, f"{what}, which is no Candidate of all nodes (NaN, -1: not known)")
 
 
 def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
@@ -132,20 +112,20 @@ def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
         problem = model.problem()
         if not problem.needs() <= solver.features:
             continue
-        network = problem.canonical
+        ledger.model, network = model.name, problem.canonical
         looks = _Looks()
         whole = solver.solve(network, Run(cancel=looks))
         for last in sorted({1 + len(looks.times) // 2, len(looks.times)} - {0, 1}):
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "solve"
-                answer = _in_two_parts(ledger, solver, network, path, last, model.name)
+                answer = _in_two_parts(ledger, solver, network, path, last)
             if answer is None:
                 continue
             if not (
                 np.array_equal(answer.value, whole.value) and np.array_equal(answer.policy, whole.policy)
             ):
                 msg = "resumed, it comes to another answer; keep all that changes in the arrays of run.save()"
-                ledger.fail("checkpoint", msg, model=model.name)
+                ledger.fail("checkpoint", msg)
             resumed += 1
     if resumed:
         ledger.passed("checkpoint", resumed, "solves stopped and resumed")
@@ -154,7 +134,7 @@ def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
 
 
 def _in_two_parts(
-    ledger: Ledger, solver: Solver, network: Network, path: Path, last: int, name: str
+    ledger: Ledger, solver: Solver, network: Network, path: Path, last: int
 ) -> Candidate | None:
     """The answer of a solve that was stopped at a look and resumed; None if there was nothing to resume from."""
     key = {"problem": network.digest, "solver": solver.name}
@@ -170,4 +150,4 @@ def _in_two_parts(
             answer: Any = solver.solve(network, Run(checkpoint=file))
             return answer if file.resumed else None
     except MdpDiceError as error:
-        ledger.fail("checkpoint", error.message, model=name, cause=error)
+        ledger.fail("checkpoint", error.message, cause=error)

@@ -15,8 +15,8 @@ import attrs
 
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.game import Edge, Game, Node, chance, decide, end, go, pass_to, roll
+from mdpdice.modelling.sense import Sense, with_sense
 from mdpdice.networks.network import Network
-from mdpdice.objectives.objective import Total
 from mdpdice.solving.problem import Problem, prepare
 
 __all__ = ["DEEP", "MODELS", "Model"]
@@ -49,12 +49,16 @@ class Model:
     hazard: str
     make: Callable[[], Game[Any, Any]]
     values: Callable[[], Mapping[Any, Any]]
-    sense: str = "max"
+    sense: Sense = "max"
     horizon: int | None = None
+
+    def game(self) -> Game[Any, Any]:
+        """The game, with its sense."""
+        return with_sense(self.make(), self.sense)
 
     def problem(self) -> Problem:
         """The model as a network and a canonical problem, made anew, so that nobody can spoil it for others."""
-        return prepare(self.make(), Total("min" if self.sense == "min" else "max"), horizon=self.horizon)
+        return prepare(self.game(), horizon=self.horizon)
 
     def rows(self, network: Network) -> list[tuple[int | None, Hashable, int, Fraction]]:
         """Every known value as (decisions left, state, node, value)."""

@@ -7,9 +7,19 @@ from typing import Any, NoReturn
 
 import attrs
 
-from mdpdice.errors import ConformanceError
+from mdpdice.backend import Progress
+from mdpdice.errors import ConformanceError, MdpDiceError, SolveInterrupted
+from mdpdice.networks.network import Network
 
-__all__ = ["Check", "Conformance", "Ledger"]
+__all__ = ["Check", "Conformance", "Ledger", "subject_of"]
+
+
+def subject_of(game: Any) -> str:
+    """What a game is called where it fails: its class, unless that is none of the user's."""
+    if isinstance(game, Network):
+        return "a network"
+    name = type(game).__name__
+    return "the game" if name.startswith("_") else name
 
 
 @attrs.frozen
@@ -20,8 +30,8 @@ class Check:
     ----------
     name : str
         The check.
-    outcome : {"passed", "skipped"}
-        A check that fails raises, so there is no third.
+    outcome : {"passed", "skipped", "failed"}
+        A check that fails raises, so a report has no third.
     count : int
         How many things it looked at.
     note : str
@@ -76,24 +86,17 @@ class Conformance:
 
 
 class Ledger:
-    """What a kit has found so far.
+    """What a kit has found so far: of `known` checks those in `require` must not be skipped; and how it explores."""
 
-    Parameters
-    ----------
-    subject : str
-        What is checked.
-    known : sequence of str
-        Names of all checks.
-    require : sequence of str
-        Those that must not be skipped.
-
-    Raises
-    ------
-    ValueError
-        There is no check of a name that is required.
-    """
-
-    def __init__(self, subject: str, known: Sequence[str], require: Sequence[str]) -> None:
+    def __init__(
+        self,
+        subject: str,
+        known: Sequence[str],
+        require: Sequence[str] = (),
+        *,
+        max_states: int = 100_000,
+        progress: Progress | None = None,
+    ) -> None:
         strange = [name for name in require if name not in known]
         if strange:
             msg = f"no check is called {', '.join(map(repr, strange))}; there are: {', '.join(known)}"
@@ -101,6 +104,9 @@ class Ledger:
         self.subject = subject
         self.require = tuple(require)
         self.checks: list[Check] = []
+        self.model: str | None = None  # of a back-end's battery, the one at hand
+        self.max_states = max_states
+        self.limits: dict[str, Any] = {"max_states": max_states, "progress": progress}
 
     def passed(self, name: str, count: int, note: str = "") -> None:
         """Note that a check was made."""
@@ -112,19 +118,15 @@ class Ledger:
             self.fail(name, f"it is required and could not be made: {why}")
         self.checks.append(Check(name, "skipped", 0, why))
 
-    def fail(
-        self,
-        check: str,
-        message: str,
-        *,
-        model: str | None = None,
-        cause: Exception | None = None,
-        **place: Any,
-    ) -> NoReturn:
-        """Raise the error of a check that failed."""
-        where = "" if model is None else f" on the model {model!r}"
+    def fail(self, check: str, message: str, *, cause: BaseException | None = None, **place: Any) -> NoReturn:
+        """Raise the error of a check that failed, at the place of its cause; a stop that was asked for is none."""
+        if isinstance(cause, SolveInterrupted) and self.limits["progress"] is not None:
+            raise cause
+        if isinstance(cause, MdpDiceError):
+            place = {name: getattr(cause, name) for name in ("state", "action", "value", "limit")} | place
+        where = "" if self.model is None else f" on the model {self.model!r}"
         text = f"{self.subject} fails the check {check!r}{where}: {message}"
-        raise ConformanceError(text, check=check, model=model, **place) from cause
+        raise ConformanceError(text, check=check, model=self.model, **place) from cause
 
     def ask(
         self, check: str, what: str, function: Callable[..., Any], *args: Any, hint: str = "", **place: Any

@@ -25,7 +25,7 @@ from mdpdice.errors import MdpDiceError, UnknownStateError
 from mdpdice.exploration.to_network import explore
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Kind, Network
-from mdpdice.testing.reports import Conformance, Ledger
+from mdpdice.testing.reports import Conformance, Ledger, subject_of
 
 __all__ = ["check_same", "compare_networks"]
 
@@ -69,14 +69,15 @@ def check_same(
     >>> check_same(PigTurn(cap=20), PigTurn(cap=20)).passed
     {'same': 63}
     """
-    ledger = Ledger(f"{_name(first)} against {_name(second)}", ("same",), ())
+    ledger = Ledger(f"{subject_of(first)} against {subject_of(second)}", ("same",))
     networks = []
     for game in (first, second):
         try:
             networks.append(game if isinstance(game, Network) else explore(game, max_states=max_states))
         except MdpDiceError as error:
-            msg = f"{_name(game)} cannot be explored, see check_game: {error.message}"
-            ledger.fail("same", msg, cause=error, state=error.state, action=error.action)
+            ledger.fail(
+                "same", f"{subject_of(game)} cannot be explored, see check_game: {error.message}", cause=error
+            )
     note = compare_networks(ledger, "same", *networks, rename_state=rename_state, rename_action=rename_action)
     ledger.passed("same", networks[0].n_nodes, note)
     return ledger.report()
@@ -112,10 +113,6 @@ def compare_networks(
     if rename_state is not None:
         side.compare_names(colours, rename_state)
     return f"nodes; {one.n_states:,} and {two.n_states:,} states, {len(set(colours[0])):,} different futures"
-
-
-def _name(game: Any) -> str:
-    return "a network" if isinstance(game, Network) else type(game).__name__
 
 
 def _rows(network: Network, rename: Callable[[Any], Hashable] | None) -> list[_Row]:

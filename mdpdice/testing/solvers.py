@@ -184,6 +184,7 @@ class _Battery:
         answers: list[tuple[Model, Candidate]] = []
         values = 0
         for model in MODELS:
+            ledger.model = model.name
             problem = model.problem()
             need = problem.needs()
             lacking = need - self.solver.features - {Feature.HORIZON}
@@ -195,6 +196,7 @@ class _Battery:
             answers.append((model, answer))
             values += self._judge(model, problem, answer)
         for model, answer in reversed(answers):
+            ledger.model = model.name
             again = self._ask(model, model.problem())
             if not (
                 np.array_equal(again.value, answer.value) and np.array_equal(again.policy, answer.policy)
@@ -203,8 +205,8 @@ class _Battery:
                     "determinism",
                     "asked a second time, after other problems, it gives another answer; let it depend on the problem "
                     "and its parameters alone, and give random numbers a seed that is a parameter",
-                    model=model.name,
                 )
+        ledger.model = None
         for check, count, note in (
             ("answer", 2 * len(answers), "answers"),
             ("inputs", 2 * len(answers), "problems"),
@@ -230,19 +232,15 @@ class _Battery:
             text = f"it raised {type(error).__name__}: {error}"
             if isinstance(error, ValueError) and "read-only" in str(error):
                 msg = f"it tried to write into the problem ({error}); {remedy}"
-                self.ledger.fail("inputs", msg, model=model.name, cause=error)
-            self.ledger.fail("answer", f"{text} ({model.hazard})", model=model.name, cause=error)
+                self.ledger.fail("inputs", msg, cause=error)
+            self.ledger.fail("answer", f"{text} ({model.hazard})", cause=error)
         self.called |= called
         network.__dict__.pop("digest", None)
         if network.digest != digest:
-            self.ledger.fail(
-                "inputs", f"it changed the problem that it was given; {remedy}", model=model.name
-            )
+            self.ledger.fail("inputs", f"it changed the problem that it was given; {remedy}")
         arrays = (network.kind, network.indptr, network.dst, network.weight, network.reward, network.payoff)
         if any(array.flags.writeable for array in arrays):
-            self.ledger.fail(
-                "inputs", f"it made an array of the problem writeable; {remedy}", model=model.name
-            )
+            self.ledger.fail("inputs", f"it made an array of the problem writeable; {remedy}")
         self._check_contract(model, network, answer)
         checked: Candidate = answer
         return checked
@@ -257,11 +255,11 @@ class _Battery:
 
     def _check_contract(self, model: Model, network: Network, answer: Any) -> None:
         if not isinstance(answer, Candidate):
-            self.ledger.fail("answer", f"it returned {answer!r} instead of a Candidate", model=model.name)
+            self.ledger.fail("answer", f"it returned {answer!r} instead of a Candidate")
         try:
             check_candidate(network, answer.value, answer.policy, self.solver.name)
         except PluginError as error:
-            self.ledger.fail("answer", error.message, model=model.name, cause=error)
+            self.ledger.fail("answer", error.message, cause=error)
         rows = answer.policy if network.horizon is None else answer.policy[1:]
         problem = ""
         if (rows[..., ~network.decides] != -1).any() or (
@@ -276,65 +274,65 @@ class _Battery:
             if (answer.value[..., ends] != network.payoff[ends]).any():
                 problem = "the values of ends are not their payoffs"
         if problem:
-            self.ledger.fail("answer", problem, model=model.name)
+            self.ledger.fail("answer", problem)
 
     def _judge(self, model: Model, problem: Problem, answer: Candidate) -> int:
         """Compare an answer with the known values; how many there were."""
-        known = model.rows(problem.network)
+        # State, place in the arrays of an answer, decisions left in words, and value.
+        known = [
+            (state, (node,), "", truth)
+            if steps is None
+            else (state, (steps, node), f" with {steps} decisions left", truth)
+            for steps, state, node, truth in model.rows(problem.network)
+        ]
         replay = cast("Solver", _Replay(self.solver.name, self.solver.features, answer))
         try:
             solution = solve_problem(problem, replay, Run(tolerance=self.epsilon), self.epsilon)
         except MdpDiceError as error:
-            self.ledger.fail("answer", error.message, model=model.name, cause=error)
+            self.ledger.fail("answer", error.message, cause=error)
         self._compare_values(model, known, solution)
         self._compare_policy(model, known, solution)
         if not solution.proved:
             msg = f"the answer could not be certified: {solution.reason}"
-            self.ledger.fail("certificate", msg, model=model.name)
-        for steps, state, node, truth in known:
-            at = (node,) if steps is None else (steps, node)
+            self.ledger.fail("certificate", msg)
+        for state, at, _, truth in known:
             if (
                 not solution.nodes.lowers[at] <= truth <= solution.nodes.uppers[at]
             ):  # pragma: no cover - a fault of mdpdice
                 msg = f"the certified interval does not hold {truth}: a fault of mdpdice, please report it"
-                self.ledger.fail("certificate", msg, model=model.name, state=state)
+                self.ledger.fail("certificate", msg, state=state)
         if Feature.EXACT in self.solver.features and Feature.HORIZON not in problem.needs():
             self._compare_exact(model, known, solution)
         return len(known)
 
     def _compare_values(self, model: Model, known: Any, solution: Solution) -> None:
-        for steps, state, node, truth in known:
-            value = float(
-                solution.nodes.values[node] if steps is None else solution.nodes.values[steps, node]
-            )
+        for state, at, left, truth in known:
+            value = float(solution.nodes.values[at])
             # Written so that NaN fails.
             if not abs(value - truth) <= self.epsilon * max(1, abs(truth)):
-                left = "" if steps is None else f" with {steps} decisions left"
                 msg = f"the value{left} is {truth} and not {value!r} ({model.hazard})"
-                self.ledger.fail("values", msg, model=model.name, state=state, value=value, limit=truth)
+                self.ledger.fail("values", msg, state=state, value=value, limit=truth)
 
     def _compare_policy(self, model: Model, known: Any, solution: Solution) -> None:
         policy = Policy.from_solution(solution)
         found = evaluate(solution.network, policy)
         if not found.proved:
             found = evaluate(solution.network, policy, exact=True)
-        for steps, state, node, truth in known:
-            at = (node,) if steps is None else (steps, node)
+        for state, at, left, truth in known:
             room = self.epsilon * max(1, abs(truth))
             if not (found.nodes.lowers[at] - room <= truth <= found.nodes.uppers[at] + room):
-                left = "" if steps is None else f" with {steps} decisions left"
                 worth = float(found.nodes.values[at])
                 msg = f"the policy{left} is worth {worth!r} where {truth} can be had ({model.hazard})"
-                self.ledger.fail("policy", msg, model=model.name, state=state, limit=truth)
+                self.ledger.fail("policy", msg, state=state, limit=truth)
 
     def _compare_exact(self, model: Model, known: Any, solution: Solution) -> None:
         if solution.status is not Status.EXACT or solution.nodes.exact is None:
             msg = "it declares Feature.EXACT, but its answer is not exact; put rational values into details['exact']"
-            self.ledger.fail("exact", msg, model=model.name)
-        for _, state, node, truth in known:
-            if solution.nodes.exact[0][node] != truth:
-                msg = f"the exact value is {truth} and not {solution.nodes.exact[0][node]}"
-                self.ledger.fail("exact", msg, model=model.name, state=state)
+            self.ledger.fail("exact", msg)
+        for state, at, _, truth in known:
+            if solution.nodes.exact[0][at[-1]] != truth:
+                msg = f"the exact value is {truth} and not {solution.nodes.exact[0][at[-1]]}"
+                self.ledger.fail("exact", msg, state=state)
         self.exact += 1
 
     # --- all answers ----------------------------------------------------------------------------

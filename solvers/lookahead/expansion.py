@@ -3,7 +3,7 @@
 The value of an option is ``constant + sum(a * V(next))``: payoffs of ends and rewards are
 in the constant, and the coefficient `a` is a probability, discounted where it enters a
 decision, negative where the players change sides.  A state where chance moves has one
-row.  Where the minimiser decides the rows are negated, so that every decision maximises.
+row.  Where a player wants little the rows are negated, so that every decision maximises.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from mdpdice.errors import DeadEndError, GameError, MdpDiceError
 from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.modelling.number import finite_number
+from mdpdice.modelling.sense import sense_of
 
 __all__ = ["CHANCE", "END", "MAX", "MIN", "Expansions", "Position", "Row"]
 
@@ -35,7 +36,7 @@ class Position(NamedTuple):
 
     kind: int  # END, CHANCE, MAX or MIN
     payoff: float  # of an end
-    rows: tuple[Row, ...]  # one per option, negated where the minimiser decides; one where chance moves
+    rows: tuple[Row, ...]  # one per option, negated where little is wanted; one where chance moves
     actions: tuple[Hashable, ...]  # one per option
 
 
@@ -57,6 +58,7 @@ class Expansions:
         self.ends_met = False
         self.total = float(game.total)
         self.discount = float(game.discount)
+        self._much = 0 if sense_of(game) == "max" else 1
         if game.payoff_range is None:
             self.low, self.high = -math.inf, math.inf
         else:
@@ -142,7 +144,7 @@ class Expansions:
         if not rows:
             msg = "a decision without an available option; end the play here, or give it an option"
             raise DeadEndError(msg, state=state)
-        if node.player == 0:
+        if node.player == self._much:
             return Position(MAX, 0.0, tuple(rows), tuple(actions))
         negated = (Row(-c, tuple(-a for a in weights), states) for c, weights, states in rows)
         return Position(MIN, 0.0, tuple(negated), tuple(actions))

@@ -234,7 +234,8 @@ class _First(Game[Any, Any]):
     def __init__(self, game: Game[Any, Any], values: dict[Hashable, list[float]]) -> None:
         self.game = game
         self.values = values
-        self.total = game.total  # type: ignore[misc]  # a class attribute elsewhere, one per object here
+        self.total = game.total  # type: ignore[misc]  # class attributes elsewhere, of one object here
+        self.sense = game.sense  # type: ignore[misc]
 
     def start(self) -> Any:
         return self.game.start()
@@ -275,6 +276,7 @@ def _policy(network: Network) -> Ints:
     for node in np.flatnonzero(network.decides).tolist():
         edges = network.edges(node)
         worth = network.payoff[network.dst[edges.start : edges.stop]]
-        at = np.argmin(worth) if network.kind[node] == Kind.MIN else np.argmax(worth)
+        little = (network.kind[node] == Kind.MIN) != (network.sense == "min")
+        at = np.argmin(worth) if little else np.argmax(worth)
         policy[node] = edges.start + int(at)
     return policy

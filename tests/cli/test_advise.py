@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import pytest
+
+from mdpdice.games.school import Rules, bob
 
 
 def answer(result, status=0):
@@ -35,7 +38,12 @@ def test_mixed_dice_are_written_with_spaces(run):
     assert data["state"] == "roll=1@Odd die,5@Lucky die points=50"
     assert {"Keep": {"points": 100, "dice": [0, 1]}} in [entry["action"] for entry in data["actions"]]
     text = run("advise", "farkle", *options, "roll=1@Odd die,5@Lucky die points=50")
-    assert "Keep(points=100, dice=(0, 1))" in text.output
+    assert text.output.startswith("Set aside the 1 (Odd die) and the 5 (Lucky die) for 150; 200 at risk")
+    assert "set aside the 1 (Odd die) for 100; 150 at risk, roll 1 x Lucky die" not in text.output
+    every = run("advise", "farkle", *options, "--all", "roll=1@Odd die,5@Lucky die points=50").output
+    assert "set aside the 1 (Odd die) for 100; 150 at risk, roll 1 x Lucky die" in every
+    for words in ("Keep", "Bank", "Menu", "At(", "{", "}"):
+        assert words not in every
 
 
 @pytest.mark.slow
@@ -62,12 +70,20 @@ def test_horizon(run, pig):
 def test_text(run, pig):
     result = run("advise", pig, "12")
     assert result.exit_code == 0
-    assert "best action  hold" in result.output or "best action  roll" in result.output
-    table = result.output.partition("The value of every action")[2].splitlines()[1:]
-    assert len(table) == 2
-    assert table[0].startswith("* ")
-    assert table[1].startswith("  ")
-    assert "  -" in table[1]  # how far behind it is
+    sentence, _, head, best, other, _, value, proof = result.output.splitlines()
+    assert sentence == "Roll."
+    assert head.split() == ["value", "loss", "risk", "of", "losing", "the", "turn"]
+    points = dict.fromkeys(range(20, 26))
+    worth = {at: Fraction(at) for at in points}
+    for at in range(19, 11, -1):
+        worth[at] = max(Fraction(at), sum(worth[at + k] for k in range(2, 7)) / 6)
+    assert best.split()[:2] == ["*", "roll"]
+    assert float(best.split()[2]) == pytest.approx(float(worth[12]), abs=1e-8)
+    assert best.split()[3:] == ["-", "16.67%"]
+    assert other.split()[:2] == ["hold", "12"]
+    assert float(other.split()[2]) == pytest.approx(float(worth[12] - 12), abs=1e-5)
+    assert value.endswith(" (expected total)")
+    assert proof.startswith("certified")
 
 
 @pytest.mark.parametrize("state", ["1", "5000", "what", '{"a"', "[1, 2]", '{"Unknown": {}}'])
@@ -96,14 +112,18 @@ def test_a_read_state_that_raises_is_no_crash(run, write):
     path = write(
         """
         from mdpdice import Game, end
+        from mdpdice.looks import Look
         class Raising(Game[int, str]):
             def start(self):
                 return 0
             def node(self, n):
                 return end()
+        class Unhashable(Raising):
+            pass
+        class RaisingLook(Look, of=Raising):
             def read_state(self, text):
                 return int(text)
-        class Unhashable(Raising):
+        class UnhashableLook(Look, of=Unhashable):
             def read_state(self, text):
                 return [text]
         """
@@ -172,8 +192,8 @@ def test_symmetry_and_ties(run, write):
     assert any("symmetry" in note for note in data["notes"])
     assert data["ties"] == [{"Fraction": "1/2"}, [1, "x"]]
     text = run("advise", f"{path}:Mirror", "2").output
-    assert "* Fraction.1/2" in text
-    assert "= (1, x)" in text
+    assert "* 1/2" in text
+    assert "= 1 x" in text
     assert "as good as the best" in text
 
 
@@ -190,3 +210,101 @@ def test_not_proved(run, pig, plug_in):
     assert {entry["value"] for entry in data["actions"]} == {None}
     assert all(isinstance(entry["estimate"], float) for entry in data["actions"])
     assert "not proved" in run("advise", pig, "10", "--solver", "too-high").output
+
+
+def test_a_race_says_whose_chance_it_is(run):
+    race = ("pig-race", "-p", "goal=15", "mine=3", "theirs=5", "turn=6")
+    data = answer(run("advise", *race, "--json"))
+    text = run("advise", *race).output
+    assert f"value      {data['value']:.10g} (chance to win of the player to move)\n" in text
+    assert [(entry["words"], entry["risk"]) for entry in data["actions"]] in (
+        [("roll", 1 / 6), ("hold 6: 9 in all", None)],
+        [("hold 6: 9 in all", None), ("roll", 1 / 6)],
+    )
+    little = run("advise", "pig-turn", "12", "--sense", "min").output
+    assert "(expected total, as little as possible)" in little
+    reach = run("advise", "pig-turn", "12", "--objective", "payoff-at-least:20").output
+    assert "(payoff-at-least:20)" in reach
+
+
+def test_two_moves_or_all(run):
+    asked = ("advise", "farkle", "-p", "dice=3", "-p", "cap=500", "roll=1,1,5")
+    data = answer(run(*asked, "--json"))
+    best, second, *others = data["actions"]
+    short, every = run(*asked).output, run(*asked, "--all").output
+    assert f"\n* {best['words']}  " in short
+    assert f"\n  {second['words']}  " in short
+    assert f"  {len(others)} more: --all\n" in short
+    assert all(entry["words"] not in short for entry in others)
+    assert all(f"\n  {entry['words']}  " in every for entry in others)
+    assert "more: --all" not in every
+    busts = {1: Fraction(2, 3), 2: Fraction(4, 9), 3: Fraction(5, 18)}
+    for entry in data["actions"]:
+        kept = entry["action"].get("Keep")
+        assert entry["risk"] == (None if kept is None else pytest.approx(float(busts[kept["dice"]])))
+
+
+@pytest.mark.parametrize("words", ["foo", "mine=1 theirs=2 roll=1,1,5 turn=0"])
+def test_unknown_words_are_refused_with_the_form(run, words):
+    result = run("advise", "farkle-race", *words.split())
+    assert result.exit_code == 2
+    assert "write mine=1200 theirs=800 roll=1,1,5 points=300" in result.output
+
+
+def test_what_bob_does_and_why(run):
+    state = "open=grade-6,full,care,trash dice=2,2,6,6,6 rerolls=1"
+    data = answer(run("advise", "school", *state.split(), "--policy", "bob", "--json"))
+    advice = bob(Rules(), ["grade-6", "full", "care", "trash"], (2, 2, 6, 6, 6), 1)
+    assert [entry["rating"] for entry in data["actions"]] == [float(one) for one in advice.profits.values()]
+    assert data["action"] == [{"Score": {"combination": "full"}}]
+    assert data["outcomes"] == []  # the next turn is no part of his rating
+    text = run("advise", "school", state, "--policy", "bob").output
+    assert text.startswith("bob: full for 22.\n")
+    assert "\n* full for 22  14.29778998" in text
+    assert text.count("reroll") == 2  # of the three best
+    again = state.replace("2,2,6,6,6", "1,2,6,6,6")
+    data = answer(run("advise", "school", again, "--policy", "bob", "--json"))
+    assert data["action"] == [{"Reroll": {"dice": [1, 2]}}]
+    shown = {tuple(map(int, one["words"].split())): one for one in data["outcomes"]}
+    assert len(shown) == 21
+    for dice, one in shown.items():
+        assert dice.count(6) >= 3
+        assert one["chance"] == pytest.approx((1 if dice[0] == dice[1] or dice.count(6) == 5 else 2) / 36)
+        after = bob(Rules(), ["grade-6", "full", "care", "trash"], dice, 0)
+        assert one["rating"] == float(next(iter(after.profits.values())))
+    mean = sum(one["chance"] * one["rating"] for one in data["outcomes"])
+    assert mean == pytest.approx(data["actions"][0]["rating"])
+    weights = [abs(one["chance"] * one["rating"]) for one in data["outcomes"]]
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_what_other_policies_do(run):
+    assert run("advise", "pig-turn", "21", "--policy", "hold-at:20").output == "hold-at:20: hold 21 points.\n"
+    looked = run("advise", "pig-turn", "21", "--policy", "lookahead:1").output
+    assert looked.startswith("lookahead:1: hold 21 points.\n")
+    assert "its rating" in looked
+    for wrong in ("optimal", "bold", "hold-at:x"):
+        assert run("advise", "pig-turn", "21", "--policy", wrong).exit_code == 2
+    assert "nobody decides" in run("advise", "farkle", "dice=6", "--policy", "lookahead:1").output
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "farkle -p dice=2 -p cap=300 roll=1,5",
+        "farkle-race -p dice=2 -p target=400 mine=50 roll=1,5",
+        "konijnenhokken -p dice=3 roll=1,2,3",
+        "konijnenhokken-race -p dice=3 -p target=8 roll=1,2,3",
+        "knucklebones --solver lookahead:1 6 35_/___/___ __4/__4/___",
+        "pig-race -p goal=9 turn=4",
+        "school -p open=care,trash open=all dice=1,2,6,6,6 rerolls=1",
+        "school-combination -p combination=full dice=1,2,6,6,6 rerolls=1",
+    ],
+)
+def test_no_game_shows_how_it_is_written(run, asked):
+    output = run("advise", *asked.split(), "--all").output
+    sentence, moves, *_ = output.split("\n\n")
+    assert sentence.endswith(".")
+    assert "\n* " in moves
+    for sign in ("{", "=1", "At(", "Keep(", "Bank(", "Menu", "Score(", "Reroll(", "Take(", "Rolled", "Offer"):
+        assert sign not in output

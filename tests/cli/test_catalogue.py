@@ -60,7 +60,7 @@ def test_a_name_that_is_taken_is_not_taken_over(run, monkeypatch):
     ("name", "message"),
     [
         ("farkel", "did you mean 'farkle'"),
-        ("chess", "Shipped are: farkle"),
+        ("chess", "shipped are: farkle"),
         ("nowhere.py:Game", "no Python file 'nowhere.py'"),
         ("nowhere.py", "no Python file 'nowhere.py'"),
         ("farkle:KcdFarkle", "path/to/file.py:ClassName"),

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mdpdice import explore, solve
-from mdpdice.cli import simulate
+from mdpdice.cli import limits, simulate
 from mdpdice.games.knucklebones import Knucklebones
 from mdpdice.games.school import School
 from mdpdice.solving import lattice_route as solving_lattice
@@ -86,7 +86,7 @@ def test_a_saved_solution_is_a_policy(run, always_on_lattices, value, tmp_path):
         (("simulate", *SCHOOL, "--against", "bob"), "--against is for two players, and school has one"),
         (
             ("policy", *SCHOOL),
-            "too many for a table; ask advise about one of them, or keep all values with --save",
+            "too many for a table of decisions; its tables are: first-roll; ask advise about one of them",
         ),
         (("policy", *SCHOOL, "--csv", "--save", "x"), "too many for a table"),
     ],
@@ -121,7 +121,7 @@ def test_players_who_look_ahead_are_simulated(run):
 
 
 def test_games_that_cannot_be_explored_are_simulated(run, monkeypatch):
-    monkeypatch.setattr(simulate, "SOLVE_UP_TO", 50)
+    monkeypatch.setattr(limits, "SOLVE_UP_TO", 50)
     monkeypatch.setattr(simulate, "FEW_PLAYS", 400)
     wild = answer(run("simulate", *SMALL_BOARD, "--policy", "random", "--json"))
     assert wild["plays"] == 400

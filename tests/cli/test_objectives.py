@@ -64,7 +64,7 @@ def test_little_of_it(run):
     )
     data = answer(run("solve", *PIG, "--objective", "until-reward:30", "--sense", "min", "--json"))
     assert data["value"] == "inf"
-    assert "objective   total, as little as possible" in run("solve", *PIG, "--sense", "min").output
+    assert "objective   minimise the total" in run("solve", *PIG, "--sense", "min").output
 
 
 def test_a_horizon_is_the_one_of_the_option(run):
@@ -138,7 +138,7 @@ def test_states_are_told_as_they_were_written(run):
         (("--objective", "horizon:-1"), "number of decisions (0, 1, 2, ...)"),
         (("--objective", "horizon:2.5"), "number of decisions (0, 1, 2, ...)"),
         (("--objective", "horizon:3", "--horizon", 3), "given twice"),
-        (("--objective", "reach:{"), "state '{' is not in this network"),
+        (("--objective", "reach:{"), "'{' is not a state: it breaks off"),
         (("--objective", "reach:1"), "--objective reach:1: state 1 is not in this network; states like it"),
         (("--objective", "reach:30;1"), "--objective reach:30;1: state 1 is not in this network"),
         (("--sense", "most"), "'max', 'min'"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import json
 from fractions import Fraction
-from typing import Any, Literal, NewType
+from typing import Any, ClassVar, Literal, NewType
 
 import attrs
 import click
@@ -223,8 +223,26 @@ def test_a_plain_class_has_no_parameters():
 
     assert parameters_of(Plain) == []
     assert isinstance(build_game("plain", Plain, [])[0], Plain)
-    with pytest.raises(click.UsageError, match="plain has no parameters"):
+    with pytest.raises(click.UsageError, match="plain has no parameters$"):
         build_game("plain", Plain, ["x=1"])
+
+
+def test_annotations_without_attrs_are_parameters_to_be():
+    class Plain(Game[int, str]):
+        sides: int = 6
+        colour: str = "red"
+        kind: ClassVar[str] = "die"
+
+        def start(self):
+            return 0
+
+        def node(self, state):
+            return end()
+
+    with pytest.raises(
+        click.UsageError, match="plain has no parameters; .*@attrs.frozen, and sides and colour will"
+    ):
+        build_game("plain", Plain, ["sides=4"])
 
 
 def test_a_plain_class_that_wants_arguments_is_refused():
@@ -263,7 +281,7 @@ def test_farkle(run):
         ("rules=house", "kcd, patch"),
         ("dice=7", "1 to 6"),
         ("dice=No such die", "nearest"),
-        ("cap=-5", "from 1 to 1,000,000"),
+        ("cap=-5", "Error: -p cap=-5: write a number of points from 1 to 1,000,000"),
         ("cap=many", "a whole number or none"),
         ("at_cap=explode", "stop or clip"),
         ("hot_dice=maybe", "true or false"),

@@ -197,11 +197,13 @@ def test_notes_and_summary_are_told(run, write):
     path = write(
         """
         from mdpdice import Game, end
+        from mdpdice.looks import Look
         class Talker(Game[int, str]):
             def start(self):
                 return 0
             def node(self, n):
                 return end(5)
+        class TalkerLook(Look[Talker], of=Talker):
             def notes(self):
                 return ["a remark"]
             def summary(self, solution):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
+from fractions import Fraction
 
 import pytest
 
 from mdpdice import Policy, evaluate, explore, outcomes, solve
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.games.pig import HoldRace, PigTurn, hold_at
+from mdpdice.looks import look_of
 
 
 def answer(result, status=0):
@@ -94,7 +97,8 @@ def test_a_policy_from_a_file(run, tmp_path, pig):
         (table.replace(",roll,", ",rol,"), 1, "'rol'"),
         ("\n".join(table.splitlines()[:-1]) + "\n", 1, "says nothing here"),
         (table.replace("state,", "stat,"), 2, "no columns 'state'"),
-        (table.replace("\n0,", "\n{,"), 1, "says nothing here"),
+        (table.replace("\n0,", "\n{,"), 2, "line 2: '{' is not a state"),
+        (table.replace("\n0,", "\n99,"), 1, "says nothing here"),
     ):
         listed.write_text(wrong)
         result = run("evaluate", pig, "--policy", listed)
@@ -122,17 +126,21 @@ def test_policies_that_do_not_exist(run, name, message):
 
 ENCLOSED = """
     from mdpdice import Enclosure, Game, decide, end, go
+    from mdpdice.looks import Look, NamedPolicy
     class Huge(Game[int, str]):
         '''Too large for a network.'''
         def start(self):
             return 0
         def node(self, n):
             return decide({"on": go(n + 1), "off": end(n)})
-        def policy_names(self):
-            return {"bob": "what Bob does", "vague": "badly known"}
-        def policy_value(self, name, *, progress=None):
-            found = {"bob": Enclosure(2.5, 2.5 - 1e-9, 2.5 + 1e-9, "set by set"), "vague": Enclosure(2, 1, 3)}
-            return found.get(name)
+    class HugeLook(Look[Huge], of=Huge):
+        def policies(self):
+            known = Enclosure(2.5, 2.5 - 1e-9, 2.5 + 1e-9, "set by set")
+            rule = lambda _: lambda state: "off"
+            return [
+                NamedPolicy("bob", "what Bob does", rule, lambda _, progress: known),
+                NamedPolicy("vague", "badly known", rule, lambda _, progress: Enclosure(2, 1, 3)),
+            ]
     class Discounted(Game[int, str]):
         discount = 0.5
         def start(self):
@@ -247,13 +255,114 @@ def test_all_decisions(run):
     assert len(table["rows"]) == 99
     solution = solve(PigTurn())
     for row in table["rows"]:
-        assert row["action"] == solution.action(int(row["state"]))
+        assert row["action"].split()[0] == solution.action(int(row["state"]))
+        if row["action"] != "roll":
+            assert row["action"] == f"hold {row['state']} points"
         assert row["value"] == pytest.approx(solution.value(int(row["state"])))
     text = run("policy", "pig-turn").output
     assert "... and 59 more rows" in text
     # With a horizon: what to do while all of it is left.
     rows = answer(run("policy", "pig-turn", "--horizon", 1, "--json"))["tables"][0]["rows"]
-    assert {row["action"] for row in rows} == {"hold"}
+    assert {row["action"] for row in rows} == {f"hold {row['state']} points" for row in rows}
+
+
+def test_words_of_a_table_are_read_back(run, tmp_path):
+    listed, small = tmp_path / "mine.csv", ("farkle", "-p", "dice=2", "-p", "cap=300")
+    table = run("policy", *small, "--table", "decisions", "--csv").stdout
+    for words in ("Keep", "Bank", "Menu", "At(", "{"):
+        assert words not in table
+    game = KcdFarkle(dice=2, cap=300)
+    best = solve(game)
+    # Files that were written before games had words.
+    old = [("state", "action"), *((look_of(game).show_state(state), "") for state in best.decisions().states)]
+    for at, (state, action) in enumerate(zip(best.decisions().states, best.decisions().actions, strict=True)):
+        fields = ", ".join(f"{name}={value}" for name, value in action._asdict().items())
+        old[at + 1] = (look_of(game).show_state(state), f"{type(action).__name__}({fields})")
+    before = io.StringIO()
+    csv.writer(before).writerows(old)
+    assert "Keep(points=50, dice=2)" in before.getvalue()
+    for text in (table, before.getvalue()):
+        listed.write_text(text)
+        data = answer(run("evaluate", *small, "--policy", listed, "--json"))
+        assert data["value"] == pytest.approx(best.value(), rel=1e-12)
+
+
+# --- tables that follow from the rules -------------------------------------------------------------
+
+
+def test_the_first_roll_of_school(run):
+    data = answer(run("policy", "school", "--table", "first-roll", "--json"))
+    (table,) = data["tables"]
+    fits = dict.fromkeys((row["combination"] for row in table["rows"]), 0)
+    for dice in itertools.product(range(1, 7), repeat=5):
+        times = sorted(map(dice.count, set(dice)), reverse=True)
+        fits["pair"] += times[0] >= 2
+        fits["set"] += times[0] >= 3
+        fits["care"] += times[0] >= 4
+        fits["poker"] += times == [5]
+        fits["full"] += times in ([3, 2], [5])
+        fits["two-pairs"] += times in ([2, 2, 1], [3, 2], [4, 1])
+        fits["little-straight"] += set(dice) == {1, 2, 3, 4, 5}
+        fits["big-straight"] += set(dice) == {2, 3, 4, 5, 6}
+        for name in ("trash", *(f"grade-{face}" for face in range(1, 7))):
+            fits[name] += 1
+    assert {row["combination"]: row["ways"] for row in table["rows"]} == fits
+    assert all(row["chance"] == row["ways"] / 6**5 for row in table["rows"])
+    some = run("policy", "school", "-p", "open=care,full", "--table", "first-roll", "--csv").stdout
+    assert [line.split(",")[0] for line in some.splitlines()] == ["combination", "full", "care"]
+    refused = run("policy", "school", "--table", "bob")
+    assert refused.exit_code == 2
+    assert "its tables are: first-roll" in refused.output
+
+
+def _scores(dice):
+    """Whether some faces score in Farkle, by its rules in words."""
+    whole = {frozenset(range(1, 6)), frozenset(range(2, 7)), frozenset(range(1, 7))}
+    return (
+        1 in dice
+        or 5 in dice
+        or any(dice.count(face) >= 3 for face in dice)
+        or any(run <= set(dice) for run in whole)
+    )
+
+
+def test_the_busts_of_farkle(run):
+    (table,) = answer(run("policy", "farkle", "--table", "busts", "--json"))["tables"]
+    for number, row in enumerate(table["rows"], start=1):
+        busts = sum(not _scores(dice) for dice in itertools.product(range(1, 7), repeat=number))
+        assert row["dice"] == f"{number} x Ordinary die"
+        assert Fraction(row["exact"]) == Fraction(busts, 6**number)
+        assert row["chance"] == pytest.approx(busts / 6**number)
+    assert len(table["rows"]) == 6
+    # A race has the same dice, and is too large for a table of decisions.
+    race = answer(run("policy", "farkle-race", "--table", "busts", "--json"))["tables"]
+    assert race == [table]
+    # A 1 or a 6; and 2, 3 or, half of the time, 6.
+    mixed = ("farkle", "-p", "dice=one=4:0:0:0:0:1,hi=0:1:1:0:0:2,hi=0:1:1:0:0:2")
+    rows = answer(run("policy", *mixed, "--table", "busts", "--json"))["tables"][0]["rows"]
+    assert {row["dice"]: Fraction(row["exact"]) for row in rows} == {
+        "1 x hi": 1,
+        "2 x hi": 1,
+        "1 x one": Fraction(1, 5),
+        "1 x one, 1 x hi": Fraction(1, 5),
+        "1 x one, 2 x hi": Fraction(1, 5) * (1 - Fraction(1, 2) ** 2),
+    }
+
+
+def test_the_openings_of_knucklebones(run):
+    data = answer(run("policy", "knucklebones", "--table", "openings", "--json"))
+    (table,) = data["tables"]
+    assert "an estimate from 3 decisions ahead" in table["title"]
+    assert [row["die"] for row in table["rows"]] == [1, 2, 3, 4, 5, 6]
+    for row in table["rows"][::5]:
+        empty = "___/___/___"
+        asked = ("knucklebones", str(row["die"]), empty, empty, "--solver", "lookahead:3", "--json")
+        advice = answer(run("advise", *asked), status=1)
+        told = {f"column {entry['action']}": entry["estimate"] for entry in advice["actions"]}
+        assert told == {key: value for key, value in row.items() if key != "die"}
+    refused = run("policy", "knucklebones")
+    assert refused.exit_code == 1
+    assert "without a solution there are the tables: openings" in refused.output
 
 
 def test_other_tables(run):
@@ -299,6 +408,8 @@ def test_games_without_thresholds(run):
         result = run("thresholds", *command)
         assert result.exit_code == 2
         assert "has no thresholds" in result.output
+        assert f"in the tables of 'mdpdice solve {command[0]}'" in result.output
+    assert "--kind thresholds" in run("thresholds", "pig-race").output
     assert run("thresholds", "farkle", "--horizon", 3).exit_code == 2
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from mdpdice import Enclosure, Game, Table, end
 from mdpdice.errors import GameError
+from mdpdice.looks import look_of
 
 
 def test_forms():
@@ -39,5 +40,7 @@ def test_enclosures():
 
 def test_a_game_knows_none_by_itself():
     game = Game.of(start=0, node=lambda _: end())
-    assert game.named_policy("bob") is game.policy_value("bob") is None
-    assert not game.policy_names()
+    assert look_of(game).policy("bob") is look_of(game).policy_value("bob") is None
+    assert not look_of(game).policies()
+    assert look_of(game).ratings("bob") is None
+    assert look_of(game).tables(None) == []

@@ -272,7 +272,8 @@ def test_no_false_alarms_on_random_networks(net):
 
 def test_what_is_no_back_end_and_no_objective_is_an_error():
     with pytest.raises(
-        UnsupportedError, match="no solver is called 'exakt'; installed are: backward-induction"
+        UnsupportedError,
+        match=r"no solver is called 'exakt'; did you mean 'exact'\? installed are: backward-induction",
     ):
         cross_check(RICH, solvers=["value-iteration", "exakt"])
     with pytest.raises(GameError, match="'min' is not an objective"):

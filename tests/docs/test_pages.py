@@ -45,6 +45,7 @@ BLOCKS = {
     "formats": 8,
     "gallery": 2,
     "index": 2,
+    "looks": 8,
     "merging": 9,
     "objectives": 4,
     "solvers": 6,

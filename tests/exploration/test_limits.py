@@ -73,7 +73,7 @@ def test_a_game_that_is_known_to_be_too_large_is_not_explored():
         def node(self, state):
             raise AssertionError
 
-    game = Known((False,) * 40, None, 0, 1)
+    game = Known((False,) * 40, None, 0, 1, "max")
     with pytest.raises(
         StateLimitError, match="at least 1,099,511,627,776 states, .* choose smaller"
     ) as caught:

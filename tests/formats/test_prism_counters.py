@@ -8,7 +8,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from helpers import counter_games, random_counter_games
+from helpers import counter_games, few_points, random_counter_games
 from helpers.counter_games import LAST_TURN, SHIPPED
 from helpers.prism_interpreter import Program
 from hypothesis import HealthCheck, assume, given, settings
@@ -43,6 +43,8 @@ from mdpdice.modelling.expression_values import FLOAT
 GAMES = SHIPPED | {
     "race of the tests": counter_games.Race(goal=5),
     "sheet of the tests": counter_games.Sheet(),
+    "few points": few_points.Threes(dice=2),
+    "few points for two": few_points.Duel(),
 }
 
 

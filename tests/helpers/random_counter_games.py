@@ -99,7 +99,7 @@ def moves(draw, game):
         if draw(st.integers(0, 2)) == 0:
             continue
         if isinstance(vars(type(game))[name], Flags):
-            box = draw(st.integers(0, counter.boxes - 1))
+            box = draw(st.integers(0, len(counter.boxes) - 1))
             found.append(draw(st.sampled_from([counter.add, counter.remove]))(box))
         elif draw(st.booleans()):
             found.append(counter.add(draw(small)))

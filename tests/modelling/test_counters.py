@@ -60,17 +60,17 @@ class Derived(Base):
 @pytest.mark.parametrize("kind", [Base, Loose])
 def test_axes_depend_on_the_fields_of_the_game(kind):
     assert axes(kind()) == (
-        Axis("points", range(0, 300, 50), 0, "error", flags=False),
-        Axis("used", range(8), 0, "error", flags=True),
+        Axis("points", range(0, 300, 50), 0, "error"),
+        Axis("used", range(8), 0, boxes=("0", "1", "2")),
     )
     assert axes(kind(cap=200))[1].values == range(4)
 
 
 def test_a_subclass_inherits_counters_and_may_replace_one():
     assert axes(Derived()) == (
-        Axis("points", range(-4, 5), 0, "forbid", flags=False),
-        Axis("used", range(8), 0, "error", flags=True),
-        Axis("turns", range(10, 0, -3), 7, "clip", flags=False),
+        Axis("points", range(-4, 5), 0, "forbid"),
+        Axis("used", range(8), 0, boxes=("0", "1", "2")),
+        Axis("turns", range(10, 0, -3), 7, "clip"),
     )
     assert axes(Base())[0].values == range(0, 300, 50)
 
@@ -333,14 +333,14 @@ def test_new_values_by_a_list_of_the_values(values, outside):
 
 def test_range_errors_say_what_to_do():
     axis = Axis("points", range(0, 300, 50), 0)
-    error = range_error(axis, 300, state=At("s", points=250), action="roll")
+    error = range_error(axis, 300).at(At("s", points=250), "roll")
     assert str(error) == (
         "counter 'points' would become 300, outside its values, range(0, 300, 50); widen them, or declare "
         "outside='clip' or outside='forbid' [state At('s', points=250), action 'roll']"
     )
     assert error.code == "CounterRange"
     assert "change the step or the update" in str(range_error(axis, 25))
-    assert "flags of as many boxes" in str(range_error(Axis("used", range(8), 0, flags=True), 8))
+    assert "flags of as many boxes" in str(range_error(Axis("used", range(8), 0, boxes=("0", "1", "2")), 8))
     assert "when(condition, edge, edge)" in str(forbidden_error(axis, 300))
     assert "its counters are: points" in str(unknown_counter_error("other", [axis]))
 

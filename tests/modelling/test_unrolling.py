@@ -36,7 +36,8 @@ from mdpdice.errors import UnknownStateError
 from mdpdice.games.farkle import Bank, KcdFarkle, Keep
 from mdpdice.games.farkle.menus import Menu
 from mdpdice.games.pig import PigRace
-from mdpdice.modelling.text import read, show
+from mdpdice.looks import look_of
+from mdpdice.modelling.text import decode, encode, named_classes
 
 
 @attrs.frozen
@@ -356,18 +357,18 @@ def test_a_solution_is_simulated():
 
 
 def test_full_states_as_text():
-    assert show(At("play", points=350)) == '{"state": "play", "counters": {"points": 350}}'
+    assert encode(At("play", points=350)) == {"state": "play", "counters": {"points": 350}}
     state = At(Ready(2), points=350, used=5)
-    assert show(state) == '{"state": {"Ready": {"dice": 2}}, "counters": {"points": 350, "used": 5}}'
-    assert read(show(state), CountedTurn) == state
+    assert encode(state) == {"state": {"Ready": {"dice": 2}}, "counters": {"points": 350, "used": 5}}
+    assert decode(encode(state), named_classes(CountedTurn)) == state
 
 
 @pytest.mark.parametrize("game", [Race(goal=4), CountedSheet(boxes=2)])
 def test_all_states_can_be_read_back(game):
     unrolled = game.unrolled()
     for state in explore(unrolled).states:
-        assert unrolled.read_state(unrolled.show_state(state)) == state
-        assert game.read_state(game.show_state(state)) == state
+        assert look_of(unrolled).read_state(look_of(unrolled).show_state(state)) == state
+        assert look_of(game).read_state(look_of(game).show_state(state)) == state
 
 
 @pytest.mark.parametrize(
@@ -384,5 +385,5 @@ def test_all_states_can_be_read_back(game):
 )
 def test_text_that_is_no_full_state(text):
     with pytest.raises(UnknownStateError) as caught:
-        read(text, Race)
+        look_of(Race()).read_state(text)
     assert caught.value.value == text

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from mdpdice import Dist, Game, Network, decide, end, explore, go, roll, solve
 from mdpdice.errors import UnknownStateError
+from mdpdice.looks import Look
 
 # --- round trips ---------------------------------------------------------------------------------
 
@@ -161,6 +162,7 @@ def test_a_game_with_texts_of_its_own(path):
                 else end()
             )
 
+    class SpelledLook(Look, of=Spelled):
         def show_state(self, state):
             return f"die {state.face}"
 

@@ -8,6 +8,7 @@ import pytest
 from mdpdice import Policy, d6, decide, end, errors, explore, go, outcomes, roll, solve
 from mdpdice.games.farkle import KcdFarkle
 from mdpdice.games.pig import PigTurn, hold_at
+from mdpdice.looks import look_of
 from mdpdice.modelling.game import Game
 from mdpdice.plots import (
     bound_chart,
@@ -109,7 +110,7 @@ def test_what_is_not_drawn_is_said():
 
 
 def test_thresholds_as_bars():
-    found = KcdFarkle(dice=3, cap=1000).thresholds()
+    found = look_of(KcdFarkle(dice=3, cap=1000)).thresholds()
     ax = threshold_bars(found, xlabel="dice left", ylabel="bank from (points)")
     assert [bar.get_height() for bar in ax.containers[0]] == list(found[0].vector)
     assert [text.get_text() for text in ax.texts] == [str(number) for number in found[0].vector]

@@ -11,6 +11,7 @@ import pytest
 
 from mdpdice import Game, Kind, Policy, decide, end, errors, explore, solve
 from mdpdice.games.pig import Piglet, hold_at
+from mdpdice.looks import look_of
 from mdpdice.networks.network import Network
 from mdpdice.plots import draw_network, policy_map, save_picture, value_curve, value_map
 
@@ -57,7 +58,7 @@ def test_cycles_states_with_names_and_policies():
     ax = draw_network(network, Policy.of(network, hold_at(1)))
     texts = [text.get_text() for text in ax.texts]
     assert "state play\nmine 0\ntheirs 0\nturn 0" in texts or "mine 0\ntheirs 0\nturn 0" in texts
-    shown = draw_network(network, show=Piglet().show_state)
+    shown = draw_network(network, show=look_of(Piglet()).show_state)
     assert "mine=0 theirs=0 turn=0" in [text.get_text() for text in shown.texts]
 
 

@@ -23,6 +23,7 @@ from mdpdice.errors import StateLimitError, UnsupportedError
 from mdpdice.games.konijnenhokken import Konijnenhokken
 from mdpdice.games.pig import PigRace, PigTurn
 from mdpdice.games.school import SchoolCombination
+from mdpdice.looks import look_of
 from mdpdice.policies.playthrough import play
 
 FLAT = {
@@ -100,10 +101,10 @@ def test_policies_of_every_kind(both):
 
 def test_names_are_policies_on_either_route(both):
     game, flat, large = both
-    names = [name for name in game.policy_names() if name.isalnum()] + ["random"]
+    names = [one.form for one in look_of(game).policies() if one.form.isalnum()] + ["random"]
     for name in names:
         one, two = (
-            evaluate(model, name if name == "random" else game.named_policy(name))
+            evaluate(model, name if name == "random" else look_of(game).policy(name))
             for model in (flat.network, large.table.lattice)
         )
         assert one.value() == pytest.approx(two.value(), abs=1e-8)
@@ -155,10 +156,10 @@ def test_two_players_by_name_and_by_function():
     game = PigRace(goal=12)
     network, lattice = explore(game), compile_lattice(game)
     for pair in (("hold-at:5", "hold-at:9"), ("random", "hold-at:5")):
-        rules = [Policy.uniform(network) if name == "random" else game.named_policy(name) for name in pair]
+        rules = [Policy.uniform(network) if name == "random" else look_of(game).policy(name) for name in pair]
         expected = evaluate(network, rules).value()
         assert evaluate(game, pair).value() == pytest.approx(expected, abs=1e-9)
-        on_lattice = [name if name == "random" else game.named_policy(name) for name in pair]
+        on_lattice = [name if name == "random" else look_of(game).policy(name) for name in pair]
         assert evaluate(lattice, on_lattice).value() == pytest.approx(expected, abs=1e-9)
 
 

@@ -12,6 +12,7 @@ from mdpdice import Dist, Game, Policy, chance, d6, decide, end, evaluate, explo
 from mdpdice.errors import GameError, NotConvergedError, UnknownStateError
 from mdpdice.games.konijnenhokken import Konijnenhokken
 from mdpdice.games.pig import PigRace, PigTurn, hold_at
+from mdpdice.looks import look_of
 from mdpdice.policies.playthrough import Happening, play
 
 
@@ -54,7 +55,7 @@ def test_every_event():
     ("game", "name"), [(PigTurn(), "hold-at:20"), (PigTurn(), "hold-at:4"), (PigRace(goal=15), "hold-at:6")]
 )
 def test_the_mean_is_the_value(game, name):
-    rule = game.named_policy(name)
+    rule = look_of(game).policy(name)
     network = explore(game)
     found = totals(game, [seat(rule)], 700)
     assert agrees(found, evaluate(network, Policy.of(network, rule)).value())

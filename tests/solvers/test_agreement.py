@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -125,6 +126,27 @@ def test_all_backends_agree_with_exact_arithmetic(kind: str) -> None:
     check()
     assert {"exact", "value-iteration"} <= ran
     assert len(ran) >= 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_costs_of_which_little_is_wanted_are_rewards_turned(kind: str) -> None:
+    @settings(max_examples=8, deadline=None, derandomize=True)
+    @given(networks(**KINDS[kind]))
+    def check(network: Network) -> None:
+        turned = attrs.evolve(network, reward=-network.reward, payoff=-network.payoff, sense="min")
+        need = prepare(turned).needs()
+        ran = 0
+        for name in available_solvers():
+            if need - (load_solver(name).features | load_solver("exact").features & {_HORIZON}):
+                continue
+            one, other = (solve(each, solver=name, epsilon=1e-8) for each in (network, turned))
+            assert (one.proved, other.proved) == (True, True), name
+            assert (one.sense, other.sense) == ("max", "min")
+            assert one.nodes.values == pytest.approx(-other.nodes.values, abs=1e-7), name
+            ran += 1
+        assert ran >= 2
+
+    check()
 
 
 _HORIZON = next(feature for feature in load_solver("exact").features if feature.name == "HORIZON")

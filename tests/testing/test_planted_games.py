@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -27,6 +26,7 @@ from mdpdice import (
     when,
 )
 from mdpdice.errors import ConformanceError, MdpDiceError
+from mdpdice.looks import Look, NamedPolicy
 from mdpdice.testing import GAME_CHECKS, check_game, check_same
 
 
@@ -154,19 +154,16 @@ class CollectsWithoutEnd(Turn):
         return super().options(points) | ({"mine": go(points, reward=1)} if points == 6 else {})
 
 
-class ForgetsPartOfTheState(Turn):
-    def show_state(self, points):
-        return json.dumps(points // 2)
+def telling(name, **methods):
+    """The right game, under a name, with a look that has one method of its own."""
+    game = type(name, (Turn,), {})
+    type(f"{name}Look", (Look,), methods, of=game)
+    return game
 
 
-class ReadsSomethingElse(Turn):
-    def read_state(self, text):
-        return float(text)
-
-
-class RaisesOnItsOwnText(Turn):
-    def read_state(self, text):
-        return {"0": 0}[text]
+ForgetsPartOfTheState = telling("ForgetsPartOfTheState", show_state=lambda look, points: str(points // 2))
+ReadsSomethingElse = telling("ReadsSomethingElse", read_state=lambda look, text: float(text))
+RaisesOnItsOwnText = telling("RaisesOnItsOwnText", read_state=lambda look, text: {"0": 0}[text])
 
 
 class TooHighAnEstimate(Turn):
@@ -270,32 +267,18 @@ class ProgressGoesBack(Counted):
         return -self.points
 
 
-class SaysThatItIsInfinite(Turn):
-    def infinite_reason(self):
-        return "nobody ever holds"
-
-
-class NamesAPolicyThatTakesWhatThereIsNot(Turn):
-    def policy_names(self):
-        return {"patient": "waits"}
-
-    def named_policy(self, name):
-        return lambda points: "wait"
-
-
-class NamesAPolicyThatItDoesNotKnow(Turn):
-    def policy_names(self):
-        return {"patient": "waits"}
-
-
-class CannotTellItsAnswer(Turn):
-    def summary(self, solution):
-        return [{}["hold"]]
-
-
-class NotesAreOneText(Turn):
-    def notes(self):
-        return "one note"
+SaysThatItIsInfinite = telling("SaysThatItIsInfinite", infinite_reason=lambda look: "nobody ever holds")
+NamesAPolicyThatTakesWhatThereIsNot = telling(
+    "NamesAPolicyThatTakesWhatThereIsNot",
+    policies=lambda look: [NamedPolicy("patient", "waits", lambda _: lambda points: "wait")],
+)
+NamesAPolicyThatItDoesNotKnow = telling(
+    "NamesAPolicyThatItDoesNotKnow",
+    policies=lambda look: [NamedPolicy("patient", "waits", lambda _: {}["patient"])],
+)
+NamesPoliciesInADictionary = telling("NamesPoliciesInADictionary", policies=lambda look: {"patient": "waits"})
+CannotTellItsAnswer = telling("CannotTellItsAnswer", summary=lambda look, solution: [{}["hold"]])
+NotesAreOneText = telling("NotesAreOneText", notes=lambda look: "one note")
 
 
 PLANTED = [
@@ -328,7 +311,8 @@ PLANTED = [
     (ProgressGoesBack, "counters", "never decreases"),
     (SaysThatItIsInfinite, "termination", "gives None where"),
     (NamesAPolicyThatTakesWhatThereIsNot, "policies", "'wait'"),
-    (NamesAPolicyThatItDoesNotKnow, "policies", "gives None"),
+    (NamesAPolicyThatItDoesNotKnow, "policies", "the rule of 'patient' raised KeyError"),
+    (NamesPoliciesInADictionary, "policies", "it is a list of NamedPolicy"),
     (CannotTellItsAnswer, "words", "summary.* raised KeyError"),
     (NotesAreOneText, "words", "no list of lines"),
 ]

@@ -9,6 +9,7 @@ from mdpdice import At, explore
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.farkle import JOKER, PATCH, Bank, Choose, Die, KcdFarkle, Keep, Ready, UnknownDieError
 from mdpdice.games.farkle.menus import Menu
+from mdpdice.looks import look_of
 
 SAINT = "kcd2/A/Saint Antiochus' die"
 
@@ -70,7 +71,9 @@ def test_dice_by_name():
     game = KcdFarkle(dice="Odd die, kcd1/A/Lu die,Odd die,mine=1:1:1:1:1:5")
     assert [die.short_name for die in game.kinds] == ["Odd die", "Lu die", "mine"]
     assert game.start() == Ready((2, 1, 1))
-    assert game.notes() == ["sets of dice are counted in this order: 2 x Odd die, 1 x Lu die, 1 x mine"]
+    assert look_of(game).notes() == [
+        "sets of dice are counted in this order: 2 x Odd die, 1 x Lu die, 1 x mine"
+    ]
     assert KcdFarkle(dice=Die("mine", (1,) * 6)).start() == Ready(1)
 
 
@@ -79,7 +82,7 @@ def test_dice_by_name():
 
 def test_choices():
     game = KcdFarkle()
-    menu = game.read_state("roll=1,5,2 points=0").state.menu
+    menu = look_of(game).read_state("roll=1,5,2 points=0").state.menu
     assert menu == Menu.of(150, [(150, 1), (100, 2), (50, 2)])
     assert options(game, At(Choose(menu), points=300)) == {
         Bank(150): "end(450)",
@@ -90,7 +93,7 @@ def test_choices():
 
 
 def test_cap():
-    menu = KcdFarkle().read_state("roll=1,5").state.menu
+    menu = look_of(KcdFarkle()).read_state("roll=1,5").state.menu
     assert options(KcdFarkle(), At(Choose(menu), points=5900)) == {
         Bank(150): "end(6050)",
         Keep(50, 1): "go(At(Ready(dice=1), points=5950))",
@@ -100,11 +103,11 @@ def test_cap():
 
 def test_hot_dice():
     hot, cold = KcdFarkle(), KcdFarkle(hot_dice=False)
-    assert options(hot, hot.read_state("roll=1")) == {
+    assert options(hot, look_of(hot).read_state("roll=1")) == {
         Bank(100): "end(100)",
         Keep(100, 6): "go(At(Ready(dice=6), points=100))",
     }
-    assert options(cold, cold.read_state("roll=1")) == {Bank(100): "end(100)"}
+    assert options(cold, look_of(cold).read_state("roll=1")) == {Bank(100): "end(100)"}
 
 
 def test_a_roll_is_merged_into_menus_and_a_bust_ends_the_turn():
@@ -133,10 +136,10 @@ def test_bound_of_six_fair_dice():
     assert game.banking_bound.points == Fraction(51725, 4)
     assert game.banking_bound.dice == 6
     assert game.limit == 12932
-    assert game.infinite_reason() is None
-    (note,) = game.notes()
+    assert look_of(game).infinite_reason() is None
+    (note,) = look_of(game).notes()
     assert "12931.25 points" in note
-    assert KcdFarkle().notes() == []
+    assert look_of(KcdFarkle()).notes() == []
 
 
 def test_bound_is_that_of_the_worst_set():
@@ -148,14 +151,14 @@ def test_bound_is_that_of_the_worst_set():
 @pytest.mark.parametrize("number", [3, 4, 5, 6])
 def test_dice_that_never_bust_are_worth_infinitely_much(number):
     game = KcdFarkle(dice=[SAINT] * number, cap=None)
-    reason = game.infinite_reason()
+    reason = look_of(game).infinite_reason()
     assert reason is not None
     assert f"{number} x Saint Antiochus' die" in reason
-    assert game.notes() == [reason]
+    assert look_of(game).notes() == [reason]
     with pytest.raises(GameError, match="give a cap"):
         explore(game)
-    assert KcdFarkle(dice=[SAINT] * number).infinite_reason() is None
-    assert KcdFarkle(dice=[SAINT] * number, cap=None, hot_dice=False).infinite_reason() is None
+    assert look_of(KcdFarkle(dice=[SAINT] * number)).infinite_reason() is None
+    assert look_of(KcdFarkle(dice=[SAINT] * number, cap=None, hot_dice=False)).infinite_reason() is None
 
 
 def test_dice_that_cannot_bust_and_are_rolled_once():
@@ -173,13 +176,13 @@ def test_dice_that_always_bust():
 def test_a_set_that_never_busts_need_not_be_worth_infinitely_much():
     # Three dice that always show a three score for ever only as long as the other three are left.
     game = KcdFarkle(dice=[SAINT] * 3 + ["Ordinary die"] * 3, cap=None)
-    assert game.infinite_reason() is None
+    assert look_of(game).infinite_reason() is None
     assert len(game.banking_bound.sure) == 4
-    assert "only sets of dice that never bust are rolled, 4 of them" in game.notes()[1]
+    assert "only sets of dice that never bust are rolled, 4 of them" in look_of(game).notes()[1]
     # The first points on the grid that are not below the bound.
     top = -(-game.limit // 50) * 50
     dice = [f"3@{SAINT}"] * 3 + ["1@Ordinary die", "2@Ordinary die", "2@Ordinary die"]
-    over = options(game, game.read_state(f"roll={','.join(dice)} points={top}"))
+    over = options(game, look_of(game).read_state(f"roll={','.join(dice)} points={top}"))
     # Rolling the saints again is free, so what goes over the limit is paid at once.
     assert over[Keep(100, (3, 2))] == f"go(At(Ready(dice=(3, 2)), points={top}), reward=100)"
     assert Keep(300, (0, 3)) not in over
@@ -201,21 +204,26 @@ def test_a_set_that_never_busts_need_not_be_worth_infinitely_much():
 )
 def test_text_of_every_state_is_read_back(game):
     for state in explore(game).states:
-        read = game.read_state(game.show_state(state))
+        read = look_of(game).read_state(look_of(game).show_state(state))
         assert read == state
         assert type(read) is type(state)
 
 
 def test_texts():
     game = KcdFarkle(dice="Odd die,Lucky die,Devil's head die")
-    assert game.show_state(At(Ready((1, 0, 1)), points=250)) == "dice=Odd die,Devil's head die points=250"
-    state = game.read_state("roll=1@devil's  head die,3@Odd die,3@kcd2/A/Lucky die points=250")
+    assert (
+        look_of(game).show_state(At(Ready((1, 0, 1)), points=250))
+        == "dice=Odd die,Devil's head die points=250"
+    )
+    state = look_of(game).read_state("roll=1@devil's  head die,3@Odd die,3@kcd2/A/Lucky die points=250")
     assert state == At(Choose(game.book.menu(((3,), (3,), (JOKER,)))), points=250)
-    assert state == game.read_state("points=250 roll=J@Devil's head die,3@Odd die,3@Lucky die")
+    assert state == look_of(game).read_state("points=250 roll=J@Devil's head die,3@Odd die,3@Lucky die")
     assert state.state.menu.best == 300
-    assert KcdFarkle().read_state("roll = 1 1 5") == KcdFarkle().read_state("roll=1,1,5 points=0")
-    assert KcdFarkle().read_state("dice=3 points=300") == At(Ready(3), points=300)
-    assert KcdFarkle().read_state("dice=Ordinary die,Ordinary die") == At(Ready(2), points=0)
+    assert look_of(KcdFarkle()).read_state("roll = 1 1 5") == look_of(KcdFarkle()).read_state(
+        "roll=1,1,5 points=0"
+    )
+    assert look_of(KcdFarkle()).read_state("dice=3 points=300") == At(Ready(3), points=300)
+    assert look_of(KcdFarkle()).read_state("dice=Ordinary die,Ordinary die") == At(Ready(2), points=0)
 
 
 @pytest.mark.parametrize(
@@ -241,16 +249,16 @@ def test_texts():
 )
 def test_wrong_texts(text, message):
     with pytest.raises(UnknownStateError, match=message):
-        KcdFarkle().read_state(text)
+        look_of(KcdFarkle()).read_state(text)
 
 
 def test_wrong_texts_with_several_kinds():
     game = KcdFarkle(dice="Pie die,Lucky die,kcd2/A/Lu die,kcd2/B/Lu die")
     with pytest.raises(UnknownStateError, match="say which die shows it, as in 1@Pie die"):
-        game.read_state("roll=1,5")
+        look_of(game).read_state("roll=1,5")
     with pytest.raises(UnknownStateError, match="shows 1, 2, 3, 4"):
-        game.read_state("roll=5@Pie die")
+        look_of(game).read_state("roll=5@Pie die")
     with pytest.raises(UnknownStateError, match="more than one die of this game"):
-        game.read_state("roll=1@Lu die")
+        look_of(game).read_state("roll=1@Lu die")
     with pytest.raises(UnknownStateError, match="2 of Pie die"):
-        game.read_state("roll=1@Pie die,1@Pie die")
+        look_of(game).read_state("roll=1@Pie die,1@Pie die")

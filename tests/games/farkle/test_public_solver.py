@@ -9,6 +9,7 @@ import pytest
 from mdpdice import At, explore, solve
 from mdpdice.games.farkle import Bank, Choose, KcdFarkle, Keep, Ready
 from mdpdice.games.farkle.menus import Menu
+from mdpdice.looks import look_of
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "kcd_public_solver.py"
 DEFECTIVE = {1: 399.1126543210, 2: 518.0762299, 3: 536.6985048, 4: 538.6540900}
@@ -31,7 +32,7 @@ def test_declared_variant(solver):
 
 
 def test_it_says_that_it_is_defective():
-    assert "defective program" in KcdFarkle(defects="public-solver").notes()[0]
+    assert "defective program" in look_of(KcdFarkle(defects="public-solver")).notes()[0]
 
 
 def test_a_roll_costs_the_risk_and_cannot_bust():
@@ -42,7 +43,7 @@ def test_a_roll_costs_the_risk_and_cannot_bust():
     assert set(map(repr, node.edges)) == {
         f"go(At(Choose(menu=Menu.of({best}, [])), points=300))" for best in (0, 50, 100)
     }
-    menu = game.read_state("roll=4,4").state.menu
+    menu = look_of(game).read_state("roll=4,4").state.menu
     assert menu == Menu.of(0, [(50, 1)])
     node = game.unrolled().node(At(Choose(menu), points=5950))
     assert node.actions == [Bank(0), Keep(50, 1)]

@@ -10,6 +10,7 @@ from mdpdice import At, Policy, cross_check, evaluate, explore, simulate, solve
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.farkle import Bank, Choose, FarkleRace, Keep, Ready
 from mdpdice.games.farkle.menus import Menu
+from mdpdice.looks import look_of
 
 
 def plain_race(offers, dice, target):
@@ -139,41 +140,42 @@ def test_parameters():
 def test_text_of_every_state_is_read_back(dice):
     game = FarkleRace(target=150, dice=dice)
     states = explore(game.unrolled()).states
-    assert len({game.show_state(state) for state in states}) == len(states)
+    assert len({look_of(game).show_state(state) for state in states}) == len(states)
     for state in states:
-        assert game.read_state(game.show_state(state)) == state
+        assert look_of(game).read_state(look_of(game).show_state(state)) == state
 
 
 def test_texts():
     game = FarkleRace()
     assert (
-        game.show_state(At(Ready(3), mine=1200, theirs=800, turn=350))
+        look_of(game).show_state(At(Ready(3), mine=1200, theirs=800, turn=350))
         == "mine=1200 theirs=800 dice=3 points=350"
     )
-    assert game.read_state("dice=6") == At(Ready(6), mine=0, theirs=0, turn=0)
+    assert look_of(game).read_state("dice=6") == At(Ready(6), mine=0, theirs=0, turn=0)
     for text, message in [
         ("mine=3900 theirs=0 dice=3 points=100", "has the 4000 points that win"),
         ("theirs=4000 dice=3", "has the 4000 points that win"),
         ("mine=1 mine=2 dice=3", "names a score twice"),
-        ("mine=100", "write roll="),
+        ("mine=100", "write mine=1200 theirs=800 roll="),
+        ("mine=1 theirs=2 roll=1,1,5 turn=0", "write mine=1200 theirs=800 roll="),
     ]:
         with pytest.raises(UnknownStateError, match=message):
-            game.read_state(text)
+            look_of(game).read_state(text)
 
 
 def test_thresholds_of_both_players():
     game = FarkleRace(target=400, dice=3)
     network = explore(game)
     name = "threshold:100,250,350"
-    known = game.policy_value(name)
-    players = Policy.of(network, game.named_policy(name))
+    known = look_of(game).policy_value(name)
+    players = Policy.of(network, look_of(game).policy(name))
     exact = evaluate(network, players)
     assert known.value == pytest.approx(exact.value(), abs=1e-10)
     assert known.lower <= exact.upper()
     assert exact.lower() <= known.upper
     assert known.value == pytest.approx(simulate(network, players, 20_000, seed=1).mean, abs=0.02)
-    assert list(game.policy_names()) == ["threshold:T1,T2,T3"]
-    assert game.named_policy("hold-at:20") is None
-    assert game.policy_value("optimal") is None
+    assert [known.form for known in look_of(game).policies()] == ["threshold:T1,T2,T3"]
+    assert look_of(game).policy("hold-at:20") is None
+    assert look_of(game).policy_value("optimal") is None
     with pytest.raises(GameError, match="threshold:250,200"):
-        game.policy_value("threshold:x")
+        look_of(game).policy_value("threshold:x")

@@ -6,6 +6,7 @@ import pytest
 
 from mdpdice import PayoffAtLeast, Policy, cross_check, evaluate, solve
 from mdpdice.games.farkle import KcdFarkle
+from mdpdice.looks import look_of
 
 
 def chance_to_reach(wanted, oracle):
@@ -47,6 +48,6 @@ def test_it_costs_points_and_the_most_points_cost_chances():
     assert points < most.value() - 100
     assert chance == pytest.approx(0.187354103729, abs=1e-12)
     # With 500 points on the table one takes the money, and the other the best five dice.
-    position = KcdFarkle().read_state("roll=1,2,2,3,4,5")
+    position = look_of(KcdFarkle()).read_state("roll=1,2,2,3,4,5")
     assert most.action(position)[0] == 500
     assert reach.action(position).dice == 5

@@ -10,6 +10,7 @@ from mdpdice import Policy, evaluate, explore, outcomes, simulate, solve
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.games.farkle import Bank, Choose, KcdFarkle, Keep, Ready
 from mdpdice.games.farkle.thresholds import Found, ThresholdTurn, gap, refine, search
+from mdpdice.looks import look_of
 
 CAP = 1000
 # "Roll d dice while the points are at most" 250, 200, 400, ...: the published rule, one step of 50 higher.
@@ -248,26 +249,26 @@ def test_weighted_dice_of_one_kind():
 def test_thresholds_by_name():
     game = KcdFarkle(dice=3, cap=1000)
     network = explore(game)
-    named = Policy.of(network, game.named_policy("threshold:250,200,400"))
+    named = Policy.of(network, look_of(game).policy("threshold:250,200,400"))
     assert np.array_equal(named.choice, ThresholdTurn(game).policy((250, 200, 400), network).choice)
-    assert list(game.policy_names()) == ["threshold:T1,T2,T3"]
-    assert game.named_policy("hold-at:20") is None
+    assert [known.form for known in look_of(game).policies()] == ["threshold:T1,T2,T3"]
+    assert look_of(game).policy("hold-at:20") is None
     for wrong in ("threshold", "threshold:a,b,c"):
         with pytest.raises(GameError, match="threshold:250,200"):
-            game.named_policy(wrong)
+            look_of(game).policy(wrong)
     with pytest.raises(GameError, match="write 3 numbers"):
-        game.named_policy("threshold:250,200")
-    assert not KcdFarkle(dice="Odd die, Lucky die", cap=100).policy_names()
+        look_of(game).policy("threshold:250,200")
+    assert not look_of(KcdFarkle(dice="Odd die, Lucky die", cap=100)).policies()
 
 
 def test_thresholds_for_the_command_line():
     game = KcdFarkle(dice=2, cap=500)
-    (optimal,) = game.thresholds()
+    (optimal,) = look_of(game).thresholds()
     assert optimal.vector == ThresholdTurn(game).optimal()
     assert optimal.value == pytest.approx(solve(game).value(), rel=1e-12)
     assert optimal.policy == f"threshold:{','.join(map(str, optimal.vector))}"
     told = []
-    _, free = game.thresholds(
+    _, free = look_of(game).thresholds(
         search=250, seed=1, progress=lambda phase, numbers: told.append((phase, numbers))
     )
     searched = [numbers for phase, numbers in told if phase == "search"]
@@ -278,7 +279,7 @@ def test_thresholds_for_the_command_line():
     assert free.rule == "best found"
     assert free.value == pytest.approx(optimal.value, rel=1e-12)
     assert free.tried >= 250
-    _, ordered = game.thresholds(monotone=True, search=50, seed=1)
+    _, ordered = look_of(game).thresholds(monotone=True, search=50, seed=1)
     assert list(ordered.vector) == sorted(ordered.vector)
     assert ordered.value <= ordered.bound
-    assert not KcdFarkle(dice="Odd die, Lucky die", cap=100).thresholds(search=10)
+    assert not look_of(KcdFarkle(dice="Odd die, Lucky die", cap=100)).thresholds(search=10)

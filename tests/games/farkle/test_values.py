@@ -8,6 +8,7 @@ import pytest
 from mdpdice import solve
 from mdpdice.games.farkle import Choose, Die, KcdFarkle, Keep, Ready, find_die
 from mdpdice.games.farkle.analysis import thresholds
+from mdpdice.looks import look_of
 
 OPTIMAL = {1: 399.1126543210, 2: 505.5102004466, 3: 547.3522341444}
 ORDER = 1e-9  # relative; the solutions are certified to it, and the references have that many digits
@@ -43,8 +44,9 @@ def test_without_a_cap(oracle):
     assert thresholds(game) == found
     for (counts, points), value in expected.items():
         assert (value >= points) == (points <= found[counts[0]])
-    assert game.summary(solution) == [f"roll d dice while the points at risk are at most {found}"]
-    assert game.summary(solve(game, horizon=1)) == []
+    told = "1 die 250, 2 dice 200, 3 dice 400, 4 dice 1000, 5 dice 3350, 6 dice 12900"
+    assert look_of(game).summary(solution) == [f"roll on up to so many points at risk: {told}"]
+    assert look_of(game).summary(solve(game, horizon=1)) == []
 
 
 def test_without_hot_dice(oracle):
@@ -142,7 +144,7 @@ PUBLISHED = {
 
 def test_position_of_another_public_solver():
     game = KcdFarkle(dice=["Ordinary die"] * 3 + [WIKI] * 2 + ["kcd1/Odd die"], cap=4000, at_cap="clip")
-    state = game.read_state("roll=1@Ordinary die,1@hk,1@hk,5@Ordinary die,5@Ordinary die,5@Odd die")
+    state = look_of(game).read_state("roll=1@Ordinary die,1@hk,1@hk,5@Ordinary die,5@Ordinary die,5@Odd die")
     assert isinstance(state.state, Choose)
     solution = solve(game)
     values = solution.q(state)
@@ -158,7 +160,9 @@ def test_that_position_with_the_dice_of_the_table():
     names = ["Ordinary die"] * 3 + ["kcd1/Heavenly Kingdom die"] * 2 + ["kcd1/Odd die"]
     game = KcdFarkle(dice=names, cap=4000, at_cap="clip")
     dice = [f"{face}@Heavenly Kingdom die" for face in (1, 1)] + ["5@Odd die"]
-    state = game.read_state("roll=" + ",".join([f"{face}@Ordinary die" for face in (1, 5, 5)] + dice))
+    state = look_of(game).read_state(
+        "roll=" + ",".join([f"{face}@Ordinary die" for face in (1, 5, 5)] + dice)
+    )
     values = solve(game).q(state)
     for action, value in PUBLISHED.items():
         assert values[action] == pytest.approx(value, rel=2e-3)

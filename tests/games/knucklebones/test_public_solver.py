@@ -11,6 +11,7 @@ import pytest
 
 from mdpdice import solve
 from mdpdice.games.knucklebones import Knucklebones, Rolled
+from mdpdice.looks import look_of
 from mdpdice.policies.game_tree import tree
 from mdpdice.solvers.lookahead import Lookahead
 
@@ -18,7 +19,7 @@ EMPTY = ((),) * 3
 
 
 def look(game, text, depth):
-    state = game.read_state(text)
+    state = look_of(game).read_state(text)
     return solve(game.at(state), solver=Lookahead(depth=depth)).q(state)
 
 

@@ -9,6 +9,7 @@ from mdpdice import explore
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.knucklebones import Facing, Knucklebones, Rolled
 from mdpdice.games.knucklebones.rules import all_columns, column_score, score
+from mdpdice.looks import look_of
 from mdpdice.modelling.game import Chance, Decide, End, Go, PassTo
 
 SCORINGS = ("matching", "whole-column", "plain")
@@ -145,7 +146,7 @@ def test_order_of_columns_does_not_matter(columns, rows):
 def test_text_of_every_state(columns, rows):
     game = Knucklebones(columns=columns, rows=rows)
     for state in explore(game).states:
-        assert game.read_state(game.show_state(state)) == state
+        assert look_of(game).read_state(look_of(game).show_state(state)) == state
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(2, 2), (3, 3), (2, 5)])
@@ -161,7 +162,7 @@ def test_text_of_larger_boards(columns, rows):
             for _ in range(2)
         ]
         for state in (Facing(*boards), Rolled(rng.randint(1, 6), *boards)):
-            assert game.read_state(game.show_state(state)) == state
+            assert look_of(game).read_state(look_of(game).show_state(state)) == state
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,7 @@ def test_text_of_larger_boards(columns, rows):
     ],
 )
 def test_positions_as_the_public_program_takes_them(text):
-    assert Knucklebones().read_state(text) == Rolled(5, ((), (2,), ()), ((), (), (3, 3)))
+    assert look_of(Knucklebones()).read_state(text) == Rolled(5, ((), (2,), ()), ((), (), (3, 3)))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_positions_as_the_public_program_takes_them(text):
 )
 def test_texts_that_are_no_positions(text, what):
     with pytest.raises(UnknownStateError, match=what):
-        Knucklebones().read_state(text)
+        look_of(Knucklebones()).read_state(text)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from mdpdice import explore
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.konijnenhokken import Field, Konijnenhokken, Rolled, Take
+from mdpdice.looks import look_of
 
 
 def options(game, state):
@@ -39,11 +40,11 @@ def test_wrong_parameters(parameters, message):
 
 
 def test_notes():
-    (note,) = Konijnenhokken().notes()
+    (note,) = look_of(Konijnenhokken()).notes()
     assert "gains +0.0568951 points at 100 and -0.00163252 at 101" in note
-    assert "defective program" in Konijnenhokken(defects="public-solver").notes()[0]
-    assert "too small" in Konijnenhokken(t_max=100).notes()[1]
-    assert len(Konijnenhokken(t_max=101).notes()) == 1
+    assert "defective program" in look_of(Konijnenhokken(defects="public-solver")).notes()[0]
+    assert "too small" in look_of(Konijnenhokken(t_max=100)).notes()[1]
+    assert len(look_of(Konijnenhokken(t_max=101)).notes()) == 1
 
 
 # --- nodes ----------------------------------------------------------------------
@@ -65,7 +66,7 @@ def test_stop_or_roll(game):
 
 
 def test_what_to_take(game):
-    state = game.read_state("r1=2 r2=1 c=1 t=20 roll=1,2,3")
+    state = look_of(game).read_state("r1=2 r2=1 c=1 t=20 roll=1,2,3")
     assert state == Rolled(2, 1, 1, 20, 1, 1, 1)
     assert options(game, state) == {
         Take(0, 1, 0): "go(Field(r1=2, r2=2, c=1, t=20))",
@@ -96,23 +97,23 @@ def test_the_banked_points_never_fall():
 def test_text_of_every_state_is_read_back(dice, defects):
     game = Konijnenhokken(dice=dice, defects=defects, t_max=15)
     network = explore(game)
-    texts = {game.show_state(state) for state in network.states}
+    texts = {look_of(game).show_state(state) for state in network.states}
     assert len(texts) == network.n_states
     for state in network.states:
-        read = game.read_state(game.show_state(state))
+        read = look_of(game).read_state(look_of(game).show_state(state))
         assert read == state
         assert type(read) is type(state)
 
 
 def test_texts(game):
-    assert game.show_state(Field(1, 2, 1, 20)) == "r1=1 r2=2 c=1 t=20"
-    state = game.read_state("r1=1 r2=2 c=1 t=20 roll=1,3,6")
+    assert look_of(game).show_state(Field(1, 2, 1, 20)) == "r1=1 r2=2 c=1 t=20"
+    state = look_of(game).read_state("r1=1 r2=2 c=1 t=20 roll=1,3,6")
     assert state == Rolled(1, 2, 1, 20, 1, 0, 1)
-    assert game.show_state(state) == "r1=1 r2=2 c=1 t=20 roll=1,3,6"
-    assert game.read_state("t=20") == Field(0, 0, 0, 20)
-    assert game.read_state("roll = 6 2 1 4 4 3 1  t = 20") == Rolled(0, 0, 0, 20, 2, 1, 3)
+    assert look_of(game).show_state(state) == "r1=1 r2=2 c=1 t=20 roll=1,3,6"
+    assert look_of(game).read_state("t=20") == Field(0, 0, 0, 20)
+    assert look_of(game).read_state("roll = 6 2 1 4 4 3 1  t = 20") == Rolled(0, 0, 0, 20, 2, 1, 3)
     defective = Konijnenhokken(defects="public-solver")
-    assert defective.read_state("r1=1 r2=2 c=1 roll=1,3,6") == Rolled(1, 2, 1, 0, 1, 0, 0)
+    assert look_of(defective).read_state("r1=1 r2=2 c=1 roll=1,3,6") == Rolled(1, 2, 1, 0, 1, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -135,4 +136,4 @@ def test_texts(game):
 )
 def test_wrong_texts(text, message, game):
     with pytest.raises(UnknownStateError, match=message):
-        game.read_state(text)
+        look_of(game).read_state(text)

@@ -9,6 +9,7 @@ from mdpdice import At, Status, compile_lattice, cross_check, explore, simulate,
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.konijnenhokken import KonijnenhokkenRace
 from mdpdice.games.konijnenhokken.race import Hutch, Seen
+from mdpdice.looks import look_of
 
 
 def plain_race(dice, target, oracle):
@@ -149,22 +150,22 @@ def test_parameters():
 def test_text_of_every_state_is_read_back():
     game = KonijnenhokkenRace(target=5, dice=4)
     states = explore(game.unrolled()).states
-    assert len({game.show_state(state) for state in states}) == len(states)
+    assert len({look_of(game).show_state(state) for state in states}) == len(states)
     for state in states:
-        assert game.read_state(game.show_state(state)) == state
+        assert look_of(game).read_state(look_of(game).show_state(state)) == state
 
 
 def test_texts():
     game = KonijnenhokkenRace()
-    state = game.read_state("mine=40 theirs=52 r1=1 r2=2 c=1 t=20 roll=1,3,6")
+    state = look_of(game).read_state("mine=40 theirs=52 r1=1 r2=2 c=1 t=20 roll=1,3,6")
     assert state == At(Seen(1, 2, 1, 1, 0, 1), mine=40, theirs=52, t=20)
-    assert game.show_state(state) == "mine=40 theirs=52 r1=1 r2=2 c=1 t=20 roll=1,3,6"
-    assert game.read_state("mine=40") == At(Hutch(0, 0, 0, begun=False), mine=40, theirs=0, t=0)
-    assert game.read_state("t=20") == At(Hutch(0, 0, 0, begun=True), mine=0, theirs=0, t=20)
+    assert look_of(game).show_state(state) == "mine=40 theirs=52 r1=1 r2=2 c=1 t=20 roll=1,3,6"
+    assert look_of(game).read_state("mine=40") == At(Hutch(0, 0, 0, begun=False), mine=40, theirs=0, t=0)
+    assert look_of(game).read_state("t=20") == At(Hutch(0, 0, 0, begun=True), mine=0, theirs=0, t=20)
     for text, message in [
         ("mine=80 t=20", "has the 100 points that win"),
         ("theirs=100", "has the 100 points that win"),
         ("mine=1 mine=2", "names a score twice"),
     ]:
         with pytest.raises(UnknownStateError, match=message):
-            game.read_state(text)
+            look_of(game).read_state(text)

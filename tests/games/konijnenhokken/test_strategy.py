@@ -14,6 +14,7 @@ from mdpdice.games.konijnenhokken.strategy import (
     stop_or_roll,
     stop_or_roll_text,
 )
+from mdpdice.looks import look_of
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_rows_of_allocation_are_the_policy(small):
             key = Rolled(row.r1, row.r2, row.c, t, row.ones, row.twos, row.cages)
             assert key not in known
             known[key] = Take(row.take_ones, row.take_twos, row.take_cages)
-        assert game.read_state(f"r1={row.r1} r2={row.r2} c={row.c} roll={row.roll}")[4:] == (
+        assert look_of(game).read_state(f"r1={row.r1} r2={row.r2} c={row.c} roll={row.roll}")[4:] == (
             Offer(row.ones, row.twos, row.cages)
         )
     choices = 0
@@ -68,7 +69,7 @@ def test_rows_of_allocation_are_the_policy(small):
 
 def test_export(small):
     game, solution = small
-    found = game.tables(solution)
+    found = look_of(game).tables(solution)
     assert [table.name for table in found] == ["stop-or-roll", "allocation"]
     for table, rows in zip(found, (stop_or_roll(game, solution), allocation(game, solution)), strict=True):
         assert table.data() == [row._asdict() for row in rows]
@@ -83,7 +84,7 @@ def test_export(small):
 
 def test_table_for_people(game, solution):
     lines = stop_or_roll_text(game, solution)
-    assert game.summary(solution) == lines
+    assert look_of(game).summary(solution) == lines
     at = lines.index("cages: x2")
     assert lines[at + 1 : at + 4] == [
         "        0x2  1x2  2x2  3x2  4x2  5x2",
@@ -111,5 +112,5 @@ def test_allocations_of_the_first_roll(small):
 
 
 def test_no_table_with_a_horizon(game):
-    assert game.summary(solve(Konijnenhokken(dice=3), horizon=2)) == []
-    assert game.tables(solve(Konijnenhokken(dice=3), horizon=2)) == []
+    assert look_of(game).summary(solve(Konijnenhokken(dice=3), horizon=2)) == []
+    assert look_of(game).tables(solve(Konijnenhokken(dice=3), horizon=2)) == []

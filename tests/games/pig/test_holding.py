@@ -17,6 +17,7 @@ from mdpdice.games.pig import (
     position,
     turn_outcomes,
 )
+from mdpdice.looks import look_of
 
 
 def test_the_rule():
@@ -98,14 +99,14 @@ def test_parameters():
 
 @pytest.mark.parametrize("game", [PigTurn(), PigRace(goal=20), Piglet()])
 def test_the_rule_by_its_name(game):
-    rule = game.named_policy("hold-at:7")
+    rule = look_of(game).policy("hold-at:7")
     network = explore(game)
     for state in network.states:
         if network.decides[network.node_of(state)]:
             assert rule(state) == hold_at(7)(state)
-    assert game.named_policy("hold") is None
-    assert game.named_policy("threshold:7") is None
-    assert list(game.policy_names()) == ["hold-at:N"]
+    assert look_of(game).policy("hold") is None
+    assert look_of(game).policy("threshold:7") is None
+    assert [known.form for known in look_of(game).policies()] == ["hold-at:N"]
     for wrong in ("hold-at", "hold-at:", "hold-at:0", "hold-at:-3", "hold-at:x"):
         with pytest.raises(GameError, match="hold-at:N"):
-            game.named_policy(wrong)
+            look_of(game).policy(wrong)

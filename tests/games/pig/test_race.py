@@ -20,6 +20,7 @@ from mdpdice import (
 )
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.pig import Piglet, PigRace, hold_table, position
+from mdpdice.looks import look_of
 
 STARTER = 0.530592725273747
 
@@ -164,7 +165,7 @@ def test_rolling_again_with_more_points():
 
 def test_summary(solved):
     game, solution = solved
-    lines = game.summary(solution)
+    lines = look_of(game).summary(solution)
     assert lines[1].split()[-10:] == [str(score) for score in range(0, game.goal, game.goal // 10)]
     assert lines[2].split()[1] == {30: "-", 40: "18"}[game.goal]
 
@@ -172,22 +173,25 @@ def test_summary(solved):
 @pytest.mark.parametrize("game", [Piglet(goal=5), PigRace(goal=11)])
 def test_text_of_every_position_is_read_back(game):
     states = explore(game).states
-    texts = [game.show_state(state) for state in states]
+    texts = [look_of(game).show_state(state) for state in states]
     assert len(set(texts)) == len(states)
     for state, text in zip(states, texts, strict=True):
-        assert game.read_state(text) == state
+        assert look_of(game).read_state(text) == state
 
 
 def test_texts():
     game = PigRace()
-    assert game.show_state(position(40, 52, 12)) == "mine=40 theirs=52 turn=12"
-    assert game.read_state("theirs = 52 turn=7") == position(0, 52, 7)
-    for text in ("", "40 52 12", "mine=1 mine=2", "mine=1.5", "mine=-1", "yours=1"):
-        with pytest.raises(UnknownStateError, match="write mine=40"):
-            game.read_state(text)
-    for text in ("mine=60 turn=40", "theirs=100"):
-        with pytest.raises(UnknownStateError, match="reached the goal"):
-            game.read_state(text)
+    assert look_of(game).show_state(position(40, 52, 12)) == "mine=40 theirs=52 turn=12"
+    assert look_of(game).read_state("theirs = 52 turn=7") == position(0, 52, 7)
+    for text in ("mine=1 mine=2", "mine=1.5", "mine=-1", "yours=1", "theirs=100"):
+        with pytest.raises(UnknownStateError, match="written like mine=0 theirs=0 turn=0"):
+            look_of(game).read_state(text)
+    with pytest.raises(UnknownStateError, match="yours is unknown"):
+        look_of(game).read_state("yours=1")
+    network = explore(PigRace(goal=11))
+    for text in ("4 5 1", "mine=6 turn=5"):  # nothing to read wrong, but no position
+        with pytest.raises(UnknownStateError):
+            network.node_of(look_of(PigRace(goal=11)).read_state(text))
 
 
 def test_back_ends_agree():
@@ -198,7 +202,7 @@ def test_back_ends_agree():
 def test_what_is_said_of_a_lattice():
     game = PigRace(goal=12)
     flat, lattice = solve(explore(game)), solve(compile_lattice(game))
-    assert game.summary(lattice) == game.summary(flat)
+    assert look_of(game).summary(lattice) == look_of(game).summary(flat)
     states = set(flat.network.states)
     everything = [position(i, j, k) for i in range(12) for j in range(12) for k in range(12)]
     assert {state for state in everything if lattice.reaches(state)} == states

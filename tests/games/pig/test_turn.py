@@ -8,6 +8,7 @@ import pytest
 from mdpdice import Policy, cross_check, evaluate, explore, solve
 from mdpdice.errors import GameError
 from mdpdice.games.pig import PigTurn, hold_at
+from mdpdice.looks import look_of
 
 BEST = 8.141794893727
 
@@ -23,8 +24,8 @@ def test_value_and_play(solution, oracle):
     assert [solution.action(points) for points in range(2, 100)] == ["roll"] * 18 + ["hold"] * 80
     # At 20 a roll gains and loses the same.
     assert solution.ties(20) == ["hold", "roll"]
-    assert PigTurn().summary(solution) == ["roll until at least 20 points are at risk, then hold"]
-    assert PigTurn().notes() == []
+    assert look_of(PigTurn()).summary(solution) == ["roll until at least 20 points are at risk, then hold"]
+    assert look_of(PigTurn()).notes() == []
 
 
 def test_the_best_number_to_hold_at(oracle):
@@ -50,8 +51,8 @@ def test_a_lower_cap_ends_turns_too_early(solution):
     game = PigTurn(cap="19")
     lower = solve(game)
     assert lower.upper() < solution.lower()
-    assert "should go on" in game.notes()[0]
-    assert game.summary(lower) == []
+    assert "should go on" in look_of(game).notes()[0]
+    assert look_of(game).summary(lower) == []
 
 
 def test_options():
@@ -73,7 +74,7 @@ def test_all_back_ends_agree():
 def test_no_summary_of_bounded_turns():
     game = PigTurn()
     bounded = solve(game, horizon=1)
-    assert game.summary(bounded) == []
+    assert look_of(game).summary(bounded) == []
     assert Fraction(bounded.value(steps_left=1)) == 0
 
 

@@ -18,6 +18,7 @@ from mdpdice.games.school import (
     Score,
     averages,
 )
+from mdpdice.looks import look_of
 
 # The public program's table, github.com/egeorg/BobTheDiceMaster, as the rationals that its floats stand for.
 STRAIGHT = Fraction(20792087275, 4897760256)
@@ -149,9 +150,9 @@ def test_parameters():
         game("yahtzee")
     for field in attrs.fields(SchoolCombination):
         assert field.metadata["help"]
-    assert "which is 30 less" in game("grade-6").notes()[0]
-    assert not game("grade-6", grades="negative").notes()
-    assert not game("pair").notes()
+    assert "which is 30 less" in look_of(game("grade-6")).notes()[0]
+    assert not look_of(game("grade-6", grades="negative")).notes()
+    assert not look_of(game("pair")).notes()
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -161,17 +162,17 @@ def test_text_of_every_state_is_read_back():
     one = game("pair")
     network = explore(one)
     states = [state for state in network.states if state is not None]
-    assert len({one.show_state(state) for state in states}) == len(states) == 3 * 252 + 2 * 210 + 1
+    assert len({look_of(one).show_state(state) for state in states}) == len(states) == 3 * 252 + 2 * 210 + 1
     for state in states:
-        assert one.read_state(one.show_state(state)) == state
+        assert look_of(one).read_state(look_of(one).show_state(state)) == state
 
 
 def test_texts():
     one = game("pair")
-    assert one.read_state("dice=6,1 2 3,6 rerolls=2") == Rolled((1, 2, 3, 6, 6), 2)
-    assert one.show_state(Rolled((1, 2, 3, 6, 6), 2)) == "dice=1,2,3,6,6 rerolls=2"
-    assert one.read_state("rerolls=1 hold=6,6") == Held((6, 6), 1)
-    assert one.show_state(one.start()) == "hold=- rerolls=2"
+    assert look_of(one).read_state("dice=6,1 2 3,6 rerolls=2") == Rolled((1, 2, 3, 6, 6), 2)
+    assert look_of(one).show_state(Rolled((1, 2, 3, 6, 6), 2)) == "dice=1,2,3,6,6 rerolls=2"
+    assert look_of(one).read_state("rerolls=1 hold=6,6") == Held((6, 6), 1)
+    assert look_of(one).show_state(one.start()) == "hold=- rerolls=2"
 
 
 @pytest.mark.parametrize(
@@ -192,4 +193,4 @@ def test_texts():
 )
 def test_wrong_texts(text, message):
     with pytest.raises(UnknownStateError, match=message):
-        game("pair").read_state(text)
+        look_of(game("pair")).read_state(text)

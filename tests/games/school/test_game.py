@@ -21,6 +21,7 @@ from mdpdice.games.school import (
 )
 from mdpdice.games.school.rules import GRADES
 from mdpdice.games.school.turn import ROLLS
+from mdpdice.looks import look_of
 
 
 def legal(used, dice, left, oracle):
@@ -124,15 +125,15 @@ def game_options(game, state):
 def test_bob_on_the_network_and_as_a_chain():
     game = School(open=SMALL)
     network = explore(game)
-    bob = evaluate(network, Policy.of(network, game.named_policy("bob")))
-    chain = game.policy_value("bob")
+    bob = evaluate(network, Policy.of(network, look_of(game).policy("bob")))
+    chain = look_of(game).policy_value("bob")
     assert bob.value() == pytest.approx(chain.value, rel=1e-12)
     assert chain.lower <= bob.upper()
     assert bob.lower() <= chain.upper
     assert chain.upper < solve(network).lower()
-    assert list(game.policy_names()) == ["bob"]
-    assert game.named_policy("alice") is None
-    assert game.policy_value("alice") is None
+    assert [known.form for known in look_of(game).policies()] == ["bob"]
+    assert look_of(game).policy("alice") is None
+    assert look_of(game).policy_value("alice") is None
 
 
 # --- parameters and text --------------------------------------------------------------------------
@@ -156,20 +157,20 @@ def test_text_of_every_state_is_read_back():
     network = explore(game.unrolled())
     texts = set()
     for state in network.states:
-        text = game.show_state(state)
+        text = look_of(game).show_state(state)
         texts.add(text)
-        assert game.read_state(text) == state
+        assert look_of(game).read_state(text) == state
     assert len(texts) == network.n_states
 
 
 def test_texts():
     game = School()
-    state = game.read_state("open=pair, Trash, grade-6 dice=6,1,2,3,6 rerolls=2")
+    state = look_of(game).read_state("open=pair, Trash, grade-6 dice=6,1,2,3,6 rerolls=2")
     assert state.state == Rolled((1, 2, 3, 6, 6), 2)
     assert game.open_at(state) == ("grade-6", "pair", "trash")
-    assert game.show_state(state) == "open=grade-6,pair,trash dice=1,2,3,6,6 rerolls=2"
-    assert game.read_state("open=all hold=- rerolls=2") == At(Held((), 2), used=0)
-    assert game.show_state(At(Held((), 2), used=2**15 - 1)) == "open=- hold=- rerolls=2"
+    assert look_of(game).show_state(state) == "open=grade-6,pair,trash dice=1,2,3,6,6 rerolls=2"
+    assert look_of(game).read_state("open=all hold=- rerolls=2") == At(Held((), 2), used=0)
+    assert look_of(game).show_state(At(Held((), 2), used=2**15 - 1)) == "open=- hold=- rerolls=2"
 
 
 @pytest.mark.parametrize(
@@ -186,4 +187,4 @@ def test_texts():
 )
 def test_wrong_texts(text, message):
     with pytest.raises(UnknownStateError, match=message):
-        School(open=("pair", "trash")).read_state(text)
+        look_of(School(open=("pair", "trash"))).read_state(text)

@@ -10,6 +10,7 @@ import attrs
 import pytest
 
 from mdpdice import (
+    Discounted,
     Dist,
     Game,
     Network,
@@ -58,10 +59,11 @@ def test_it_takes_no_network_and_no_other_question():
     with pytest.raises(UnsupportedError, match="pass the game itself"):
         solve(network, solver="lookahead")
     with pytest.raises(UnsupportedError, match="leave out the objective"):
-        solve(PigTurn(), Total("min"), solver="lookahead")
+        solve(PigTurn(), Discounted("0.9"), solver="lookahead")
     with pytest.raises(UnsupportedError, match="the horizon"):
         solve(PigTurn(), solver="lookahead", horizon=3)
     assert solve(PigTurn(), Total(), solver="lookahead").status is Status.ESTIMATE
+    assert solve(PigTurn(), Total("min"), solver="lookahead").sense == "min"
     report = cross_check(PigTurn(), solvers=["backward-induction", "lookahead"])
     assert [entry.outcome for entry in report.entries] == ["ran", "unsupported"]
     assert not report.ok

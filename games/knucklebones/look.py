@@ -1,0 +1,69 @@
+"""How Knucklebones is shown: both boards, and the die."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from mdpdice import Solution, Table, load_solver, solve
+from mdpdice.games.knucklebones.game import Knucklebones
+from mdpdice.games.knucklebones.game import Rolled as DieRolled
+from mdpdice.games.knucklebones.rules import FACES, Board, column_score, place, remove, score
+from mdpdice.games.knucklebones.text import read_state, show_state
+from mdpdice.looks import Act, Dice, Grid, Look, Part, Rolled, Text, told
+
+__all__ = ["KnucklebonesLook"]
+
+AHEAD = 3
+"""Decisions to look ahead for the first moves."""
+
+
+class KnucklebonesLook(Look[Knucklebones], of=Knucklebones):
+    """Two boards, scored by column."""
+
+    def _board(self, board: Board, of: Any) -> Grid:
+        game = self.game
+        rows = tuple(
+            tuple(column[row] if row < len(column) else "" for column in board) for row in range(game.rows)
+        )
+        return Grid(
+            "board", of, rows=rows, foot=tuple(column_score(column, game.scoring) for column in board)
+        )
+
+    def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
+        parts: list[Part] = [self._board(state.mine, "mover"), self._board(state.theirs, "other")]
+        return [*parts, Dice("die", faces=(state.die,))] if isinstance(state, DieRolled) else parts
+
+    def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
+        gone = state.theirs[action - 1].count(state.die)
+        takes = f", which takes off {gone} of theirs" if gone else ""
+        return Act(f"column {action}{takes}", ("board", ((action - 1,),)))
+
+    def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
+        result = "wins" if payoff > 0 else "loses" if payoff < 0 else "draws"
+        mine, theirs = list(state.mine), list(state.theirs)
+        mine[action - 1] = place(mine[action - 1], state.die)
+        theirs[action - 1] = remove(theirs[action - 1], state.die)
+        points = " to ".join(str(score(tuple(board), self.game.scoring)) for board in (mine, theirs))
+        boards = told([self._board(tuple(mine), 0), self._board(tuple(theirs), 1)], {}, who=("own", "other"))
+        return f"{result} {points}; {boards}"
+
+    def tables(self, solution: Solution | None) -> list[Table]:
+        """What the first moves are worth, looked ahead."""
+        game, rows = self.game, []
+        if solution is not None:
+            return []
+        empty, ahead = game.start(), cast("Any", load_solver("lookahead"))
+        for die in FACES:
+            first = game.at(DieRolled(die, empty.mine, empty.theirs))
+            rows.append((die, *solve(first, solver=ahead(depth=AHEAD)).q().values()))
+        title = f"value of the first moves, an estimate from {AHEAD} decisions ahead"
+        columns = ("die", *(f"column {column}" for column in range(1, game.columns + 1)))
+        return [Table("openings", title, columns, rows)]
+
+    def show_state(self, state: Any) -> str:
+        """Text of a position: ``6 5__/__2/___ ___/___/___`` (see `mdpdice.games.knucklebones.text`)."""
+        return show_state(self.game, state)
+
+    def read_state(self, text: str) -> Any:
+        """Position of a text (see `mdpdice.games.knucklebones.text`)."""
+        return read_state(self.game, text)

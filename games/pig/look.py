@@ -1,0 +1,108 @@
+"""How Pig is shown: scores, the points at risk, and from how many on to hold."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from mdpdice import Solution, Table
+from mdpdice.games.pig.holding import read_hold_at
+from mdpdice.games.pig.race import HoldRow, Race, hold_table, position
+from mdpdice.games.pig.turn import HOLD, Action, PigTurn, hold_from
+from mdpdice.looks import Act, Look, NamedPolicy, Part, Rolled, Score, Text
+
+__all__ = ["PigTurnLook", "RaceLook"]
+
+HOLD_AT = NamedPolicy("hold-at:N", "hold as soon as the turn has N points", read_hold_at)
+
+
+class PigTurnLook(Look[PigTurn], of=PigTurn):
+    """One turn."""
+
+    def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
+        return [Score("this turn", value=state, risk=True)]
+
+    def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
+        return Act(("hold ", state, " points") if action == "hold" else "roll")
+
+    def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
+        return f"{outcome}: bust" if outcome == 1 else str(outcome)
+
+    def notes(self) -> list[str]:
+        cap = self.game.cap
+        return (
+            [f"cap={cap} ends turns that should go on; from cap={HOLD} on it costs nothing"]
+            if cap < HOLD
+            else []
+        )
+
+    def summary(self, solution: Solution) -> list[str]:
+        """From how many points on to hold."""
+        if solution.network.horizon is not None or self.game.cap <= HOLD:
+            return []
+        return [f"roll until at least {hold_from(solution)} points are at risk, then hold"]
+
+    def policies(self) -> list[NamedPolicy]:
+        return [HOLD_AT]
+
+
+class RaceLook(Look[Race], of=Race):
+    """Pig and Piglet for two."""
+
+    def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
+        game = self.game
+        return [
+            Score("", "mover", value=game.mine, goal=game.goal),
+            Score("", "other", value=game.theirs, goal=game.goal),
+            Score("this turn", value=game.turn, risk=True),
+        ]
+
+    def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
+        game = self.game
+        return Act(
+            ("hold ", game.turn, ": ", game.mine + game.turn, " in all") if action == "hold" else "roll"
+        )
+
+    def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
+        shown = outcome or 1 if seen is None else seen
+        return (f"{shown}: bust, ", self.game.turn, " lost") if not outcome else str(shown)
+
+    def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
+        return "wins with ", self.game.mine + self.game.turn + outcome, " to ", self.game.theirs
+
+    def summary(self, solution: Solution) -> list[str]:
+        """From how many points of a turn on to hold, for some scores."""
+        some = range(0, self.game.goal, max(1, self.game.goal // 10))
+        rows: dict[tuple[int, int], int | None] = {}
+        for mine, theirs in itertools.product(some, some):
+            # The first range, of scores that can come about: what follows it is not asked for.
+            for turn, action in self._actions(solution, mine, theirs):
+                rows[mine, theirs] = turn if action == "hold" else None
+                if action == "hold":
+                    break
+        lines = [
+            "hold when the turn has this many points or a few more (-: roll until the goal is reached):",
+            "mine, down; theirs, across" + "".join(f"{theirs:>5}" for theirs in some),
+        ]
+        for mine in some:
+            cells = (rows.get((mine, theirs), "") for theirs in some)
+            shown = "".join(f"{'-' if cell is None else cell:>5}" for cell in cells)
+            lines.append(f"{mine:>26}{shown}".rstrip())
+        return lines
+
+    def _actions(self, solution: Solution, mine: int, theirs: int) -> Iterator[tuple[int, Action]]:
+        for turn in range(self.game.goal - mine):
+            # Nobody comes to every number of points.
+            if solution.reaches(where := position(mine, theirs, turn)):
+                yield turn, solution.action(where)
+
+    def tables(self, solution: Solution | None) -> list[Table]:
+        """Points of a turn with which to hold, for all scores."""
+        if solution is None:
+            return []
+        lines = self.summary(solution)
+        return [Table("hold", lines[0], HoldRow._fields, hold_table(solution), lines)]
+
+    def policies(self) -> list[NamedPolicy]:
+        return [HOLD_AT]

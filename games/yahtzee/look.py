@@ -1,0 +1,32 @@
+"""How Yahtzee and Yatzy are shown: the sheet, the upper boxes, and the dice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mdpdice.games.yahtzee.sheet import ScoreSheet, Throw
+from mdpdice.looks import Act, Boxes, Dice, Look, Part, Rolled, Score
+
+__all__ = ["SheetLook"]
+
+
+class SheetLook(Look[ScoreSheet], of=ScoreSheet):
+    """A score sheet, and five dice."""
+
+    def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
+        game = self.game
+        used = tuple(game.boxes[at] for at in range(len(game.sheet)))
+        parts: list[Part] = [
+            Boxes("sheet", names=game.sheet, used=used),
+            Score("upper boxes", value=game.upper, goal=63),
+        ]
+        if isinstance(state, Throw):
+            parts += [Dice("dice", faces=state.dice), Score("throws left", value=state.left)]
+        return parts
+
+    def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
+        found = super().act(state, action, seen)
+        if isinstance(action, str):
+            return Act(f"score {action}", found.tap)
+        kept = "nothing" if action == () else "all" if action == state.dice else found.words
+        return Act(f"keep {kept}", found.tap)

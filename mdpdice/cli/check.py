@@ -1,0 +1,132 @@
+"""``mdpdice check``: whether a game keeps what the library relies on, and a few plays of it to read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mdpdice.cli.case import Case
+from mdpdice.cli.game_command import Answer, command_words, game_command
+from mdpdice.cli.limits import limit_options, most_states
+from mdpdice.cli.options import json_option, parameters_option, seed_option
+from mdpdice.cli.seats import for_two
+from mdpdice.cli.text import aligned
+from mdpdice.errors import ConformanceError, MdpDiceError
+
+if TYPE_CHECKING:
+    from mdpdice.policies.playthrough import Turn
+
+__all__ = ["check"]
+
+_PLAYS, _LINES = 3, 40
+_WORDS = {
+    "declaration": "what the game says of itself makes sense",
+    "nodes": "every state has a node with an option",
+    "probabilities": "probabilities sum to 1",
+    "rewards": "rewards and payoffs are finite",
+    "labels": "states differ, and so do the actions of each",
+    "determinism": "asked again, it answers the same",
+    "reachability": "the states can be counted",
+    "termination": "every play can end, and the value is finite",
+    "texts": "the text of a state reads back",
+    "counters": "counters keep their ranges",
+    "canonical": "a representative stands for itself",
+    "symmetry": "a state is worth what its representative is",
+    "solution": "it can be solved, and the answer is proved",
+    "payoff_range": "no value lies outside payoff_range",
+    "estimate": "estimates are finite and in payoff_range",
+    "policies": "its own policies choose among the options",
+    "words": "notes, summary and tables can be told",
+}
+
+
+@game_command()
+@parameters_option(" 'mdpdice solve NAME --help' describes them.")
+@click.option("--endless", is_flag=True, help="Plays may go on for ever.")
+@seed_option
+@limit_options
+@json_option
+def check(case: Case, endless: bool, seed: int) -> Answer:
+    """Check what the library relies on in a game, and play it three times at random.
+
+    At most 100,000 states are looked at, unless --max-states says more: parameters that make the game small show
+    mistakes as well.
+
+    Exit status: 0 all is well, 1 a check failed, 2 wrong usage.
+    """
+    from mdpdice.testing.games import GAME_CHECKS, examine
+    from mdpdice.testing.reports import Check, Ledger, subject_of
+
+    ledger = Ledger(
+        subject_of(case.game), GAME_CHECKS, max_states=most_states(100_000), progress=case.progress
+    )
+    failed: ConformanceError | None = None
+    try:
+        examine(ledger, case.game, endless=endless)
+    except ConformanceError as error:
+        failed = error
+    made = list(ledger.checks)
+    if failed is not None:
+        why = command_words(str(failed).partition(": ")[2].replace("max_states", "--max-states"))
+        made.append(Check(failed.check, "failed", note=why))
+    told = [
+        {
+            "check": one.name,
+            "outcome": "ok" if one.outcome == "passed" else one.outcome,
+            "count": one.count,
+            "note": one.note,
+        }
+        for one in made
+    ]
+    generator = random.Random(seed)  # noqa: S311 - no secrets
+    plays = [list(islice(_play(case, generator), _LINES)) for _ in range(_PLAYS)]
+    data = {**case.data(), "ok": failed is None, "checks": told, "seed": seed, "plays": plays}
+    return Answer(data, _lines(case, data), failed is None)
+
+
+def _play(case: Case, generator: random.Random) -> Iterator[str]:
+    """A play at random, in words; what stops it is its last line."""
+    from mdpdice.policies.playthrough import play
+    from mdpdice.policies.telling import Teller
+
+    def anything(turn: Turn) -> Any:
+        return turn.actions[generator.randrange(len(turn.actions))]
+
+    teller = Teller(case.look)
+    try:
+        if for_two(case.game, sure=False):
+            teller = Teller(case.look, ("first", "second"))
+        for event in play(case.game, [anything], generator):
+            yield from teller.lines(event)
+    except MdpDiceError as error:
+        yield from teller.flush()
+        yield f"  stopped: {error}"
+
+
+def _lines(case: Case, data: dict[str, Any]) -> Iterator[str]:
+    yield aligned(case.rows())
+    yield ""
+    rows = [(one["outcome"], f"{_WORDS[one['check']]}{_note(one)}") for one in data["checks"]]
+    yield aligned(rows)
+    if not data["ok"]:
+        yield "later checks were not made"
+    for number, play in enumerate(data["plays"], start=1):
+        yield f"\nplay {number} at random"
+        yield from play
+        if len(play) == _LINES:
+            yield "  ... and so on"
+
+
+def _note(one: dict[str, Any]) -> str:
+    if one["outcome"] != "ok":
+        return f": {one['note']}"
+    counted = one["count"] > 1 and not one["note"][:1].isdigit()
+    return (
+        f" ({one['count']:,} {one['note']})"
+        if counted and one["note"]
+        else f" ({one['note']})" * bool(one["note"])
+    )

@@ -1,0 +1,136 @@
+"""The look of a game that has none of its own, from its declaration alone.
+
+Counters come first, as declared, then the fields of the core state, then dice that were seen and are shown nowhere.
+Names tell what is a die and whose a score is; see `docs/looks.md`.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections import Counter as Multiset
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from mdpdice.looks.parts import Act, Boxes, Dice, Grid, Note, Owner, Part, Score, Tokens
+from mdpdice.looks.text import phrase, spaced
+from mdpdice.looks.throw import Rolled
+from mdpdice.modelling.game import Conditional, Decide, Game
+from mdpdice.modelling.grid import Axis
+from mdpdice.modelling.text import ITSELF, init_fields
+
+__all__ = ["act", "has_fields", "names_at", "table"]
+
+_DICE = re.compile(r"(dice|die|roll|rolled|hold|held|keep|kept|throw|thrown|faces?|hand)$")
+_SIDES = re.compile(r"(mine|theirs|my|their)(?:_(.*))?")
+
+
+def has_fields(value: Any) -> bool:
+    """Whether a value is of a class with fields."""
+    return init_fields(value) is not None
+
+
+def table(game: Game[Any, Any], axes: tuple[Axis, ...], state: Any, seen: Rolled | None) -> list[Part]:
+    """The parts that show a core state."""
+    parts = [*_counters(game, axes), *_core(game, axes, state)]
+    if seen is not None and seen.faces and not any(isinstance(part, Dice) for part in parts):
+        parts.append(Dice("rolled", faces=seen.faces, dice=seen.dice))
+    return parts
+
+
+def act(parts: list[Part], action: Any) -> Act:
+    """The words of an action, and what it takes of these parts."""
+    words = phrase(action).strip()
+    held = [action, *(init_fields(action) or {}).values()]
+    inner = next((one for one in held if isinstance(one, tuple) and init_fields(one) is None), None)
+    for part in parts:
+        if isinstance(part, Boxes):
+            named = [one for one in held if isinstance(one, str) and one in part.names]
+            if named:
+                return Act(words, (part.label, ((part.names.index(named[0]),),)))
+        items = part.faces if isinstance(part, Dice) else part.items if isinstance(part, Tokens) else ()
+        if inner is not None and items and not Multiset(inner) - Multiset(items):
+            return Act(words if inner else f"{words} none".strip(), (part.label, (_places(inner, items),)))
+    return Act(words or "nothing")
+
+
+def names_at(part: Part, places: tuple[int, ...]) -> list[str]:
+    """What lies at some places of a part, as somebody would type it."""
+    if isinstance(part, Dice):
+        return [str(part.faces[at]) for at in places]
+    if isinstance(part, Tokens):
+        return [str(part.items[at]) for at in places]
+    if isinstance(part, Boxes):
+        return [part.names[at] for at in places]
+    return [str(at + 1) for at in places]
+
+
+def _counters(game: Game[Any, Any], axes: tuple[Axis, ...]) -> Iterator[Part]:
+    goal = getattr(game, "goal", getattr(game, "target", None))
+    for axis in axes:
+        label, of = _side(axis.name)
+        value = getattr(game, axis.name)
+        if axis.boxes:
+            yield Boxes(label, of, names=axis.boxes, used=tuple(value[at] for at in range(len(axis.boxes))))
+        elif axis.values in (range(1), range(2)):
+            yield Note(label, of, value == 1, text="yes")
+        else:
+            yield Score(label, of, value=value, goal=goal if of and isinstance(goal, int) else None)
+
+
+def _core(game: Game[Any, Any], axes: tuple[Axis, ...], state: Any) -> Iterator[Part]:
+    fields = init_fields(state)
+    if fields is None:
+        if axes and state == game.start():
+            return
+        fields = {ITSELF: state}
+    for name, value in fields.items():
+        label, of = _side(name)
+        pips = isinstance(value, tuple) and all(type(face) is int and 1 <= face <= 20 for face in value)
+        if pips and (_DICE.search(name) or (name == ITSELF and _taken_apart(game, value))):
+            yield Dice(label, of, faces=value)
+        elif type(value) is int and _DICE.search(name) and name != "dice":
+            yield Dice(label, of, faces=(value,))
+        elif isinstance(value, tuple) and value and all(type(column) is tuple for column in value):
+            high = max(map(len, value))
+            rows = (tuple(column[at] if at < len(column) else "" for column in value) for at in range(high))
+            yield Grid(label, of, rows=tuple(rows))
+        elif isinstance(value, frozenset):
+            yield Tokens(label, of, items=tuple(map(phrase, sorted(value, key=repr))))
+        elif isinstance(value, tuple) and not has_fields(value):
+            yield Tokens(label, of, items=value)
+        elif isinstance(value, int | float | Fraction) and not isinstance(value, bool | enum.Enum):
+            yield Score(label, of, value=value)
+        else:
+            yield Note(label, of, text=phrase(value))
+
+
+def _taken_apart(game: Game[Any, Any], core: tuple[Any, ...]) -> bool:
+    """Whether the actions of a core state are tuples of its items."""
+    taken = [action for action in _actions(game.node(core)) if isinstance(action, tuple)]
+    return bool(taken) and all(not Multiset(action) - Multiset(core) for action in taken)
+
+
+def _actions(node: Any) -> list[Any]:
+    if isinstance(node, Conditional):
+        return _actions(node.then) + _actions(node.otherwise)
+    return list(node.actions) if isinstance(node, Decide) else []
+
+
+def _side(name: str) -> tuple[str, Owner | None]:
+    """What a field is called, and whose it is."""
+    found = _SIDES.fullmatch(name)
+    if not found:
+        return ("" if name == ITSELF else spaced(name)), None
+    return spaced(found[2] or ""), "mover" if found[1] in ("mine", "my") else "other"
+
+
+def _places(inner: tuple[Any, ...], items: tuple[Any, ...]) -> tuple[int, ...]:
+    """Places of some of the items."""
+    left, found = Multiset(inner), []
+    for at, item in enumerate(items):
+        if left[item]:
+            left[item] -= 1
+            found.append(at)
+    return tuple(found)

@@ -1,0 +1,380 @@
+"""How a game is shown and spoken of: one `Look` for a class of games.
+
+A look stands beside the rules, in a module `look` next to the game's own or below the game in one file, and is
+registered when its class is made:
+
+>>> from mdpdice.looks import Act, Look
+>>> from mdpdice.games.pig import PigTurn
+>>> class Shouting(Look[PigTurn], of=PigTurn):
+...     def act(self, state, action, seen=None):
+...         return Act(action.upper() + "!")
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+import importlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+import attrs
+
+from mdpdice.errors import UnknownStateError
+from mdpdice.looks import default
+from mdpdice.looks.parts import Act, Part, Text, number, parted, spoken
+from mdpdice.looks.text import Reader, phrase, written
+from mdpdice.looks.throw import Rolled
+from mdpdice.modelling.counters import axes
+from mdpdice.modelling.game import Game
+from mdpdice.modelling.grid import At, Axis
+from mdpdice.modelling.text import decode, named_classes
+from mdpdice.modelling.unrolling import Unrolled
+
+if TYPE_CHECKING:
+    from mdpdice.answers.solution import Solution
+    from mdpdice.modelling.enclosure import Enclosure
+    from mdpdice.modelling.tables import Table, Thresholds
+
+__all__ = ["Look", "NamedPolicy", "look_of"]
+
+G = TypeVar("G", bound=Game[Any, Any])
+Progress: TypeAlias = Callable[[str, Mapping[str, float]], None]
+
+_LOOKS: dict[type, type[Look[Any]]] = {}
+_last: list[Any] = []  # the game that was asked for last, and its look: commands ask for one again and again
+
+
+@attrs.frozen
+class NamedPolicy:
+    """A policy that a game knows by name.
+
+    Parameters
+    ----------
+    form : str
+        How it is written, such as ``hold-at:N``.
+    help : str
+        What it does.
+    rule : callable
+        Gives for what stands behind the colon, or "", the rule: a function of a state in which somebody decides
+        that gives the action, or a `Dist` of actions.  It raises a GameError where that is wrong.
+    value : callable, optional
+        Gives for the same text, and a `progress` function or None, the value of the policy as an `Enclosure`, where
+        that is known without exploring the game; for games whose network would not fit into memory, but fall into
+        parts that do.
+    ratings : callable, optional
+        Gives for the same text a function of a state in which somebody decides: the policy's own rating of every
+        action, a dict, which need not be a value of the game; or None.
+    """
+
+    form: str
+    help: str
+    rule: Callable[[str], Callable[[Any], Any]]
+    value: Callable[[str, Progress | None], Enclosure | None] | None = None
+    ratings: Callable[[str], Callable[[Any], Mapping[Any, Any] | None]] | None = None
+
+
+class Look(Generic[G]):
+    """How states, actions and outcomes of a game are shown and read.
+
+    Every method has a default that needs nothing but the declaration.  `table` and `act` are asked with a core state
+    and write counters as ``self.game.points``, so that one answer serves all their values.
+
+    Parameters
+    ----------
+    game : Game
+    """
+
+    def __init_subclass__(cls, of: type[Game[Any, Any]] | None = None) -> None:
+        if of is not None:
+            _LOOKS[of] = cls
+            _last.clear()
+
+    def __init__(self, game: G) -> None:
+        self.game = game
+        self.start: Any = game.start()
+        named = named_classes(type(game))
+        own = type(self.start)
+        if default.has_fields(self.start):
+            named.setdefault(own.__name__, own)
+        self.classes: Mapping[str, type] = named
+        self._taken = frozenset(Reader("", named).words)
+        self._parts: tuple[Any, list[Part]] | None = None
+
+    @functools.cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The counters, as far as they have ranges: not in a game of infinite value."""
+        return axes(self.game)
+
+    # --- as data ----------------------------------------------------------------------------------
+
+    def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
+        """What lies on the table.
+
+        Parameters
+        ----------
+        state : hashable
+            A core state.
+        seen : Rolled, optional
+            The dice as they lie, where the game merges rolls; None: that is not known.
+        """
+        return default.table(self.game, self.axes, state, seen)
+
+    def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
+        """An action: its words, and what is tapped for it.
+
+        Parameters
+        ----------
+        state : hashable
+            A core state.
+        action : hashable
+        seen : Rolled, optional
+            As for `table`.
+        """
+        if self._parts is None or self._parts[0] != (state, seen):
+            self._parts = (state, seen), self.table(state, seen)
+        return default.act(self._parts[1], action)
+
+    def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
+        """What was thrown, in words.
+
+        Parameters
+        ----------
+        state : hashable
+            The core state in which it was thrown.
+        outcome : hashable
+            The outcome as the rules declare it.
+        seen : Rolled or None
+            The dice.
+        lost : bool
+            It ends the turn, or the play.
+        """
+        return str(seen) if seen is not None and seen.faces else phrase(outcome)
+
+    def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
+        """The end of a play, from its last state, for the player to move.
+
+        Parameters
+        ----------
+        state, action, outcome : hashable
+            The last core state, the last action and the last outcome; None where there was none.
+        payoff : number
+        """
+        if self.game.total == 1 and payoff in (0, 1):
+            return "wins" if payoff else "loses"
+        return f"the end pays {payoff}"
+
+    # --- as text ----------------------------------------------------------------------------------
+
+    def show_state(self, state: Any) -> str:
+        """One line for a state, which `read_state` reads; of a game with counters, of an `At`.
+
+        Raises
+        ------
+        UnknownStateError
+            A part of the state has no text.
+        """
+        core, counters = parted(state)
+        found = []
+        if not self.axes or core != self.start or type(core) is not type(self.start):
+            found.append(written(core, top=True, taken=self._taken))
+        for axis in self.axes:
+            value: Any = counters[axis.name]
+            if axis.boxes:
+                value = tuple(box for at, box in enumerate(axis.boxes) if value >> at & 1)
+            found.append(f"{axis.name}={written(value, top=True)}")
+        return " ".join(found)
+
+    def read_state(self, text: str) -> Any:
+        """State of a line: the inverse of `show_state`.
+
+        Counters that are not named are as at the start, and so is the core.  JSON as programs get it is read, too.
+
+        Raises
+        ------
+        UnknownStateError
+            The text is not of that form.
+        """
+        try:
+            if '{"' in text:
+                with contextlib.suppress(ValueError, RecursionError):
+                    return decode(json.loads(text), self.classes)
+            head, named = (reader := Reader(text, self.classes)).pairs()
+            counters = {axis.name: axis.start for axis in self.axes}
+            for axis in self.axes:
+                if named.get(
+                    axis.name
+                ):  # counters stand behind the core, whose fields may have the same names
+                    counters[axis.name] = self._counter(axis, named[axis.name].pop())
+            fields = {key: values[-1] for key, values in named.items() if values}
+            core = self.start if head is ... and not fields and self.axes else reader.made(head, fields)
+        except UnknownStateError as error:
+            error.value = text
+            with contextlib.suppress(UnknownStateError):
+                error.message += f"; a state of this game is written like {self.show_state(self._example())}"
+            raise
+        return At(core, **counters) if self.axes else core
+
+    def _example(self) -> Any:
+        return At(self.start, **{axis.name: axis.start for axis in self.axes}) if self.axes else self.start
+
+    def _counter(self, axis: Axis, given: Any) -> int:
+        found = given
+        if axis.boxes and type(given) is not int:
+            boxes = [str(box) for box in (given if isinstance(given, tuple) else (given,))]
+            wrong = [box for box in boxes if box not in axis.boxes]
+            if wrong:
+                near = difflib.get_close_matches(wrong[0], axis.boxes, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; the boxes are {', '.join(axis.boxes)}"
+                raise UnknownStateError(f"{axis.name} has no box {wrong[0]!r}{hint}", value=given)
+            found = sum({1 << axis.boxes.index(box) for box in boxes})
+        if type(found) is not int or found not in axis.values:
+            msg = f"{axis.name}={given}: {axis.name} has the values {axis.values}"
+            raise UnknownStateError(msg, value=given, limit=axis.values)
+        return found
+
+    def seen(self, text: str) -> Rolled | None:
+        """The dice that a text of a state names, where the state itself does not keep them."""
+        return None
+
+    def words(self, state: Any, action: Any, seen: Rolled | None = None) -> str:
+        """The words of an action in a state, which of a game with counters is an `At`."""
+        core, counters = parted(state)
+        return spoken(self.act(core, action, seen).words, counters)
+
+    def read_action(self, state: Any, actions: Sequence[Any], text: str, seen: Rolled | None = None) -> Any:
+        """The action that some words mean, among those that there are: their words, or the things that are tapped.
+
+        Raises
+        ------
+        UnknownStateError
+            They mean none of them, or several.
+        """
+        core, counters = parted(state)
+        wanted = "".join(text.split()).casefold()
+        said: dict[Any, set[str]] = {}
+        tapped: dict[Any, set[str]] = {}
+        for action in actions:
+            act = self.act(core, action, seen)
+            said[action], tapped[action] = {spoken(act.words, counters), phrase(action)}, set()
+            for part in self.table(core, seen) if act.tap else ():
+                if act.tap and part.label == act.tap[0] and number(part.when, counters):
+                    tapped[action] |= {" ".join(default.names_at(part, places)) for places in act.tap[1]}
+        # Whoever names a box, or dice, that two actions take means the one whose words begin so.
+        for fits, more in ((str.__eq__, tapped), (str.startswith, {})):
+            texts = {action: said[action] | more.get(action, set()) for action in actions}
+            found = [
+                action
+                for action in actions
+                if any(fits("".join(one.split()).casefold(), wanted) for one in texts[action])
+            ]
+            if wanted and len(found) == 1:
+                return found[0]
+        known = "; ".join(self.words(state, action, seen) for action in actions)
+        raise UnknownStateError(f"{text!r} is none of the actions here: {known}", value=text)
+
+    # --- about answers ----------------------------------------------------------------------------
+
+    def notes(self) -> list[str]:
+        """Remarks to print with an answer, such as a bound that the game derived."""
+        return []
+
+    def infinite_reason(self) -> str | None:
+        """Why the value is known to be infinite, where the rules alone show it; else None."""
+        return None
+
+    def summary(self, solution: Solution) -> list[str]:
+        """The strategy of an answer in a few lines, such as thresholds."""
+        return []
+
+    def tables(self, solution: Solution | None) -> list[Table]:
+        """The strategy of an answer as tables; without one, those that follow from the rules alone.
+
+        Raises
+        ------
+        NotCertifiedError
+            The solution was not proved.
+        """
+        return []
+
+    def thresholds(
+        self,
+        *,
+        monotone: bool = False,
+        search: int = 0,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> list[Thresholds]:
+        """Thresholds of the optimal policy, and the best ones of a search; nothing where there are none.
+
+        Parameters
+        ----------
+        monotone : bool
+            Search among vectors that do not fall.
+        search : int
+            Vectors to draw at random before the best one is refined; 0: no search.
+        seed : int
+            Seed of the random numbers.
+        progress : callable, optional
+            Called as ``progress("search", {"vectors": ..., "of": ...})`` from time to time.
+        """
+        return []
+
+    def policies(self) -> list[NamedPolicy]:
+        """The policies that this game knows by name."""
+        return []
+
+    def policy(self, name: str) -> Callable[[Any], Any] | None:
+        """The rule of a name such as ``hold-at:20``; None if the game knows no such name.
+
+        Raises
+        ------
+        GameError
+            What stands behind the name, as 20 does above, is wrong.
+        """
+        known, argument = self._named(name)
+        return None if known is None else known.rule(argument)
+
+    def policy_value(self, name: str, progress: Progress | None = None) -> Enclosure | None:
+        """Value of a policy by name, where the game knows it without being explored; else None."""
+        known, argument = self._named(name)
+        return known.value(argument, progress) if known and known.value else None
+
+    def ratings(self, name: str) -> Callable[[Any], Mapping[Any, Any] | None] | None:
+        """How a policy by name rates the actions of a state, where it does."""
+        known, argument = self._named(name)
+        return known.ratings(argument) if known and known.ratings else None
+
+    def _named(self, name: str) -> tuple[NamedPolicy | None, str]:
+        head, _, argument = name.partition(":")
+        known = next((one for one in self.policies() if one.form.partition(":")[0] == head), None)
+        return known, argument
+
+
+def look_of(game: Game[Any, Any]) -> Look[Any]:
+    """Return the look of a game: that of its class or of the nearest class above, else the default.
+
+    A module ``look`` beside the module of a class is imported first.
+    """
+    whole = game.game if isinstance(game, Unrolled) else game
+    if not _last or _last[0] is not whole:
+        _last[:] = whole, _look_class(type(whole))(whole)
+    found: Look[Any] = _last[1]
+    return found
+
+
+def _look_class(kind: type) -> type[Look[Any]]:
+    for cls in kind.__mro__:
+        package = cls.__module__.rpartition(".")[0]
+        if cls not in _LOOKS and issubclass(cls, Game) and cls is not Game and package:
+            name = f"{package}.look"
+            try:
+                importlib.import_module(name)
+            except ModuleNotFoundError as error:
+                if error.name not in (name, package):
+                    raise
+        if cls in _LOOKS:
+            return _LOOKS[cls]
+    return Look

@@ -1,0 +1,20 @@
+"""What somebody may have meant who wrote a name that does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["did_you_mean"]
+
+
+def did_you_mean(written: object, known: Iterable[object]) -> str:
+    """The question ``did you mean 'value-iteration'? `` for value_iteration, vi or value-itration; else ``""``."""
+    from difflib import get_close_matches
+
+    names = {name.casefold(): name for name in known if isinstance(name, str)}
+    if not isinstance(written, str) or not written:
+        return ""
+    wanted = "-".join(written.casefold().replace("_", " ").replace("-", " ").split())
+    short = [one for one in names if "-" in one and "".join(part[:1] for part in one.split("-")) == wanted]
+    near = short or get_close_matches(wanted, names, n=1)
+    return f"did you mean {names[near[0]]!r}? " if near else ""
