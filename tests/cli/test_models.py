@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
 from mdpdice import explore
+from mdpdice.cli import main
 from mdpdice.games.pig import PigRace
 
 BIG = """
@@ -160,31 +161,19 @@ def test_nothing_is_written_over(run, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
 
 
-def complete(words, at):
-    environment = os.environ | {
-        "_MDPDICE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at),
-    }  # fmt: skip
-    program = "from mdpdice.cli import main; main(prog_name='mdpdice')"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
-    )
-    return done.stdout.split()
+def test_the_shell_completes():
+    def shell(**variables):
+        return CliRunner().invoke(main, env=variables, prog_name="mdpdice").output
 
+    def complete(words, at):
+        return shell(_MDPDICE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(at)).split()
 
-def test_the_shell_completes(tmp_path):
-    program = "from mdpdice.cli import main; main(prog_name='mdpdice')"
-    for shell, hook in (
+    for name, hook in (
         ("bash", "complete -o"),
         ("zsh", "#compdef mdpdice"),
         ("fish", "complete --no-files"),
     ):
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env=os.environ | {"_MDPDICE_COMPLETE": f"{shell}_source"},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0
-        assert hook in done.stdout
+        assert hook in shell(_MDPDICE_COMPLETE=f"{name}_source")
     assert complete("mdpdice so", 1) == ["plain,solve"]
     assert complete("mdpdice solve pig", 2) == ["plain,pig-race", "plain,pig-turn", "plain,piglet"]
     assert complete("mdpdice solve ./my", 2) == ["file,./my"]

@@ -1,8 +1,10 @@
-"""Every example runs as a script of its own and prints what the documentation says that it prints."""
+"""Every example runs and prints what the documentation says that it prints."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -156,3 +158,16 @@ def test_example(name: str, output_of: Callable[[str], str]) -> None:
         found = re.compile(pattern).search(output, position)
         assert found, f"{pattern!r} is not in the output after character {position}:\n{output}"
         position = found.end()
+
+
+def test_an_example_is_a_script(tmp_path: Path, output_of: Callable[[str], str]) -> None:
+    """Away from the checkout, whose folders would hide an installed mdpdice."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-W", "error", EXAMPLES / "solve_in_100_lines.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, output_of("solve_in_100_lines"), "")
