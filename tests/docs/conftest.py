@@ -17,8 +17,8 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 @pytest.fixture(scope="session")
-def output_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """Output of an example by its name; it must not fail, and not write to the error stream.
+def output_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Output of an example by its name and arguments; it must not fail, and not write to the error stream.
 
     A process of its own for each would spend more time on imports than most examples take.
     """
@@ -27,8 +27,8 @@ def output_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     outputs = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "outputs"
     outputs.mkdir(exist_ok=True)
 
-    def run(name: str) -> str:
-        known = outputs / f"{name}.txt"
+    def run(name: str, *arguments: str) -> str:
+        known = outputs / f"{'-'.join((name, *arguments))}.txt"
         if not known.exists():
             script, told, complaints = EXAMPLES / f"{name}.py", io.StringIO(), io.StringIO()
             with (
@@ -39,7 +39,7 @@ def output_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
             ):
                 warnings.simplefilter("error")
                 patch.chdir(tmp_path_factory.mktemp(name))
-                patch.setattr(sys, "argv", [str(script)])
+                patch.setattr(sys, "argv", [str(script), *arguments])
                 runpy.run_path(str(script), run_name="__main__")
             assert not complaints.getvalue()
             written = tmp_path_factory.mktemp("output") / known.name
