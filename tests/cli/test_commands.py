@@ -164,14 +164,6 @@ def test_the_module_is_the_command():
     assert result.stderr.startswith("Usage: mdpdice solve [OPTIONS] NAME")
 
 
-def test_crosscheck_in_the_shell():
-    for args, status in (
-        (("--solvers", "backward-induction,value-iteration"), 0),
-        (("--solvers", "magic"), 2),
-    ):
-        assert shell("crosscheck", "farkle", "-p", "cap=300", "-p", "dice=2", *args).returncode == status
-
-
 def test_every_command_has_help():
     for command in main.commands.values():
         assert command.help

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
 from mdpdice import explore
+from mdpdice.cli import main
 from mdpdice.games.pig import PigRace
 
 BIG = """
@@ -117,33 +119,29 @@ def test_what_is_solved_on_its_lattice_is_counted(run):
     assert race["solvers"] == ["layer-sweeps"]
 
 
-def test_a_new_game_and_its_test_run(run, tmp_path):
+def test_a_new_game_and_its_test_run_and_notice_a_fault(run, tmp_path):
     result = run("new", "high-dice", "--folder", tmp_path)
     assert result.exit_code == 0
-    game, test = tmp_path / "high_dice.py", tmp_path / "test_high_dice.py"
+    game = tmp_path / "high_dice.py"
     assert f"{game} is written" in result.output
     solved = json.loads(run("solve", f"{game}:HighDice", "--solver", "exact", "--json").output)
     assert solved["value"] == pytest.approx(14 / 3)
     assert json.loads(run("solve", f"{game}:HighDice", "-p", "rolls=1", "--json").output)["value"] == 3.5
     assert "Most rolls of a play." in run("solve", f"{game}:HighDice", "--help").output
     assert "keep" in run("advise", f"{game}:HighDice", "[5, 1]").output
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", test],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout
-    assert "5 passed" in done.stdout
-
-
-def test_the_new_test_fails_when_the_game_is_wrong(run, tmp_path):
+    # The test runs, and that of a game which is wrong fails.
     run("new", "mine", "--folder", tmp_path)
-    game = tmp_path / "mine.py"
-    game.write_text(game.read_text("utf-8").replace("end(face)\n", "end(face + 1)\n"), "utf-8")
+    wrong = tmp_path / "mine.py"
+    wrong.write_text(wrong.read_text("utf-8").replace("end(face)\n", "end(face + 1)\n"), "utf-8")
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "by_hand", "test_mine.py"],
+        [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "high_dice or by_hand", "."],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout
+    assert re.findall(r"^FAILED (\S+?)::(\w+)", done.stdout, re.MULTILINE) == [
+        ("test_mine.py", "test_value_by_hand")
+    ]
+    assert "1 failed, 5 passed" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["1st", "class", "a b", "mdpdice"])
@@ -160,31 +158,19 @@ def test_nothing_is_written_over(run, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
 
 
-def complete(words, at):
-    environment = os.environ | {
-        "_MDPDICE_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at),
-    }  # fmt: skip
-    program = "from mdpdice.cli import main; main(prog_name='mdpdice')"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
-    )
-    return done.stdout.split()
+def test_the_shell_completes():
+    def shell(**variables):
+        return CliRunner().invoke(main, env=variables, prog_name="mdpdice").output
 
+    def complete(words, at):
+        return shell(_MDPDICE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(at)).split()
 
-def test_the_shell_completes(tmp_path):
-    program = "from mdpdice.cli import main; main(prog_name='mdpdice')"
-    for shell, hook in (
+    for name, hook in (
         ("bash", "complete -o"),
         ("zsh", "#compdef mdpdice"),
         ("fish", "complete --no-files"),
     ):
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env=os.environ | {"_MDPDICE_COMPLETE": f"{shell}_source"},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0
-        assert hook in done.stdout
+        assert hook in shell(_MDPDICE_COMPLETE=f"{name}_source")
     assert complete("mdpdice so", 1) == ["plain,solve"]
     assert complete("mdpdice solve pig", 2) == ["plain,pig-race", "plain,pig-turn", "plain,piglet"]
     assert complete("mdpdice solve ./my", 2) == ["file,./my"]

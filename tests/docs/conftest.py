@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
-import subprocess
+import runpy
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,30 +17,33 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 @pytest.fixture(scope="session")
-def output_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """Output of an example by its name; it must not fail, and not write to the error stream."""
+def output_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Output of an example by its name and arguments; it must not fail, and not write to the error stream.
+
+    A process of its own for each would spend more time on imports than most examples take.
+    """
     base = tmp_path_factory.getbasetemp()
     # All processes of pytest-xdist look into one folder.
     outputs = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "outputs"
     outputs.mkdir(exist_ok=True)
 
-    def run(name: str) -> str:
-        known = outputs / f"{name}.txt"
+    def run(name: str, *arguments: str) -> str:
+        known = outputs / f"{'-'.join((name, *arguments))}.txt"
         if not known.exists():
-            done = subprocess.run(
-                # Away from the checkout, whose folders would hide an installed mdpdice.
-                [sys.executable, "-P", EXAMPLES / f"{name}.py"],
-                cwd=tmp_path_factory.mktemp(name),
-                env={**os.environ, "PYTHONWARNINGS": "error"},
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=300,
-            )
-            assert done.returncode == 0, done.stderr
-            assert not done.stderr
+            script, told, complaints = EXAMPLES / f"{name}.py", io.StringIO(), io.StringIO()
+            with (
+                pytest.MonkeyPatch.context() as patch,
+                warnings.catch_warnings(),
+                contextlib.redirect_stdout(told),
+                contextlib.redirect_stderr(complaints),
+            ):
+                warnings.simplefilter("error")
+                patch.chdir(tmp_path_factory.mktemp(name))
+                patch.setattr(sys, "argv", [str(script), *arguments])
+                runpy.run_path(str(script), run_name="__main__")
+            assert not complaints.getvalue()
             written = tmp_path_factory.mktemp("output") / known.name
-            written.write_text(done.stdout, encoding="utf-8")
+            written.write_text(told.getvalue(), encoding="utf-8")
             written.replace(known)  # in one step: another process may be looking
         return known.read_text(encoding="utf-8")
 

@@ -1,8 +1,10 @@
-"""Every example runs as a script of its own and prints what the documentation says that it prints."""
+"""Every example runs and prints what the documentation says that it prints."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -148,11 +150,40 @@ def test_all_examples_are_tested() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(EXPECTED)
 
 
-@pytest.mark.parametrize("name", EXPECTED)
-def test_example(name: str, output_of: Callable[[str], str]) -> None:
-    output = output_of(name)
+def check(patterns: list[str], output: str) -> None:
     position = 0
-    for pattern in EXPECTED[name]:
+    for pattern in patterns:
         found = re.compile(pattern).search(output, position)
         assert found, f"{pattern!r} is not in the output after character {position}:\n{output}"
         position = found.end()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "lookahead_against_exact" else [])
+        for name in EXPECTED
+    ],
+)
+def test_example(name: str, output_of: Callable[..., str]) -> None:
+    check(EXPECTED[name], output_of(name))
+
+
+def test_looking_ahead_from_fewer_positions(output_of: Callable[..., str]) -> None:
+    """The slow one, with the number of positions as an argument."""
+    patterns = [pattern.replace("+40", "+5") for pattern in EXPECTED["lookahead_against_exact"]]
+    patterns[0] = patterns[0].replace("+6 ", "+5 ")
+    check(patterns, output_of("lookahead_against_exact", "5"))
+
+
+def test_an_example_is_a_script(tmp_path: Path, output_of: Callable[..., str]) -> None:
+    """Away from the checkout, whose folders would hide an installed mdpdice."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-W", "error", EXAMPLES / "solve_in_100_lines.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, output_of("solve_in_100_lines"), "")

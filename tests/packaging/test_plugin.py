@@ -12,10 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from mdpdice.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "examples" / "plugin"
-MDPDICE = ["-P", "-m", "mdpdice.cli"]
 
 Run = Callable[..., str]
 
@@ -57,17 +59,34 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run
 
 
+# Several commands in one process, whose start takes longer than they do.
+COMMANDS = """
+import json, sys
+from click.testing import CliRunner
+from mdpdice.cli import main
+
+told = []
+for command in json.loads(sys.argv[1]):
+    done = CliRunner().invoke(main, command, prog_name="mdpdice")
+    assert done.exit_code == 0, done.output
+    told.append(done.stdout)
+print(json.dumps(told))
+"""
+
+
 def test_the_command_line_finds_its_game_and_its_solver(installed: Run) -> None:
-    assert "twenty-one" in installed(*MDPDICE, "list")
     small = ["twenty-one", "-p", "limit=10", "-p", "banker_stands=8", "-p", "sides=4"]
-    found = json.loads(installed(*MDPDICE, "solve", *small, "--solver", "howard", "--json"))
+    commands = [
+        ["list"],
+        ["solve", *small, "--solver", "howard", "--json"],
+        ["advise", "twenty-one", '{"Player": {"points": 20}}'],
+    ]
+    listed, solved, advice = json.loads(installed("-P", "-c", COMMANDS, json.dumps(commands)))
+    assert "twenty-one" in listed
+    found = json.loads(solved)
     assert (found["solver"], found["status"]) == ("howard", "certified")
     assert -1 < found["value"] < 1
-
-
-def test_its_states_can_be_asked_about(installed: Run) -> None:
-    advice = installed(*MDPDICE, "advise", "twenty-one", '{"Player": {"points": 20}}')
-    assert "stand" in advice
+    assert "stand" in advice  # its states can be asked about
 
 
 def test_its_own_tests_pass(installed: Run) -> None:
@@ -78,13 +97,8 @@ def test_its_own_tests_pass(installed: Run) -> None:
 
 
 def test_without_it_nobody_knows_the_names() -> None:
-    done = subprocess.run(
-        [sys.executable, *MDPDICE, "solve", "pig-turn", "--solver", "howard"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode != 0
+    done = CliRunner().invoke(main, ["solve", "pig-turn", "--solver", "howard"], prog_name="mdpdice")
+    assert done.exit_code == 2
     assert "howard" in done.stderr
 
 
