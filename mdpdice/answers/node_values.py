@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
+from mdpdice.errors import GameError, HorizonRangeError
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 
 __all__ = ["NodeValues"]
@@ -93,11 +93,7 @@ class NodeValues:
 
     def reaches(self, state: Hashable) -> bool:
         """Whether play can come to a state."""
-        try:
-            self.network.node_of(state)
-        except UnknownStateError:
-            return False
-        return True
+        return self.network.index_of(state) is not None
 
     def action(self, state: Hashable, steps_left: int | None) -> Any:
         """Chosen action of a decision state."""

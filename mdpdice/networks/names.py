@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -72,6 +73,18 @@ class Names:
         degree = np.where(self.decides, np.diff(self.indptr), 0)
         return np.concatenate(([0], np.cumsum(degree)))
 
+    def index_of(self, state: Hashable) -> int | None:
+        """Number of a state; None if play cannot come to it."""
+        try:
+            index = (
+                self.states.index(cast("int", state))
+                if isinstance(self.states, range | NamedStates)
+                else self._index.get(state)
+            )
+        except (TypeError, ValueError):
+            return None
+        return index if index is not None and same_kind(self.states[index], state) else None
+
     def node_of(self, state: Hashable) -> int:
         """Node of a state.
 
@@ -80,15 +93,8 @@ class Names:
         UnknownStateError
             If the state cannot be reached; the message lists states like it.
         """
-        try:
-            index = (
-                self.states.index(cast("int", state))
-                if isinstance(self.states, range | NamedStates)
-                else self._index.get(state)
-            )
-        except (TypeError, ValueError):
-            index = None
-        if index is None or not same_kind(self.states[index], state):
+        index = self.index_of(state)
+        if index is None:
             near = ", ".join(repr(s) for s in self.nearest(state))
             why = self._misfit(state) or f"state {state!r} is not in this network"
             raise UnknownStateError(f"{why}; states like it: {near}", value=state)
@@ -104,18 +110,10 @@ class Names:
         UnknownStateError
             If neither can be reached.
         """
-        try:
-            return self.node_of(state)
-        except UnknownStateError:
-            if self.canonical is None:
-                raise
-            try:
-                found = self.canonical(state)
-            except Exception:  # noqa: BLE001 - what is no state of the game may break its function
-                found = state
-            if found == state:
-                raise
-            return self.node_of(found)
+        if self.canonical is not None and self.index_of(state) is None:
+            with contextlib.suppress(Exception):  # what is no state of the game may break its function
+                state = self.canonical(state)
+        return self.node_of(state)
 
     def _misfit(self, state: Hashable) -> str | None:
         """Why something is no state of a game with counters, of which this is the network."""
