@@ -50,6 +50,8 @@ __all__ = ["evaluate_lattice", "induce_lattice"]
 
 POINTWISE_UP_TO_POINTS = 2_000_000
 """Points of a grid up to which a policy that cannot be followed symbolically is asked about every one."""
+POINTWISE_UP_TO_ANSWERS = 100_000
+"""Different answers of a policy on a lattice up to which it is evaluated; more would take minutes."""
 CHUNK_BYTES = 64 << 20
 """Size of the tables of the points that are looked at together."""
 
@@ -231,6 +233,12 @@ class _Rule:
                     chances, which = _asked(rule, node, tables, columns, known)
                     at = [numbers.setdefault(answer, len(numbers)) for answer in chances]
                     taken[node][tables.points[columns]] = np.array(at)[which]
+                    if len(numbers) > POINTWISE_UP_TO_ANSWERS:
+                        msg = (
+                            f"this policy gives more than {POINTWISE_UP_TO_ANSWERS:,} different answers, which would "
+                            "take minutes to evaluate; use simulate()"
+                        )
+                        raise UnsupportedError(msg, value=self.policy, limit=POINTWISE_UP_TO_ANSWERS)
         self.answers = list(numbers)
         return taken
 

@@ -240,7 +240,10 @@ def test_two_policies_are_taken_or_refused():
         ),
         (lambda game, answer: evaluate(game, "hold"), "this game knows 'random'"),
         (lambda game, answer: evaluate(PigTurn(), "hold-at20"), "did you mean 'hold-at:N'?"),
-        (lambda game, answer: evaluate(explore(game), "randon"), "did you mean 'random'? a Network knows 'random'"),
+        (
+            lambda game, answer: evaluate(explore(game), "randon"),
+            "did you mean 'random'? a Network knows 'random'",
+        ),
     ],
 )
 def test_what_is_no_policy_is_told_at_once(misuse, remedy):
