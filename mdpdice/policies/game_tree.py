@@ -13,7 +13,7 @@ import contextlib
 import math
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import attrs
 
@@ -23,8 +23,8 @@ from mdpdice.looks.text import phrase
 from mdpdice.looks.throw import thrown
 from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
-from mdpdice.modelling.sense import sense_of
-from mdpdice.policies.playthrough import plain
+from mdpdice.modelling.sense import Sense, sense_of
+from mdpdice.policies.playthrough import loses, plain
 
 if TYPE_CHECKING:
     from mdpdice.answers.solution import Solution
@@ -226,7 +226,7 @@ class _Builder:
     def __init__(self, game: Game[Any, Any], solution: Solution | None, max_places: int) -> None:
         self.game, self.solution, self.max_places = plain(game), solution, max_places
         self.look, self.total, self.discount = look_of(game), float(game.total), float(game.discount)
-        self.sense = sense_of(game) if solution is None else solution.sense
+        self.sense: Sense = sense_of(game) if solution is None else cast("Sense", solution.sense)
         self.count = 1
         # States on the way to the place at hand, with the decisions left there.
         self.path: set[tuple[int, Any]] = set()
@@ -288,7 +288,7 @@ class _Builder:
             for outcome, weight, edge in zip(dist.outcomes, dist.weights, node.edges, strict=True):
                 child = self._child(place, outcome, Fraction(weight, dist.total), edge, place.depth)
                 child.label = None if outcome is edge else outcome
-                child.lost = type(edge) is PassTo or (type(edge) is End and not edge.payoff)
+                child.lost = loses(edge, self.sense)
                 child.seen = None if type(edge) is PassTo else self._rolls(dist).get(outcome)
                 yield child
         elif kind is Go or kind is PassTo:

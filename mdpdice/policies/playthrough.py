@@ -26,9 +26,10 @@ from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, Option, PassTo, Unavailable
 from mdpdice.modelling.number import exact_discount, finite_number
+from mdpdice.modelling.sense import Sense, sense_of
 from mdpdice.spelling import did_you_mean
 
-__all__ = ["EDGES", "Event", "Happening", "Seat", "Turn", "plain", "play"]
+__all__ = ["EDGES", "Event", "Happening", "Seat", "Turn", "loses", "plain", "play"]
 
 
 class Happening(enum.Enum):
@@ -177,6 +178,11 @@ def play(
     return _Play(game, seats, generator, horizon, symmetric).events(max_moves)
 
 
+def loses(edge: object, sense: Sense) -> bool:
+    """Whether an edge that follows a roll ends the turn, or ends the play for nothing where much is wanted."""
+    return isinstance(edge, PassTo) or (isinstance(edge, End) and not edge.payoff and sense == "max")
+
+
 class _Play:
     """A play that is going on."""
 
@@ -228,8 +234,7 @@ class _Play:
                 outcome, rolled = draw(node.dist, self.generator)
                 self.seen = None if isinstance(outcome, EDGES) else rolled
                 node = node.edges[node.dist.outcomes.index(outcome)]
-                lost = isinstance(node, PassTo) or (isinstance(node, End) and not node.payoff)
-                yield self._event(Happening.ROLL, outcome, lost=lost)
+                yield self._event(Happening.ROLL, outcome, lost=loses(node, sense_of(self.game)))
             elif isinstance(node, Go | PassTo):
                 state = self._place(node.state)
                 if isinstance(node, PassTo):

@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from mdpdice.looks import Dice, Look, Rolled, Text, parted, spoken, told
-from mdpdice.modelling.game import Chance, End, Game, Go, PassTo
-from mdpdice.policies.playthrough import EDGES, Event, Happening, plain
+from mdpdice.modelling.game import Chance, Game, Go
+from mdpdice.modelling.sense import sense_of
+from mdpdice.policies.playthrough import EDGES, Event, Happening, loses, plain
 
 __all__ = ["Teller", "paid", "risk"]
 
@@ -157,6 +158,5 @@ def risk(game: Game[Any, Any], state: Any, action: Any) -> Fraction | None:
         edge = rules.node(edge.state)
     if not isinstance(edge, Chance):
         return None
-    lost = (isinstance(to, PassTo) or (isinstance(to, End) and not to.payoff) for to in edge.edges)
-    weights = (weight for weight, gone in zip(edge.dist.weights, lost, strict=True) if gone)
-    return Fraction(sum(weights), edge.dist.total)
+    ways = zip(edge.dist.weights, edge.edges, strict=True)
+    return Fraction(sum(weight for weight, to in ways if loses(to, sense_of(rules))), edge.dist.total)

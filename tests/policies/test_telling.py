@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from mdpdice import Game, chance, d6, decide, end, go, pass_to, roll
+from mdpdice import Game, chance, d6, decide, end, go, pass_to, roll, uniform
 from mdpdice.games.farkle import FarkleRace, KcdFarkle
 from mdpdice.games.knucklebones import Knucklebones
 from mdpdice.games.konijnenhokken import Konijnenhokken, KonijnenhokkenRace
@@ -170,3 +170,12 @@ def test_risk():
     )
     # No 1 or 5 and no face three times: 360 rolls with two pairs, and 240 with one.
     assert risk(KcdFarkle(), at, keep) == Fraction(600, 6**5)
+
+
+def test_a_payoff_of_nothing_is_no_loss_where_little_is_wanted():
+    for sense, expected in (("max", Fraction(1, 2)), ("min", Fraction(0))):
+        coin = roll(uniform([0, 1]), end)
+        game = Game.of(start=0, node=lambda n, coin=coin: decide({"roll": coin, "stop": end(1)}), sense=sense)
+        assert risk(game, 0, "roll") == expected
+        rolls = [event for event in play(game, [lambda turn: "roll"], seed=2) if event.kind is Happening.ROLL]
+        assert [event.lost for event in rolls] == [sense == "max" and not event.what for event in rolls]
