@@ -3,11 +3,15 @@
 A look stands beside the rules, in a module `look` next to the game's own or below the game in one file, and is
 registered when its class is made:
 
->>> from mdpdice.looks import Act, Look
 >>> from mdpdice.games.pig import PigTurn
->>> class Shouting(Look[PigTurn], of=PigTurn):
+>>> from mdpdice.looks import Act, Look, look_of
+>>> class LoudPig(PigTurn):
+...     pass
+>>> class LoudLook(Look[LoudPig], of=LoudPig):
 ...     def act(self, state, action, seen=None):
-...         return Act(action.upper() + "!")
+...         return Act(f"{action}!")
+>>> look_of(LoudPig()).words(12, "roll"), look_of(PigTurn()).words(12, "roll")
+('roll!', 'roll')
 """
 
 from __future__ import annotations
