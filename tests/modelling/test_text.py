@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import attrs
 import pytest
+from helpers.kinds import kinds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,17 +100,6 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3).map(tuple) | st.frozensets(inner, max_size=3),
     max_leaves=6,
 )
-
-
-def kinds(value):
-    """The types of a value, all the way down: equality alone would take 1 for True."""
-    if isinstance(value, tuple):
-        return type(value), tuple(map(kinds, value))
-    if isinstance(value, frozenset):
-        return frozenset((kinds(x), x) for x in value)
-    if attrs.has(type(value)):
-        return type(value), tuple(kinds(getattr(value, f.name)) for f in attrs.fields(type(value)))
-    return type(value)
 
 
 @given(values)
