@@ -1,0 +1,1 @@
+"""Play in the browser: one page for any declared game, as a file or from a server."""
