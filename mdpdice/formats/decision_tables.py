@@ -28,10 +28,12 @@ from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.objectives.reductions import for_sense
 
-__all__ = ["Table", "choices", "tabulate"]
+__all__ = ["Table", "choices", "require_floats", "tabulate"]
 
 MAX_ENTRIES = 200_000_000
 """Most probabilities of a table: 2.4 GB."""
+TINY = float(np.finfo(np.float64).tiny)
+"""Smallest normal float: below it digits are lost, and in the end all of them."""
 
 
 @attrs.frozen(eq=False)
@@ -104,8 +106,8 @@ def tabulate(network: Network, name: str) -> Table:
     Raises
     ------
     UnsupportedError
-        There are two players, or a horizon counts decisions where the table would have more states than decisions.
-        The message says that `name` wants the table.
+        There are two players, or a horizon counts decisions where the table would have more states than decisions,
+        or floats cannot hold a number of the network.  The message says that `name` wants the table.
     StateLimitError
         The rows have more than `MAX_ENTRIES` probabilities in all.
     """
@@ -124,7 +126,28 @@ def tabulate(network: Network, name: str) -> Table:
             "unrolled"
         )
         raise UnsupportedError(msg)
-    return _table(network, kept)
+    require_floats(network, name)
+    table = _table(network, kept)
+    if len(table.matrix.data) and table.matrix.data.min() < TINY:
+        _refuse(f"a probability of {table.matrix.data.min()}", name)
+    return table
+
+
+def require_floats(network: Network, name: str) -> None:
+    """Refuse numbers that are not 0 and would be, or nearly so, in `name`, which holds floats."""
+    for what, exact in (("reward", network.exact_rewards), ("payoff", network.exact_payoffs)):
+        for number in exact.values():
+            if 0 < abs(number) < TINY:
+                _refuse(f"a {what} below {TINY}", name)
+    if network.n_edges and network.weight.min() < TINY:
+        _refuse(f"a probability of {network.weight.min()}", name)
+    if network.factor == 1 != network.discount:
+        _refuse(f"a discount of 1 - {float(1 - network.discount)}", name)
+
+
+def _refuse(number: str, name: str) -> None:
+    msg = f"{name} holds floats, and none holds {number}; DRN and the PRISM language hold it exactly"
+    raise UnsupportedError(msg)
 
 
 def _kept_chance(network: Network) -> Bools:

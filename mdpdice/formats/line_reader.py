@@ -6,6 +6,7 @@ import functools
 import math
 import os
 import re
+import sys
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -138,13 +139,23 @@ def number_text(value: Number, *, exact: bool) -> str:
     """A number as a file holds it.
 
     With `exact` the decimal or fraction that equals it; without it the shortest decimal that gives the same float.
+
+    Raises
+    ------
+    UnsupportedError
+        It is too long, or without `exact` too near to 0 for a float that is not 0.
     """
     number = Fraction(value)
     try:
         if number.denominator == 1 and abs(number.numerator) < 10**15:
             return str(number.numerator)
-        decimal = repr(float(number))
-        if not exact or Fraction(decimal) == number:
+        near = float(number)
+        if Fraction(decimal := repr(near)) == number:
+            return decimal
+        if not exact and abs(number) < sys.float_info.min and Fraction(near) != number:
+            msg = f"{decimal} would stand for a number near 0 that no float holds; exact=True writes it"
+            raise UnsupportedError(msg)
+        if not exact:
             return decimal
         return f"{number.numerator}/{number.denominator}"
     except (ValueError, OverflowError) as error:

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 from mdpdice.archives import replaced
 from mdpdice.errors import UnsupportedError
-from mdpdice.formats.decision_tables import choices
+from mdpdice.formats.decision_tables import choices, require_floats
 from mdpdice.formats.line_reader import PathLike, require_network
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.reductions import unroll
@@ -103,6 +103,7 @@ def _write(network: Network, path: PathLike, form: str) -> ProgramFile:
     if network.two_player:
         msg = "a game of two players is not one linear program; solver='linear-programming' solves several in turn"
         raise UnsupportedError(msg)
+    require_floats(network, f"a file of {form.upper()}")
     problem = prepare(network)
     canonical = problem.canonical
     if (unrolled := unroll(canonical)) is not None:

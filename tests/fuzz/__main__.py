@@ -2,21 +2,26 @@
 
 Every model is a tree or graph of data, from which the library's game is declared and the truth is computed, in
 fractions and by plain loops.  The numbers are chosen to be awkward: numpy scalars, denormals, numbers that no float
-holds, parallel edges with rewards of both signs, counters with points that play cannot reach, raw networks.  A model is
-wrong if a proved interval misses the truth, or if a call raises something that is no error of the library.
+holds, parallel edges with rewards of both signs, counters with points that play cannot reach, raw networks, cycles on
+the way to a goal, races, files.  A model is wrong if a proved interval misses the truth, or if a call raises something
+that is no error of the library.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 import json
 import math
 import random
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,12 +32,16 @@ from mdpdice import (
     Dist,
     Game,
     Horizon,
+    Network,
     PayoffAtLeast,
     PayoffAtMost,
+    Reach,
+    Solution,
     Utility,
     compile_lattice,
     decide,
     end,
+    explore,
     go,
     pass_to,
     roll,
@@ -40,6 +49,7 @@ from mdpdice import (
     when,
 )
 from mdpdice.errors import MdpDiceError
+from mdpdice.formats import read_drn, read_prism_explicit, write_drn, write_prism_explicit
 from tests.helpers import policy_enumeration as enumeration
 
 SOLVERS = ("auto", "exact", "value-iteration", "policy-iteration", "backward-induction", "linear-programming")
@@ -310,6 +320,145 @@ def _at_every_node(found: Any, best: list[Any]) -> int:
     return len(best)
 
 
+# --- reaching -----------------------------------------------------------------------------------------------------
+
+Graph = list[list[list[tuple[int, Fraction]]]]
+"""Chances of the next state, by state and action; a state without actions ends the play."""
+
+
+def reached(graph: Graph, goal: set[int], better: Callable[..., Fraction]) -> list[Fraction]:
+    """Chance to reach the goal from every state, by trying every policy."""
+    best: list[Fraction] | None = None
+    for policy in itertools.product(*(range(max(1, len(rows))) for rows in graph)):
+        row = [dict(actions[a]) if actions else {} for actions, a in zip(graph, policy, strict=True)]
+        able, more = set(goal), {-1}
+        while more:
+            more = {s for s, ahead in enumerate(row) if s not in able and able & set(ahead)}
+            able |= more
+        unknown = sorted(able - goal)
+        chances = dict.fromkeys(range(len(graph)), Fraction(0)) | dict.fromkeys(goal, Fraction(1))
+        matrix = [
+            [Fraction(s == to) - row[s].get(to, Fraction(0)) for to in unknown]
+            + [sum((row[s].get(to, Fraction(0)) for to in goal), Fraction(0))]
+            for s in unknown
+        ]
+        chances |= dict(zip(unknown, enumeration.solve_linear(matrix), strict=True))
+        found = [chances[s] for s in range(len(graph))]
+        best = found if best is None else list(map(better, best, found))
+    assert best is not None
+    return best
+
+
+def reaching(rng: random.Random) -> int:
+    size = rng.randint(2, 4)
+    given: list[list[list[tuple[int, Any]]]] = []
+    graph: Graph = []
+    for _ in range(size):
+        given.append([])
+        graph.append([])
+        for _ in range(rng.randint(0, 2)):
+            to = rng.sample(range(size), rng.randint(1, size))
+            drawn = weights(rng, len(to))
+            whole = sum(plain for _, plain in drawn)
+            given[-1].append([(s, weight) for s, (weight, _) in zip(to, drawn, strict=True)])
+            graph[-1].append([(s, plain / whole) for s, (_, plain) in zip(to, drawn, strict=True)])
+    goal, sense = set(rng.sample(range(size), rng.randint(1, 2))), rng.choice(("max", "min"))
+    shunned = set(rng.sample(range(size), rng.randint(0, 1))) - goal
+
+    def node(s: int) -> Any:
+        rows = [roll(Dist({to: w for to, w in row if w}), go) for row in given[s]]
+        return decide(list(enumerate(rows))) if rows else end(0)
+
+    stopped = [[] if s in shunned else rows for s, rows in enumerate(graph)]
+    truth = reached(stopped, goal, max if sense == "max" else min)[0]
+    objective = Reach(goal.__contains__, avoiding=shunned.__contains__, sense=sense)  # play may come to none
+    count = 0
+    for solver in rng.sample(SOLVERS, 2):
+        count += answered(
+            Game.of(start=0, node=node),
+            lambda found, who=solver: hold(found, truth, about=f"{who} {objective} "),
+            objective,
+            solver=solver,
+        )
+    return count
+
+
+# --- races on lattices --------------------------------------------------------------------------------------------
+
+
+def races(rng: random.Random) -> int:
+    goal, gift = rng.randint(3, 6), rng.randint(1, 2)
+    faces = {k: rng.randint(1, 5) for k in range(rng.randint(2, 4))}  # 0: the other one gets the gift
+    prize, toll = Fraction(rng.randint(1, 3), rng.randint(1, 3)), Fraction(rng.randint(-2, 2), 7)
+
+    class Race(Game[str, str]):
+        mine = Counter(range(goal + 1), outside="clip")
+        theirs = Counter(range(goal + 1), outside="clip")
+
+        def start(self) -> str:
+            return "turn"
+
+        def node(self, _: str) -> Any:
+            def passed(k: int) -> Any:
+                more, other = (self.mine, self.theirs + gift) if k == 0 else (self.mine + k, self.theirs)
+                return pass_to("turn", self.mine.set(other), self.theirs.set(more), reward=k * toll)
+
+            rest = decide({"dare": roll(Dist(faces), passed), "safe": passed(1)})
+            won, lost = self.mine >= goal, self.theirs >= goal
+            return when(won, end(prize), when(lost, end(-prize), rest))
+
+    @cache
+    def at(mine: int, theirs: int) -> Fraction:
+        if mine >= goal:
+            return prize
+        if theirs >= goal:
+            return -prize
+
+        def passed(k: int) -> Fraction:
+            more, other = (mine, theirs + gift) if k == 0 else (mine + k, theirs)
+            return k * toll - at(min(other, goal), min(more, goal))
+
+        whole = sum(faces.values())
+        return max(passed(1), sum((Fraction(w, whole) * passed(k) for k, w in faces.items()), Fraction(0)))
+
+    def everywhere(found: Any) -> int:
+        count = 0
+        for mine, theirs in itertools.product(range(goal), repeat=2):
+            try:
+                count += hold(found, at(mine, theirs), At("turn", mine=mine, theirs=theirs), about="race ")
+            except MdpDiceError:
+                continue  # play cannot come there
+        return count
+
+    return answered(compile_lattice(Race()), everywhere) + answered(Race(), everywhere)
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+def files(rng: random.Random) -> int:
+    """Solutions that were saved, and models that were written for other tools: what is read is worth the same."""
+    game, nodes = tree_game(rng, passing=False, paying=True)
+    truth, count = tree_value(nodes)(0, None), 0
+    with tempfile.TemporaryDirectory() as folder:
+        kept, model = Path(folder, "solution.npz"), Path(folder, "model")
+        try:
+            network = explore(game)
+            solve(game).save(kept)
+            count += hold(Solution.load(kept, game), truth, about="loaded ")
+            network.save(kept)
+            count += answered(Network.load(kept), lambda found: hold(found, truth, about="network "))
+        except MdpDiceError:
+            return count
+        for write, read in ((write_drn, read_drn), (write_prism_explicit, read_prism_explicit)):
+            with contextlib.suppress(MdpDiceError):
+                write(network, model, exact=True)
+                back = read(model, exact=True).network()
+                about = f"{read.__name__} "
+                count += answered(back, lambda found, what=about: hold(found, truth, about=what))
+    return count
+
+
 # --- the run ------------------------------------------------------------------------------------------------------
 
 
@@ -322,7 +471,7 @@ def answered(model: Any, look: Callable[[Any], int], *args: Any, **options: Any)
     return look(found)
 
 
-FAMILIES = (games, objectives, lattices, networks)
+FAMILIES = (games, objectives, lattices, networks, reaching, races, files)
 
 
 def one(seed: int, at: int) -> tuple[str, int, str]:
