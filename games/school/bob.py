@@ -119,8 +119,7 @@ def bob(rules: Rules, combinations: Iterable[str], dice: Iterable[int], rerolls_
     names = available(combinations_named(combinations))
     roll = checked_roll(dice)
     if not names:
-        msg = "no combination is open, so there is nothing to decide"
-        raise GameError(msg, value=names)
+        raise GameError("no combination is open, so there is nothing to decide", value=names)
     if rerolls_left not in range(REROLLS + 1):
         msg = f"{rerolls_left} rerolls: there are 0 to {REROLLS} left"
         raise GameError(msg, value=rerolls_left, limit=REROLLS)

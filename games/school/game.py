@@ -54,8 +54,7 @@ FREE = 3
 def _some_open(names: Any) -> tuple[str, ...]:
     found = opened(names)
     if not found:
-        msg = "open names no combination; a game has one turn at least"
-        raise GameError(msg, value=names)
+        raise GameError("open names no combination; a game has one turn at least", value=names)
     return found
 
 

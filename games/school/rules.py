@@ -79,8 +79,7 @@ def combination_named(text: str) -> str:
     """
     found = _NAMES.get(_plain(text)) if isinstance(text, str) else None
     if found is None:
-        msg = f"{text!r} is no combination; choose one of {', '.join(COMBINATIONS)}"
-        raise GameError(msg, value=text)
+        raise GameError(f"{text!r} is no combination; choose one of {', '.join(COMBINATIONS)}", value=text)
     return found
 
 
@@ -101,8 +100,7 @@ def combinations_named(names: Iterable[str]) -> tuple[str, ...]:
     """
     given = [combination_named(name) for name in names]
     if twice := [name for name, times in Counter(given).items() if times > 1]:
-        msg = f"{twice[0]} is named twice"
-        raise GameError(msg, value=given)
+        raise GameError(f"{twice[0]} is named twice", value=given)
     return tuple(name for name in COMBINATIONS if name in given)
 
 
@@ -131,8 +129,7 @@ def _points(value: int | str) -> int:
     if isinstance(value, str) and re.fullmatch(r"\s*-?[0-9]+\s*", value):
         value = int(value)
     if not isinstance(value, int):
-        msg = f"{value!r}: a straight scores a whole number of points"
-        raise GameError(msg, value=value)
+        raise GameError(f"{value!r}: a straight scores a whole number of points", value=value)
     return value
 
 
@@ -225,8 +222,7 @@ def checked_roll(dice: Iterable[int]) -> tuple[int, ...]:
     """
     roll = tuple(sorted(dice))
     if len(roll) != DICE or not all(face in FACES for face in roll):
-        msg = f"{roll}: a roll is {DICE} dice that show 1 to {FACES[-1]}"
-        raise GameError(msg, value=roll)
+        raise GameError(f"{roll}: a roll is {DICE} dice that show 1 to {FACES[-1]}", value=roll)
     return roll
 
 

@@ -156,8 +156,7 @@ def to_quantecon(network: Network, *, layout: str = "pairs") -> QuantEconArrays:
     if layout == "pairs":
         return QuantEconArrays(table.reward, table.matrix, table.discount, states, action, table)
     if layout != "product":
-        msg = f'layout {layout!r}: it is "pairs" or "product"'
-        raise GameError(msg, value=layout)
+        raise GameError(f'layout {layout!r}: it is "pairs" or "product"', value=layout)
     n, m = table.n_states, int(action.max()) + 1
     _require_dense(n * n * m)
     reward, matrix = np.full((n, m), -np.inf), np.zeros((n, m, n))
@@ -255,8 +254,7 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> N
         A number is out of its range; the error names state and action.
     """
     if not isinstance(P, Iterable):
-        msg = f"P is {P!r}; it holds a square matrix for every action"
-        raise GameError(msg, value=P)
+        raise GameError(f"P is {P!r}; it holds a square matrix for every action", value=P)
     matrices = [_sparse(p, "P") for p in P]
     if (
         not matrices
@@ -278,8 +276,7 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> N
         elif given.shape == (count, n, n):
             rewards = _folded(matrices, [csr_array(r) for r in given])
         else:
-            msg = f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}"
-            raise GameError(msg)
+            raise GameError(f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}")
     by_state = np.arange(n * count).reshape(count, n).T.ravel()
     stacked = csr_array(vstack(matrices, format="csr"))[by_state]
     return _network(np.repeat(np.arange(n), count), stacked, rewards.ravel(), discount, start)
@@ -314,8 +311,7 @@ def from_quantecon(
     """
     reward = _floats(R, "R")
     if (s_indices is None) != (a_indices is None):
-        msg = "give both s_indices and a_indices, or neither"
-        raise GameError(msg)
+        raise GameError("give both s_indices and a_indices, or neither")
     if s_indices is None:
         dense = _floats(Q, "Q")
         if reward.ndim != 2 or dense.shape != (*reward.shape, reward.shape[0]):
@@ -334,11 +330,10 @@ def from_quantecon(
             msg = f"R, Q, s_indices and a_indices do not belong together: their lengths are {sorted(shapes)}"
             raise GameError(msg)
         if len(states) and not (states.min() >= 0 and states.max() < n and actions.min() >= 0):
-            msg = (
+            raise GameError(
                 f"s_indices has {states.min()} to {states.max()}, a_indices {actions.min()} and more; there are {n} "
                 "states, and both are numbered from 0"
             )
-            raise GameError(msg)
     unclear = np.flatnonzero(np.isnan(reward))
     if len(unclear):
         where = int(unclear[0])
@@ -363,8 +358,7 @@ def _floats(values: Any, name: str) -> Floats:
         given = np.asarray(values)
         found: Floats = given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        msg = f"{name} is not an array of numbers: {error}"
-        raise GameError(msg, value=values) from error
+        raise GameError(f"{name} is not an array of numbers: {error}", value=values) from error
     # Python compares exactly, one by one; all but large integers and what is wider than a float is one.
     wide = given.dtype.kind not in "biuf" or given.dtype.itemsize > found.dtype.itemsize
     if wide or (given.dtype.kind in "iu" and (np.abs(found) >= FLOAT_EXACT).any()):
@@ -379,8 +373,7 @@ def _floats(values: Any, name: str) -> Floats:
 def _sparse(matrix: Any, name: str) -> Any:
     given: Any = matrix if issparse(matrix) else _floats(matrix, name)
     if given.ndim != 2:
-        msg = f"{name} holds something of shape {given.shape}, not matrices"
-        raise GameError(msg)
+        raise GameError(f"{name} holds something of shape {given.shape}, not matrices")
     found: Any = csr_array(given)
     found = found.astype(np.float64, copy=True)
     found.sum_duplicates()
@@ -390,10 +383,9 @@ def _sparse(matrix: Any, name: str) -> Any:
 def _folded(matrices: Sequence[Any], rewards: Sequence[Any]) -> Floats:
     """Expected rewards of transitions, shape (S, A)."""
     if len(rewards) != len(matrices) or any(r.shape != matrices[0].shape for r in rewards):
-        msg = (
+        raise GameError(
             f"R holds matrices of the shapes {[r.shape for r in rewards]}, not one for every action as P does"
         )
-        raise GameError(msg)
     return np.stack(
         [np.asarray(p.multiply(r).sum(axis=1)).ravel() for p, r in zip(matrices, rewards, strict=True)],
         axis=1,
@@ -405,8 +397,7 @@ def _network(
 ) -> Network:
     """A network of choices, from the state, the row of probabilities and the reward of each."""
     if not len(states):
-        msg = "there are no states"
-        raise GameError(msg)
+        raise GameError("there are no states")
     empty = np.flatnonzero(np.diff(matrix.indptr) == 0)
     if len(empty):
         msg = "a row of probabilities is empty: every action must lead somewhere"

@@ -112,18 +112,16 @@ def tabulate(network: Network, name: str) -> Table:
     require_network(network)
     network = for_sense(network)
     if network.two_player:
-        msg = (
+        raise UnsupportedError(
             f"{name} knows one player who decides, and here are two; the PRISM language (write_prism) holds games, "
             "and Network.save everything"
         )
-        raise UnsupportedError(msg)
     kept = network.decides | _kept_chance(network)
     if network.horizon is not None and (kept & ~network.decides).any():
-        msg = (
+        raise UnsupportedError(
             f"{name} counts stages, and here chance takes steps or comes back to itself; write DRN, where a horizon is "
             "unrolled"
         )
-        raise UnsupportedError(msg)
     return _table(network, kept)
 
 

@@ -47,8 +47,7 @@ _ADMITTED: dict[type, Getter] = {}
 
 def _admit(kind: type, state: Any) -> Getter:
     if state is None or isinstance(state, Option | type) or callable(state):
-        msg = f"{state!r} is not a state; go(...) takes the state to move to"
-        raise GameError(msg, value=state)
+        raise GameError(f"{state!r} is not a state; go(...) takes the state to move to", value=state)
     equal: object = kind.__eq__
     if equal is object.__eq__ and not isinstance(state, Enum):
         msg = (

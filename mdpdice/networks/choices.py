@@ -184,11 +184,10 @@ def _check_fit(arrays: ChoiceArrays) -> None:
         and (arrays.actions is None or len(arrays.actions) == arrays.n_choices)
     )
     if not fits:
-        msg = (
+        raise GameError(
             f"the arrays do not fit together: {n} states, choice_ptr up to {arrays.choice_ptr[-1]}, "
             f"{arrays.n_choices} choices, branch_ptr up to {arrays.branch_ptr[-1]}, {len(arrays.target)} targets"
         )
-        raise GameError(msg)
 
 
 class _Defects(NamedTuple):

@@ -105,11 +105,10 @@ def outcomes(
             raise UnsupportedError(msg)
         return lattice_outcomes(_followed(network, policies))
     if network.averaged:
-        msg = (
+        raise UnsupportedError(
             "this network holds means of rewards that differ, so the distribution of totals is lost; "
             "explore(game, merge=False) keeps it"
         )
-        raise UnsupportedError(msg)
     if network.discount != 1:
         msg = (
             "the distribution of totals is computed for discount 1, and this network has "
@@ -238,10 +237,9 @@ class _Spread:
             msg = "exact distributions are computed for acyclic networks only; leave out exact=True"
             raise UnsupportedError(msg)
         if self.endless.any():
-            msg = (
+            raise UnsupportedError(
                 "a play can collect or pay without end, which is not a rational number; leave out exact=True"
             )
-            raise UnsupportedError(msg)
         weight = np.zeros(self.seen.n_edges, dtype=object)
         for node in np.unique(self.seen.source[self.used]).tolist():
             weight[self.seen.edges(node)] = self.seen.row(node)

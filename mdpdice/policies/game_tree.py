@@ -195,8 +195,7 @@ def tree(
         The game broke its contract.
     """
     if type(depth) is not int or depth < 0:
-        msg = f"depth={depth!r}: write a number of decisions"
-        raise GameError(msg, value=depth, limit=0)
+        raise GameError(f"depth={depth!r}: write a number of decisions", value=depth, limit=0)
     builder = _Builder(game, solution, max_places)
     return builder.run(builder.game.start() if state is None else state, depth)
 

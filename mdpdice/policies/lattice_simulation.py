@@ -273,8 +273,7 @@ class _Table:
         if len(missing):
             at = which[missing[0]]
             state = self._state(int(group.node[at]), int(group.tables.points[group.column[at]]))
-            msg = "no option of this decision is open; give it one that always is"
-            raise DeadEndError(msg, state=state)
+            raise DeadEndError("no option of this decision is open; give it one that always is", state=state)
         return edges, owner
 
     def _drawn(self, group: _Group, which: Ints, weight: Floats) -> Ints:
@@ -363,5 +362,4 @@ class _Table:
                 axes[change.name].place(int(change.value.evaluate(lattice.counters(point))))
         except MdpDiceError as error:
             raise error.at(state, action) from error.__cause__
-        msg = "an update of a counter cannot be told here"
-        raise GameError(msg, state=state, action=action)
+        raise GameError("an update of a counter cannot be told here", state=state, action=action)

@@ -43,8 +43,7 @@ def policies_of(game: object, given: Players) -> tuple[Policy, ...]:
     """
     both = (given,) if isinstance(given, str) or not isinstance(given, Sequence) else tuple(given)
     if not 1 <= len(both) <= 2:
-        msg = f"a game has one or two players, not {len(both)}"
-        raise GameError(msg, value=len(both))
+        raise GameError(f"a game has one or two players, not {len(both)}", value=len(both))
     return tuple(_policy(game, one) for one in both)
 
 
@@ -57,8 +56,7 @@ def _policy(game: object, given: object) -> Policy:
         return Policy(rule=given)
     if not isinstance(given, str):
         able = "a Policy, a Solution, a function of the state, or a name that the game knows"
-        msg = f"{given!r} is no policy; give {able}"
-        raise GameError(msg, value=given)
+        raise GameError(f"{given!r} is no policy; give {able}", value=given)
     if given == "random":
         return Policy()
     look = look_of(game) if isinstance(game, Game) else None
@@ -68,8 +66,7 @@ def _policy(game: object, given: object) -> Policy:
     known = ["random", *(known.form for known in (look.policies() if look else ()))]
     hint = did_you_mean(given, known)
     what = "this game knows" if isinstance(game, Game) else f"a {type(game).__name__} knows"
-    msg = f"there is no policy {given!r}; {hint}{what} {', '.join(map(repr, known))}"
-    raise GameError(msg, value=given)
+    raise GameError(f"there is no policy {given!r}; {hint}{what} {', '.join(map(repr, known))}", value=given)
 
 
 def model_of(

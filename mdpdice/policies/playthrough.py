@@ -171,8 +171,7 @@ def play(
     0 roll 5 5 roll 3 8 roll 6 14 roll 3 17 roll 6 23 hold 23
     """
     if not 1 <= len(seats) <= 2:
-        msg = f"a play has one or two seats, not {len(seats)}"
-        raise GameError(msg, value=len(seats))
+        raise GameError(f"a play has one or two seats, not {len(seats)}", value=len(seats))
     game = plain(game)
     generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
     return _Play(game, seats, generator, horizon, symmetric).events(max_moves)

@@ -100,8 +100,7 @@ class Simulation:
         """
         level = float(own_number(level, "level"))
         if not 0 < level < 1:
-            msg = f"the level of a confidence interval is in (0, 1), not {level!r}"
-            raise GameError(msg, value=level)
+            raise GameError(f"the level of a confidence interval is in (0, 1), not {level!r}", value=level)
         reach = statistics.NormalDist().inv_cdf((1 + level) / 2) * self.standard_error
         return self.mean - reach, self.mean + reach
 
@@ -214,8 +213,7 @@ def simulate_by_rules(
     plays, generator = _plays(plays), _generator(seed)
     max_moves = count(max_moves, "max_moves")
     if not isinstance(game, Game):
-        msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
-        raise GameError(msg, value=game)
+        raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
     given = seats if isinstance(seats, Sequence) else (seats,)
     if not 1 <= len(given) <= 2 or not all(map(callable, given)):
         msg = f"a game has one or two seats, which are functions of the turn, not {seats!r}"
@@ -241,8 +239,7 @@ def simulate_by_rules(
 def _plays(plays: object) -> int:
     number = whole_number(plays)
     if number is None or number < 1:
-        msg = f"the number of plays is a whole number of at least 1, not {plays!r}"
-        raise GameError(msg, value=plays)
+        raise GameError(f"the number of plays is a whole number of at least 1, not {plays!r}", value=plays)
     return number
 
 
