@@ -38,15 +38,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 import attrs
 
 from mdpdice import Edge, Game, Node, d6, decide, end, go, pass_to, roll
-from mdpdice.games.knucklebones.rules import (
-    Board,
-    Scoring,
-    empty_squares,
-    place,
-    remove,
-    score,
-    sort_columns,
-)
+from mdpdice.games.knucklebones.rules import Board, Scoring, empty_squares, place, remove, score, sort_columns
 from mdpdice.games.parameters import choice, whole
 
 __all__ = ["Facing", "Knucklebones", "Rolled", "State"]

@@ -30,22 +30,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import attrs
 
-from mdpdice import (
-    At,
-    Counter,
-    Dist,
-    Edge,
-    Game,
-    Node,
-    Solution,
-    d6,
-    decide,
-    end,
-    go,
-    pass_to,
-    roll,
-    when,
-)
+from mdpdice import At, Counter, Dist, Edge, Game, Node, Solution, d6, decide, end, go, pass_to, roll, when
 from mdpdice.games.parameters import whole
 from mdpdice.games.pig.turn import Action
 from mdpdice.games.races import LARGEST_GOAL

@@ -42,22 +42,8 @@ import numpy.typing as npt
 
 from mdpdice.errors import GameError
 from mdpdice.games.school.averages import averages, scores
-from mdpdice.games.school.rules import (
-    GRADES,
-    Rules,
-    checked_roll,
-    combinations_named,
-)
-from mdpdice.games.school.turn import (
-    REROLLS,
-    ROLLS,
-    Action,
-    CrossOut,
-    Score,
-    multiplier,
-    rerolls,
-    tables,
-)
+from mdpdice.games.school.rules import GRADES, Rules, checked_roll, combinations_named
+from mdpdice.games.school.turn import REROLLS, ROLLS, Action, CrossOut, Score, multiplier, rerolls, tables
 
 __all__ = ["Advice", "available", "bob", "plain"]
 

@@ -57,11 +57,7 @@ CHUNK_BYTES = 64 << 20
 
 
 def evaluate_lattice(
-    lattice: Lattice,
-    policies: Sequence[Policy],
-    *,
-    epsilon: float = 1e-6,
-    progress: Progress | None = None,
+    lattice: Lattice, policies: Sequence[Policy], *, epsilon: float = 1e-6, progress: Progress | None = None
 ) -> Solution:
     """Value of every state of a lattice when everybody follows a policy, certified.
 

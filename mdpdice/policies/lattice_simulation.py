@@ -128,11 +128,7 @@ class _Table:
     """Where the plays are."""
 
     def __init__(
-        self,
-        lattice: Lattice,
-        rules: Sequence[PointRule],
-        generator: np.random.Generator,
-        max_moves: int,
+        self, lattice: Lattice, rules: Sequence[PointRule], generator: np.random.Generator, max_moves: int
     ) -> None:
         self.lattice = lattice
         self.rules = rules
