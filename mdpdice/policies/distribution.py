@@ -132,18 +132,7 @@ def outcomes(
 
 
 def deviation(game: Game[S, A] | Network | Lattice, policy: Players) -> float:
-    """Standard deviation of the total of a play, without its whole distribution on a lattice.
-
-    Parameters
-    ----------
-    game, policy
-        As for `outcomes`.
-
-    Raises
-    ------
-    UnsupportedError
-        As for `outcomes`; a lattice has cycles, or holds means of rewards that differ.
-    """
+    """Standard deviation of the total of a play, as `outcomes` has it, without its distribution on a lattice."""
     policies = policies_of(game, policy)
     model = model_of(game, policies, merge=False)
     if isinstance(model, Network):
@@ -339,8 +328,7 @@ class _Mass:
             return
         level = spread.level[node]
         order = np.argsort(level, kind="stable")
-        cuts = np.flatnonzero(np.diff(level[order])) + 1
-        for part in np.split(order, cuts):
+        for part in np.split(order, np.flatnonzero(np.diff(level[order])) + 1):
             self.waiting.setdefault(int(level[part[0]]), []).append((node[part], total[part], chance[part]))
 
     def take(self, level: int) -> tuple[Ints, Totals, Weights]:

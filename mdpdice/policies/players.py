@@ -28,19 +28,7 @@ maximises (with MIN nodes)."""
 
 
 def policies_of(game: object, given: Players) -> tuple[Policy, ...]:
-    """One policy for all decisions, or one for each player.
-
-    Parameters
-    ----------
-    game : Game, Network or Lattice
-        What is played; only a game knows names, ``"random"`` apart.
-    given : Player or sequence of one or two
-
-    Raises
-    ------
-    GameError
-        It is no policy, or the game does not know the name.
-    """
+    """One policy for all decisions, or one for each player; only a game knows names, ``"random"`` apart."""
     both = (given,) if isinstance(given, str) or not isinstance(given, Sequence) else tuple(given)
     if not 1 <= len(both) <= 2:
         raise GameError(f"a game has one or two players, not {len(both)}", value=len(both))
@@ -78,16 +66,8 @@ def model_of(
 ) -> Network | Lattice:
     """Where a game is played: on its network, or on its lattice where that is too large.
 
-    Parameters
-    ----------
-    game : Game, Network or Lattice
-        A network or a lattice is taken as it is.
-    policies : sequence of Policy
-        A policy of a network is played on a network.
-    merge : bool
-        Whether parallel edges with different rewards are merged into their mean.
-    progress : callable, optional
-        As for `mdpdice.explore`.
+    A network or a lattice is taken as it is, and a policy of a network is played on a network.  With `merge` parallel
+    edges with different rewards are merged into their mean.
     """
     if isinstance(game, Network | Lattice):
         return game

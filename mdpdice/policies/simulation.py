@@ -219,15 +219,13 @@ def simulate_by_rules(
         msg = f"a game has one or two seats, which are functions of the turn, not {seats!r}"
         raise GameError(msg, value=seats)
     began = time.perf_counter()
-    if state is not None:
-        game = game.at(state)
+    game = game if state is None else game.at(state)
     # Chance by integers that are the same everywhere, as in every play by the rules.
     chance = random.Random(int(generator.integers(1 << 63)))  # noqa: S311 - no secrets
     totals, moves = np.empty(plays), 0
     for at in range(plays):
-        happened = play(game, given, chance, horizon=horizon, symmetric=symmetric, max_moves=max_moves)
         total: Any = 0
-        for event in happened:
+        for event in play(game, given, chance, horizon=horizon, symmetric=symmetric, max_moves=max_moves):
             moves += event.kind in _MOVES
             total = event.total
         totals[at] = float(total)
@@ -289,8 +287,7 @@ class _Table:
             if discount < 1:
                 over |= factor < NEGLIGIBLE
             if over.any():
-                last = node[over]
-                ends = total[over] + factor[over] * side[over] * self.payment[last]
+                ends = total[over] + factor[over] * side[over] * self.payment[node[over]]
                 totals[play[over]] = ends + float(chain.total) / 2
                 left = ~over
                 play, node, side, factor, total = (array[left] for array in (play, node, side, factor, total))
