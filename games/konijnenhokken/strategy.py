@@ -87,7 +87,8 @@ def allocation(game: Konijnenhokken, solution: Solution) -> list[TakeRow]:
         shown = ",".join(map(str, faces))
         for take, group in itertools.groupby(sorted(answers), key=lambda answer: answer[1]):
             totals = [t for t, _ in group]
-            rows.append(TakeRow(r1, r2, c, shown, *offered, totals[0], totals[-1], *take))
+            row = (r1, r2, c, shown, *offered, totals[0], totals[-1], *take)
+            rows.append(TakeRow(*row))
     return rows
 
 

@@ -64,8 +64,12 @@ def turn_outcomes(points: int, most: int) -> Dist[int]:
     """Return what a turn that holds at some points wins, where no more than `most` are counted."""
     stop = min(points, most)
     ahead = {turn: certainly(min(turn, most)) for turn in range(stop, stop + max(DIE.outcomes))}
+
+    def after(turn: int, won: int) -> Dist[int]:
+        return ahead[turn + won] if won else certainly(0)
+
     for turn in range(stop - 1, -1, -1):
-        ahead[turn] = DIE.bind(lambda won, turn=turn: ahead[turn + won] if won else certainly(0))
+        ahead[turn] = DIE.bind(functools.partial(after, turn))
     return ahead[0]
 
 

@@ -195,21 +195,10 @@ def _compiled() -> Callable[..., None]:
 
 
 def _turns(
-    usable: Ints,
-    points: Ints,
-    factors: Ints,
-    average: npt.NDArray[np.float64],
-    first_way: Ints,
-    to: Ints,
-    ways: Ints,
-    first: Ints,
-    row: Ints,
-    holds: Ints,
-    tie: float,
-    weight: Ints,
-    total: Ints,
+    usable: Ints, points: Ints, factors: Ints, average: npt.NDArray[np.float64], first_way: Ints, to: Ints,
+    ways: Ints, first: Ints, row: Ints, holds: Ints, tie: float, weight: Ints, total: Ints,
     choice: npt.NDArray[np.int16],
-) -> None:
+) -> None:  # fmt: skip
     """Write Bob's choices and how his turns end, for every set of usable combinations."""
     n_held, n_rolls = len(first_way) - 1, len(first)
     n_levels, n_names = factors.shape
