@@ -9,7 +9,26 @@ import attrs
 
 from mdpdice.errors import GameError
 
-__all__ = ["in_range", "none_or_int", "one_of"]
+__all__ = ["choice", "in_range", "none_or_int", "one_of", "whole"]
+
+
+def whole(
+    default: int | None,
+    most: int,
+    help_text: str,
+    *,
+    least: int = 1,
+    unit: str = "points",
+    converter: Callable[[Any], Any] = int,
+) -> Any:
+    """The field of a number of points, or of something else."""
+    check = in_range(most, least=least, unit=unit)
+    return attrs.field(default=default, converter=converter, validator=check, metadata={"help": help_text})
+
+
+def choice(default: str, *others: str, help_text: str) -> Any:
+    """The field of one of a few words."""
+    return attrs.field(default=default, validator=one_of(default, *others), metadata={"help": help_text})
 
 
 def in_range(

@@ -90,8 +90,7 @@ _HEX_NUMBER = re.compile(r"-?[0-9a-f]+(/[0-9a-f]+)?")
 def rational(text: str) -> Fraction:
     """The number of an `exact_text`; ValueError if it is none."""
     if not _HEX_NUMBER.fullmatch(text):
-        msg = f"{text[:40]!r} is not a hexadecimal fraction"
-        raise ValueError(msg)
+        raise ValueError(f"{text[:40]!r} is not a hexadecimal fraction")
     numerator, _, denominator = text.partition("/")
     return Fraction(int(numerator, 16), int(denominator or "1", 16))
 

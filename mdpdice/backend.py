@@ -90,8 +90,7 @@ def needs(what: str, holds: Callable[[Any], bool]) -> Callable[[object, attrs.At
         except (TypeError, ValueError):
             good = False
         if not good:
-            msg = f"{attribute.name}={value!r}: it is {what}"
-            raise GameError(msg, value=value)
+            raise GameError(f"{attribute.name}={value!r}: it is {what}", value=value)
 
     return check
 

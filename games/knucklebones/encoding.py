@@ -50,13 +50,7 @@ class Encoding:
 
     @classmethod
     def of(cls, game: Knucklebones) -> Encoding:
-        """Make the encoding of a game.
-
-        Raises
-        ------
-        GameError
-            There are too many positions to number.
-        """
+        """Make the encoding of a game; a `GameError` if there are too many positions to number."""
         columns = all_columns(game.rows)
         pairs = sorted(
             (mine, theirs) for mine in columns for theirs in columns if not set(mine) & set(theirs)
@@ -74,13 +68,7 @@ class Encoding:
         return math.comb(len(self.pairs) + self.game.columns - 1, self.game.columns)
 
     def rank(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
-        """Rank of positions.
-
-        Parameters
-        ----------
-        numbers : ndarray of int, shape (..., columns)
-            Numbers of the pairs, in any order.
-        """
+        """Rank of positions, from the numbers of the pairs in any order, shape (..., columns)."""
         ordered = np.sort(numbers, axis=-1)
         total: NDArray[np.int64] = self.choose[0][ordered[..., 0]]
         for at in range(1, self.game.columns):
@@ -103,13 +91,7 @@ class Encoding:
         return mine, theirs
 
     def rank_of(self, mine: Board, theirs: Board) -> int:
-        """Rank of a pair of boards.
-
-        Raises
-        ------
-        UnknownStateError
-            A value is in both of two facing columns, or a column is too long.
-        """
+        """Rank of a pair of boards; an `UnknownStateError` if they cannot come about."""
         numbers = {pair: number for number, pair in enumerate(self.pairs)}
         try:
             chosen = [numbers[pair] for pair in zip(mine, theirs, strict=True)]
@@ -209,25 +191,11 @@ def _placements(encoding: Encoding, tables: _Tables, ranks: NDArray[np.int64]) -
 
 
 def network(game: Knucklebones) -> Network:
-    """Compile a game into the network of its positions that can be reached.
+    """Compile a game for wins into the network of its positions that can be reached.
 
-    Equal to ``explore(game)`` up to the numbers of the nodes, in far less time and memory: the
-    states are made when they are asked for.
-
-    Parameters
-    ----------
-    game : Knucklebones
-        With ``payoff="win"``.
-
-    Returns
-    -------
-    Network
-        First the positions before a roll, the start first, then those after one, six by six, then the ends.
-
-    Raises
-    ------
-    GameError
-        The game is played for points, or has too many positions to number.
+    Equal to ``explore(game)`` up to the numbers of the nodes, in far less time and memory: the states are made when
+    they are asked for.  First come the positions before a roll, the start first, then those after one, six by six,
+    then the ends.  A game for points, or with too many positions to number, is a `GameError`.
     """
     if game.payoff != "win":
         msg = f"payoff={game.payoff!r}: only games for wins are written as arrays; explore it"
@@ -235,14 +203,12 @@ def network(game: Knucklebones) -> Network:
     encoding = Encoding.of(game)
     tables = _Tables(encoding)
     empty: Board = ((),) * game.columns
-    start = encoding.rank_of(empty, empty)
-    number, ranks = _reachable(encoding, tables, start)
+    number, ranks = _reachable(encoding, tables, encoding.rank_of(empty, empty))
     n = len(ranks)
     first_end = n + n * len(FACES)
-    degree = np.full(first_end + 3, 0, dtype=np.int64)
+    degree = np.zeros(first_end + 3, dtype=np.int64)
     degree[:n] = len(FACES)
-    targets = []
-    columns = []
+    targets, columns = [], []
     for begin in range(0, n, _CHUNK):
         found = _placements(encoding, tables, ranks[begin : begin + _CHUNK])
         there = found != _NONE
@@ -254,9 +220,7 @@ def network(game: Knucklebones) -> Network:
     moves = np.concatenate(targets)
     del targets, number
     rolls = n * len(FACES)
-    dst = np.empty(rolls + len(moves), dtype=np.int64)
-    dst[:rolls] = np.arange(n, first_end)
-    dst[rolls:] = moves
+    dst = np.concatenate((np.arange(n, first_end), moves), dtype=np.int64)
     weight = np.ones(len(dst))
     weight[:rolls] = 1 / len(FACES)
     kind = np.full(first_end + 3, Kind.MAX, dtype=np.uint8)

@@ -38,16 +38,8 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias
 import attrs
 
 from mdpdice import Edge, Game, Node, d6, decide, end, go, pass_to, roll
-from mdpdice.games.knucklebones.rules import (
-    Board,
-    Scoring,
-    empty_squares,
-    place,
-    remove,
-    score,
-    sort_columns,
-)
-from mdpdice.games.parameters import in_range, one_of
+from mdpdice.games.knucklebones.rules import Board, Scoring, empty_squares, place, remove, score, sort_columns
+from mdpdice.games.parameters import choice, whole
 
 __all__ = ["Facing", "Knucklebones", "Rolled", "State"]
 
@@ -59,28 +51,14 @@ _SPREAD = 4.0  # points by which one die to come may change the lead, see `Knuck
 
 
 class Facing(NamedTuple):
-    """Between two turns: a die is about to be rolled.
-
-    Attributes
-    ----------
-    mine, theirs : Board
-        The boards of the player to roll and of the other.
-    """
+    """Between two turns: a die is about to be rolled; the boards are those of the player to roll and of the other."""
 
     mine: Board
     theirs: Board
 
 
 class Rolled(NamedTuple):
-    """A die was rolled: where to place it?
-
-    Attributes
-    ----------
-    die : int
-        What it shows.
-    mine, theirs : Board
-        The boards of the player to move and of the other.
-    """
+    """A die was rolled: where to place it?  The boards are those of the player to move and of the other."""
 
     die: int
     mine: Board
@@ -123,32 +101,18 @@ class Knucklebones(Game[State, int]):
 
     total: ClassVar[int] = 0
 
-    columns: int = attrs.field(
-        default=3,
-        converter=int,
-        validator=in_range(8, unit="columns"),
-        metadata={"help": "columns of a board"},
+    columns: int = whole(3, 8, "columns of a board", unit="columns")
+    rows: int = whole(3, 8, "dice that a column has room for", unit="rows")
+    scoring: Scoring = choice(
+        *("matching", "whole-column", "plain"),
+        help_text="what equal dice in a column multiply: each other, the column, nothing",
     )
-    rows: int = attrs.field(
-        default=3,
-        converter=int,
-        validator=in_range(8, unit="rows"),
-        metadata={"help": "dice that a column has room for"},
+    payoff: Literal["win", "points"] = choice(
+        "win", "points", help_text="P(win) - P(loss), or the difference of the scores"
     )
-    scoring: Scoring = attrs.field(
-        default="matching",
-        validator=one_of("matching", "whole-column", "plain"),
-        metadata={"help": "what equal dice in a column multiply: each other, the column, nothing"},
-    )
-    payoff: Literal["win", "points"] = attrs.field(
-        default="win",
-        validator=one_of("win", "points"),
-        metadata={"help": "P(win) - P(loss), or the difference of the scores"},
-    )
-    heuristic: Literal["moves-left", "public-solver"] = attrs.field(
-        default="moves-left",
-        validator=one_of("moves-left", "public-solver"),
-        metadata={"help": "which empty squares count in an estimate: those still filled, or all"},
+    heuristic: Literal["moves-left", "public-solver"] = choice(
+        *("moves-left", "public-solver"),
+        help_text="which empty squares count in an estimate: those still filled, or all",
     )
 
     @property
@@ -181,9 +145,8 @@ class Knucklebones(Game[State, int]):
     def _place(self, die: int, at: int, mine: Board, theirs: Board) -> Edge[State]:
         mine = (*mine[:at], place(mine[at], die), *mine[at + 1 :])
         theirs = (*theirs[:at], remove(theirs[at], die), *theirs[at + 1 :])
-        for column in mine:
-            if len(column) < self.rows:
-                return pass_to(Facing(theirs, mine))
+        if any(len(column) < self.rows for column in mine):
+            return pass_to(Facing(theirs, mine))
         lead = score(mine, self.scoring) - score(theirs, self.scoring)
         return end(lead if self.payoff == "points" else (lead > 0) - (lead < 0))
 
@@ -219,12 +182,10 @@ class Knucklebones(Game[State, int]):
     def lead(self, state: State) -> float:
         """Points by which the player to move may be expected to win, by the public program's heuristic.
 
-        The difference of the scores, and 3.5 points for every square that one player will
-        fill and the other will not.  If nothing is removed that is one square for the
-        player to move if he has no more empty squares than the other, else none
-        (``heuristic="moves-left"``, what the program's text describes).  The program
-        itself counts the difference of the empty squares, plus one
-        (``heuristic="public-solver"``).
+        The difference of the scores, and 3.5 points for every square that one player will fill and the other will not.
+        If nothing is removed that is one square for the player to move, who has no more empty squares than the other,
+        or else none (``heuristic="moves-left"``, what the program's text describes).  The program itself counts the
+        difference of the empty squares, plus one (``heuristic="public-solver"``).
         """
         mine, theirs = state.mine, state.theirs
         ahead = empty_squares(theirs, self.rows) - empty_squares(mine, self.rows)
@@ -234,10 +195,9 @@ class Knucklebones(Game[State, int]):
     def estimate(self, state: State) -> float:
         r"""Guess the value of a position from the `lead`.
 
-        For points it is the lead :math:`\ell`.  For wins it is
-        :math:`P(X > 0) - P(X < 0)` for a final difference `X` that is normally
-        distributed around :math:`\ell`, with a standard deviation of
-        :math:`4 \sqrt n` for `n` dice to come.
+        For points it is the lead :math:`\ell`.  For wins it is :math:`P(X > 0) - P(X < 0)` for a final difference `X`
+        that is normally distributed around :math:`\ell`, with a standard deviation of :math:`4 \sqrt n` for `n` dice
+        to come.
         """
         lead = self.lead(state)
         if self.payoff == "points":

@@ -21,13 +21,9 @@ class KnucklebonesLook(Look[Knucklebones], of=Knucklebones):
     """Two boards, scored by column."""
 
     def _board(self, board: Board, of: Any) -> Grid:
-        game = self.game
-        rows = tuple(
-            tuple(column[row] if row < len(column) else "" for column in board) for row in range(game.rows)
-        )
-        return Grid(
-            "board", of, rows=rows, foot=tuple(column_score(column, game.scoring) for column in board)
-        )
+        height, foot = self.game.rows, tuple(column_score(column, self.game.scoring) for column in board)
+        padded = [(*column, *[""] * (height - len(column))) for column in board]
+        return Grid("board", of, rows=tuple(zip(*padded, strict=True)), foot=foot)
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
         parts: list[Part] = [self._board(state.mine, "mover"), self._board(state.theirs, "other")]

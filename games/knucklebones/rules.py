@@ -37,14 +37,8 @@ Scoring: TypeAlias = Literal["matching", "whole-column", "plain"]
 def column_score(column: Column, scoring: Scoring) -> int:
     """Points of a column.
 
-    Parameters
-    ----------
-    column : tuple of int
-        Its dice.
-    scoring : {"matching", "whole-column", "plain"}
-        n equal dice of value v count v n n, the other dice by themselves; or the
-        sum of the column counts as often as the most frequent value is there; or
-        the dice are just added.
+    With "matching" scoring n equal dice of value v count v n n, the other dice by themselves; with "whole-column" the
+    sum of the column counts as often as its most frequent value is there; with "plain" the dice are just added.
     """
     times = Counter(column)
     if scoring == "matching":
@@ -54,10 +48,7 @@ def column_score(column: Column, scoring: Scoring) -> int:
 
 def score(board: Board, scoring: Scoring) -> int:
     """Points of a board."""
-    total = 0
-    for column in board:
-        total += column_score(column, scoring)
-    return total
+    return sum(column_score(column, scoring) for column in board)
 
 
 @functools.cache
@@ -80,8 +71,7 @@ def empty_squares(board: Board, rows: int) -> int:
 
 def sort_columns(mine: Board, theirs: Board) -> tuple[Board, Board]:
     """Put the pairs of facing columns in order: a permutation of the columns changes nothing in the game."""
-    pairs = sorted(zip(mine, theirs, strict=True))
-    first, second = zip(*pairs, strict=True)
+    first, second = zip(*sorted(zip(mine, theirs, strict=True)), strict=True)
     return first, second
 
 

@@ -43,13 +43,7 @@ def show_state(game: Knucklebones, state: State) -> str:
 
 
 def read_state(game: Knucklebones, text: str) -> State:
-    """Return the position of a text.
-
-    Raises
-    ------
-    UnknownStateError
-        The text has another form, or the game is over there.
-    """
+    """Return the position of a text; an `UnknownStateError` if it has another form, or the game is over there."""
     words = re.sub(r"[\"'/\s]+", " ", text).split()
     size = 2 * game.rows
     die = None

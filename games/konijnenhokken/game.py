@@ -30,7 +30,6 @@ not see it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import attrs
@@ -38,7 +37,7 @@ import attrs
 from mdpdice import Edge, Game, Node, decide, end, go, roll
 from mdpdice.games.konijnenhokken.rules import DICE, Offer, Take, offers, run_points, takes
 from mdpdice.games.konijnenhokken.stopping import StoppingBound, stopping_bound
-from mdpdice.games.parameters import in_range, none_or_int, one_of
+from mdpdice.games.parameters import choice, none_or_int, whole
 
 __all__ = ["DICE_HELP", "Action", "Field", "Konijnenhokken", "Rolled", "State"]
 
@@ -47,34 +46,16 @@ __all__ = ["DICE_HELP", "Action", "Field", "Konijnenhokken", "Rolled", "State"]
 
 
 class Field(NamedTuple):
-    """Dice lie on the table, after something was taken: stop, or roll the others?
+    """Dice lie on the table, after something was taken: stop, or roll the others?"""
 
-    Attributes
-    ----------
-    r1, r2 : int
-        Ones and twos that are rabbits.
-    c : int
-        Cages; the highest multiplier is ``c + 1``.
-    t : int
-        Points banked in earlier runs of this turn.
-    """
-
-    r1: int
-    r2: int
-    c: int
-    t: int
+    r1: int  # ones that are rabbits
+    r2: int  # twos that are rabbits
+    c: int  # cages; the highest multiplier is c + 1
+    t: int  # points banked in earlier runs of this turn
 
 
 class Rolled(NamedTuple):
-    """A roll lies beside the field, and something of it must be taken.
-
-    Attributes
-    ----------
-    r1, r2, c, t : int
-        The `Field`.
-    ones, twos, cages : int
-        The roll's `mdpdice.games.konijnenhokken.rules.Offer`.
-    """
+    """A roll lies beside the `Field`, and something of its `mdpdice.games.konijnenhokken.rules.Offer` must be taken."""
 
     r1: int
     r2: int
@@ -120,21 +101,17 @@ class Konijnenhokken(Game[State, Action]):
     3.026635475
     """
 
-    dice: int = attrs.field(
-        default=DICE, converter=int, validator=in_range(DICE, unit="dice"), metadata={"help": DICE_HELP}
-    )
-    t_max: int | None = attrs.field(
-        default=None,
+    dice: int = whole(DICE, DICE, DICE_HELP, unit="dice")
+    t_max: int | None = whole(
+        None,
+        1_000,
+        "banked points at which the turn ends, or none for the number proved to be optimal",
         converter=none_or_int,
-        validator=in_range(1_000),
-        metadata={
-            "help": "banked points at which the turn ends, or none for the number proved to be optimal"
-        },
     )
-    defects: Literal["none", "public-solver"] = attrs.field(
-        default="none",
-        validator=one_of("none", "public-solver"),
-        metadata={"help": "public-solver: the moves that the public program knows, which lack some cages"},
+    defects: Literal["none", "public-solver"] = choice(
+        "none",
+        "public-solver",
+        help_text="public-solver: the moves that the public program knows, which lack some cages",
     )
 
     # --- what follows from the parameters -------------------------------------
@@ -154,7 +131,7 @@ class Konijnenhokken(Game[State, Action]):
         """Banked points at which a turn ends."""
         return self.bound.total if self.t_max is None else self.t_max
 
-    def takes(self, state: Rolled) -> list[Take]:
+    def takes(self, state: Rolled) -> tuple[Take, ...]:
         """Everything that may be taken in a state."""
         return takes(Offer(*state[4:]), state.c, defective=self.defective)
 
@@ -171,7 +148,7 @@ class Konijnenhokken(Game[State, Action]):
             return decide(
                 [
                     (taken, self._stand(r1 + taken.ones, r2 + taken.twos, c + taken.cages, t))
-                    for taken in _takes(state[4:], c, self.defective)
+                    for taken in self.takes(state)
                 ]
             )
         fresh = not r1 + r2
@@ -191,12 +168,6 @@ class Konijnenhokken(Game[State, Action]):
         if r1 + r2 + c < self.dice:
             return _field(r1, r2, c, t)
         return _field(0, 0, 0, t + run_points(r1, r2, c))
-
-
-@functools.cache
-def _takes(offered: Sequence[int], c: int, defective: bool) -> list[Take]:
-    """What may be taken; the same few lists serve every total."""
-    return takes(Offer(*offered), c, defective=defective)
 
 
 @functools.cache

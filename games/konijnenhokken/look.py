@@ -97,12 +97,8 @@ class KonijnenhokkenLook(_Field, of=Konijnenhokken):
 
     def notes(self) -> list[str]:
         game: Konijnenhokken = self.game
-        found = []
-        if game.defective:
-            found.append(
-                "defects=public-solver: these are the numbers of a defective program, not of the game"
-            )
-        found.append(game.bound.note())
+        defect = "defects=public-solver: these are the numbers of a defective program, not of the game"
+        found = [*([defect] if game.defective else []), game.bound.note()]
         if game.limit < game.bound.total:
             found.append(f"t_max={game.limit} ends turns that should go on, so the value is too small")
         return found
@@ -150,17 +146,15 @@ class RaceLook(_Field, of=KonijnenhokkenRace):
         return f"{show_scores(state.counters)} {show_state(self.game.one_turn, lone)}"
 
     def read_state(self, text: str) -> Any:
-        """State of a text; what is not named is 0.
-
-        An empty field without banked points is the beginning of a turn: whoever completes a run
-        has some.
-        """
+        """State of a text; what is not named is 0."""
         scores, rest = read_scores(text)
         lone = read_state(self.game.one_turn, rest or "t=0")
         if isinstance(lone, FieldRolled):
             core: Core = Seen(*lone[:3], *lone[4:])
+            points = 0
         else:
+            # Without banked points an empty field begins a turn: whoever completes a run has some.
             core = Hutch(*lone[:3], begun=any(lone))
-        points = 0 if isinstance(lone, FieldRolled) else run_points(*lone[:3])
+            points = run_points(*lone[:3])
         check_undecided(text, self.game.target, scores["mine"] + lone.t + points, scores["theirs"])
         return At(core, **scores, t=lone.t)

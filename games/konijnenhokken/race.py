@@ -1,7 +1,7 @@
 r"""Konijnenhokken for two: who is first to collect the target?
 
 Two players take turns (`mdpdice.games.konijnenhokken.game`); what a turn collects is added to a
-player's score, and the first who collects a total at or above the target, on his own turn, has
+player's score, and the first who collects a total at or above the target, in their own turn, has
 won.  Both play for the chance to win.
 
 The scores of the player to move and of the other, and the points banked in earlier runs of this
@@ -29,22 +29,14 @@ import attrs
 from mdpdice import Counter, Edge, Game, Node, decide, end, go, pass_to, roll, when
 from mdpdice.games.konijnenhokken.game import DICE_HELP, Action, Konijnenhokken
 from mdpdice.games.konijnenhokken.rules import DICE, Offer, offers, run_points, takes
-from mdpdice.games.parameters import in_range
+from mdpdice.games.parameters import whole
 from mdpdice.games.races import LARGEST_GOAL
 
 __all__ = ["Hutch", "KonijnenhokkenRace", "Seen"]
 
 
 class Hutch(NamedTuple):
-    """Dice lie on the table: stop, or roll the others?
-
-    Attributes
-    ----------
-    r1, r2, c : int
-        As in `mdpdice.games.konijnenhokken.Field`.
-    begun : bool
-        Whether something was rolled in this turn; it begins with a roll.
-    """
+    """A `Field` without its banked points, and whether something was rolled in this turn, which begins so."""
 
     r1: int
     r2: int
@@ -53,13 +45,7 @@ class Hutch(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A roll lies beside the field, and something of it must be taken.
-
-    Attributes
-    ----------
-    r1, r2, c, ones, twos, cages : int
-        As in `mdpdice.games.konijnenhokken.Rolled`.
-    """
+    """A roll lies beside the field: `mdpdice.games.konijnenhokken.Rolled` without the banked points."""
 
     r1: int
     r2: int
@@ -101,12 +87,8 @@ class KonijnenhokkenRace(Game[Core, Action]):
     total: ClassVar[int] = 1  # one player wins, so values are chances to win
     payoff_range = (0, 1)
 
-    target: int = attrs.field(
-        default=100, converter=int, validator=in_range(LARGEST_GOAL), metadata={"help": "points that win"}
-    )
-    dice: int = attrs.field(
-        default=DICE, converter=int, validator=in_range(DICE, unit="dice"), metadata={"help": DICE_HELP}
-    )
+    target: int = whole(100, LARGEST_GOAL, "points that win")
+    dice: int = whole(DICE, DICE, DICE_HELP, unit="dice")
 
     mine = Counter(lambda game: range(game.target))
     theirs = Counter(lambda game: range(game.target))

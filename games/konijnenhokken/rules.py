@@ -37,15 +37,7 @@ LAST_CAGE = 5
 
 
 class Take(NamedTuple):
-    """Dice that are taken from a roll.
-
-    Attributes
-    ----------
-    ones, twos : int
-        Dice that become rabbits, one each and two each; at least one die.
-    cages : int
-        Dice that become cages: the next ones of the row.
-    """
+    """Dice that are taken from a roll: ones and twos that become rabbits, and the next cages of the row."""
 
     ones: int
     twos: int
@@ -53,15 +45,9 @@ class Take(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """What matters of a roll.
+    """What matters of a roll: its ones, its twos, and the most cages that can be taken.
 
-    Attributes
-    ----------
-    ones, twos : int
-        Dice that show them.
-    cages : int
-        Most cages that can be taken.  Before the first cage this needs a 2 that
-        does not become rabbits; it is 0 where no 2 can be spared.
+    Before the first cage this needs a 2 that does not become rabbits; it is 0 where no 2 can be spared.
     """
 
     ones: int
@@ -82,17 +68,9 @@ def cage_faces(c: int, number: int) -> tuple[int, ...]:
 def offer(roll: Sequence[int], c: int, *, defective: bool = False) -> Offer | None:
     """Return what a roll offers after `c` cages, or None if it shows no rabbit and the turn is lost.
 
-    Parameters
-    ----------
-    roll : sequence of int
-        Faces of the dice.
-    c : int
-        Cages that were taken before.
-    defective : bool
-        As the public program has it: no cage at all unless a 2 is spared.
+    With `defective`, as the public program has it: no cage at all unless a 2 is spared.
     """
-    shown = [roll.count(face) for face in FACES]
-    return _offer(shown, c, defective=defective)
+    return _offer([roll.count(face) for face in FACES], c, defective=defective)
 
 
 def _offer(shown: Sequence[int], c: int, *, defective: bool) -> Offer | None:
@@ -107,16 +85,16 @@ def _offer(shown: Sequence[int], c: int, *, defective: bool) -> Offer | None:
     return Offer(ones, twos, cages)
 
 
-def takes(offered: Offer, c: int, *, defective: bool = False) -> list[Take]:
+@functools.cache
+def takes(offered: Offer, c: int, *, defective: bool = False) -> tuple[Take, ...]:
     """Return everything that may be taken from a roll after `c` cages."""
     found = []
     for ones in range(offered.ones + 1):
         for twos in range(offered.twos + 1):
             if ones + twos:
                 free = (c and not defective) or twos < offered.twos
-                most = offered.cages if free else 0
-                found += [Take(ones, twos, cages) for cages in range(most + 1)]
-    return found
+                found += [Take(ones, twos, cages) for cages in range(offered.cages + 1 if free else 1)]
+    return tuple(found)
 
 
 @functools.cache

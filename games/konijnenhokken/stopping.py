@@ -87,17 +87,7 @@ class StoppingBound:
 
 
 def one_more_run(total: int, dice: int, *, defective: bool = False) -> Fraction:
-    """Return the exact value of rolling all dice with some points banked, if the turn stops with that run.
-
-    Parameters
-    ----------
-    total : int
-        Points banked in earlier runs.
-    dice : int
-        Dice of a run.
-    defective : bool
-        With the moves of the public program.
-    """
+    """Return the exact value of rolling all dice with `total` points banked, if the turn stops with that run."""
 
     # At most `dice` deep: every roll takes at least one die.
     @functools.cache
@@ -119,13 +109,7 @@ def one_more_run(total: int, dice: int, *, defective: bool = False) -> Fraction:
 
 @functools.cache
 def stopping_bound(dice: int, *, defective: bool = False) -> StoppingBound:
-    """Prove from how many banked points on a turn with some dice should be stopped.
-
-    Returns
-    -------
-    StoppingBound
-        Its `total` is the smallest for which this holds: 101 with seven dice.
-    """
+    """Prove from how many banked points on a turn with some dice should be stopped: from 101 on with seven dice."""
 
     def gain(total: int) -> Fraction:
         return one_more_run(total, dice, defective=defective) - total

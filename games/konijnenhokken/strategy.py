@@ -29,50 +29,26 @@ __all__ = [
 
 
 class StopRow(NamedTuple):
-    """Up to how many banked points to roll on.
-
-    Attributes
-    ----------
-    r1, r2, c : int
-        The field: ones and twos that are rabbits, cages.
-    points : int
-        What the run is worth when the turn stops here.
-    roll_up_to : int or None
-        Roll while at most so many points are banked; None: stop in any case.
-    """
+    """Up to how many banked points to roll on, with `r1` ones and `r2` twos that are rabbits, and `c` cages."""
 
     r1: int
     r2: int
     c: int
-    points: int
-    roll_up_to: int | None
+    points: int  # what the run is worth when the turn stops here
+    roll_up_to: int | None  # None: stop in any case
 
 
 class TakeRow(NamedTuple):
-    """What to take from a roll.
-
-    Attributes
-    ----------
-    r1, r2, c : int
-        The field.
-    roll : str
-        A roll that offers the same as this one: its dice that matter not show a 6.
-    ones, twos, cages : int
-        What it offers.
-    t_from, t_to : int
-        Banked points for which the row holds.
-    take_ones, take_twos, take_cages : int
-        What to take.
-    """
+    """What to take from a roll, with `r1` ones and `r2` twos that are rabbits, and `c` cages."""
 
     r1: int
     r2: int
     c: int
-    roll: str
+    roll: str  # one that offers the same: its dice that do not matter show a 6
     ones: int
     twos: int
     cages: int
-    t_from: int
+    t_from: int  # banked points for which the row holds
     t_to: int
     take_ones: int
     take_twos: int
@@ -80,21 +56,8 @@ class TakeRow(NamedTuple):
 
 
 def stop_or_roll(game: Konijnenhokken, solution: Solution) -> list[StopRow]:
-    """Return the table of stopping, for every field that play can reach.
-
-    Parameters
-    ----------
-    game : Konijnenhokken
-        The turn.
-    solution : Solution
-        Its solution, without a horizon.
-
-    Raises
-    ------
-    NotCertifiedError
-        The solution was not proved.
-    """
-    solution.value()  # raises unless it was proved
+    """Return the table of stopping, for every field that play can reach; the solution must be proved."""
+    solution.value()  # raises unless it was
     found: dict[tuple[int, int, int], int | None] = {}
     for state in solution.network.states:
         if isinstance(state, Field):
@@ -105,28 +68,12 @@ def stop_or_roll(game: Konijnenhokken, solution: Solution) -> list[StopRow]:
                 found[field] = max(t, found.get(field) or 0)
             else:
                 found.setdefault(field, None)
-    return [StopRow(*field, run_points(*field), found[field]) for field in sorted(found, key=_by_cages)]
-
-
-def _by_cages(field: tuple[int, int, int]) -> tuple[int, int, int]:
-    return field[2], field[0], field[1]
+    fields = sorted(found, key=lambda field: (field[2], *field))  # by cages first
+    return [StopRow(*field, run_points(*field), found[field]) for field in fields]
 
 
 def allocation(game: Konijnenhokken, solution: Solution) -> list[TakeRow]:
-    """Return the table of what to take, for every roll that leaves a choice.
-
-    Parameters
-    ----------
-    game : Konijnenhokken
-        The turn.
-    solution : Solution
-        Its solution, without a horizon.
-
-    Raises
-    ------
-    NotCertifiedError
-        The solution was not proved.
-    """
+    """Return the table of what to take, for every roll that leaves a choice; the solution must be proved."""
     solution.value()
     network = solution.network
     chosen: dict[tuple[int, ...], list[tuple[int, Take]]] = {}
@@ -146,37 +93,13 @@ def allocation(game: Konijnenhokken, solution: Solution) -> list[TakeRow]:
 
 
 def tables(game: Konijnenhokken, solution: Solution) -> list[Table]:
-    """Return both tables, to be printed and exported: ``stop-or-roll`` and ``allocation``.
-
-    Parameters
-    ----------
-    game : Konijnenhokken
-        The turn.
-    solution : Solution
-        Its solution, without a horizon.
-
-    Raises
-    ------
-    NotCertifiedError
-        The solution was not proved.
-    """
+    """Return both tables of a proved solution, to be printed and exported: ``stop-or-roll`` and ``allocation``."""
     stops, takes = stop_or_roll(game, solution), allocation(game, solution)
-    fields = {row[:3] for row in takes}
+    title, heading = "up to how many banked points to roll on", "what to take from a roll"
+    told = allocation_text(game, solution, {row[:3] for row in takes})
     return [
-        Table(
-            "stop-or-roll",
-            "up to how many banked points to roll on",
-            StopRow._fields,
-            stops,
-            stop_or_roll_text(game, solution),
-        ),
-        Table(
-            "allocation",
-            "what to take from a roll",
-            TakeRow._fields,
-            takes,
-            ["what to take from a roll:", *allocation_text(game, solution, fields)],
-        ),
+        Table("stop-or-roll", title, StopRow._fields, stops, stop_or_roll_text(game, solution)),
+        Table("allocation", heading, TakeRow._fields, takes, [f"{heading}:", *told]),
     ]
 
 
@@ -208,17 +131,7 @@ def _cell(game: Konijnenhokken, row: StopRow | None) -> str:
 def allocation_text(
     game: Konijnenhokken, solution: Solution, fields: Iterable[tuple[int, int, int]] = ((0, 0, 0),)
 ) -> list[str]:
-    """Return the table of what to take as lines, by default for the first roll of a run.
-
-    Parameters
-    ----------
-    game : Konijnenhokken
-        The turn.
-    solution : Solution
-        Its solution, without a horizon.
-    fields : iterable of (r1, r2, c)
-        Fields to show.
-    """
+    """Return the table of what to take as lines, for some `fields`; by default for the first roll of a run."""
     shown = set(fields)
     lines = []
     for field, group in itertools.groupby(allocation(game, solution), key=lambda row: row[:3]):
@@ -233,8 +146,7 @@ def _take_lines(rows: Iterable[TakeRow]) -> Iterator[str]:
         answers = list(group)
         told = []
         for row in answers:
-            faces = [1] * row.take_ones + [2] * row.take_twos
-            taken = " ".join(map(str, faces))
+            taken = " ".join(["1"] * row.take_ones + ["2"] * row.take_twos)
             if row.take_cages:
                 taken += " and " + " ".join(f"x{face}" for face in cage_faces(row.c, row.take_cages))
             totals = f"{row.t_from}..{row.t_to}" if row.t_from < row.t_to else f"{row.t_from}"

@@ -39,14 +39,7 @@ def show_state(game: Konijnenhokken, state: State) -> str:
 
 
 def read_state(game: Konijnenhokken, text: str) -> State:
-    """Return the state of a text.
-
-    Raises
-    ------
-    UnknownStateError
-        The text has another form, the field is none that a run can have, or the
-        roll shows no rabbit, which ends the turn.
-    """
+    """Return the state of a text; an `UnknownStateError` if it has another form, or no run comes to such a field."""
     values = read_fields(text, (*Field._fields, "roll"), _FORM, value=r"[\d\s,]*?")
     for name in Field._fields:
         if not values.setdefault(name, "0").isdecimal():
@@ -62,10 +55,8 @@ def read_state(game: Konijnenhokken, text: str) -> State:
         raise UnknownStateError(f"the roll has {len(faces)} dice; there are {left} left to roll", value=text)
     offered = offer(faces, field.c, defective=game.defective)
     if offered is None:
-        raise UnknownStateError(
-            f"the roll {values['roll']} shows no rabbit, so the turn is lost and there is no choice",
-            value=text,
-        )
+        lost = f"the roll {values['roll']} shows no rabbit, so the turn is lost and there is no choice"
+        raise UnknownStateError(lost, value=text)
     return Rolled(*field, *offered)
 
 

@@ -24,7 +24,7 @@ import attrs
 
 from mdpdice import Dist, Edge, Game, Node, certainly, end, pass_to, roll
 from mdpdice.errors import GameError
-from mdpdice.games.parameters import in_range
+from mdpdice.games.parameters import whole
 from mdpdice.games.pig.race import DIE, Position
 from mdpdice.games.pig.turn import Action
 from mdpdice.games.races import LARGEST_GOAL
@@ -53,13 +53,7 @@ def hold_at(points: int) -> Callable[[int | Position], Action]:
 
 
 def read_hold_at(points: str) -> Callable[[int | Position], Action]:
-    """Return the rule of what stands behind ``hold-at:``.
-
-    Raises
-    ------
-    GameError
-        It is not a positive number.
-    """
+    """Return the rule of what stands behind ``hold-at:``; a `GameError` if it is not a positive number."""
     if not points.isdecimal() or not int(points):
         raise GameError(f"hold-at:{points}: write hold-at:N with a positive number of points", value=points)
     return hold_at(int(points))
@@ -70,25 +64,17 @@ def turn_outcomes(points: int, most: int) -> Dist[int]:
     """Return what a turn that holds at some points wins, where no more than `most` are counted."""
     stop = min(points, most)
     ahead = {turn: certainly(min(turn, most)) for turn in range(stop, stop + max(DIE.outcomes))}
+
+    def after(turn: int, won: int) -> Dist[int]:
+        return ahead[turn + won] if won else certainly(0)
+
     for turn in range(stop - 1, -1, -1):
-        ahead[turn] = DIE.bind(functools.partial(_after, ahead, turn))
+        ahead[turn] = DIE.bind(functools.partial(after, turn))
     return ahead[0]
 
 
-def _after(ahead: dict[int, Dist[int]], turn: int, won: int) -> Dist[int]:
-    return ahead[turn + won] if won else certainly(0)
-
-
 class Scores(NamedTuple):
-    """Where a race stands between two turns, seen by the player to move.
-
-    Attributes
-    ----------
-    mine, theirs : int
-        Scores of the player to move and of the other.
-    player : {"first", "second"}
-        Who is to move.
-    """
+    """Where a race stands between two turns: the scores of the player to move and of the other, and who moves."""
 
     mine: int
     theirs: int
@@ -121,21 +107,9 @@ class HoldRace(Game[Scores, Never]):
 
     total: ClassVar[int] = 1
 
-    first: int = attrs.field(
-        default=20,
-        converter=int,
-        validator=in_range(1_000),
-        metadata={"help": "points of a turn at which the starter holds"},
-    )
-    second: int = attrs.field(
-        default=20,
-        converter=int,
-        validator=in_range(1_000),
-        metadata={"help": "points of a turn at which the other holds"},
-    )
-    goal: int = attrs.field(
-        default=100, converter=int, validator=in_range(LARGEST_GOAL), metadata={"help": "points that win"}
-    )
+    first: int = whole(20, 1_000, "points of a turn at which the starter holds")
+    second: int = whole(20, 1_000, "points of a turn at which the other holds")
+    goal: int = whole(100, LARGEST_GOAL, "points that win")
 
     def start(self) -> Scores:
         return Scores(0, 0, "first")

@@ -30,12 +30,8 @@ class PigTurnLook(Look[PigTurn], of=PigTurn):
         return f"{outcome}: bust" if outcome == 1 else str(outcome)
 
     def notes(self) -> list[str]:
-        cap = self.game.cap
-        return (
-            [f"cap={cap} ends turns that should go on; from cap={HOLD} on it costs nothing"]
-            if cap < HOLD
-            else []
-        )
+        early = f"cap={self.game.cap} ends turns that should go on; from cap={HOLD} on it costs nothing"
+        return [early] if self.game.cap < HOLD else []
 
     def summary(self, solution: Solution) -> list[str]:
         """From how many points on to hold."""
@@ -59,10 +55,8 @@ class RaceLook(Look[Race], of=Race):
         ]
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
-        game = self.game
-        return Act(
-            ("hold ", game.turn, ": ", game.mine + game.turn, " in all") if action == "hold" else "roll"
-        )
+        turn, after = self.game.turn, self.game.mine + self.game.turn
+        return Act(("hold ", turn, ": ", after, " in all") if action == "hold" else "roll")
 
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         shown = outcome or 1 if seen is None else seen

@@ -30,23 +30,8 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, cast
 
 import attrs
 
-from mdpdice import (
-    At,
-    Counter,
-    Dist,
-    Edge,
-    Game,
-    Node,
-    Solution,
-    d6,
-    decide,
-    end,
-    go,
-    pass_to,
-    roll,
-    when,
-)
-from mdpdice.games.parameters import in_range
+from mdpdice import At, Counter, Dist, Edge, Game, Node, Solution, d6, decide, end, go, pass_to, roll, when
+from mdpdice.games.parameters import whole
 from mdpdice.games.pig.turn import Action
 from mdpdice.games.races import LARGEST_GOAL
 
@@ -61,25 +46,15 @@ Position: TypeAlias = At[str]
 """Where a race stands: the counters `mine`, `theirs` and `turn`, seen by the player to move."""
 
 _PLAY = "play"  # the core has one state
-_COUNTERS = ("mine", "theirs", "turn")
 
 
 def position(mine: int = 0, theirs: int = 0, turn: int = 0) -> Position:
-    """Return where a race stands, seen by the player to move.
-
-    Parameters
-    ----------
-    mine, theirs : int
-        Scores of the player to move and of the other.
-    turn : int
-        Points of this turn, which are at risk.
-    """
+    """Return where a race stands: the scores of the player to move and of the other, and the points at risk."""
     return At(_PLAY, mine=mine, theirs=theirs, turn=turn)
 
 
 def _points(state: Position) -> tuple[int, ...]:
-    counters = state.counters
-    return tuple(counters[name] for name in _COUNTERS)
+    return tuple(state.counters[name] for name in ("mine", "theirs", "turn"))
 
 
 class HoldRow(NamedTuple):
@@ -103,13 +78,7 @@ class HoldRow(NamedTuple):
 
 
 def hold_table(solution: Solution) -> list[HoldRow]:
-    """Return with how many points to hold, for all scores between two turns.
-
-    Raises
-    ------
-    NotCertifiedError
-        The solution was not proved.
-    """
+    """Return with how many points to hold, for all scores between two turns; the solution must be proved."""
     solution.value()  # raises unless it was proved
     states = sorted(cast("list[Position]", solution.network.states), key=_points)
     rows = []
@@ -188,12 +157,7 @@ class PigRace(Race):
 
     step: ClassVar[Dist[int]] = DIE
 
-    goal: int = attrs.field(
-        default=100,
-        converter=int,
-        validator=in_range(LARGEST_GOAL),
-        metadata={"help": "points that win; 100 has half a million positions"},
-    )
+    goal: int = whole(100, LARGEST_GOAL, "points that win; 100 has half a million positions")
 
 
 @attrs.frozen
@@ -221,6 +185,4 @@ class Piglet(Race):
 
     step: ClassVar[Dist[int]] = COIN
 
-    goal: int = attrs.field(
-        default=2, converter=int, validator=in_range(LARGEST_GOAL), metadata={"help": "points that win"}
-    )
+    goal: int = whole(2, LARGEST_GOAL, "points that win")

@@ -23,7 +23,7 @@ from typing import Final, TypeAlias, cast
 import attrs
 
 from mdpdice import Game, Node, Solution, d6, decide, end, go, roll
-from mdpdice.games.parameters import in_range
+from mdpdice.games.parameters import whole
 
 __all__ = ["HOLD", "Action", "PigTurn", "hold_from"]
 
@@ -55,12 +55,7 @@ class PigTurn(Game[int, Action]):
     (8.141794893727, 'roll', 'hold')
     """
 
-    cap: int = attrs.field(
-        default=100,
-        converter=int,
-        validator=in_range(100_000),
-        metadata={"help": "points at which the turn ends; from 20 on any cap will do"},
-    )
+    cap: int = whole(100, 100_000, "points at which the turn ends; from 20 on any cap will do")
 
     def start(self) -> int:
         return 0
@@ -69,23 +64,13 @@ class PigTurn(Game[int, Action]):
         """Hold or roll, below the cap."""
         if points >= self.cap:
             return end(points)
-        return decide(
-            {
-                "hold": end(points),
-                "roll": roll(d6, lambda face: end() if face == 1 else go(points + face)),
-            }
-        )
+        again = roll(d6, lambda face: end() if face == 1 else go(points + face))
+        return decide({"hold": end(points), "roll": again})
 
 
 def hold_from(solution: Solution) -> int:
-    """Return the fewest points at which a solved turn holds.
-
-    Raises
-    ------
-    NotCertifiedError
-        The solution was not proved.
-    """
-    solution.value()  # raises unless it was proved
+    """Return the fewest points at which a solved turn holds; the solution must be proved."""
+    solution.value()  # raises unless it was
     network = solution.network
     states = cast("list[int]", network.states)
     decided = (points for points in states if network.decides[network.node_of(points)])

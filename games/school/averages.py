@@ -24,12 +24,7 @@ __all__ = ["average", "averages", "scores"]
 
 @functools.cache
 def averages(rules: Rules) -> MappingProxyType[str, Fraction]:
-    """Return the average score of every combination.
-
-    Parameters
-    ----------
-    rules : Rules
-        What rolls score; their `grades` says in which of the two scales the grades are.
+    """Return the average score of every combination; `Rules.grades` says in which scale the grades are.
 
     Examples
     --------
@@ -56,7 +51,4 @@ def average(rules: Rules, combination: str) -> Fraction:
 def scores(rules: Rules, combination: str) -> tuple[Ints, Ints]:
     """Return what every roll of `ROLLS` scores after a reroll, 0 if it does not fit, and whether it fits."""
     found = [rules.score(combination, roll) for roll in ROLLS]
-    return (
-        np.array([0 if points is None else points for points in found], dtype=np.int64),
-        np.array([points is not None for points in found]),
-    )
+    return np.array([points or 0 for points in found]), np.array([points is not None for points in found])

@@ -34,7 +34,7 @@ import functools
 import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
 import numpy as np
@@ -42,24 +42,10 @@ import numpy.typing as npt
 
 from mdpdice.errors import GameError
 from mdpdice.games.school.averages import averages, scores
-from mdpdice.games.school.rules import (
-    GRADES,
-    Rules,
-    checked_roll,
-    combinations_named,
-)
-from mdpdice.games.school.turn import (
-    REROLLS,
-    ROLLS,
-    Action,
-    CrossOut,
-    Score,
-    multiplier,
-    rerolls,
-    tables,
-)
+from mdpdice.games.school.rules import GRADES, Rules, checked_roll, combinations_named
+from mdpdice.games.school.turn import REROLLS, ROLLS, Action, CrossOut, Score, multiplier, rerolls, tables
 
-__all__ = ["Advice", "available", "bob"]
+__all__ = ["Advice", "available", "bob", "plain"]
 
 # Profits that differ are further apart than this, and floats that should be equal are nearer
 # (a test looks at all of them): many sets are compared in floats, and that gives Bob's exact choice.
@@ -79,9 +65,9 @@ class Advice:
     Parameters
     ----------
     action : Score, CrossOut or Reroll
-        His decision.
+        The decision.
     profits : dict of action to Fraction
-        The profit of everything that he considers, the highest first.
+        The profit of everything that Bob considers, the highest first.
     """
 
     action: Action
@@ -119,71 +105,47 @@ def bob(rules: Rules, combinations: Iterable[str], dice: Iterable[int], rerolls_
     names = available(combinations_named(combinations))
     roll = checked_roll(dice)
     if not names:
-        msg = "no combination is open, so there is nothing to decide"
-        raise GameError(msg, value=names)
+        raise GameError("no combination is open, so there is nothing to decide", value=names)
     if rerolls_left not in range(REROLLS + 1):
         msg = f"{rerolls_left} rerolls: there are 0 to {REROLLS} left"
         raise GameError(msg, value=rerolls_left, limit=REROLLS)
-    exact = _exact(_plain(rules), names)
-    at = ROLLS.index(roll)
-    found: dict[Action, Fraction] = {}
+    average, found = averages(plain(rules)), dict[Action, Fraction]()
     if rerolls_left:
-        table = tables()
-        span = slice(table.row[at], table.row[at + 1])
-        over = exact.over * table.total**rerolls_left
-        for (again, _), profit in zip(rerolls(roll), exact.rerolls[rerolls_left][span], strict=True):
-            found[again] = Fraction(int(profit), over)
+        table, (over, profits) = tables(), _exact(plain(rules), names)
+        at = ROLLS.index(roll)
+        mine = profits[rerolls_left][table.row[at] : table.row[at + 1]]
+        for (again, _), profit in zip(rerolls(roll), mine, strict=True):
+            found[again] = Fraction(int(profit), over * table.total**rerolls_left)
     for name in names:
         points = rules.score(name, roll)
-        average = averages(_plain(rules))[name]
         if points is None:
-            found[CrossOut(name)] = -average
+            found[CrossOut(name)] = -average[name]
         else:
-            found[Score(name)] = points * multiplier(name, rerolls_left) - average
+            found[Score(name)] = points * multiplier(name, rerolls_left) - average[name]
     # Sorting is stable, so equal ones stay in Bob's order.
     ordered = dict(sorted(found.items(), key=lambda pair: -pair[1]))
     return Advice(next(iter(ordered)), ordered)
 
 
-def _plain(rules: Rules) -> Rules:
+def plain(rules: Rules) -> Rules:
     """Return the rules alone, of a game that has more parameters."""
     return Rules(rules.little, rules.big, rules.two_pairs, rules.full, rules.grades)
 
 
-class _Exact(NamedTuple):
-    """Bob's profits for one set of combinations, as Python ints in object arrays.
-
-    Attributes
-    ----------
-    over : int
-        Denominator of `stop`.
-    rerolls : dict of int to ndarray, shape (4116,)
-        By the number of rerolls left, over ``over * 7776**left``.
-    """
-
-    over: int
-    rerolls: dict[int, npt.NDArray[Any]]
-
-
 @functools.lru_cache(maxsize=256)
-def _exact(rules: Rules, names: tuple[str, ...]) -> _Exact:
+def _exact(rules: Rules, names: tuple[str, ...]) -> tuple[int, dict[int, npt.NDArray[Any]]]:
+    """Profits of rerolls by the number left, as Python ints over ``over * 7776**left``, and that `over` in front."""
     table = tables()
     known = averages(rules)
     over = math.lcm(*(known[name].denominator for name in names))
     becomes = table.becomes.astype(object)
-    stops = {left: _stop(rules, names, left, over) for left in range(REROLLS + 1)}
-    best, again = stops[0], {}
-    for left in range(1, REROLLS + 1):
-        again[left] = (becomes @ best)[table.holds]
-        best = np.maximum(stops[left] * table.total**left, table.best(again[left]))
-    return _Exact(over, again)
-
-
-def _stop(rules: Rules, names: tuple[str, ...], left: int, over: int) -> npt.NDArray[Any]:
-    known = averages(rules)
-    rows = [
-        scores(rules, name)[0].astype(object) * (multiplier(name, left) * over) - int(known[name] * over)
-        for name in names
-    ]
-    best: npt.NDArray[Any] = np.maximum.reduce(rows)
-    return best
+    points = {name: scores(rules, name)[0].astype(object) for name in names}
+    best: Any = None
+    again: dict[int, npt.NDArray[Any]] = {}
+    for left in range(REROLLS + 1):
+        stops = [points[name] * (multiplier(name, left) * over) - int(known[name] * over) for name in names]
+        stop = np.maximum.reduce(stops) * table.total**left
+        if left:
+            again[left] = (becomes @ best)[table.holds]
+        best = np.maximum(stop, table.best(again[left])) if left else stop
+    return over, again

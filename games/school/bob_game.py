@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from mdpdice import Dist, Game, Node, end, go, roll
 from mdpdice.games.school.averages import averages, scores
-from mdpdice.games.school.bob import TIE, available
+from mdpdice.games.school.bob import TIE, available, plain
 from mdpdice.games.school.rules import COMBINATIONS, OPEN_HELP, Rules, opened
 from mdpdice.games.school.turn import (
     HELD,
@@ -47,13 +47,7 @@ Open: TypeAlias = tuple[str, ...]
 
 @attrs.frozen
 class Scored:
-    """The points of a turn are paid; which combination it ends with is open.
-
-    Parameters
-    ----------
-    open : tuple of str
-        The combinations that were open in this turn.
-    """
+    """The points of a turn are paid; it ends with one of the combinations that were open in it."""
 
     open: Open
 
@@ -108,21 +102,10 @@ class BobGame(Rules, Game[State, Never]):
     @functools.cached_property
     def turns(self) -> Turns:
         """How turns end, for all sets of combinations that can be open."""
-        return bob_turns(
-            Rules(self.little, self.big, self.two_pairs, self.full, self.grades), reachable(self.open)
-        )
+        return bob_turns(plain(self), reachable(self.open))
 
     def action(self, names: Open, dice: Dice, rerolls_left: int) -> Action:
-        """What Bob does with a roll, as `mdpdice.games.school.bob.bob` finds it, but looked up.
-
-        Parameters
-        ----------
-        names : tuple of str
-            The open combinations, a set to which a game can come.
-        dice : tuple of int
-            The roll, in ascending order.
-        rerolls_left : int
-        """
+        """What Bob does with a roll in ascending order, as `mdpdice.games.school.bob.bob` finds it, but looked up."""
         turns, roll = self.turns, ROLLS.index(dice)
         what = int(turns.choice[turns.place[names], rerolls_left, roll])
         if what < 0:
@@ -172,15 +155,7 @@ class Turns(NamedTuple):
 
 
 def bob_turns(rules: Rules, sets: tuple[Open, ...]) -> Turns:
-    """Find what Bob does with every roll, and how his turns end.
-
-    Parameters
-    ----------
-    rules : Rules
-        What rolls score.
-    sets : tuple of tuple of str
-        The sets of open combinations.
-    """
+    """Find what Bob does with every roll, and how turns end, for some sets of open combinations."""
     table = tables()
     known = averages(rules)
     bits = {name: 1 << at for at, name in enumerate(COMBINATIONS)}
@@ -220,27 +195,14 @@ def _compiled() -> Callable[..., None]:
 
 
 def _turns(
-    usable: Ints,
-    points: Ints,
-    factors: Ints,
-    average: npt.NDArray[np.float64],
-    first_way: Ints,
-    to: Ints,
-    ways: Ints,
-    first: Ints,
-    row: Ints,
-    holds: Ints,
-    tie: float,
-    weight: Ints,
-    total: Ints,
+    usable: Ints, points: Ints, factors: Ints, average: npt.NDArray[np.float64], first_way: Ints, to: Ints,
+    ways: Ints, first: Ints, row: Ints, holds: Ints, tie: float, weight: Ints, total: Ints,
     choice: npt.NDArray[np.int16],
-) -> None:
+) -> None:  # fmt: skip
     """Write Bob's choices and how his turns end, for every set of usable combinations."""
     n_held, n_rolls = len(first_way) - 1, len(first)
     n_levels, n_names = factors.shape
-    whole = 0
-    for at in range(first_way[0], first_way[1]):
-        whole += ways[at]
+    whole = ways[first_way[0] : first_way[1]].sum()
     profit, ahead = np.zeros((n_levels, n_rolls)), np.zeros(n_held)
     for one in range(len(usable)):
         # From the last roll to the first: the best profit.
@@ -269,9 +231,7 @@ def _turns(
                 choice[one, left, dice] = what
         # From the first roll to the last: in how many cases of 7776 ** 3.
         cases = first.copy()
-        over = 1
-        for _ in range(n_levels - 1):
-            over *= whole
+        over = whole ** (n_levels - 1)
         for left in range(n_levels - 1, -1, -1):
             thrown = np.zeros(n_held, dtype=np.int64)
             for dice in range(n_rolls):

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import attrs
 
 from mdpdice import Edge, Game, Node, decide, end, go, roll
-from mdpdice.games.parameters import one_of
+from mdpdice.games.parameters import choice
 from mdpdice.games.school.rules import GRADES_HELP, Grades, Rules, combination_named
 from mdpdice.games.school.turn import (
     REROLLS,
@@ -62,9 +62,7 @@ class SchoolCombination(Rules, Game[State, Action]):
     Fraction(545885, 15552)
     """
 
-    grades: Grades = attrs.field(
-        default="positive", validator=one_of("negative", "positive"), metadata={"help": GRADES_HELP}
-    )
+    grades: Grades = choice("positive", "negative", help_text=GRADES_HELP)
     combination: str = attrs.field(
         default="pair",
         converter=combination_named,

@@ -54,8 +54,7 @@ FREE = 3
 def _some_open(names: Any) -> tuple[str, ...]:
     found = opened(names)
     if not found:
-        msg = "open names no combination; a game has one turn at least"
-        raise GameError(msg, value=names)
+        raise GameError("open names no combination; a game has one turn at least", value=names)
     return found
 
 
@@ -98,20 +97,12 @@ class School(Rules, Game[State, Action]):
     def node(self, state: State, /) -> Node[State, Action]:
         """A roll of the dice that are not held, or what to do with the roll."""
         if isinstance(state, Rolled):
-            return decide([*self._ends(state), *self._rerolls(state)])
-        again: Edge[State] = roll(rolled(state.dice), lambda dice: go(Rolled(dice, state.rerolls)))
+            again = rerolls(state.dice) if state.rerolls else ()
+            moves = ((one, go(Held(held, state.rerolls - 1))) for one, held in again)
+            return decide([*_endings(self).of(state), *moves])
+        dice: Edge[State] = roll(rolled(state.dice), lambda dice: go(Rolled(dice, state.rerolls)))
         first = state.rerolls == REROLLS
-        return when(self.used.has(*range(len(self.open))), end(), again) if first else again
-
-    def _ends(self, state: Rolled) -> list[tuple[Action, Option[State]]]:
-        return list(_endings(self).of(state))
-
-    def _rerolls(self, state: Rolled) -> list[tuple[Action, Edge[State]]]:
-        if not state.rerolls:
-            return []
-        return [(again, go(Held(held, state.rerolls - 1))) for again, held in rerolls(state.dice)]
-
-    # --- states ---------------------------------------------------------------------
+        return when(self.used.has(*range(len(self.open))), end(), dice) if first else dice
 
     def open_at(self, state: At[State]) -> tuple[str, ...]:
         """Return the combinations that are open in a state."""
@@ -120,21 +111,16 @@ class School(Rules, Game[State, Action]):
 
 
 class _Endings:
-    """The ways to end a turn of a game.
-
-    Rolls that score alike in a combination share one option, so that it is made, and read, once.
-    """
+    """The ways to end a turn; rolls that score alike share one option, so that it is made, and read, once."""
 
     def __init__(self, game: School) -> None:
         self.game = game
         grades = [box for box, name in enumerate(game.open) if name in GRADES]
         waiting = len(grades) - FREE  # so many grades come first
-        self.usable = []
-        for box, name in enumerate(game.open):
-            usable = ~game.used[box]
-            if name not in GRADES and waiting > 0:
-                usable &= game.used.count(grades) >= waiting
-            self.usable.append(usable)
+        self.usable = [~game.used[box] for box in range(len(game.open))]
+        for box, name in enumerate(game.open) if waiting > 0 else ():
+            if name not in GRADES:
+                self.usable[box] &= game.used.count(grades) >= waiting
         self.points: dict[Dice, list[int | None]] = {}
         self.made: dict[tuple[int, int | None], tuple[Action, Option[State]]] = {}
 
@@ -162,6 +148,4 @@ class _Endings:
         return found
 
 
-@functools.lru_cache(maxsize=8)
-def _endings(game: School) -> _Endings:
-    return _Endings(game)
+_endings = functools.lru_cache(maxsize=8)(_Endings)

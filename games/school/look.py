@@ -41,10 +41,9 @@ def _act(rules: Rules, state: State, action: Action) -> Act:
         return Act(f"reroll {words}", ("dice", (tuple(places),)))
     if isinstance(action, CrossOut):
         return Act(f"cross out {action.combination}")
-    points = (rules.score(action.combination, state.dice) or 0) * multiplier(
-        action.combination, state.rerolls
-    )
-    return Act(f"{action.combination} for {points}")
+    name = action.combination
+    points = (rules.score(name, state.dice) or 0) * multiplier(name, state.rerolls)
+    return Act(f"{name} for {points}")
 
 
 class SchoolLook(Look[School], of=School):

@@ -35,7 +35,7 @@ from typing import Final, Literal, TypeAlias
 import attrs
 
 from mdpdice.errors import GameError
-from mdpdice.games.parameters import in_range, one_of
+from mdpdice.games.parameters import choice, whole
 
 __all__ = [
     "COMBINATIONS",
@@ -59,17 +59,13 @@ OTHERS: Final = (
 COMBINATIONS: Final = (*GRADES, *OTHERS)
 """All combinations, in the order of the public program, which decides between equal ones."""
 
+EQUAL: Final = {"pair": 2, "set": 3, "care": 4, "poker": 5}
 LITTLE: Final = (1, 2, 3, 4, 5)
 BIG: Final = (2, 3, 4, 5, 6)
 
 
 def combination_named(text: str) -> str:
-    """Return the combination of a name, written with or without hyphens, spaces and capitals.
-
-    Raises
-    ------
-    GameError
-        There is no such combination.
+    """Return the combination of a name, written with or without hyphens, spaces and capitals; else a `GameError`.
 
     Examples
     --------
@@ -79,8 +75,7 @@ def combination_named(text: str) -> str:
     """
     found = _NAMES.get(_plain(text)) if isinstance(text, str) else None
     if found is None:
-        msg = f"{text!r} is no combination; choose one of {', '.join(COMBINATIONS)}"
-        raise GameError(msg, value=text)
+        raise GameError(f"{text!r} is no combination; choose one of {', '.join(COMBINATIONS)}", value=text)
     return found
 
 
@@ -92,28 +87,15 @@ _NAMES: Final = {_plain(name): name for name in COMBINATIONS}
 
 
 def combinations_named(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the combinations of some names, each once, in the order of `COMBINATIONS`.
-
-    Raises
-    ------
-    GameError
-        A name is no combination, or is there twice.
-    """
+    """Return the combinations of some names in the order of `COMBINATIONS`; a `GameError` if one is there twice."""
     given = [combination_named(name) for name in names]
     if twice := [name for name, times in Counter(given).items() if times > 1]:
-        msg = f"{twice[0]} is named twice"
-        raise GameError(msg, value=given)
+        raise GameError(f"{twice[0]} is named twice", value=given)
     return tuple(name for name in COMBINATIONS if name in given)
 
 
 def opened(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the combinations that are open: ``all``, or names, in a text separated by commas.
-
-    Raises
-    ------
-    GameError
-        A name is no combination, or is there twice.
-    """
+    """Return the combinations that are open: ``all``, or names, in a text separated by commas."""
     given = names.split(",") if isinstance(names, str) else list(names)
     listed = [name.strip() if isinstance(name, str) else name for name in given]
     if [_plain(name) for name in listed if isinstance(name, str)] == ["all"]:
@@ -131,8 +113,7 @@ def _points(value: int | str) -> int:
     if isinstance(value, str) and re.fullmatch(r"\s*-?[0-9]+\s*", value):
         value = int(value)
     if not isinstance(value, int):
-        msg = f"{value!r}: a straight scores a whole number of points"
-        raise GameError(msg, value=value)
+        raise GameError(f"{value!r}: a straight scores a whole number of points", value=value)
     return value
 
 
@@ -176,78 +157,37 @@ class Rules:
     -12
     """
 
-    little: int = attrs.field(
-        default=15,
-        converter=_points,
-        validator=in_range(1_000, least=0),
-        metadata={"help": "points of the little straight"},
+    little: int = whole(15, 1_000, "points of the little straight", least=0, converter=_points)
+    big: int = whole(20, 1_000, "points of the big straight", least=0, converter=_points)
+    two_pairs: TwoPairs = choice(
+        *("exactly-four", "four-or-five", "strict"),
+        help_text="equal dice that are two pairs too: four of them but not five, four or five, or none (strict)",
     )
-    big: int = attrs.field(
-        default=20,
-        converter=_points,
-        validator=in_range(1_000, least=0),
-        metadata={"help": "points of the big straight"},
+    full: Full = choice(
+        *("with-five", "strict"),
+        help_text="whether five equal dice are a full, or only three and two (strict)",
     )
-    two_pairs: TwoPairs = attrs.field(
-        default="exactly-four",
-        validator=one_of("exactly-four", "four-or-five", "strict"),
-        metadata={
-            "help": "equal dice that are two pairs too: four of them but not five, four or five, or none (strict)"
-        },
-    )
-    full: Full = attrs.field(
-        default="with-five",
-        validator=one_of("with-five", "strict"),
-        metadata={"help": "whether five equal dice are a full, or only three and two (strict)"},
-    )
-    grades: Grades = attrs.field(
-        default="negative", validator=one_of("negative", "positive"), metadata={"help": GRADES_HELP}
-    )
+    grades: Grades = choice("negative", "positive", help_text=GRADES_HELP)
 
     def score(self, combination: str, dice: Sequence[int]) -> int | None:
-        """Return what five dice score in a combination after a reroll, or None if they do not fit.
-
-        Raises
-        ------
-        GameError
-            There is no such combination, or these are not five dice.
-        """
+        """Return what five dice score in a combination after a reroll, or None if they do not fit."""
         return _score(self, combination_named(combination), checked_roll(dice))
 
 
 def checked_roll(dice: Iterable[int]) -> tuple[int, ...]:
-    """Return five dice in ascending order.
-
-    Raises
-    ------
-    GameError
-        They are not five faces of 1 to 6.
-    """
+    """Return five dice in ascending order; a `GameError` if they are something else."""
     roll = tuple(sorted(dice))
     if len(roll) != DICE or not all(face in FACES for face in roll):
-        msg = f"{roll}: a roll is {DICE} dice that show 1 to {FACES[-1]}"
-        raise GameError(msg, value=roll)
+        raise GameError(f"{roll}: a roll is {DICE} dice that show 1 to {FACES[-1]}", value=roll)
     return roll
 
 
 @functools.cache
 def _score(rules: Rules, combination: str, roll: tuple[int, ...]) -> int | None:
     shown = Counter(roll)
-
-    def equal(number: int) -> int | None:
-        """Score of `number` equal dice."""
-        values = [face for face, count in shown.items() if count >= number]
-        return number * max(values) if values else None
-
+    if number := EQUAL.get(combination):
+        return max((number * face for face, count in shown.items() if count >= number), default=None)
     match combination:
-        case "pair":
-            return equal(2)
-        case "set":
-            return equal(3)
-        case "care":
-            return equal(4)
-        case "poker":
-            return equal(5)
         case "two-pairs":
             return _two_pairs(rules, shown)
         case "full":

@@ -33,13 +33,7 @@ def show_turn(state: Held | Rolled) -> str:
 
 
 def read_turn(text: str) -> Held | Rolled:
-    """Return the state of a text.
-
-    Raises
-    ------
-    UnknownStateError
-        The text has another form, or there is no such roll.
-    """
+    """Return the state of a text; an `UnknownStateError` if it has another form, or there is no such roll."""
     values = read_fields(text, ("dice", "hold", "rerolls"), _FORM, once=[{"dice", "hold"}, {"rerolls"}])
     rerolls = values["rerolls"]
     if rerolls not in map(str, range(REROLLS + 1)):
@@ -52,9 +46,8 @@ def read_turn(text: str) -> Held | Rolled:
         raise UnknownStateError(f"{name}={listed}: dice show 1 to {FACES[-1]}", value=text)
     if name == "hold":
         if len(dice) >= DICE or (dice and int(rerolls) == REROLLS):
-            few = (
-                "none is held before the first roll" if len(dice) < DICE else "one of them is rolled at least"
-            )
+            one = "one of them is rolled at least"
+            few = "none is held before the first roll" if len(dice) < DICE else one
             raise UnknownStateError(f"{text!r}: {len(dice)} dice are held, but {few}", value=text)
         return Held(dice, int(rerolls))
     if len(dice) != DICE:
@@ -62,22 +55,12 @@ def read_turn(text: str) -> Held | Rolled:
     return Rolled(dice, int(rerolls))
 
 
-# --- the whole game -------------------------------------------------------------------------------
-
-
 def split_open(text: str) -> tuple[str, str]:
-    """Return the value of ``open=`` and the rest of a text.
-
-    Raises
-    ------
-    UnknownStateError
-        The text does not say once which combinations are open.
-    """
+    """Return the value of ``open=``, which is there once, and the rest of a text."""
     found = _OPEN.findall(text)
     if len(found) != 1:
-        raise UnknownStateError(
-            f"{text!r} is not a state; write open=grade-6,pair,trash (or open=all), then {_FORM}", value=text
-        )
+        form = f"open=grade-6,pair,trash (or open=all), then {_FORM}"
+        raise UnknownStateError(f"{text!r} is not a state; write {form}", value=text)
     return found[0], _OPEN.sub("", text).strip()
 
 
@@ -87,13 +70,7 @@ def show_open(names: tuple[str, ...]) -> str:
 
 
 def read_open(listed: str) -> tuple[str, ...]:
-    """Return the combinations of a list, in order.
-
-    Raises
-    ------
-    UnknownStateError
-        A name is no combination, or is there twice.
-    """
+    """Return the combinations of a list, in order."""
     if listed == "all":
         return COMBINATIONS
     if listed in ("", "-"):

@@ -56,23 +56,13 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 REROLLS: Final = 2
 ROLLS: Final[tuple[Dice, ...]] = tuple(itertools.combinations_with_replacement(FACES, DICE))
 HELD: Final[tuple[Dice, ...]] = tuple(
-    itertools.chain.from_iterable(
-        itertools.combinations_with_replacement(FACES, number) for number in range(DICE)
-    )
+    held for number in range(DICE) for held in itertools.combinations_with_replacement(FACES, number)
 )
 
 
 @attrs.frozen
 class Rolled:
-    """A roll lies on the table.
-
-    Parameters
-    ----------
-    dice : tuple of int
-        The five dice, in ascending order.
-    rerolls : int
-        Rerolls left; 2 on the first roll of a turn.
-    """
+    """A roll lies on the table: five dice in ascending order, and the rerolls left, 2 on the first roll of a turn."""
 
     dice: Dice
     rerolls: int
@@ -80,15 +70,7 @@ class Rolled:
 
 @attrs.frozen
 class Held:
-    """Some dice are about to be rolled again.
-
-    Parameters
-    ----------
-    dice : tuple of int
-        The dice that stay.
-    rerolls : int
-        Rerolls left after this one.
-    """
+    """Some dice stay and the others are about to be rolled; `rerolls` are left after that."""
 
     dice: Dice
     rerolls: int
@@ -110,13 +92,7 @@ class CrossOut:
 
 @attrs.frozen
 class Reroll:
-    """Roll some dice again.
-
-    Parameters
-    ----------
-    dice : tuple of int
-        What the dice to be rolled show, in ascending order.
-    """
+    """Roll some dice again: those that show `dice`, in ascending order."""
 
     dice: Dice
 
@@ -142,10 +118,7 @@ def _with(held: Dice, shown: Sequence[int]) -> Dice:
 
 @functools.cache
 def rerolls(dice: Dice) -> tuple[tuple[Reroll, Dice], ...]:
-    """Return all ways to roll some dice again, with the dice that stay.
-
-    In the order of the public program: fewer dice first, then lower ones.
-    """
+    """Return all ways to roll some dice again, with the dice that stay: fewer dice first, then lower ones, as Bob."""
     found: dict[Dice, Dice] = {}
     for number in range(1, DICE + 1):
         for chosen in itertools.combinations(dice, number):
@@ -194,9 +167,8 @@ def tables() -> Tables:
     held_place = {dice: at for at, dice in enumerate(HELD)}
     becomes = np.zeros((len(HELD), len(ROLLS)), dtype=np.int64)
     for at, held in enumerate(HELD):
-        dist = rolled(held)
-        for roll, weight in dist.items():
-            becomes[at, place[roll]] = weight * (len(FACES) ** DICE // dist.total)
+        for roll, chance in zip(rolled(held), rolled(held).weights, strict=True):
+            becomes[at, place[roll]] = chance * (len(FACES) ** DICE // rolled(held).total)
     options = [rerolls(roll) for roll in ROLLS]
     return Tables(
         first=becomes[held_place[()]],

@@ -64,8 +64,7 @@ def excerpt(table: GridValues, where: Mapping[str, Any], max_states: int) -> Nod
         for core in cores.tolist():
             parts += _parts(layers, core, tables, rows, reached)
     if not parts:
-        msg = f"play reaches no state with {dict(where)!r}"
-        raise GameError(msg, value=dict(where))
+        raise GameError(f"play reaches no state with {dict(where)!r}", value=dict(where))
 
     core, point, value, kind, options, best, worth, action = map(np.concatenate, zip(*parts, strict=True))
     if table.sense == "min":

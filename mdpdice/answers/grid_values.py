@@ -111,8 +111,7 @@ class GridValues:
         value = float(rows[self.layers.program.row[node]])
         if not np.isfinite(value) or not self.lookup.reaches(node, point):
             shown = self.start if state is None else state
-            msg = f"state {shown!r} cannot be reached in this game"
-            raise UnknownStateError(msg, value=shown)
+            raise UnknownStateError(f"state {shown!r} cannot be reached in this game", value=shown)
         return value
 
     def interval(self, state: Hashable, steps_left: int | None) -> tuple[float, float]:

@@ -166,6 +166,5 @@ class NodeValues:
             msg = "nobody decides in this state; ask value() instead"
             raise GameError(msg, state=self.network.describe(node))
         if self.steps(steps_left) == 0:
-            msg = "no decision is left"
-            raise HorizonRangeError(msg, state=self.network.describe(node), value=0)
+            raise HorizonRangeError("no decision is left", state=self.network.describe(node), value=0)
         return node

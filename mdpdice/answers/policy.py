@@ -18,12 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.answers.solution import Solution
-from mdpdice.errors import (
-    GameError,
-    HorizonRangeError,
-    UnknownStateError,
-    UnsupportedError,
-)
+from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError, UnsupportedError
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.distribution import Dist
@@ -140,8 +135,7 @@ class Policy:
         """
         _check_game(game, "of(game, function)")
         if staged and (not isinstance(game, Network) or game.horizon is None):
-            msg = "staged=True needs a network with a horizon"
-            raise HorizonRangeError(msg)
+            raise HorizonRangeError("staged=True needs a network with a horizon")
         if not isinstance(game, Network):
             return cls(rule=function)
         if not staged:
@@ -254,8 +248,7 @@ class Policy:
         net = self.network
         node = self._node(state)
         if not net.decides[node]:
-            msg = "nobody decides in this state"
-            raise GameError(msg, state=net.describe(node))
+            raise GameError("nobody decides in this state", state=net.describe(node))
         row = self._row(steps_left, node)
         if self.weight is None:
             choice = self.choice if row is None else self.choice[row]
@@ -327,8 +320,7 @@ def _check(policy: Policy) -> None:
     if wrong.any():
         node = int(np.argwhere(wrong)[0][-1])
         what = "takes none of its actions" if net.decides[node] else "takes an action, but nobody decides"
-        msg = f"the policy {what} here"
-        raise GameError(msg, state=net.describe(node))
+        raise GameError(f"the policy {what} here", state=net.describe(node))
     if weight is None:
         return
     if weight.shape != (*choice.shape[:-1], net.n_edges):
@@ -347,8 +339,7 @@ def _check(policy: Policy) -> None:
     empty = net.decides & ~sums.astype(bool)
     if empty.any():
         node = int(np.argwhere(empty)[0][-1])
-        msg = "no action has a positive weight here"
-        raise GameError(msg, state=net.describe(node))
+        raise GameError("no action has a positive weight here", state=net.describe(node))
 
 
 def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) -> _Row:
@@ -371,8 +362,7 @@ def _ask(network: Network, function: Callable[..., Any], more: tuple[int, ...]) 
 
 def _check_game(game: object, call: str) -> None:
     if not isinstance(game, Game | Network | Lattice):
-        msg = f"{game!r} is no game; write Policy.{call}"
-        raise GameError(msg, value=game)
+        raise GameError(f"{game!r} is no game; write Policy.{call}", value=game)
 
 
 def _assemble(network: Network, rows: Sequence[_Row], *, staged: bool = False) -> Policy:
@@ -419,8 +409,7 @@ def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
             raise GameError(msg, state=new.describe(node))
         before = old.node_of(state)
         if not old.decides[before]:
-            msg = "nobody decides in this state where the policy comes from"
-            raise UnknownStateError(msg, state=state)
+            raise UnknownStateError("nobody decides in this state where the policy comes from", state=state)
         nodes[node] = before
         theirs = {action: (action, edge) for action, edge in _options(old, before)}
         for action, edge in _options(new, node):

@@ -16,13 +16,7 @@ import attrs
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, issparse, vstack
 
-from mdpdice.errors import (
-    DeadEndError,
-    DuplicateActionError,
-    GameError,
-    RewardNotFiniteError,
-    UnsupportedError,
-)
+from mdpdice import errors
 from mdpdice.formats.decision_tables import Table, tabulate
 from mdpdice.formats.exported_model import decision_process
 from mdpdice.modelling.number import own_number
@@ -156,8 +150,7 @@ def to_quantecon(network: Network, *, layout: str = "pairs") -> QuantEconArrays:
     if layout == "pairs":
         return QuantEconArrays(table.reward, table.matrix, table.discount, states, action, table)
     if layout != "product":
-        msg = f'layout {layout!r}: it is "pairs" or "product"'
-        raise GameError(msg, value=layout)
+        raise errors.GameError(f'layout {layout!r}: it is "pairs" or "product"', value=layout)
     n, m = table.n_states, int(action.max()) + 1
     _require_dense(n * n * m)
     reward, matrix = np.full((n, m), -np.inf), np.zeros((n, m, n))
@@ -227,7 +220,7 @@ def to_mdpsolver(network: Network) -> MdpSolverArrays:
 def _require_dense(size: int) -> None:
     if size > MAX_DENSE:
         msg = f"dense arrays of {size:,} numbers are too large (more than {MAX_DENSE:,}); ask for the sparse ones"
-        raise UnsupportedError(msg, value=size, limit=MAX_DENSE)
+        raise errors.UnsupportedError(msg, value=size, limit=MAX_DENSE)
 
 
 # --- arrays to networks --------------------------------------------------------
@@ -255,8 +248,7 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> N
         A number is out of its range; the error names state and action.
     """
     if not isinstance(P, Iterable):
-        msg = f"P is {P!r}; it holds a square matrix for every action"
-        raise GameError(msg, value=P)
+        raise errors.GameError(f"P is {P!r}; it holds a square matrix for every action", value=P)
     matrices = [_sparse(p, "P") for p in P]
     if (
         not matrices
@@ -265,7 +257,7 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> N
     ):
         shapes = [p.shape for p in matrices]
         msg = f"P holds matrices of the shapes {shapes}, not one square shape, of one state or more, for every action"
-        raise GameError(msg)
+        raise errors.GameError(msg)
     n, count = matrices[0].shape[0], len(matrices)
     if isinstance(R, (list, tuple)) and any(issparse(r) for r in R):
         rewards = _folded(matrices, [_sparse(r, "R") for r in R])
@@ -278,8 +270,9 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> N
         elif given.shape == (count, n, n):
             rewards = _folded(matrices, [csr_array(r) for r in given])
         else:
-            msg = f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}"
-            raise GameError(msg)
+            raise errors.GameError(
+                f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}"
+            )
     by_state = np.arange(n * count).reshape(count, n).T.ravel()
     stacked = csr_array(vstack(matrices, format="csr"))[by_state]
     return _network(np.repeat(np.arange(n), count), stacked, rewards.ravel(), discount, start)
@@ -314,13 +307,12 @@ def from_quantecon(
     """
     reward = _floats(R, "R")
     if (s_indices is None) != (a_indices is None):
-        msg = "give both s_indices and a_indices, or neither"
-        raise GameError(msg)
+        raise errors.GameError("give both s_indices and a_indices, or neither")
     if s_indices is None:
         dense = _floats(Q, "Q")
         if reward.ndim != 2 or dense.shape != (*reward.shape, reward.shape[0]):
             msg = f"R has the shape {reward.shape} and Q {dense.shape}; they are (n, m) and (n, m, n)"
-            raise GameError(msg)
+            raise errors.GameError(msg)
         n, m = reward.shape
         states, actions = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
         matrix = csr_array(dense.reshape(n * m, n))
@@ -332,29 +324,30 @@ def from_quantecon(
         shapes = {reward.shape, states.shape, actions.shape, (matrix.shape[0],)}
         if len(shapes) > 1 or not {states.dtype.kind, actions.dtype.kind} <= {"i", "u"}:
             msg = f"R, Q, s_indices and a_indices do not belong together: their lengths are {sorted(shapes)}"
-            raise GameError(msg)
+            raise errors.GameError(msg)
         if len(states) and not (states.min() >= 0 and states.max() < n and actions.min() >= 0):
-            msg = (
+            raise errors.GameError(
                 f"s_indices has {states.min()} to {states.max()}, a_indices {actions.min()} and more; there are {n} "
                 "states, and both are numbered from 0"
             )
-            raise GameError(msg)
     unclear = np.flatnonzero(np.isnan(reward))
     if len(unclear):
         where = int(unclear[0])
         msg = "a reward is nan; what is not allowed has -inf"
-        raise RewardNotFiniteError(msg, state=int(states[where]), action=int(actions[where]), value=math.nan)
+        raise errors.RewardNotFiniteError(
+            msg, state=int(states[where]), action=int(actions[where]), value=math.nan
+        )
     at = np.lexsort((actions, states))
     at = at[reward[at] > -np.inf]
     states, actions = states[at], actions[at]
     twice = np.flatnonzero((np.diff(states) == 0) & (np.diff(actions) == 0))
     if len(twice):
         msg = "this pair of state and action occurs twice"
-        raise DuplicateActionError(msg, state=int(states[twice[0]]), action=int(actions[twice[0]]))
+        raise errors.DuplicateActionError(msg, state=int(states[twice[0]]), action=int(actions[twice[0]]))
     lacking = np.flatnonzero(np.bincount(states, minlength=n) == 0)
     if len(lacking):
         msg = "a state has no action that is allowed; give it one that stays, with reward 0"
-        raise DeadEndError(msg, state=int(lacking[0]))
+        raise errors.DeadEndError(msg, state=int(lacking[0]))
     return _network(states, matrix[at], reward[at], beta, start, actions.tolist())
 
 
@@ -363,8 +356,7 @@ def _floats(values: Any, name: str) -> Floats:
         given = np.asarray(values)
         found: Floats = given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        msg = f"{name} is not an array of numbers: {error}"
-        raise GameError(msg, value=values) from error
+        raise errors.GameError(f"{name} is not an array of numbers: {error}", value=values) from error
     # Python compares exactly, one by one; all but large integers and what is wider than a float is one.
     wide = given.dtype.kind not in "biuf" or given.dtype.itemsize > found.dtype.itemsize
     if wide or (given.dtype.kind in "iu" and (np.abs(found) >= FLOAT_EXACT).any()):
@@ -372,15 +364,14 @@ def _floats(values: Any, name: str) -> Floats:
         rounded = next((number for number, nearest in pairs if own_number(number, name) != nearest), None)
         if rounded is not None:
             msg = f"{name} holds {rounded!r}, which no float equals; Network.from_choices keeps such numbers exactly"
-            raise GameError(msg, value=rounded)
+            raise errors.GameError(msg, value=rounded)
     return found
 
 
 def _sparse(matrix: Any, name: str) -> Any:
     given: Any = matrix if issparse(matrix) else _floats(matrix, name)
     if given.ndim != 2:
-        msg = f"{name} holds something of shape {given.shape}, not matrices"
-        raise GameError(msg)
+        raise errors.GameError(f"{name} holds something of shape {given.shape}, not matrices")
     found: Any = csr_array(given)
     found = found.astype(np.float64, copy=True)
     found.sum_duplicates()
@@ -390,10 +381,9 @@ def _sparse(matrix: Any, name: str) -> Any:
 def _folded(matrices: Sequence[Any], rewards: Sequence[Any]) -> Floats:
     """Expected rewards of transitions, shape (S, A)."""
     if len(rewards) != len(matrices) or any(r.shape != matrices[0].shape for r in rewards):
-        msg = (
+        raise errors.GameError(
             f"R holds matrices of the shapes {[r.shape for r in rewards]}, not one for every action as P does"
         )
-        raise GameError(msg)
     return np.stack(
         [np.asarray(p.multiply(r).sum(axis=1)).ravel() for p, r in zip(matrices, rewards, strict=True)],
         axis=1,
@@ -405,12 +395,11 @@ def _network(
 ) -> Network:
     """A network of choices, from the state, the row of probabilities and the reward of each."""
     if not len(states):
-        msg = "there are no states"
-        raise GameError(msg)
+        raise errors.GameError("there are no states")
     empty = np.flatnonzero(np.diff(matrix.indptr) == 0)
     if len(empty):
         msg = "a row of probabilities is empty: every action must lead somewhere"
-        raise GameError(msg, state=int(states[empty[0]]))
+        raise errors.GameError(msg, state=int(states[empty[0]]))
     count = np.bincount(states, minlength=matrix.shape[1])
     return decision_process(
         np.concatenate(([0], np.cumsum(count))), matrix, reward, start=start, actions=actions

@@ -114,18 +114,16 @@ def tabulate(network: Network, name: str) -> Table:
     require_network(network)
     network = for_sense(network)
     if network.two_player:
-        msg = (
+        raise UnsupportedError(
             f"{name} knows one player who decides, and here are two; the PRISM language (write_prism) holds games, "
             "and Network.save everything"
         )
-        raise UnsupportedError(msg)
     kept = network.decides | _kept_chance(network)
     if network.horizon is not None and (kept & ~network.decides).any():
-        msg = (
+        raise UnsupportedError(
             f"{name} counts stages, and here chance takes steps or comes back to itself; write DRN, where a horizon is "
             "unrolled"
         )
-        raise UnsupportedError(msg)
     require_floats(network, name)
     table = _table(network, kept)
     if len(table.matrix.data) and table.matrix.data.min() < TINY:
@@ -146,8 +144,9 @@ def require_floats(network: Network, name: str) -> None:
 
 
 def _refuse(number: str, name: str) -> None:
-    msg = f"{name} holds floats, and none holds {number}; DRN and the PRISM language hold it exactly"
-    raise UnsupportedError(msg)
+    raise UnsupportedError(
+        f"{name} holds floats, and none holds {number}; DRN and the PRISM language hold it exactly"
+    )
 
 
 def _kept_chance(network: Network) -> Bools:

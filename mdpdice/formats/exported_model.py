@@ -169,12 +169,10 @@ class Model:
         have = f"the reward structures are: {', '.join(map(repr, self.rewards)) or 'none'}"
         if name is not None:
             if name not in self.rewards:
-                msg = f"there is no reward structure {name!r}; {have}"
-                raise GameError(msg, value=name)
+                raise GameError(f"there is no reward structure {name!r}; {have}", value=name)
             return self.rewards[name]
         if len(self.rewards) > 1:
-            msg = f"say which rewards are meant, as reward=...; {have}"
-            raise GameError(msg)
+            raise GameError(f"say which rewards are meant, as reward=...; {have}")
         return next(iter(self.rewards.values()), np.zeros(self.n_choices))
 
     def _names(self) -> list[Hashable] | None:
@@ -272,11 +270,10 @@ def explicit(
     }
     n_nodes = network.n_nodes
     if network.two_player and not games:
-        msg = (
+        raise UnsupportedError(
             f"{name} knows one player, and here are two; the PRISM language (write_prism) holds games, and "
             "Network.save everything"
         )
-        raise UnsupportedError(msg)
     node, shift = np.arange(n_nodes) + n_nodes * (network.horizon or 0), Fraction(0)
     if (unrolled := unroll(network)) is not None:
         network = unrolled.network

@@ -97,8 +97,7 @@ def from_gymnasium(
     choice_ptr.append(len(actions))
     begin = first if start is None else start
     if _place(number, begin) is None:
-        msg = f"the start state {begin!r} is not in the table"
-        raise GameError(msg, value=begin)
+        raise GameError(f"the start state {begin!r} is not in the table", value=begin)
     return Network.from_choices(
         choice_ptr,
         branch_ptr,
@@ -142,8 +141,7 @@ def _items(table: Any) -> Iterable[tuple[Any, Any]]:
         return table.items()
     if isinstance(table, list | tuple):
         return enumerate(table)
-    msg = f"{table!r} is neither a dictionary nor a list of actions"
-    raise GameError(msg, value=table)
+    raise GameError(f"{table!r} is neither a dictionary nor a list of actions", value=table)
 
 
 def _plain(value: Any) -> Any:

@@ -85,15 +85,12 @@ def from_networkx(graph: Any) -> Network:
     3.0
     """
     if not hasattr(graph, "is_directed"):
-        msg = f"{graph!r} is not a graph of networkx"
-        raise GameError(msg, value=graph)
+        raise GameError(f"{graph!r} is not a graph of networkx", value=graph)
     if not graph.is_directed():
-        msg = "the edges of the graph have no direction; use networkx.DiGraph"
-        raise GameError(msg)
+        raise GameError("the edges of the graph have no direction; use networkx.DiGraph")
     states = list(graph.nodes)
     if not states:
-        msg = "the graph has no nodes"
-        raise GameError(msg)
+        raise GameError("the graph has no nodes")
     number = {state: at for at, state in enumerate(states)}
     out = [list(graph.out_edges(state, data=True)) for state in states]
     kinds = [_kind(graph.nodes[state], edges, state) for state, edges in zip(states, out, strict=True)]
@@ -144,8 +141,7 @@ def _kind(data: Any, edges: list[Any], state: Hashable) -> Kind:
         raise GameError(msg, state=state, value=given)
     kind = Kind[name]
     if (kind == Kind.END) != (not edges):
-        msg = "an END has no edges, and every other node has some"
-        raise GameError(msg, state=state, value=given)
+        raise GameError("an END has no edges, and every other node has some", state=state, value=given)
     return kind
 
 
@@ -168,14 +164,12 @@ def _start(graph: Any, states: list[Any]) -> Any:
     if start is None:
         sources = [state for state in states if graph.in_degree(state) == 0]
         if len(sources) != 1:
-            msg = (
+            raise GameError(
                 f"{len(sources)} nodes have no predecessor; say where to start, as graph.graph['start'] = ..."
             )
-            raise GameError(msg)
         return sources[0]
     if start not in graph:
-        msg = f"the start {start!r} is not a node of the graph"
-        raise UnknownStateError(msg, value=start)
+        raise UnknownStateError(f"the start {start!r} is not a node of the graph", value=start)
     return start
 
 
@@ -184,8 +178,7 @@ def _weights(kinds: list[Kind], edges: list[Any], states: list[Any]) -> tuple[Fl
     inside = [at for at, (a, _, _) in enumerate(edges) if kinds[a] == Kind.CHANCE]
     for at in inside:
         if "weight" not in edges[at][2]:
-            msg = "an edge of a CHANCE node has no weight"
-            raise GameError(msg, state=states[edges[at][0]])
+            raise GameError("an edge of a CHANCE node has no weight", state=states[edges[at][0]])
     weight: Floats = np.ones(len(edges))
     numerator: Any = np.ones(len(edges))
     if not inside:
@@ -230,8 +223,7 @@ def _actions(edges: list[Any], state: Any) -> list[Hashable]:
         msg = f"an action cannot be hashed ({error}); use strings, numbers, tuples or frozen attrs classes"
         raise GameError(msg, state=state) from error
     if twice:
-        msg = f"two edges have the same action; the actions are {names!r}"
-        raise GameError(msg, state=state)
+        raise GameError(f"two edges have the same action; the actions are {names!r}", state=state)
     return names
 
 

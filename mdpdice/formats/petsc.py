@@ -89,8 +89,7 @@ def write_petsc(network: Network, transitions: PathLike, costs: PathLike, *, mod
 def _sign(mode: str) -> float:
     """What the numbers of the second file are multiplied with to be rewards."""
     if mode not in ("reward", "cost"):
-        msg = f'mode {mode!r}: it is "reward" or "cost"'
-        raise GameError(msg, value=mode)
+        raise GameError(f'mode {mode!r}: it is "reward" or "cost"', value=mode)
     return 1.0 if mode == "reward" else -1.0
 
 

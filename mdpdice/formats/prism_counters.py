@@ -96,8 +96,7 @@ class PrismProgram:
             The game has no such core state.
         """
         if state not in self._nodes:
-            msg = f"{state!r} is not a core state of this game"
-            raise UnknownStateError(msg, value=state)
+            raise UnknownStateError(f"{state!r} is not a core state of this game", value=state)
         return self._nodes[state]
 
     @cached_property

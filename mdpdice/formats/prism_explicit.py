@@ -75,8 +75,7 @@ def write_prism_explicit(
         The file of transitions has the name of another one.
     """
     if dialect not in ("prism", "storm"):
-        msg = f'dialect {dialect!r}: it is "prism" or "storm"'
-        raise GameError(msg, value=dialect)
+        raise GameError(f'dialect {dialect!r}: it is "prism" or "storm"', value=dialect)
     base = Path(path)
     if base.suffix in (".lab", ".srew", ".trew", ".sta"):
         msg = f"{base} is the name of another file of the model; that of the transitions is {base.with_suffix('.tra')}"

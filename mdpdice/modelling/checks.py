@@ -16,12 +16,7 @@ from mdpdice.modelling.equality import Getter, as_tuple, no_parts, parts
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, End, Go, Node, Option, PassTo, Unavailable
 
-__all__ = [
-    "check_state",
-    "hashing_error",
-    "not_a_node_error",
-    "not_an_edge_error",
-]
+__all__ = ["check_state", "hashing_error", "not_a_node_error", "not_an_edge_error"]
 
 # Of these every value is a sound part of a state; for any other type the value is looked at.
 _ATOMS: frozenset[type] = frozenset({int, str, bool, bytes, Fraction, type(None)})
@@ -47,8 +42,7 @@ _ADMITTED: dict[type, Getter] = {}
 
 def _admit(kind: type, state: Any) -> Getter:
     if state is None or isinstance(state, Option | type) or callable(state):
-        msg = f"{state!r} is not a state; go(...) takes the state to move to"
-        raise GameError(msg, value=state)
+        raise GameError(f"{state!r} is not a state; go(...) takes the state to move to", value=state)
     equal: object = kind.__eq__
     if equal is object.__eq__ and not isinstance(state, Enum):
         msg = (

@@ -175,8 +175,7 @@ class FlagsValue(Expr):
     def _mask(self, boxes: Iterable[Any]) -> int:
         mask = 0
         if isinstance(boxes, int | str) or not isinstance(boxes, Iterable):
-            msg = f"{self!r}: {boxes!r} is no collection of boxes"
-            raise GameError(msg, value=boxes)
+            raise GameError(f"{self!r}: {boxes!r} is no collection of boxes", value=boxes)
         for box in boxes:
             if isinstance(box, Expr):
                 msg = f"{self!r}[{box!r}]: a box is named by a number; choose between boxes with when()"
@@ -214,11 +213,10 @@ class _Declaration:
 
     def _ready(self) -> str:
         if self.name is None:
-            msg = (
+            raise GameError(
                 "a counter has its value in a game only; write it as a class attribute of the game, without "
                 "annotation"
             )
-            raise GameError(msg)
         return self.name
 
     def _misused(self, *_: object, **__: object) -> NoReturn:
@@ -263,8 +261,7 @@ class Counter(_Declaration):
     ) -> None:
         super().__init__()
         if outside not in ("error", "clip", "forbid"):
-            msg = f"outside={outside!r}; choose 'error', 'clip' or 'forbid'"
-            raise GameError(msg, value=outside)
+            raise GameError(f"outside={outside!r}; choose 'error', 'clip' or 'forbid'", value=outside)
         if not isinstance(values, range) and not callable(values):
             msg = f"Counter({values!r}): the values are a range, or a function of the game that gives one"
             raise GameError(msg, value=values)
@@ -295,16 +292,14 @@ class Counter(_Declaration):
             msg = f"the values of counter {name!r} are {values!r}; they must be a range"
             raise GameError(msg, value=values)
         if not values:
-            msg = f"counter {name!r} has no values: {values} is empty"
-            raise GameError(msg, value=values)
+            raise GameError(f"counter {name!r} has no values: {values} is empty", value=values)
         if max(abs(values[0]), abs(values[-1])) > _LARGEST:
             msg = f"counter {name!r} has values beyond 2**62; count in a larger unit"
             raise GameError(msg, value=values, limit=_LARGEST)
         start = values[0] if self._start is None else _ask(self._start, game, name, "start")
         first = whole_number(start)
         if first is None:
-            msg = f"counter {name!r} starts at {start!r}, which is no whole number"
-            raise GameError(msg, value=start)
+            raise GameError(f"counter {name!r} starts at {start!r}, which is no whole number", value=start)
         if first not in values:
             msg = f"counter {name!r} starts at {first}, outside its values {values}"
             raise GameError(msg, value=first, limit=values)
@@ -382,11 +377,10 @@ def axes(game: Game[Any, Any]) -> tuple[Axis, ...]:
                 found[name] = member
     for field in attrs.fields(kind) if attrs.has(kind) else ():
         if isinstance(getattr(game, field.name, None), _Declaration):
-            msg = (
+            raise GameError(
                 f"counter {field.name!r} has an annotation, which makes it a parameter of the game; write "
                 f"{field.name} = Counter(...) without one"
             )
-            raise GameError(msg)
     declared = {name: member for name, member in found.items() if isinstance(member, _Declaration)}
     for name, declaration in declared.items():
         if declaration.name != name:

@@ -98,8 +98,7 @@ def column_of(expr: Expr, values: Mapping[str, Column]) -> Column:
             return column_of(args[0], values).flags(op, args[1])
         return combine(op, [column_of(arg, values) for arg in args])
     except OverflowError as error:
-        msg = f"{expr!r} takes values beyond 2**63 in size; count in a larger unit"
-        raise GameError(msg) from error
+        raise GameError(f"{expr!r} takes values beyond 2**63 in size; count in a larger unit") from error
 
 
 def _look_up(values: Mapping[str, Any], name: str) -> Any:

@@ -245,16 +245,14 @@ class Expr:
         return GameError(f"the expression {self!r} {why}; {remedy}", value=self)
 
     def __reduce__(self) -> Any:
-        msg = "expressions are not pickled; they belong to the game that declares them"
-        raise TypeError(msg)
+        raise TypeError("expressions are not pickled; they belong to the game that declares them")
 
     # --- text ---------------------------------------------------------------
 
     def __repr__(self) -> str:
         if _DECIDE.get() is not None:
             # Who makes a text of a number and compares that cannot be followed, and is asked about real numbers then.
-            msg = "a counter has no text while all ways through a function are followed"
-            raise GameError(msg)
+            raise GameError("a counter has no text while all ways through a function are followed")
         return expression_text(self)
 
     # --- values -------------------------------------------------------------
@@ -327,8 +325,7 @@ def constant(value: Scalar) -> Expr:
             msg = f"{value!r} is no number; expressions over counters are made of ints, Fractions, floats and counters"
             raise GameError(msg, value=value) from error
     if kind == FLOAT and not math.isfinite(value):
-        msg = f"{value!r} in an expression; numbers are finite"
-        raise GameError(msg, value=value)
+        raise GameError(f"{value!r} in an expression; numbers are finite", value=value)
     return Expr("constant", (value,), kind)
 
 
@@ -385,8 +382,7 @@ def table(sequence: Sequence[Scalar] | Iterable[Scalar], index: Any) -> Expr:
         raise GameError(msg, value=index)
     entries = [constant(entry) for entry in sequence]
     if not entries:
-        msg = "table() of an empty sequence has nothing to look up"
-        raise GameError(msg, value=sequence)
+        raise GameError("table() of an empty sequence has nothing to look up", value=sequence)
     kind = max(entry.kind for entry in entries)
     values = tuple(TYPES[kind](entry.args[0]) for entry in entries)
     if at.op == "constant" and 0 <= at.args[0] < len(values):
@@ -480,12 +476,10 @@ def _need_condition(op: str, expr: Expr) -> None:
 
 def _extreme(op: str, values: tuple[Any, ...]) -> Expr:
     if len(values) == 1 and isinstance(values[0], list | tuple):
-        msg = f"{op}() takes the numbers themselves: write {op}(*values)"
-        raise GameError(msg, value=values)
+        raise GameError(f"{op}() takes the numbers themselves: write {op}(*values)", value=values)
     parts = tuple(map(as_expr, values))
     if not parts:
-        msg = f"{op}() of nothing; give it at least one number"
-        raise GameError(msg)
+        raise GameError(f"{op}() of nothing; give it at least one number")
     kind = max(INT, *(part.kind for part in parts))
     if all(part.op == "constant" for part in parts):
         choose = min if op == "least" else max

@@ -442,8 +442,7 @@ def decide(
             raise NonDeterministicGameError(msg)
         actions, chosen = _pairs(options)
     if player not in (0, 1):
-        msg = f"player {player!r}: the players are 0 (maximises) and 1 (minimises)"
-        raise GameError(msg, value=player)
+        raise GameError(f"player {player!r}: the players are 0 (maximises) and 1 (minimises)", value=player)
     return Decide(actions, chosen, player)  # type: ignore[arg-type]
 
 
@@ -454,14 +453,12 @@ def _pairs(options: Iterable[tuple[A, Option[S] | None]]) -> tuple[list[A], list
     elif isinstance(options, Iterable):
         pairs = options if isinstance(options, list | tuple) else list(options)
     else:
-        msg = f"decide() takes a mapping or pairs (action, option), not {options!r}"
-        raise GameError(msg, value=options)
+        raise GameError(f"decide() takes a mapping or pairs (action, option), not {options!r}", value=options)
     try:
         actions = [action for action, _ in pairs]
         chosen = [option for _, option in pairs]
     except (TypeError, ValueError) as error:
-        msg = f"decide() takes a mapping or pairs (action, option): {error}"
-        raise GameError(msg) from error
+        raise GameError(f"decide() takes a mapping or pairs (action, option): {error}") from error
     try:
         distinct = len(set(actions))
     except TypeError as error:

@@ -141,8 +141,7 @@ def count(value: Any, what: str) -> int:
 def _not_negative(value: Any, what: str) -> int | float | Fraction:
     number = own_number(value, what)
     if not number >= 0:  # written so that NaN is refused
-        msg = f"{what}={value!r}: it is a number of at least 0"
-        raise GameError(msg, value=value)
+        raise GameError(f"{what}={value!r}: it is a number of at least 0", value=value)
     return number
 
 

@@ -46,8 +46,7 @@ class Column:
         self, data: Any, denominator: int = 1, lower: int = 0, upper: int = 1, defined: Any = None
     ) -> None:
         if not -_LIMIT < lower <= upper < _LIMIT:
-            msg = "values leave the range of int64"
-            raise OverflowError(msg)
+            raise OverflowError("values leave the range of int64")
         # Numbers are made after their bounds were looked at, since numpy wraps around silently.
         self.data = data() if callable(data) else data
         self.denominator = denominator

@@ -20,8 +20,7 @@ def checked_sense(value: object, owner: str = "") -> Sense:
     """Return a sense; raise a `GameError` that names its owner if it is none."""
     if isinstance(value, str) and value in ("max", "min"):
         return cast("Sense", value)
-    msg = f"{owner}sense {value!r} is neither 'max' nor 'min'"
-    raise GameError(msg, value=value)
+    raise GameError(f"{owner}sense {value!r} is neither 'max' nor 'min'", value=value)
 
 
 def sense_of(model: Any) -> Sense:

@@ -13,13 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mdpdice.errors import (
-    EmptySupportError,
-    GameError,
-    NonDeterministicGameError,
-    ProbabilityRangeError,
-    ProbabilitySumError,
-)
+from mdpdice import errors
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.number import own_number
 
@@ -53,7 +47,7 @@ def split_pairs(weights: Any) -> tuple[list[Any], list[Any]]:
             outcomes.append(outcome)
             given.append(weight)
     except (TypeError, ValueError) as error:
-        raise GameError(
+        raise errors.GameError(
             f"cannot read pairs of outcome and weight from {weights!r} ({error}); write"
             " Dist({outcome: weight, ...}) or Dist([(outcome, weight), ...]), or uniform([...]) for equal"
             " chances",
@@ -65,7 +59,7 @@ def split_pairs(weights: Any) -> tuple[list[Any], list[Any]]:
 def refuse_set(outcomes: object) -> None:
     """Refuse what has no order of its own."""
     if isinstance(outcomes, set | frozenset):
-        raise NonDeterministicGameError(
+        raise errors.NonDeterministicGameError(
             "the order of a set may differ from run to run, and outcomes are numbered in order; give a list,"
             " for instance sorted(...)",
             value=outcomes,
@@ -107,7 +101,7 @@ def merge_outcomes(outcomes: Iterable[T], weights: Iterable[int]) -> tuple[tuple
         try:
             at = index.setdefault(outcome, new)
         except TypeError as error:
-            raise GameError(
+            raise errors.GameError(
                 f"the outcome {outcome!r} is not hashable ({error}); use a tuple instead of a list, a"
                 " frozenset instead of a set, or an attrs-frozen class",
                 value=outcome,
@@ -135,8 +129,8 @@ def _ratio_of_weight(weight: Any, outcome: Any) -> tuple[int, int]:
     """A weight as numerator and denominator, exactly."""
     try:
         number = own_number(None if isinstance(weight, bool | np.bool_) else weight, "weight")
-    except GameError as error:
-        raise GameError(
+    except errors.GameError as error:
+        raise errors.GameError(
             f"the weight {weight!r} of the outcome {outcome!r} is not a number; weights are int, float or Fraction"
             f" ({_REMEDY}), and a bool is written int(flag)",
             value=weight,
@@ -151,41 +145,41 @@ def ratio_of_outcome(value: Any) -> tuple[int, int]:
     """An outcome as numerator and denominator, exactly; bools are 0 and 1."""
     try:
         number = own_number(None if isinstance(value, str) else value, "outcome")
-    except GameError as error:
-        raise GameError(
+    except errors.GameError as error:
+        raise errors.GameError(
             f"the mean needs numbers, not {value!r}; give mean() a function that makes them numbers",
             value=value,
         ) from error
     try:
         return number.as_integer_ratio()
     except (OverflowError, ValueError) as error:
-        raise GameError(f"the mean needs finite numbers, not {value!r}", value=value) from error
+        raise errors.GameError(f"the mean needs finite numbers, not {value!r}", value=value) from error
 
 
 _INT = frozenset({int})
 ZERO = Fraction(0)
 
 
-def _empty_error() -> EmptySupportError:
-    return EmptySupportError(
+def _empty_error() -> errors.EmptySupportError:
+    return errors.EmptySupportError(
         "a distribution needs an outcome of positive weight; leave the draw out where nothing can happen"
     )
 
 
-def _range_error(weight: Any, outcome: Any) -> ProbabilityRangeError:
-    return ProbabilityRangeError(
+def _range_error(weight: Any, outcome: Any) -> errors.ProbabilityRangeError:
+    return errors.ProbabilityRangeError(
         f"the weight {weight!r} of the outcome {outcome!r} is negative or not finite; weights are 0 or more "
         f"({_REMEDY})",
         value=weight,
     )
 
 
-def _sum_error(total: Fraction) -> ProbabilitySumError:
+def _sum_error(total: Fraction) -> errors.ProbabilitySumError:
     try:
         value = float(total)
     except OverflowError:
         value = math.inf
-    return ProbabilitySumError(
+    return errors.ProbabilitySumError(
         f"the probabilities sum to {value!r} instead of 1; {_REMEDY}: write ints for odds like 1 : 3, or"
         " divide by the sum",
         value=value,

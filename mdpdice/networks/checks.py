@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.errors import (
-    DiscountRangeError,
-    GameError,
-    HorizonRangeError,
-    ProbabilityRangeError,
-    ProbabilitySumError,
-    RewardNotFiniteError,
-    UnknownStateError,
-)
+from mdpdice import errors
 from mdpdice.modelling.nearest import SMALLEST, nearest
 from mdpdice.modelling.ranges import discount_error, horizon_error
 from mdpdice.networks.arrays import Floats, Ints, Kind, compiled
@@ -69,18 +61,20 @@ def _check_shapes(net: Network, wrong: list[str]) -> None:
         or (degree < 0).any()
     ):
         msg = f"the arrays of a network do not fit together ({', '.join(wrong) or 'indptr'}): {n} nodes, {e} edges"
-        raise GameError(msg)
+        raise errors.GameError(msg)
     if n == 0 or not 0 <= net.start < n:
-        raise UnknownStateError(f"the start node {net.start} is not one of the {n} nodes", value=net.start)
+        raise errors.UnknownStateError(
+            f"the start node {net.start} is not one of the {n} nodes", value=net.start
+        )
     if e and (net.dst.min() < 0 or net.dst.max() >= n):
         bad = int(np.flatnonzero((net.dst < 0) | (net.dst >= n))[0])
         msg = f"edge {bad} leads to node {net.dst[bad]}, which does not exist"
-        raise UnknownStateError(msg, value=int(net.dst[bad]))
+        raise errors.UnknownStateError(msg, value=int(net.dst[bad]))
     odd = np.flatnonzero((degree == 0) != (net.kind == Kind.END))
     if net.kind.max() > Kind.CHANCE or len(odd):
         bad = int(odd[0]) if net.kind.max() <= Kind.CHANCE else -1
         msg = f"node {bad}: END nodes have no edges and all others have some"
-        raise GameError(msg, state=net.describe(bad) if bad >= 0 else None)
+        raise errors.GameError(msg, state=net.describe(bad) if bad >= 0 else None)
     names = len(net.states)
     if (
         net.state_node.shape != (names,)
@@ -89,10 +83,10 @@ def _check_shapes(net: Network, wrong: list[str]) -> None:
         or (net.node_state < -1).any()
         or (net.node_state >= names).any()
     ):
-        raise GameError(f"state_node and node_state do not fit {names} states and {n} nodes")
+        raise errors.GameError(f"state_node and node_state do not fit {names} states and {n} nodes")
     if len(net.actions) != int(degree[net.decides].sum()):
         msg = f"{len(net.actions)} actions for {int(degree[net.decides].sum())} edges of decision nodes"
-        raise GameError(msg)
+        raise errors.GameError(msg)
 
 
 def _check_numbers(net: Network) -> None:
@@ -102,19 +96,19 @@ def _check_numbers(net: Network) -> None:
             bad = int(np.flatnonzero(~np.isfinite(array))[0])
             node = int(net.source[bad]) if name == "reward" else bad
             msg = f"{name} {array[bad]} is not finite; infinite values are found by the solver, not declared"
-            raise RewardNotFiniteError(msg, state=net.describe(node), value=float(array[bad]))
+            raise errors.RewardNotFiniteError(msg, state=net.describe(node), value=float(array[bad]))
     at_chance, degree = net.kind == Kind.CHANCE, np.diff(net.indptr)
     chance = np.repeat(at_chance, degree)
     if not (np.abs(net.sign) == 1).all():
-        raise GameError("every sign is 1 or -1")
+        raise errors.GameError("every sign is 1 or -1")
     if not ((net.weight == 1) | chance).all():
-        raise GameError("the edges of decision nodes have weight 1")
+        raise errors.GameError("the edges of decision nodes have weight 1")
     if len(net.weight) and not (net.weight.min() > 0 and net.weight.max() <= 1 + 1e-9):
         bad = int(np.flatnonzero(~((net.weight > 0) & (net.weight <= 1 + 1e-9)))[0])
         msg = f"probability {net.weight[bad]} is outside (0, 1]"
         if net.weight[bad] == 0:
             msg += "; an edge that is never taken is no edge: leave it out, or use Network.from_choices"
-        raise ProbabilityRangeError(
+        raise errors.ProbabilityRangeError(
             msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad])
         )
     if at_chance.any():
@@ -127,7 +121,7 @@ def _check_numbers(net: Network) -> None:
             worst = int(np.argmax(defect - allowed))
             node = int(np.flatnonzero(at_chance)[worst])
             msg = f"the probabilities sum to {total[worst]!r}, not 1; scale them, or use Network.from_choices"
-            raise ProbabilitySumError(msg, state=net.describe(node), value=float(total[worst]))
+            raise errors.ProbabilitySumError(msg, state=net.describe(node), value=float(total[worst]))
 
 
 def _check_numerators(net: Network) -> None:
@@ -143,7 +137,7 @@ def _check_numerators(net: Network) -> None:
     if not np.asarray(given > 0, dtype=bool)[inside].all():
         bad = int(np.flatnonzero(inside & ~np.asarray(given > 0, dtype=bool))[0])
         msg = f"the numerator {given[bad]!r} of a probability is not positive"
-        raise ProbabilityRangeError(msg, state=net.describe(int(net.source[bad])), value=given[bad])
+        raise errors.ProbabilityRangeError(msg, state=net.describe(int(net.source[bad])), value=given[bad])
     parts, starts = _sums(given, net.indptr)
     _, floats = _sums(weight, net.indptr)
     # Rounding of the sums and of the quotient, rows that mean the normalised rationals, and floats below the range.
@@ -156,7 +150,7 @@ def _check_numerators(net: Network) -> None:
             here = float(weight[edge])
             if not abs(exact - Fraction(here)) <= Fraction(float(size[edge] * here)) + Fraction(SMALLEST):
                 msg = f"the probability of edge {edge} is {here!r}, and by its numerator {nearest(exact)!r}"
-                raise GameError(msg, state=net.describe(node), value=here)
+                raise errors.GameError(msg, state=net.describe(node), value=here)
 
 
 def _sums(numbers: NDArray[Any], indptr: Ints) -> tuple[Floats, Floats]:
@@ -179,17 +173,17 @@ def _check_exact(net: Network) -> None:
             continue
         at = np.fromiter(exact, dtype=np.int64, count=len(exact))
         if not (at.min() >= 0 and at.max() < len(floats)):
-            raise GameError(f"an exact {name} belongs to no {'edge' if name == 'reward' else 'node'}")
+            raise errors.GameError(f"an exact {name} belongs to no {'edge' if name == 'reward' else 'node'}")
         try:
             near = np.fromiter(map(nearest, exact.values()), dtype=np.float64, count=len(exact))
         except OverflowError as error:
             msg = f"an exact {name} is larger than every float (1.8e308); count in a larger unit"
-            raise RewardNotFiniteError(msg) from error
+            raise errors.RewardNotFiniteError(msg) from error
         if not np.array_equal(near, floats[at]):
             bad = int(at[np.flatnonzero(near != floats[at])[0]])
             node = int(net.source[bad]) if name == "reward" else bad
             msg = f"the {name} {float(floats[bad])!r} is not the float nearest to its exact number, {exact[bad]}"
-            raise GameError(msg, state=net.describe(node), value=float(floats[bad]))
+            raise errors.GameError(msg, state=net.describe(node), value=float(floats[bad]))
 
 
 def _check_range(net: Network) -> None:
@@ -199,12 +193,12 @@ def _check_range(net: Network) -> None:
         msg = (
             "a game with `total` other than 0 is not discounted: give it discount 1, or payoffs that sum to 0"
         )
-        raise DiscountRangeError(msg, value=net.discount)
+        raise errors.DiscountRangeError(msg, value=net.discount)
     if net.horizon is not None and (type(net.horizon) is not int or net.horizon < 0):
         raise horizon_error(net.horizon)
     if net.total and net.horizon is not None:
         msg = "a game with `total` other than 0 has no horizon: a play cut off would have no owner"
-        raise HorizonRangeError(msg, value=net.horizon)
+        raise errors.HorizonRangeError(msg, value=net.horizon)
     if net.discount < 1:
         _check_steps(net)
 
@@ -235,4 +229,4 @@ def _check_steps(net: Network) -> None:
         cycle = np.flatnonzero(label == int(np.argmax(np.bincount(label))))[:5]
     names = [net.describe(int(node)) for node in cycle]
     msg = f"the discount never acts on a cycle through {names!r}: it holds no step; give it a decision or discount 1"
-    raise DiscountRangeError(msg, state=names[0], value=net.discount)
+    raise errors.DiscountRangeError(msg, state=names[0], value=net.discount)

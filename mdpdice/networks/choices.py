@@ -12,17 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.errors import (
-    DeadEndError,
-    DuplicateActionError,
-    EmptySupportError,
-    GameError,
-    MdpDiceError,
-    ProbabilityRangeError,
-    ProbabilitySumError,
-    StateCollisionError,
-    UnknownStateError,
-)
+from mdpdice import errors
 from mdpdice.modelling.nearest import nearest
 from mdpdice.modelling.number import finite_number, own_number
 from mdpdice.modelling.ranges import discount_error
@@ -68,7 +58,7 @@ def build(
     _check_fit(arrays)
     if not isinstance(terminal, Mapping | None):
         msg = f"terminal={terminal!r}: it gives the payoff of every state where the play ends, as in {{3: 1}}"
-        raise GameError(msg, value=terminal)
+        raise errors.GameError(msg, value=terminal)
     ends = {_state_number(arrays, state): payoff for state, payoff in dict(terminal or {}).items()}
     start = _state_number(arrays, start)
     plain = _plain_rows(arrays, probability)
@@ -133,9 +123,11 @@ def _state_number(arrays: ChoiceArrays, value: Any) -> int:
         number = operator.index(value)
     except TypeError as error:
         msg = f"{value!r} is not the number of a state; states are numbered 0 to {n - 1}, names go into `states`"
-        raise UnknownStateError(msg, value=value) from error
+        raise errors.UnknownStateError(msg, value=value) from error
     if not 0 <= number < n:
-        raise UnknownStateError(f"state number {number} does not exist; there are {n} states", value=number)
+        raise errors.UnknownStateError(
+            f"state number {number} does not exist; there are {n} states", value=number
+        )
     return number
 
 
@@ -145,12 +137,12 @@ def _owners(arrays: ChoiceArrays, owner: Any) -> Any:
         return Kind.MAX
     owners = _ints(owner, "owner")
     if len(owners) != len(arrays.states):
-        raise GameError(f"{len(owners)} owners for {len(arrays.states)} states")
+        raise errors.GameError(f"{len(owners)} owners for {len(arrays.states)} states")
     wrong = np.flatnonzero((owners != 0) & (owners != 1))
     if len(wrong):
         bad = int(owners[wrong[0]])
         msg = f"owner {bad}: the players are 0 (maximises) and 1 (minimises)"
-        raise GameError(msg, state=arrays.states[int(wrong[0])], value=bad)
+        raise errors.GameError(msg, state=arrays.states[int(wrong[0])], value=bad)
     return np.where(owners == 1, Kind.MIN, Kind.MAX)
 
 
@@ -158,20 +150,20 @@ def _ints(values: Any, name: str) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         msg = f"{name} must be a flat array of whole numbers, not {array.dtype} of shape {array.shape}"
-        raise GameError(msg)
+        raise errors.GameError(msg)
     return array.astype(np.int64, copy=False)
 
 
 def _check_flat(values: Any, name: str) -> None:
     shape = np.shape(values) if isinstance(values, np.ndarray) else (1,) * isinstance(values, Collection)
     if len(shape) != 1:
-        raise GameError(f"{name} must be a flat array of numbers, not one of shape {shape}")
+        raise errors.GameError(f"{name} must be a flat array of numbers, not one of shape {shape}")
 
 
 def _pointer(values: Any, name: str) -> NDArray[np.int64]:
     array = _ints(values, name)
     if len(array) < 1 or array[0] != 0 or (array[1:] < array[:-1]).any():
-        raise GameError(f"{name} must start at 0 and never decrease")
+        raise errors.GameError(f"{name} must start at 0 and never decrease")
     return array
 
 
@@ -184,11 +176,10 @@ def _check_fit(arrays: ChoiceArrays) -> None:
         and (arrays.actions is None or len(arrays.actions) == arrays.n_choices)
     )
     if not fits:
-        msg = (
+        raise errors.GameError(
             f"the arrays do not fit together: {n} states, choice_ptr up to {arrays.choice_ptr[-1]}, "
             f"{arrays.n_choices} choices, branch_ptr up to {arrays.branch_ptr[-1]}, {len(arrays.target)} targets"
         )
-        raise GameError(msg)
 
 
 class _Defects(NamedTuple):
@@ -227,23 +218,25 @@ def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
         branch = int(np.flatnonzero((arrays.target < 0) | (arrays.target >= n))[0])
         choice = arrays.choice_of(branch)
         msg = f"branch {branch} leads to state number {arrays.target[branch]}; there are {n} states"
-        raise UnknownStateError(msg, value=int(arrays.target[branch]), **arrays.where(choice))
+        raise errors.UnknownStateError(msg, value=int(arrays.target[branch]), **arrays.where(choice))
     for state in np.flatnonzero(np.diff(arrays.choice_ptr) == 0).tolist():
         if state not in ends:
             msg = "a state without choices that is not in `terminal`; give it a choice or a payoff"
-            raise DeadEndError(msg, state=arrays.states[state])
+            raise errors.DeadEndError(msg, state=arrays.states[state])
     empty = np.flatnonzero(np.diff(arrays.branch_ptr) == 0).tolist() if rows else []
     if empty:
-        raise EmptySupportError("a choice without branches; say where it leads", **arrays.where(empty[0]))
+        raise errors.EmptySupportError(
+            "a choice without branches; say where it leads", **arrays.where(empty[0])
+        )
     if not isinstance(arrays.states, range) and (twice := _repeated(arrays.states, None)) is not None:
         msg = f"two states have the names {twice[0]!r} and {twice[1]!r}, which are equal; give each a name of its own"
-        raise StateCollisionError(msg, state=twice[0], value=twice[1])
+        raise errors.StateCollisionError(msg, state=twice[0], value=twice[1])
     if arrays.actions is not None:
         for state in range(n):
             names = arrays.actions[int(arrays.choice_ptr[state]) : int(arrays.choice_ptr[state + 1])]
             if (twice := _repeated(names, arrays.states[state])) is not None:
                 msg = f"action {twice[0]!r} is given twice; every choice of a state needs a name of its own"
-                raise DuplicateActionError(msg, state=arrays.states[state], action=twice[0])
+                raise errors.DuplicateActionError(msg, state=arrays.states[state], action=twice[0])
 
 
 def _repeated(names: Sequence[Hashable], state: Any) -> tuple[Any, Any] | None:
@@ -253,7 +246,7 @@ def _repeated(names: Sequence[Hashable], state: Any) -> tuple[Any, Any] | None:
             return None
     except TypeError as error:
         msg = f"a name cannot be hashed ({error}); use strings, numbers, tuples or frozen attrs classes"
-        raise GameError(msg, state=state) from error
+        raise errors.GameError(msg, state=state) from error
     seen: dict[Hashable, Hashable] = {}
     for name in names:
         if name in seen:
@@ -266,7 +259,7 @@ def as_reward(value: Any, what: str, where: dict[str, Any]) -> Any:
     """A finite number as it was meant, no larger than a float can be."""
     try:
         return finite_number(value, what)
-    except MdpDiceError as error:
+    except errors.MdpDiceError as error:
         raise error.at(where["state"], where.get("action")) from error.__cause__
 
 
@@ -282,12 +275,12 @@ def _rewards(
 ) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
     """Rewards as floats, and those that no float equals."""
     if reward_per not in ("choice", "branch"):
-        raise GameError(f'reward_per is {reward_per!r}; it is "choice" or "branch"', value=reward_per)
+        raise errors.GameError(f'reward_per is {reward_per!r}; it is "choice" or "branch"', value=reward_per)
     wanted = arrays.n_choices if reward_per == "choice" else len(arrays.target)
     _check_flat(reward, "reward")
     if len(reward) != wanted:
         msg = f"{len(reward)} rewards for {wanted} {'choices' if reward_per == 'choice' else 'branches'}"
-        raise GameError(msg)
+        raise errors.GameError(msg)
 
     def where(at: int) -> dict[str, Any]:
         return arrays.where(at if reward_per == "choice" else arrays.choice_of(at))
@@ -301,7 +294,7 @@ def _rewards(
     for at, value in enumerate(_listed(reward)):
         try:
             found[at] = finite_number(value, "reward")
-        except MdpDiceError as error:
+        except errors.MdpDiceError as error:
             raise error.at(**where(at)) from error.__cause__
     return split_exact(wanted, {at: number for at, number in found.items() if number != 0})
 
@@ -312,7 +305,7 @@ def _probabilities(
     """Exact numerators, float probabilities and warnings; `plain` are the defects of rows known to be sound."""
     _check_flat(given, "probability")
     if len(given) != len(arrays.target):
-        raise GameError(f"{len(given)} probabilities for {len(arrays.target)} branches")
+        raise errors.GameError(f"{len(given)} probabilities for {len(arrays.target)} branches")
     if plain is not None:
         weight = given.astype(np.float64, copy=False)
         return weight, weight, _repairs(arrays, plain)
@@ -412,13 +405,15 @@ def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], *, rounded: bool
         # Written so that NaN fails.
         if not 0 <= p <= 1 + SUM_TOLERANCE:
             msg = f"probability {p!r} is outside [0, 1]"
-            raise ProbabilityRangeError(msg, value=p, **arrays.where(choice))
+            raise errors.ProbabilityRangeError(msg, value=p, **arrays.where(choice))
     total = sum((Fraction(p) for p in row), Fraction(0))
     if total == 0:
-        raise EmptySupportError("a choice whose branches all have probability 0", **arrays.where(choice))
+        raise errors.EmptySupportError(
+            "a choice whose branches all have probability 0", **arrays.where(choice)
+        )
     rounded = rounded or any(type(p) is float for p in row)
     if total != 1 and not (rounded and abs(total - 1) <= SUM_TOLERANCE):
         defect = float(total - 1)
         msg = f"the probabilities sum to {float(total)!r} (defect {defect:.3g}); they must sum to 1"
-        raise ProbabilitySumError(msg, value=float(total), **arrays.where(choice))
+        raise errors.ProbabilitySumError(msg, value=float(total), **arrays.where(choice))
     return total

@@ -26,16 +26,9 @@ REST = (1 << 32) - 1
 
 @njit
 def decided_edges(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    reward: Floats,
-    sign: Ints,
-    payoff: Floats,
-    state_node: Ints,
-    node_state: Ints,
-) -> int:
+    kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, reward: Floats, sign: Ints, payoff: Floats,
+    state_node: Ints, node_state: Ints,
+) -> int:  # fmt: skip
     """Number of edges of decisions if everything is as `mdpdice.networks.checks` wants it, -1 if there is a doubt.
 
     The arrays have the right lengths.
@@ -154,21 +147,10 @@ def count_choices(choice_ptr: Ints, branch_ptr: Ints, ended: Bools) -> tuple[int
 
 @njit
 def write_choices(
-    choice_ptr: Ints,
-    branch_ptr: Ints,
-    target: Ints,
-    weight: Floats,
-    reward: Floats,
-    per_branch: bool,
-    ended: Bools,
-    indptr: Ints,
-    dst: Ints,
-    weights: Floats,
-    rewards: Floats,
-    step: Bools,
-    action: Ints,
+    choice_ptr: Ints, branch_ptr: Ints, target: Ints, weight: Floats, reward: Floats, per_branch: bool,
+    ended: Bools, indptr: Ints, dst: Ints, weights: Floats, rewards: Floats, step: Bools, action: Ints,
     named: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Write the edges of a network: those of decisions, and then those of chance nodes, which follow the states.
 
     Choices with one branch lead straight to their target; states that are `ended` have none.  `rewards` are 0 before,

@@ -23,16 +23,10 @@ SEARCH_ORDER_UP_TO_NODES = 10_000
 
 
 def strong_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> Ints:
-    """Strongly connected components, successors first.
+    """Strongly connected component of every node, int64 of shape (N,).
 
-    Returns
-    -------
-    ndarray of int64, shape (N,)
-        Component of every node.  Every edge leads to a component of equal or
-        smaller label, so increasing labels are a backward-induction order.
+    Every edge leads to a component of equal or smaller label, so increasing labels are a backward-induction order.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> strong_components(np.array([0, 1, 3, 3]), np.array([1, 0, 2])).tolist()
     [1, 1, 0]
@@ -40,21 +34,14 @@ def strong_components(indptr: Ints, dst: Ints, keep: Bools | None = None) -> Int
     from mdpdice.numerics.kernels import graph as kernels
 
     nothing = np.zeros(0, dtype=np.int64)
-    label: Ints = kernels.components(*_graph(indptr, dst, keep), read_only(nothing, np.bool_), nothing)[0]
-    return label
+    return kernels.components(*_graph(indptr, dst, keep), read_only(nothing, np.bool_), nothing)[0]
 
 
 def component_order(label: Ints) -> tuple[Ints, Ints]:
-    """Nodes grouped by component.
+    """Nodes by increasing label, int64 of shape (N,); those of component ``c`` are ``order[ptr[c]:ptr[c+1]]``.
 
-    Returns
-    -------
-    order : ndarray of int64, shape (N,)
-        Nodes by increasing label.  Within one component the later nodes stand
-        first: exploration numbers nodes as it finds them, so a sweep in this
-        order meets successors first, and it reads memory in one direction.
-    ptr : ndarray of int64, shape (C + 1,)
-        The nodes of component ``c`` are ``order[ptr[c]:ptr[c+1]]``.
+    Within one component the later nodes stand first: exploration numbers nodes as it finds them, so a sweep in this
+    order meets successors first, and it reads memory in one direction.
     """
     from mdpdice.numerics.kernels import graph as kernels
 
@@ -79,22 +66,10 @@ def ranked_components(
 ) -> tuple[Ints, Ints, Ints, bool]:
     """The same, and ranks that show that play always comes to an end, if they are quickly found.
 
-    Parameters
-    ----------
-    indptr, dst, keep : ndarray
-        The graph; all edges are kept if ranks are asked for.
-    chance : ndarray of bool, shape (N,)
-        Which nodes are chance nodes.
-    rank : ndarray of int64, shape (N,) or (0,)
-        0 at ends, and -1 elsewhere.  Becomes, where play always ends, a number that falls along every edge of a
-        decision and some edge of every chance node.
-
-    Returns
-    -------
-    label, order, ptr : ndarray of int64
-        See `ordered_components`.
-    whole : bool
-        Whether the search for ranks came to its end: a node that still has -1 then shows that some play need not end.
+    `rank`, int64 of shape (N,), or (0,) where nobody asks, is 0 at ends, and -1 elsewhere.  It becomes, where play
+    always ends, a number that falls along every edge of a decision and some edge of every chance node; then no edge
+    may be left out.  The last result tells whether the search for ranks came to its end: a node that still has -1 then
+    shows that some play need not end.
     """
     from mdpdice.numerics.kernels import graph as kernels
 
@@ -108,12 +83,7 @@ def ranked_components(
 
 
 def cyclic_components(indptr: Ints, dst: Ints, label: Ints, keep: Bools | None = None) -> Bools:
-    """Which components hold a cycle: those of two nodes or more, and nodes with an edge to themselves.
-
-    Returns
-    -------
-    ndarray of bool, shape (C,)
-    """
+    """Which components hold a cycle, bool of shape (C,): those of two nodes or more, or with an edge to itself."""
     from mdpdice.numerics.kernels import graph as kernels
 
     cyclic: Bools = np.bincount(label) > 1
@@ -125,18 +95,14 @@ def is_acyclic(indptr: Ints, dst: Ints, keep: Bools | None = None) -> bool:
     """Whether the graph has no cycle."""
     from mdpdice.numerics.kernels import graph as kernels
 
-    found: bool = kernels.acyclic(*_graph(indptr, dst, keep))
-    return found
+    return kernels.acyclic(*_graph(indptr, dst, keep))
 
 
 def find_cycle(indptr: Ints, dst: Ints, keep: Bools | None = None) -> list[int]:
     """Nodes of one cycle in order, [] if there is none.
 
-    The cycle is a shortest one through the first node of a smallest cyclic
-    component, since it is meant to be read.
+    It is a shortest one through the first node of a smallest cyclic component, since it is meant to be read.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> find_cycle(np.array([0, 1, 3, 3]), np.array([1, 0, 2]))
     [0, 1]
@@ -154,12 +120,7 @@ def find_cycle(indptr: Ints, dst: Ints, keep: Bools | None = None) -> list[int]:
 
 
 def reachable(indptr: Ints, dst: Ints, starts: ArrayLike, keep: Bools | None = None) -> Bools:
-    """Nodes that can be reached from `starts` (node numbers), these included.
-
-    Returns
-    -------
-    ndarray of bool, shape (N,)
-    """
+    """Nodes that can be reached from `starts` (node numbers), these included; bool of shape (N,)."""
     from mdpdice.numerics.kernels import graph as kernels
 
     seen = np.zeros(len(indptr) - 1, dtype=np.bool_)
@@ -171,29 +132,12 @@ def reachable(indptr: Ints, dst: Ints, starts: ArrayLike, keep: Bools | None = N
 def end_components(indptr: Ints, dst: Ints, chance: Bools, keep: Bools | None = None) -> Ints:
     """Maximal end components when one player controls every decision.
 
-    An end component is a set of nodes in which a play can stay for ever: its
-    chance nodes have all their edges inside, its decisions at least one, and
-    each of its nodes can reach every other one.
+    An end component is a set of nodes in which a play can stay for ever: its `chance` nodes have all their edges
+    inside, its decisions at least one, and each of its nodes can reach every other one (L. de Alfaro, "Formal
+    verification of probabilistic systems", PhD thesis, Stanford 1997, section 3.3).
 
-    Parameters
-    ----------
-    indptr, dst : ndarray of int64
-        The graph.
-    chance : ndarray of bool, shape (N,)
-        Which nodes are chance nodes; the others decide, or have no edges.
-    keep : ndarray of bool, shape (E,), optional
-        Edges that may be taken.
-
-    Returns
-    -------
-    ndarray of int64, shape (N,)
-        Number of the component from 0, by its first node; -1 outside.  The edges
-        inside are those kept whose two ends have one number.
-
-    References
-    ----------
-    L. de Alfaro, "Formal verification of probabilistic systems", PhD thesis,
-    Stanford 1997, section 3.3.
+    Returns the number of the component of every node, int64 of shape (N,), from 0 by its first node, -1 outside.  The
+    edges inside are those kept whose two ends have one number.
     """
     from mdpdice.numerics.kernels import graph as kernels
 
@@ -218,16 +162,8 @@ def end_components(indptr: Ints, dst: Ints, chance: Bools, keep: Bools | None = 
 def attract(source: Ints, dst: Ints, some: Bools, rank: Ints, keep: Bools | None = None) -> None:
     """Rank the nodes from which play cannot be kept from those that have a rank, which the others wait for.
 
-    Parameters
-    ----------
-    source, dst : ndarray of int64, shape (E,)
-        The edges.
-    some : ndarray of bool, shape (N,)
-        Nodes for which one edge is enough; the others need all of theirs.
-    rank : ndarray of int64, shape (N,)
-        In and out, -1 for none.  A new rank is by 1 larger than the largest that it waited for.
-    keep : ndarray of bool, shape (E,), optional
-        Edges that count.
+    For the nodes in `some`, bool of shape (N,), one edge is enough; the others need all of theirs.  `rank`, int64 of
+    shape (N,), goes in and out, -1 for none; a new rank is by 1 larger than the largest that it waited for.
     """
     from mdpdice.numerics.kernels import graph as kernels
 
@@ -239,14 +175,7 @@ def attract(source: Ints, dst: Ints, some: Bools, rank: Ints, keep: Bools | None
 
 
 def edges_of(indptr: Ints, node: Ints) -> tuple[Ints, Ints]:
-    """Find all edges of some nodes, one node after the other.
-
-    Returns
-    -------
-    edges : ndarray of int64
-    owner : ndarray of int64
-        Position in `node` of the node that every edge belongs to.
-    """
+    """Find all edges of some nodes, one node after the other, and the position in `node` that each belongs to."""
     degree = indptr[node + 1] - indptr[node]
     owner = np.repeat(np.arange(len(node)), degree)
     before = np.cumsum(degree) - degree

@@ -61,22 +61,11 @@ AT_ONCE = 1 << 25
 
 
 def solve_chain(operator: Operator, *, stochastic: bool = False, loose: float = 0.0) -> Floats:
-    """The value of every node of a chain.
+    """The value of every node of a chain whose plays all stop or are discounted, float64 of shape (N,).
 
-    Parameters
-    ----------
-    operator : Operator
-        Without decisions, and such that every play stops or is discounted.
-    stochastic : bool
-        Whether the coefficients of a node are probabilities that sum to 1.
-    loose : float
-        Residual that is small enough where a component is solved by iteration; 0 for that of rounding.
-
-    Returns
-    -------
-    ndarray of float64, shape (N,)
-        As exact as floats allow; NaN or wrong where a component is too close to
-        singular, so have it certified.
+    It is as exact as floats allow, and NaN or wrong where a component is too close to singular, so have it certified.
+    The coefficients of a node are probabilities that sum to 1 if `stochastic`.  Where a component is solved by
+    iteration, a residual of `loose` is small enough; 0 stands for that of rounding.
     """
     from mdpdice.numerics.kernels.chain import Chain, solve_components
 
@@ -177,9 +166,8 @@ def _solve_large(row: Ints, column: Ints, coef: Floats, right: Floats, loose: fl
         found, left = found + move, rest
         if np.abs(left).max() <= max(loose, 4 * ULP * (np.abs(found).max() + np.abs(right).max())):
             return found
-    if size > FACTORISE_UP_TO_NODES or np.abs(left).max() <= 1e3 * 4 * ULP * (
-        np.abs(found).max() + np.abs(right).max()
-    ):
+    good = 1e3 * 4 * ULP * (np.abs(found).max() + np.abs(right).max())
+    if size > FACTORISE_UP_TO_NODES or np.abs(left).max() <= good:
         return found
     factors = splu((eye_array(size) - chances).tocsc())
     found = factors.solve(right)
@@ -229,27 +217,11 @@ def compiled_bicgstab(
     steps: int,
     check: Callable[[], None] = lambda: None,
 ) -> Floats:
-    """Improve a solution of ``x = right + P x`` by BiCGSTAB; see `mdpdice.numerics.kernels.krylov`.
+    """Improve a solution of ``x = right + P x`` by BiCGSTAB; the iterate with the smallest residual that was met.
 
-    Parameters
-    ----------
-    rows : tuple of ndarray
-        The matrix `P`: start of every row, columns (unsigned) and numbers.
-    scale : ndarray of float64, shape (n,), optional
-        What the equations are multiplied by.
-    start, residual : ndarray of float64, shape (n,)
-        A first guess and its residual, multiplied by `scale`.
-    target : float
-        Largest component of the residual at which to stop.
-    steps : int
-        Most steps, of two products each.
-    check : callable
-        Called now and then; may raise to give up.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        The iterate with the smallest residual that was met.
+    `rows` are the matrix as `matrix_rows` gives it, `start` is a first guess and `residual` what it leaves, multiplied
+    by `scale` as the equations are.  It stops where no component of the residual is larger than `target`, after
+    `steps` of two products each (`mdpdice.numerics.kernels.krylov`), or where `check` raises.
     """
     from mdpdice.numerics.kernels.krylov import bicgstab
 

@@ -42,18 +42,13 @@ def inverse(a: Number) -> Number:
 
 @njit
 def factorise(
-    lower_ptr: Ints,
-    lower_col: Ints,
-    lower: Ints,
-    diagonal: Ints,
-    upper_ptr: Ints,
-    upper_col: Ints,
+    lower_ptr: Ints, lower_col: Ints, lower: Ints, diagonal: Ints, upper_ptr: Ints, upper_col: Ints,
     upper: Ints,
-) -> bool:
+) -> bool:  # fmt: skip
     """Factorise a matrix in place, without pivoting, row by row; False if a pivot is 0.
 
-    The rows hold places for all the numbers that elimination fills in, and columns in ascending order.
-    Afterwards ``lower`` holds the multipliers, ``upper`` the rows above, ``diagonal`` the inverse pivots.
+    The rows hold places for all the numbers that elimination fills in, and columns in ascending order.  Afterwards
+    ``lower`` holds the multipliers, ``upper`` the rows above, ``diagonal`` the inverse pivots.
     """
     n = len(diagonal)
     row = np.zeros(n, dtype=np.int64)
@@ -84,15 +79,9 @@ def factorise(
 
 @njit
 def substitute(
-    lower_ptr: Ints,
-    lower_col: Ints,
-    lower: Ints,
-    diagonal: Ints,
-    upper_ptr: Ints,
-    upper_col: Ints,
-    upper: Ints,
-    rhs: Ints,
-) -> None:
+    lower_ptr: Ints, lower_col: Ints, lower: Ints, diagonal: Ints, upper_ptr: Ints, upper_col: Ints,
+    upper: Ints, rhs: Ints,
+) -> None:  # fmt: skip
     """Solve with the factors of `factorise`, in place."""
     n = len(diagonal)
     for i in range(n):

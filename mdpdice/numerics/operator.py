@@ -25,26 +25,14 @@ __all__ = ["Operator", "bellman", "bellman_in_order", "rows_of", "unsigned"]
 
 @attrs.frozen(eq=False)
 class Operator:
-    """Arrays of one Bellman operator; see the module for their meaning.
+    """Arrays of one Bellman operator; see the module for their meaning."""
 
-    Parameters
-    ----------
-    kind : ndarray of uint8, shape (N,)
-        The `Kind` of every node.
-    indptr, dst : ndarray of uint64, shape (N + 1,) and (E,)
-        The rows, unsigned for the kernels.
-    gain, coef : ndarray of float64, shape (E,)
-        The edges.
-    base : ndarray of float64, shape (N,)
-        Payoff of END nodes and sum of the gains of chance nodes, 0 at decisions.
-    """
-
-    kind: NDArray[np.uint8]
-    indptr: NDArray[np.uint64]
-    dst: NDArray[np.uint64]
-    gain: Floats
-    coef: Floats
-    base: Floats
+    kind: NDArray[np.uint8]  # shape (N,)
+    indptr: NDArray[np.uint64]  # shape (N + 1,), unsigned for the kernels
+    dst: NDArray[np.uint64]  # shape (E,)
+    gain: Floats  # shape (E,)
+    coef: Floats  # shape (E,)
+    base: Floats  # shape (N,): payoff of END nodes and sum of the gains of chance nodes, 0 at decisions
 
     @cached_property
     def rows(self) -> Rows:
@@ -61,9 +49,8 @@ class Operator:
     def plays(self) -> Operator:
         """The operator whose fixed point is the longest expected play, counted in nodes before the end.
 
-        Everybody plays for time: ``w(i)`` is 0 at an end, else 1 plus the largest (decision) or mean
-        (chance) ``|coef| w``.  Its fixed point has ``w - P w = 1`` for every policy, the ``w`` that
-        bounds are made of.
+        Everybody plays for time: ``w(i)`` is 0 at an end, else 1 plus the largest (decision) or mean (chance)
+        ``|coef| w``, so that ``w - P w >= 1`` for every policy; bounds are made of this ``w``.
         """
         moves = self.indptr[1:] > self.indptr[:-1]
         kind = np.where(self.kind == Kind.MIN, np.uint8(Kind.MAX), self.kind)
@@ -82,8 +69,7 @@ def bellman(problem: Network) -> Operator:
     chance = problem.kind == Kind.CHANCE
     base = np.where(problem.kind == Kind.END, problem.payoff, 0.0)
     if chance.any():
-        mean = np.add.reduceat(np.append(gain, 0.0), problem.indptr[:-1])
-        base[chance] = mean[chance]
+        base[chance] = np.add.reduceat(np.append(gain, 0.0), problem.indptr[:-1])[chance]
     indptr, dst = problem.indptr.view(np.uint64), problem.dst.view(np.uint64)
     return _operator(problem.kind, indptr, dst, gain, coef, base)
 
@@ -107,16 +93,8 @@ def rows_of(problem: Network) -> Problem:
     """The arrays of a problem as kernels take them."""
     from mdpdice.numerics.kernels.bellman import Problem
 
-    return Problem(
-        problem.kind,
-        unsigned(problem.indptr),
-        unsigned(problem.dst),
-        problem.weight,
-        problem.reward,
-        problem.sign,
-        problem.step,
-        problem.factor,
-    )
+    rows = problem.kind, unsigned(problem.indptr), unsigned(problem.dst)
+    return Problem(*rows, problem.weight, problem.reward, problem.sign, problem.step, problem.factor)
 
 
 def unsigned(nodes: Ints) -> NDArray[np.uint64]:

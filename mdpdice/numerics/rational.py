@@ -15,13 +15,7 @@ __all__ = ["solve_exactly"]
 
 
 def solve_exactly(chain: Network) -> list[Fraction]:
-    """The exact value of every node of a chain.
-
-    Parameters
-    ----------
-    chain : Network
-        Without decisions, `total` 0, and such that every play stops or is discounted.
-    """
+    """The exact value of every node of a chain of `total` 0 whose plays all stop or are discounted."""
     value = [Fraction(0)] * chain.n_nodes
     label, order, ptr = graph.ordered_components(chain.indptr, chain.dst)
     cyclic = graph.cyclic_components(chain.indptr, chain.dst, label)
@@ -36,8 +30,7 @@ def solve_exactly(chain: Network) -> list[Fraction]:
                 value[node], _ = _equation(chain, node, value, frozenset())
             continue
         inside = frozenset(block)
-        rows = {node: _equation(chain, node, value, inside) for node in block}
-        for node, number in _eliminate(rows).items():
+        for node, number in _eliminate({at: _equation(chain, at, value, inside) for at in block}).items():
             value[node] = number
     return value
 
@@ -48,9 +41,7 @@ def _equation(
     """``V(node) = constant + sum of coefficients times V`` of the nodes inside."""
     constant = Fraction(0)
     row: dict[int, Fraction] = {}
-    first = int(chain.indptr[node])
-    for at, weight in enumerate(chain.row(node)):
-        edge = first + at
+    for edge, weight in zip(chain.edges(node), chain.row(node), strict=True):
         to = int(chain.dst[edge])
         coef = weight * int(chain.sign[edge]) * (chain.discount if chain.step[edge] else 1)
         constant += weight * chain.exact_reward(edge)

@@ -23,15 +23,10 @@ _COMPONENTS: WeakKeyDictionary[Network, tuple[Ints, Ints, Ints]] = WeakKeyDictio
 
 
 def ending_ranks(network: Network) -> Ints | None:
-    """Ranks that fall along every option and along some edge of every chance node; None if there are none.
+    """Ranks that fall along every option and along some edge of every chance node, 0 at ends; None if there are none.
 
     They show that every play ends, whatever is done.  They are found once for a network, since reductions, back-ends
     and bounds all want to know.
-
-    Returns
-    -------
-    ndarray of int64, shape (N,), or None
-        0 at ends.
     """
     if network not in _RANKS:
         components(network)
@@ -75,21 +70,9 @@ def largest_component(network: Network) -> int:
 def idle_components(
     indptr: Ints, dst: Ints, chance: Bools, pays: Bools, keep: Bools | None = None
 ) -> tuple[Ints, Bools]:
-    """Find the end components in which nothing is paid.
+    """Find the end components in which no edge pays, and the edges that they may be made of.
 
-    Parameters
-    ----------
-    indptr, dst, chance, keep
-        As `mdpdice.numerics.graph.end_components` takes them.
-    pays : ndarray of bool, shape (E,)
-        Edges that no such component may hold.
-
-    Returns
-    -------
-    component : ndarray of int64, shape (N,)
-        Number of the component, -1 outside.
-    free : ndarray of bool, shape (E,)
-        The edges that components may be made of.
+    Takes and gives what `mdpdice.numerics.graph.end_components` does.
     """
     source = np.repeat(np.arange(len(chance)), np.diff(indptr))
     free = ~pays if keep is None else keep & ~pays
@@ -129,17 +112,11 @@ def reached_by_some(network: Network, goal: Bools) -> Bools:
 
 
 def settling_ranks(indptr: Ints, dst: Ints, chance: Bools, goal: Bools) -> tuple[Ints, Bools]:
-    """Ranks of the nodes from which plays may come to stay before they meet a goal, whatever is done.
+    """Ranks of the nodes from which plays may come to stay before they meet a goal, and those where they may stay.
 
-    End components are taken together, so that outside them no play goes round for ever.
-
-    Returns
-    -------
-    rank : ndarray of int64, shape (N,)
-        Falls along every edge of a decision, and some edge of a chance node; nowhere rises in an end component,
-        whose nodes have one rank.  It is -1 at goals and wherever some policy is sure to come to one.
-    settled : ndarray of bool, shape (N,)
-        Ranked nodes where plays may stay: those of end components, and ends.
+    The rank falls along every edge of a decision, and some edge of a chance node; the nodes of an end component have
+    one rank, since they are taken together, so that outside them no play goes round for ever.  It is -1 at goals and
+    wherever some policy is sure to come to one.  Plays may stay in end components, and at ends.
     """
     source = np.repeat(np.arange(len(chance)), np.diff(indptr))
     component = end_components(indptr, dst, chance, ~goal[source])

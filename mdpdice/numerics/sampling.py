@@ -14,30 +14,15 @@ __all__ = ["Sampler"]
 class Sampler:
     """The edges of some nodes, ready to be drawn by a guided search in cumulative probabilities.
 
-    With ``k`` edges at a node, a number in ``[j/k, (j+1)/k)`` is looked for from the edge
-    ``guide[first + j]`` on; on average that is at most one edge too early.
-
-    Parameters
-    ----------
-    indptr : ndarray of int64, shape (N + 1,)
-        Start of the edges of every node.
-    degree : ndarray of float64, shape (N,)
-        Number of edges.
-    below : ndarray of float64, shape (E,)
-        Probability of an edge and those before it at its node; 2 at the last one.
-    guide : ndarray of int64, shape (E,)
-        Where to start looking.
-
-    References
-    ----------
-    H.-C. Chen and Y. Asau, "On generating random variates from an empirical distribution", AIIE
-    Transactions 6 (1974) 163-166.
+    With ``k`` edges at a node, a number in ``[j/k, (j+1)/k)`` is looked for from the edge ``guide[first + j]`` on; on
+    average that is at most one edge too early (H.-C. Chen and Y. Asau, "On generating random variates from an
+    empirical distribution", AIIE Transactions 6 (1974) 163-166).
     """
 
-    indptr: Ints
-    degree: Floats
-    below: Floats
-    guide: Ints
+    indptr: Ints  # shape (N + 1,): start of the edges of every node
+    degree: Floats  # shape (N,)
+    below: Floats  # shape (E,): probability of an edge and those before it at its node; 2 at the last one
+    guide: Ints  # shape (E,): where to start looking
 
     @classmethod
     def of(cls, indptr: Ints, weight: Floats) -> Sampler:

@@ -72,11 +72,10 @@ def _with_sums(
 ) -> tuple[Network, list[int], int]:
     """The network without rewards whose nodes stand once for every sum, the sum of every node, and its unit."""
     if network.averaged:
-        msg = (
+        raise UnsupportedError(
             f"{name} needs the rewards themselves, and this network holds means of rewards that differ; give it the "
             "game, or explore(game, merge=False)"
         )
-        raise UnsupportedError(msg)
     paying = sorted({*np.flatnonzero(network.reward).tolist(), *network.exact_rewards})
     rewards = {edge: network.exact_reward(edge) for edge in paying}
     unit = math.lcm(*(reward.denominator for reward in rewards.values()))

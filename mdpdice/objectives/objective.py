@@ -169,8 +169,7 @@ def asked(model: Any, objective: Objective | None = None, sense: Sense | None = 
         write = f"write sense={objective!r}, or Total({objective!r})"
     elif isinstance(objective, type) and issubclass(objective, Objective):
         write = f"it is a class, which needs to be called: {objective.__name__}(...)"
-    msg = f"{objective!r} is not an objective; {write}"
-    raise GameError(msg, value=objective)
+    raise GameError(f"{objective!r} is not an objective; {write}", value=objective)
 
 
 def _for_the_maximiser(network: Network, sense: Sense) -> list[Step]:

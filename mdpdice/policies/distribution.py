@@ -105,11 +105,10 @@ def outcomes(
             raise UnsupportedError(msg)
         return lattice_outcomes(_followed(network, policies))
     if network.averaged:
-        msg = (
+        raise UnsupportedError(
             "this network holds means of rewards that differ, so the distribution of totals is lost; "
             "explore(game, merge=False) keeps it"
         )
-        raise UnsupportedError(msg)
     if network.discount != 1:
         msg = (
             "the distribution of totals is computed for discount 1, and this network has "
@@ -133,18 +132,7 @@ def outcomes(
 
 
 def deviation(game: Game[S, A] | Network | Lattice, policy: Players) -> float:
-    """Standard deviation of the total of a play, without its whole distribution on a lattice.
-
-    Parameters
-    ----------
-    game, policy
-        As for `outcomes`.
-
-    Raises
-    ------
-    UnsupportedError
-        As for `outcomes`; a lattice has cycles, or holds means of rewards that differ.
-    """
+    """Standard deviation of the total of a play, as `outcomes` has it, without its distribution on a lattice."""
     policies = policies_of(game, policy)
     model = model_of(game, policies, merge=False)
     if isinstance(model, Network):
@@ -238,10 +226,9 @@ class _Spread:
             msg = "exact distributions are computed for acyclic networks only; leave out exact=True"
             raise UnsupportedError(msg)
         if self.endless.any():
-            msg = (
+            raise UnsupportedError(
                 "a play can collect or pay without end, which is not a rational number; leave out exact=True"
             )
-            raise UnsupportedError(msg)
         weight = np.zeros(self.seen.n_edges, dtype=object)
         for node in np.unique(self.seen.source[self.used]).tolist():
             weight[self.seen.edges(node)] = self.seen.row(node)
@@ -341,8 +328,7 @@ class _Mass:
             return
         level = spread.level[node]
         order = np.argsort(level, kind="stable")
-        cuts = np.flatnonzero(np.diff(level[order])) + 1
-        for part in np.split(order, cuts):
+        for part in np.split(order, np.flatnonzero(np.diff(level[order])) + 1):
             self.waiting.setdefault(int(level[part[0]]), []).append((node[part], total[part], chance[part]))
 
     def take(self, level: int) -> tuple[Ints, Totals, Weights]:

@@ -132,9 +132,7 @@ def evaluate(
     if not (idle[whole.dst[inside]].all() and (whole.reward[inside] == 0).all()):
         reason = "a set without rewards that no play leaves was not confirmed"
     relative = (upper - lower) / np.maximum(1.0, np.abs(value))
-    value, lower, upper = (
-        chain.per_node(np.where(undefined, infinite, array)) for array in (value, lower, upper)
-    )
+    value, lower, upper = (chain.per_node(np.where(undefined, infinite, x)) for x in (value, lower, upper))
     width = float(relative.max(initial=0.0))
     if not reason and not width <= epsilon:
         worst = int(np.argmax(relative))
@@ -148,20 +146,10 @@ def evaluate(
 
 
 def endless(chain: Network) -> tuple[Bools, Floats]:
-    """What plays that never end are worth.
+    """What plays that never end are worth in a network without decisions.
 
-    Parameters
-    ----------
-    chain : Network
-        A network without decisions.
-
-    Returns
-    -------
-    idle : ndarray of bool, shape (N,)
-        Nodes from which nobody leaves a closed set without rewards: they are worth 0.
-    infinite : ndarray of float64, shape (N,)
-        inf or -inf where a play can come to collect or to pay without end, seen by
-        the player to move; NaN where both can be, or both happen in one closed set; 0 elsewhere.
+    Nodes in closed sets without rewards, which are worth 0; and for every node, seen by the player to move, inf or
+    -inf where a play can come to collect or to pay without end, NaN where both can be, and else 0.
     """
     n = chain.n_nodes
     infinite = np.zeros(n)

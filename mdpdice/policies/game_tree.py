@@ -121,9 +121,7 @@ class Tree:
                 "state": node.state,
                 "leaf": node.leaf,
                 "decides": node.decides,
-                "best": [phrase(child.label) for child in node.children if child.best]
-                if node.decides
-                else None,
+                "best": [phrase(one.label) for one in node.children if one.best] if node.decides else None,
                 "children": [found.pop(id(child)) for child in node.children] or None,
             }
             found[id(node)] = {key: value for key, value in data.items() if value is not None}
@@ -195,18 +193,14 @@ def tree(
         The game broke its contract.
     """
     if type(depth) is not int or depth < 0:
-        msg = f"depth={depth!r}: write a number of decisions"
-        raise GameError(msg, value=depth, limit=0)
+        raise GameError(f"depth={depth!r}: write a number of decisions", value=depth, limit=0)
     builder = _Builder(game, solution, max_places)
     return builder.run(builder.game.start() if state is None else state, depth)
 
 
 @attrs.define(eq=False)
 class _Place(Tree):
-    """A tree in the making; until it is finished its value is that of the player to move there.
-
-    ``offset + gain * value`` is what the player at `parent` makes of it.
-    """
+    """A tree in the making, worth `value` to the player to move there, and ``offset + gain * value`` at `parent`."""
 
     parent: _Place | None = attrs.field(default=None, repr=False)
     side: int = 1
@@ -311,11 +305,9 @@ class _Builder:
     def _child(self, parent: _Place, label: Any, chance: Fraction | None, edge: Any, depth: int) -> _Place:
         self.count += 1
         if self.count > self.max_places:
-            msg = f"the tree has more lines than max_places={self.max_places:,}; look less far ahead, or raise it"
-            where = [parent.base]
-            raise StateLimitError(
-                msg, explored=self.count, frontier=where, value=self.count, limit=self.max_places
-            )
+            count, most, where = self.count, self.max_places, [parent.base]
+            msg = f"the tree has more lines than max_places={most:,}; look less far ahead, or raise it"
+            raise StateLimitError(msg, explored=count, frontier=where, value=count, limit=most)
         first = parent.first and type(parent.node) is not Decide
         place = _Place(label, probability=chance, parent=parent, side=parent.side, first=first)
         kind = type(edge)
@@ -325,8 +317,7 @@ class _Builder:
             place.node, place.depth, place.base, place.offset = edge, depth, parent.base, float(edge.reward)
         elif kind is Go or kind is PassTo:
             self._enter(place, edge.state, depth)
-            step = type(place.node) is Decide and not place.first
-            place.gain = self.discount if step else 1.0
+            place.gain = self.discount if type(place.node) is Decide and not place.first else 1.0
             place.offset = float(edge.reward)
             if kind is PassTo:
                 place.offset += place.gain * self.total

@@ -62,14 +62,7 @@ class _Moves(NamedTuple):
 
 
 def lattice_outcomes(table: GridValues) -> Outcomes:
-    """Distribution of the total of a play from the start, when everybody follows the values of a lattice.
-
-    Raises
-    ------
-    UnsupportedError
-        There are more than two totals and a layer leads to itself or sides change; a reward is paid within the core
-        between two points; the lattice holds means of rewards that differ; or rewards have no common denominator.
-    """
+    """Distribution of the total of a play from the start, when everybody follows the values of a lattice."""
     if table.layers.cyclic or table.layers.program.flip.any():
         known = _two_totals(table)
         if known is not None:
@@ -106,10 +99,9 @@ class _Spread:
         for number in others:
             if number in self.waiting:
                 self._leave(number, *self._arrive(number))
-        mass = self.ended.mass
-        there = np.flatnonzero(mass)
+        there = np.flatnonzero(self.ended.mass)
         totals = (there + self.ended.lowest[0]).astype(np.float64) / self.unit
-        return Outcomes(totals, mass[there], self.lost)
+        return Outcomes(totals, self.ended.mass[there], self.lost)
 
     def _arrive(self, number: int) -> tuple[Ints, _Histograms]:
         """Entries and points of a layer that plays come to, and their histograms."""
@@ -223,9 +215,7 @@ def _two_totals(table: GridValues) -> Outcomes | None:
     widths = table.widths[[layer.number for layer in table.layers.layers]]
     ends = lattice.payoff[lattice.kind == Kind.END].tolist()
     paid = [0 if at < 0 else lattice.rewards[at].value for at in ends]
-    if lattice.averaged or (lattice.reward >= 0).any() or not np.isfinite(widths).all():
-        return None
-    if None in paid:
+    if lattice.averaged or (lattice.reward >= 0).any() or not np.isfinite(widths).all() or None in paid:
         return None
     totals = {Fraction(one) for one in paid if one is not None}
     if (lattice.sign < 0).any():
@@ -235,9 +225,8 @@ def _two_totals(table: GridValues) -> Outcomes | None:
     low, high = float(min(totals)), float(max(totals))
     mean = float(table.stored[0, lattice.start_point])
     upper = min(max((mean - low) / (high - low), 0.0), 1.0) if low < high else 1.0
-    chances = [1.0 - upper, upper]
-    there = np.flatnonzero(chances)
-    return Outcomes(np.array([low, high])[there], np.array(chances)[there])
+    chances = np.array([1.0 - upper, upper])
+    return Outcomes(np.array([low, high])[chances > 0], chances[chances > 0])
 
 
 def _denominator(expr: Expr) -> int:

@@ -57,30 +57,9 @@ CHUNK_BYTES = 64 << 20
 
 
 def evaluate_lattice(
-    lattice: Lattice,
-    policies: Sequence[Policy],
-    *,
-    epsilon: float = 1e-6,
-    progress: Progress | None = None,
+    lattice: Lattice, policies: Sequence[Policy], *, epsilon: float = 1e-6, progress: Progress | None = None
 ) -> Solution:
-    """Value of every state of a lattice when everybody follows a policy, certified.
-
-    Parameters
-    ----------
-    lattice : Lattice
-        Undiscounted.
-    policies : sequence of one or two
-        As for `mdpdice.evaluate`.
-    epsilon, progress
-        As for `mdpdice.solve`.
-
-    Raises
-    ------
-    UnknownStateError
-        A policy takes an action that does not exist.
-    GameError
-        A function raised, or takes an action where it is not available.
-    """
+    """Value of every state of an undiscounted lattice when everybody follows a policy, certified."""
     started = time.perf_counter()
     run = Run(progress=progress)
     layers = find_layers(induce_lattice(lattice, policies), run)
@@ -288,23 +267,17 @@ def _available(lattice: Lattice, edge: int) -> Expr | None:
         axis = axes[change.name]
         if axis.outside != "forbid":
             continue
-        low, high = min(axis.values), max(axis.values)
-        there = _both(there, as_expr(change.value >= low))
-        there = _both(there, as_expr(change.value <= high))
+        within = (change.value >= min(axis.values)) & (change.value <= max(axis.values))
+        there = _both(there, as_expr(within))
     return there
 
 
 def _both(one: Expr | None, other: Expr | None) -> Expr | None:
     if one is None or other is None:
         return other if one is None else one
-    if one.value is not None or other.value is not None:
-        fixed, free = (one, other) if one.value is not None else (other, one)
-        return free if fixed.value else fixed
     return one & other
 
 
 def _not(expr: Expr | None) -> Expr:
     """What holds where a condition does not; a condition that is None always holds."""
-    if expr is None:
-        return as_expr(value=False)
-    return as_expr(not expr.value) if expr.value is not None else ~expr
+    return as_expr(value=False) if expr is None else ~expr

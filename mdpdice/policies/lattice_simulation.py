@@ -16,18 +16,11 @@ from typing import Any
 import attrs
 import numpy as np
 
+from mdpdice import errors
 from mdpdice.answers.grid_lookup import open_edges, place_of
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.policy import Policy
 from mdpdice.backend import Progress
-from mdpdice.errors import (
-    DeadEndError,
-    GameError,
-    MdpDiceError,
-    NotConvergedError,
-    UnknownStateError,
-    UnsupportedError,
-)
 from mdpdice.lattices.grid_tables import GridTables, Tables
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import table_rows
@@ -57,50 +50,14 @@ def play_on_lattice(
     max_moves: int = 1_000_000,
     progress: Progress | None = None,
 ) -> tuple[Floats, int]:
-    """Play many times; `mdpdice.simulate` calls this.
-
-    Parameters
-    ----------
-    lattice : Lattice
-        Undiscounted.
-    policies : sequence of one or two
-        As for `mdpdice.simulate`.
-    n : int
-        Number of plays.
-    generator : numpy.random.Generator
-        Where chance comes from.
-    state : At, optional
-        Where plays start.
-    max_moves, progress
-        As for `mdpdice.simulate`.
-
-    Returns
-    -------
-    totals : ndarray of float64, shape (n,)
-    moves : int
-        Edges taken in all plays together.
-
-    Raises
-    ------
-    UnsupportedError
-        The lattice is discounted.
-    GameError
-        A function raised.
-    UnknownStateError
-        A function took an action that is not there.
-    CounterRangeError, DeadEndError
-        A play came to a fault of the declaration.
-    NotConvergedError
-        A play was not over after `max_moves` moves.
-    """
+    """Play `n` times for `mdpdice.simulate`; the totals, shape (n,), and the edges taken in all plays together."""
     if lattice.discount != 1:
         msg = "plays on a lattice are not discounted; use the flat network: simulate(explore(game), ...)"
-        raise UnsupportedError(msg, value=lattice.discount)
+        raise errors.UnsupportedError(msg, value=lattice.discount)
     start = lattice.start, lattice.start_point
     if state is not None:
         start = place_of(lattice, {one: at for at, one in enumerate(lattice.states)}, state)
-    rules = [PointRule.of(lattice, policy) for policy in policies]
-    table = _Table(lattice, rules, generator, max_moves)
+    table = _Table(lattice, [PointRule.of(lattice, policy) for policy in policies], generator, max_moves)
     return table.play(n, start, progress), table.moves
 
 
@@ -114,9 +71,8 @@ class _Group:
     side: Floats  # -1 where the other player is to move
     total: Floats  # what was paid so far, as the player sees it who started
     tables: Tables
-    rows: list[
-        Floats | None
-    ]  # values of all rows of the core at the points, for every policy that is a solution
+    # Values of all rows of the core at the points, for every policy that is a solution.
+    rows: list[Floats | None]
 
     def take(self, which: Any) -> None:
         """Keep some of the plays."""
@@ -128,11 +84,7 @@ class _Table:
     """Where the plays are."""
 
     def __init__(
-        self,
-        lattice: Lattice,
-        rules: Sequence[PointRule],
-        generator: np.random.Generator,
-        max_moves: int,
+        self, lattice: Lattice, rules: Sequence[PointRule], generator: np.random.Generator, max_moves: int
     ) -> None:
         self.lattice = lattice
         self.rules = rules
@@ -182,18 +134,12 @@ class _Table:
         """Move plays until their counters change; return how many moves that took."""
         lattice = self.lattice
         tables = self.grid.at(points)
-        group = _Group(
-            plays,
-            self.node[plays],
-            np.searchsorted(points, self.point[plays]),
-            self.side[plays],
-            self.paid[plays],
-            tables,
-            [
-                None if one.grid is None else table_rows(one.grid.layers.program, tables, one.grid.stored)
-                for one in self.rules
-            ],
-        )
+        rows = [
+            None if one.grid is None else table_rows(one.grid.layers.program, tables, one.grid.stored)
+            for one in self.rules
+        ]
+        column = np.searchsorted(points, self.point[plays])
+        group = _Group(plays, self.node[plays], column, self.side[plays], self.paid[plays], tables, rows)
         for moved in range(self.max_moves - rounds + 1):
             over = lattice.kind[group.node] == Kind.END
             if over.any():
@@ -219,7 +165,7 @@ class _Table:
                 self.side[away], self.paid[away] = group.side[gone], group.total[gone]
                 group.take(~gone)
         msg = f"{len(group.play):,} plays are not over after {self.max_moves:,} moves; raise max_moves"
-        raise NotConvergedError(msg, iterations=self.max_moves, width=math.inf, limit=self.max_moves)
+        raise errors.NotConvergedError(msg, iterations=self.max_moves, width=math.inf, limit=self.max_moves)
 
     def _paid(self, tables: Tables, reward: Any, column: Ints) -> Floats:
         if not len(tables.rewards):
@@ -273,8 +219,9 @@ class _Table:
         if len(missing):
             at = which[missing[0]]
             state = self._state(int(group.node[at]), int(group.tables.points[group.column[at]]))
-            msg = "no option of this decision is open; give it one that always is"
-            raise DeadEndError(msg, state=state)
+            raise errors.DeadEndError(
+                "no option of this decision is open; give it one that always is", state=state
+            )
         return edges, owner
 
     def _drawn(self, group: _Group, which: Ints, weight: Floats) -> Ints:
@@ -311,7 +258,7 @@ class _Table:
                 "play from the start cannot come to where an option of this state leads, so the solution does not know "
                 "what it is worth; solve the game that starts here, game.at(state)"
             )
-            raise UnknownStateError(msg, state=state)
+            raise errors.UnknownStateError(msg, state=state)
         # The kinds of the lattice that was solved: with sense="min" the players have changed their aims.
         least = grid.lattice.kind[group.node[which]] == Kind.MIN
         value = np.where(least[owner], -value, value)
@@ -341,9 +288,7 @@ class _Table:
                 below[-1] = 2.0
                 answer = known[key] = np.array(edge), below
             edges, below = answer
-            found[at] = (
-                edges[np.searchsorted(below, number[at], side="right")] if len(edges) > 1 else edges[0]
-            )
+            found[at] = edges[np.searchsorted(below, number[at], side="right") if len(edges) > 1 else 0]
         return found
 
     def _state(self, node: int, point: int) -> At[Any]:
@@ -361,7 +306,6 @@ class _Table:
         try:
             for change in lattice.updates[int(lattice.update[edge])]:
                 axes[change.name].place(int(change.value.evaluate(lattice.counters(point))))
-        except MdpDiceError as error:
+        except errors.MdpDiceError as error:
             raise error.at(state, action) from error.__cause__
-        msg = "an update of a counter cannot be told here"
-        raise GameError(msg, state=state, action=action)
+        raise errors.GameError("an update of a counter cannot be told here", state=state, action=action)

@@ -31,23 +31,14 @@ __all__ = ["Chain", "closed", "component_levels", "induce", "one_sided"]
 class Chain:
     """What happens when everybody follows a policy: a Markov chain with rewards.
 
-    Parameters
-    ----------
-    base : Network
-        Where the decisions were taken.
-    network : Network
-        The chain, a network without decisions.  Node ``(k * seats + s) * N + i`` is
-        node ``i`` of `base` with ``k`` decisions left and the player of seat ``s`` to move.
-    policies : tuple of Policy
-        Those of `base` that are followed.
-    seats : int
-        2 if two players with different policies pass the move to each other, else 1.
+    Node ``(k * seats + s) * N + i`` of `network` is node ``i`` of `base` with ``k`` decisions left and the player of
+    seat ``s`` to move.
     """
 
-    base: Network
-    network: Network
-    policies: tuple[Policy, ...]
-    seats: int
+    base: Network  # where the decisions were taken
+    network: Network  # the chain, without decisions
+    policies: tuple[Policy, ...]  # those of `base` that are followed
+    seats: int  # 2 if two players with different policies pass the move to each other, else 1
 
     def describe(self, node: int) -> Any:
         """State of a node, or words that tell which inline node it is."""
@@ -71,14 +62,13 @@ def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
     """Write the chain that is left when everybody follows a policy, given as for `mdpdice.evaluate`."""
     both = [policies] if isinstance(policies, Policy) else policies
     placed = tuple(policy.on(network) for policy in both)
-    apart = placed[0] is not placed[-1]
-    seats = 2 if apart and bool((network.sign < 0).any()) else 1
+    seats = 2 if placed[0] is not placed[-1] and bool((network.sign < 0).any()) else 1
     kept, numerators = [], []
     decided = network.decides[network.source]
     for stage in range(1 if network.horizon is None else network.horizon + 1):
         for seat in range(seats):
             mine = _decisions(network, placed[seat : seat + 1] if seats == 2 else placed, stage)
-            edges = np.flatnonzero(np.where(decided, mine > 0, network.weight > 0))
+            edges = np.flatnonzero(~decided | (mine > 0))
             kept.append(edges)
             numerators.append(_joined(decided[edges], mine[edges], network.numerator[edges]))
     if len({array.dtype for array in numerators}) > 1:

@@ -28,23 +28,10 @@ maximises (with MIN nodes)."""
 
 
 def policies_of(game: object, given: Players) -> tuple[Policy, ...]:
-    """One policy for all decisions, or one for each player.
-
-    Parameters
-    ----------
-    game : Game, Network or Lattice
-        What is played; only a game knows names, ``"random"`` apart.
-    given : Player or sequence of one or two
-
-    Raises
-    ------
-    GameError
-        It is no policy, or the game does not know the name.
-    """
+    """One policy for all decisions, or one for each player; only a game knows names, ``"random"`` apart."""
     both = (given,) if isinstance(given, str) or not isinstance(given, Sequence) else tuple(given)
     if not 1 <= len(both) <= 2:
-        msg = f"a game has one or two players, not {len(both)}"
-        raise GameError(msg, value=len(both))
+        raise GameError(f"a game has one or two players, not {len(both)}", value=len(both))
     return tuple(_policy(game, one) for one in both)
 
 
@@ -57,8 +44,7 @@ def _policy(game: object, given: object) -> Policy:
         return Policy(rule=given)
     if not isinstance(given, str):
         able = "a Policy, a Solution, a function of the state, or a name that the game knows"
-        msg = f"{given!r} is no policy; give {able}"
-        raise GameError(msg, value=given)
+        raise GameError(f"{given!r} is no policy; give {able}", value=given)
     if given == "random":
         return Policy()
     look = look_of(game) if isinstance(game, Game) else None
@@ -68,8 +54,7 @@ def _policy(game: object, given: object) -> Policy:
     known = ["random", *(known.form for known in (look.policies() if look else ()))]
     hint = did_you_mean(given, known)
     what = "this game knows" if isinstance(game, Game) else f"a {type(game).__name__} knows"
-    msg = f"there is no policy {given!r}; {hint}{what} {', '.join(map(repr, known))}"
-    raise GameError(msg, value=given)
+    raise GameError(f"there is no policy {given!r}; {hint}{what} {', '.join(map(repr, known))}", value=given)
 
 
 def model_of(
@@ -81,16 +66,8 @@ def model_of(
 ) -> Network | Lattice:
     """Where a game is played: on its network, or on its lattice where that is too large.
 
-    Parameters
-    ----------
-    game : Game, Network or Lattice
-        A network or a lattice is taken as it is.
-    policies : sequence of Policy
-        A policy of a network is played on a network.
-    merge : bool
-        Whether parallel edges with different rewards are merged into their mean.
-    progress : callable, optional
-        As for `mdpdice.explore`.
+    A network or a lattice is taken as it is, and a policy of a network is played on a network.  With `merge` parallel
+    edges with different rewards are merged into their mean.
     """
     if isinstance(game, Network | Lattice):
         return game

@@ -51,33 +51,17 @@ class Happening(enum.Enum):
 
 @attrs.frozen
 class Event:
-    """Something that happens in a play.
-
-    Parameters
-    ----------
-    kind : Happening
-        What kind of thing.
-    player : {0, 1}
-        Who is to move: 0 is the one who moves first (with `pass_to`), or maximises.
-    what : object
-        See `Happening`.
-    among : tuple
-        The actions of a choice, in the order of the options.
-    total : Fraction
-        What the play has been worth so far to player 0; at its end, what it is worth.
-    seen : Rolled or None
-        The dice as they lie; None after a decision, and where the other player begins.
-    lost : bool
-        Whether a roll ends the turn, or the play without a payoff.
-    """
+    """Something that happens in a play; `player` 0 is the one who moves first (with `pass_to`), or maximises."""
 
     kind: Happening
-    player: int
-    what: Any
-    among: tuple[Any, ...] = ()
-    total: Fraction = Fraction(0)
-    seen: Rolled | None = None
-    lost: bool = False
+    player: int  # 0 or 1: who is to move
+    what: Any  # see `Happening`
+    among: tuple[Any, ...] = ()  # the actions of a choice, in the order of the options
+    total: Fraction = Fraction(0)  # what the play has been worth so far to player 0
+    seen: Rolled | None = (
+        None  # the dice as they lie; None after a decision, and where the other player begins
+    )
+    lost: bool = False  # whether a roll ends the turn, or the play without a payoff
 
 
 @attrs.frozen
@@ -171,11 +155,10 @@ def play(
     0 roll 5 5 roll 3 8 roll 6 14 roll 3 17 roll 6 23 hold 23
     """
     if not 1 <= len(seats) <= 2:
-        msg = f"a play has one or two seats, not {len(seats)}"
-        raise GameError(msg, value=len(seats))
+        raise GameError(f"a play has one or two seats, not {len(seats)}", value=len(seats))
     game = plain(game)
     generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
-    return _Play(game, seats, generator, horizon, symmetric).events(max_moves)
+    return _Play(game, seats, generator, horizon, symmetric, exact_discount(game.discount)).events(max_moves)
 
 
 def loses(edge: object, sense: Sense) -> bool:
@@ -183,41 +166,33 @@ def loses(edge: object, sense: Sense) -> bool:
     return isinstance(edge, PassTo) or (isinstance(edge, End) and not edge.payoff and sense == "max")
 
 
+@attrs.define(eq=False)
 class _Play:
     """A play that is going on."""
 
-    def __init__(
-        self,
-        game: Game[Any, Any],
-        seats: Sequence[Seat],
-        generator: random.Random,
-        horizon: int | None,
-        symmetric: bool,
-    ) -> None:
-        self.game = game
-        self.seats = seats
-        self.generator = generator
-        self.symmetric = symmetric
-        self.steps_left = horizon
-        self.discount = exact_discount(game.discount)
-        self.factor = Fraction(1)
-        self.decided = False
-        self.player = 0
-        # By how much rewards count for player 0: with pass_to, those of the other one are his loss.
-        self.side = 1
-        self.total = Fraction(0)
-        self.seen: Rolled | None = None
+    game: Game[Any, Any]
+    seats: Sequence[Seat]
+    generator: random.Random
+    steps_left: int | None
+    symmetric: bool
+    discount: Fraction
+    factor: Fraction = Fraction(1)
+    decided: bool = False
+    player: int = 0
+    side: int = 1  # how rewards count for player 0: with pass_to, those of the other one are a loss
+    total: Fraction = Fraction(0)
+    seen: Rolled | None = None
 
     def events(self, max_moves: int) -> Iterator[Event]:
         state = self._place(ask(self.game.start, what="start()"))
         node: Any = None
         for _ in range(max_moves):
             if node is None:
-                node = self._node(state)
-                self.player = self._mover(node)
+                node = ask(self.game.node, state, what="node()", state=state)
+                self.player = 1 if self.side < 0 else node.player if isinstance(node, Decide) else 0
                 yield self._event(Happening.STATE, state)
             if isinstance(node, End):
-                self.total += self.factor * self._worth(node.payoff)
+                self.total += self.factor * self.side * _exact(node.payoff, "payoff")
                 yield self._event(Happening.END, node.payoff)
                 return
             if isinstance(node, Decide):
@@ -254,38 +229,18 @@ class _Play:
     def _event(self, kind: Happening, what: Any, among: tuple[Any, ...] = (), *, lost: bool = False) -> Event:
         return Event(kind, self.player, what, among, self.total, self.seen, lost)
 
-    def _worth(self, payoff: Any) -> Fraction:
-        return self.side * _exact(payoff, "payoff")
-
     def _place(self, state: Any) -> Any:
         return ask(self.game.canonical, state, what="canonical()", state=state) if self.symmetric else state
-
-    def _node(self, state: Any) -> Any:
-        return ask(self.game.node, state, what="node()", state=state)
-
-    def _mover(self, node: Any) -> int:
-        if isinstance(node, Decide):
-            return 1 if self.side < 0 else node.player
-        return 1 if self.side < 0 else 0
 
     def _decide(self, state: Hashable, node: Decide[Any, Any]) -> tuple[Any, Event]:
         # A discount acts on entering every decision but the first.
         if self.decided:
             self.factor *= self.discount
         self.decided = True
-        offered = [
-            (action, option)
-            for action, option in zip(node.actions, node.options, strict=True)
-            if option is not None and not isinstance(option, Unavailable)
-        ]
-        turn = Turn(
-            state,
-            self.player,
-            tuple(action for action, _ in offered),
-            tuple(option for _, option in offered),
-            self.steps_left,
-            self.seen,
-        )
+        pairs = zip(node.actions, node.options, strict=True)
+        offered = [pair for pair in pairs if pair[1] is not None and not isinstance(pair[1], Unavailable)]
+        actions, options = (tuple(pair[at] for pair in offered) for at in range(2))
+        turn = Turn(state, self.player, actions, options, self.steps_left, self.seen)
         seat = self.seats[self.player if len(self.seats) == 2 else 0]
         action = ask(seat, turn, what="the function of the seat", state=state)
         for known, option in offered:

@@ -100,8 +100,7 @@ class Simulation:
         """
         level = float(own_number(level, "level"))
         if not 0 < level < 1:
-            msg = f"the level of a confidence interval is in (0, 1), not {level!r}"
-            raise GameError(msg, value=level)
+            raise GameError(f"the level of a confidence interval is in (0, 1), not {level!r}", value=level)
         reach = statistics.NormalDist().inv_cdf((1 + level) / 2) * self.standard_error
         return self.mean - reach, self.mean + reach
 
@@ -214,22 +213,19 @@ def simulate_by_rules(
     plays, generator = _plays(plays), _generator(seed)
     max_moves = count(max_moves, "max_moves")
     if not isinstance(game, Game):
-        msg = f"{game!r} is no Game; a class needs to be called: MyGame()"
-        raise GameError(msg, value=game)
+        raise GameError(f"{game!r} is no Game; a class needs to be called: MyGame()", value=game)
     given = seats if isinstance(seats, Sequence) else (seats,)
     if not 1 <= len(given) <= 2 or not all(map(callable, given)):
         msg = f"a game has one or two seats, which are functions of the turn, not {seats!r}"
         raise GameError(msg, value=seats)
     began = time.perf_counter()
-    if state is not None:
-        game = game.at(state)
+    game = game if state is None else game.at(state)
     # Chance by integers that are the same everywhere, as in every play by the rules.
     chance = random.Random(int(generator.integers(1 << 63)))  # noqa: S311 - no secrets
     totals, moves = np.empty(plays), 0
     for at in range(plays):
-        happened = play(game, given, chance, horizon=horizon, symmetric=symmetric, max_moves=max_moves)
         total: Any = 0
-        for event in happened:
+        for event in play(game, given, chance, horizon=horizon, symmetric=symmetric, max_moves=max_moves):
             moves += event.kind in _MOVES
             total = event.total
         totals[at] = float(total)
@@ -241,8 +237,7 @@ def simulate_by_rules(
 def _plays(plays: object) -> int:
     number = whole_number(plays)
     if number is None or number < 1:
-        msg = f"the number of plays is a whole number of at least 1, not {plays!r}"
-        raise GameError(msg, value=plays)
+        raise GameError(f"the number of plays is a whole number of at least 1, not {plays!r}", value=plays)
     return number
 
 
@@ -292,8 +287,7 @@ class _Table:
             if discount < 1:
                 over |= factor < NEGLIGIBLE
             if over.any():
-                last = node[over]
-                ends = total[over] + factor[over] * side[over] * self.payment[last]
+                ends = total[over] + factor[over] * side[over] * self.payment[node[over]]
                 totals[play[over]] = ends + float(chain.total) / 2
                 left = ~over
                 play, node, side, factor, total = (array[left] for array in (play, node, side, factor, total))

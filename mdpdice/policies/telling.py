@@ -15,16 +15,9 @@ __all__ = ["Teller", "paid", "risk"]
 
 
 class Teller:
-    """Tells a play, event by event.
+    """Tells a play, event by event, to those `who` play; of one player alone the name is there twice, or empty.
 
-    Parameters
-    ----------
-    look : Look
-        Of the game.
-    who : sequence of two str
-        Names of the players; of one player alone twice the same, which may be empty.
-    people : sequence of two bool
-        Who sees the table at every decision, so that how it stands need not be told before.
+    The two `people` who see the table at every decision need not be told before how it stands.
     """
 
     def __init__(
@@ -50,14 +43,7 @@ class Teller:
         return self._player != event.player or (self.alone and parted(event.what)[0] == self.look.start)
 
     def lines(self, event: Event, note: str = "") -> Iterator[str]:
-        """Lines that an event completes; what it begins waits for the next one, or for `flush`.
-
-        Parameters
-        ----------
-        event : Event
-        note : str
-            What is said behind a choice.
-        """
+        """Lines that an event completes, a choice with a `note`; what it begins waits for the next one, or `flush`."""
         self._total = event.total
         name = f"{self.who[event.player]}: " if self.who[event.player] else ""
         match event.kind:
@@ -73,9 +59,8 @@ class Teller:
             case Happening.CHOICE:
                 yield from self.flush()
                 self.action, self._moved, self._note = event.what, True, note
-                self._waiting = (
-                    f"{name}{self._spoken(self.look.act(self.core, event.what, event.seen).words)}"
-                )
+                act = self.look.act(self.core, event.what, event.seen)
+                self._waiting = f"{name}{self._spoken(act.words)}"
             case Happening.ROLL:
                 self.outcome, self._moved = event.what, True
                 heard = self.look.heard(self.core, event.what, event.seen, lost=event.lost)
@@ -142,15 +127,7 @@ def _number(number: Any, *, sign: str = "") -> str:
 
 
 def risk(game: Game[Any, Any], state: Any, action: Any) -> Fraction | None:
-    """Chance that the roll after an action ends the turn, or the play without a payoff; None where nothing is rolled.
-
-    Parameters
-    ----------
-    game : Game
-    state : hashable
-        Where somebody decides; of a game with counters an `At`.
-    action : hashable
-    """
+    """Chance that the roll after an action ends the turn, or the play for nothing; None where nothing is rolled."""
     rules = plain(game)
     node: Any = rules.node(state)
     edge = dict(zip(node.actions, node.options, strict=True))[action]

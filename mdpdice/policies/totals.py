@@ -87,8 +87,7 @@ class Outcomes:
         """
         level = float(own_number(level, "level"))
         if not 0 < level <= 1:
-            msg = f"a quantile is asked for at a level in (0, 1], not {level!r}"
-            raise GameError(msg, value=level)
+            raise GameError(f"a quantile is asked for at a level in (0, 1], not {level!r}", value=level)
         mass = np.cumsum(self.chances)
         # Rounding in the sum must not push the last total out of reach.
         at = int(np.searchsorted(mass, level - 1e-12))

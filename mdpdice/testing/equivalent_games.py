@@ -10,14 +10,8 @@ import math
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from mdpdice import errors
 from mdpdice.answers.solution import Solution
-from mdpdice.errors import (
-    ConformanceError,
-    MdpDiceError,
-    StateLimitError,
-    TotalRewardUndefinedError,
-    UnknownStateError,
-)
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
 from mdpdice.lattices.reachable_layers import find_layers
@@ -42,8 +36,8 @@ def asker(ledger: Ledger, objective: Objective | None, horizon: int | None) -> _
     def ask(network: Network, check: str) -> Solution:
         try:
             solution = solve(network, objective, horizon=horizon, progress=ledger.limits["progress"])
-        except MdpDiceError as error:
-            endless = isinstance(error, TotalRewardUndefinedError)
+        except errors.MdpDiceError as error:
+            endless = isinstance(error, errors.TotalRewardUndefinedError)
             ledger.fail("termination" if endless else check, error.message, cause=error)
         if not solution.proved:
             msg = f"the answer of {solution.solver} was not certified: {solution.reason}; cross_check tells more"
@@ -70,18 +64,18 @@ def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network) -> No
         return
     try:
         plain = explore(game.unrolled(), **ledger.limits)
-    except MdpDiceError as error:
+    except errors.MdpDiceError as error:
         ledger.fail("counters", f"its unrolled form cannot be explored: {error.message}", cause=error)
     try:
         compare_networks(ledger, "counters", network, plain, rename_state=lambda state: state)
-    except ConformanceError as error:
+    except errors.ConformanceError as error:
         msg = f"compared with its unrolled form: {error.message.partition(': ')[2]}"
         ledger.fail("counters", msg, state=error.state)
     try:
         find_layers(compile_lattice(game, **ledger.limits))
-    except StateLimitError:
+    except errors.StateLimitError:
         pass  # nobody solves it on its lattice then
-    except MdpDiceError as error:
+    except errors.MdpDiceError as error:
         ledger.fail("counters", f"on its lattice: {error.message}", cause=error)
     ledger.passed("counters", network.n_states, "states equal to those of the unrolled form")
 
@@ -113,9 +107,9 @@ def check_symmetry(ledger: Ledger, game: Game[Any, Any], solution: Solution, ask
     canonical = game.unrolled().canonical if counted else game.canonical
     try:
         plain = explore(Unrolled(game) if counted else _WithoutSymmetry(game), **ledger.limits)
-    except StateLimitError:
+    except errors.StateLimitError:
         plain = None
-    except MdpDiceError as error:
+    except errors.MdpDiceError as error:
         ledger.fail("symmetry", f"without canonical(): {error.message}", cause=error)
     states = network.states if plain is None else plain.states
     representative = []
@@ -134,7 +128,7 @@ def check_symmetry(ledger: Ledger, game: Game[Any, Any], solution: Solution, ask
     for state, first in zip(states, representative, strict=True):
         try:
             network.node_of(first)
-        except UnknownStateError as error:
+        except errors.UnknownStateError as error:
             msg = (
                 f"its representative {first!r} cannot be reached, so canonical() is no symmetry of the rules"
             )

@@ -13,21 +13,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from mdpdice import errors
 from mdpdice.answers.solution import Solution
-from mdpdice.errors import (
-    CounterRangeError,
-    DiscountRangeError,
-    DuplicateActionError,
-    EmptySupportError,
-    MdpDiceError,
-    NonDeterministicGameError,
-    ProbabilityRangeError,
-    ProbabilitySumError,
-    RewardNotFiniteError,
-    StateCollisionError,
-    StateLimitError,
-    UnknownStateError,
-)
 from mdpdice.exploration.repeatability import SAMPLE, check_repeatable
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
@@ -67,17 +54,17 @@ GAME_CHECKS = (
 )
 """Names of the checks of a game."""
 
-_BLAME: tuple[tuple[type[MdpDiceError], str], ...] = (
-    (ProbabilitySumError, "probabilities"),
-    (ProbabilityRangeError, "probabilities"),
-    (EmptySupportError, "probabilities"),
-    (DuplicateActionError, "labels"),
-    (StateCollisionError, "labels"),
-    (NonDeterministicGameError, "determinism"),
-    (StateLimitError, "reachability"),
-    (RewardNotFiniteError, "rewards"),
-    (CounterRangeError, "counters"),
-    (DiscountRangeError, "declaration"),
+_BLAME: tuple[tuple[type[errors.MdpDiceError], str], ...] = (
+    (errors.ProbabilitySumError, "probabilities"),
+    (errors.ProbabilityRangeError, "probabilities"),
+    (errors.EmptySupportError, "probabilities"),
+    (errors.DuplicateActionError, "labels"),
+    (errors.StateCollisionError, "labels"),
+    (errors.NonDeterministicGameError, "determinism"),
+    (errors.StateLimitError, "reachability"),
+    (errors.RewardNotFiniteError, "rewards"),
+    (errors.CounterRangeError, "counters"),
+    (errors.DiscountRangeError, "declaration"),
 )
 """The check that an error of the exploration belongs to; all others are of ``"nodes"``."""
 
@@ -228,11 +215,11 @@ def _check_declaration(ledger: Ledger, game: Any) -> None:
 def _explored(ledger: Ledger, game: Game[Any, Any]) -> Network:
     try:
         return explore(game, **ledger.limits)
-    except MdpDiceError as error:
+    except errors.MdpDiceError as error:
         _blame(ledger, error)
 
 
-def _blame(ledger: Ledger, error: MdpDiceError) -> NoReturn:
+def _blame(ledger: Ledger, error: errors.MdpDiceError) -> NoReturn:
     check = next((name for kind, name in _BLAME if isinstance(error, kind)), "nodes")
     hint = "; choose smaller parameters, or a larger max_states" if check == "reachability" else ""
     ledger.fail(check, error.message + hint, cause=error)
@@ -260,7 +247,7 @@ def _check_network(ledger: Ledger, network: Network) -> None:
 def _text(action: Hashable) -> str:
     try:
         return str(encode(action))
-    except UnknownStateError:  # of a type that has no text form
+    except errors.UnknownStateError:  # of a type that has no text form
         return repr(action)
 
 
@@ -291,7 +278,7 @@ def _check_determinism(ledger: Ledger, game: Game[Any, Any], network: Network, s
     for first in range(0, len(cores), SAMPLE):
         try:
             check_repeatable(game, cores[first : first + SAMPLE])
-        except MdpDiceError as error:
+        except errors.MdpDiceError as error:
             _blame(ledger, error)
     ledger.passed("determinism", len(cores), "states asked again, all explored again")
 
@@ -309,7 +296,7 @@ def _check_reachability(
     for state in reaches:
         try:
             network.value_node_of(state)
-        except UnknownStateError as error:
+        except errors.UnknownStateError as error:
             ledger.fail("reachability", f"a play cannot reach it: {error.message}", state=state, cause=error)
     least = game.least_states()
     if least is not None and least > network.n_states:

@@ -108,7 +108,7 @@ def compare_networks(
     if colours[0][one.start] != colours[1][two.start]:
         side.fail(
             f"they start differently: in {one.describe(one.start)!r} there is {_shown(one, one.start)}, in "
-            f"{two.describe(two.start)!r} there is {_shown(two, two.start)}",
+            f"{two.describe(two.start)!r} there is {_shown(two, two.start)}"
         )
     if rename_state is not None:
         side.compare_names(colours, rename_state)

@@ -203,5 +203,4 @@ class Expansions:
             raise error.at(state) from error.__cause__
         except Exception as error:
             name = getattr(function, "__name__", "the game")
-            msg = f"{name}() raised {type(error).__name__}: {error}"
-            raise GameError(msg, state=state) from error
+            raise GameError(f"{name}() raised {type(error).__name__}: {error}", state=state) from error

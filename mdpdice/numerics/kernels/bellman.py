@@ -65,15 +65,9 @@ class Problem(NamedTuple):
 
 @inlined
 def choose(
-    kind: Number,
-    gain: Floats,
-    coef: Floats,
-    dst: Ints,
-    first: Number,
-    last: Number,
-    value: Floats,
+    kind: Number, gain: Floats, coef: Floats, dst: Ints, first: Number, last: Number, value: Floats,
     incumbent: Number,
-) -> tuple[Number, Number]:
+) -> tuple[Number, Number]:  # fmt: skip
     """Best edge of a decision and its worth; a tie leaves the incumbent (-1: none, then the first)."""
     best = np.uint64(incumbent) if incumbent >= 0 else first
     top = gain[best] + coef[best] * value[dst[best]]
@@ -124,16 +118,9 @@ def backup_stages(
 
 @njit
 def write_in_order(
-    problem: Problem,
-    payoff: Floats,
-    order: Ints,
-    place: Ints,
-    new_indptr: Ints,
-    new_dst: Ints,
-    gain: Floats,
-    coef: Floats,
-    base: Floats,
-) -> None:
+    problem: Problem, payoff: Floats, order: Ints, place: Ints, new_indptr: Ints, new_dst: Ints, gain: Floats,
+    coef: Floats, base: Floats,
+) -> None:  # fmt: skip
     """Write the operator of a network node by node in another order; `place` is its inverse."""
     kind, indptr, dst, weight, reward, sign, step, discount = problem
     one = np.uint64(1)
@@ -243,22 +230,10 @@ def extrapolate(
 
 @njit
 def settle(
-    rows: Rows,
-    order: Ints,
-    ptr: Ints,
-    cyclic: Bools,
-    stops: Bools,
-    value: Floats,
-    policy: Ints,
-    absolute: float,
-    relative: float,
-    limit: int,
-    budget: int,
-    at: Ints,
-    number: Floats,
-    anchor: Floats,
+    rows: Rows, order: Ints, ptr: Ints, cyclic: Bools, stops: Bools, value: Floats, policy: Ints,
+    absolute: float, relative: float, limit: int, budget: int, at: Ints, number: Floats, anchor: Floats,
     drift: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Solve component after component, the cyclic ones by Gauss-Seidel sweeps, until `budget` is spent.
 
     A cyclic component is settled when no value moved by more than ``absolute + relative |v|`` in a
@@ -271,17 +246,10 @@ def settle(
     component mixes, the more sweeps it takes to tell ``f`` from 1.  Elsewhere the sweeps must stay below
     the smallest fixed point, so nothing is added.
 
-    Parameters
-    ----------
-    at : ndarray of int64, shape (9,)
-        In and out: component, its sweeps, most sweeps of any component, components left unsettled, sweeps
-        in the window, length of windows, windows since the last jump, whether a jump waits for its test,
-        sweep of the shortest move.
-    number : ndarray of float64, shape (4,)
-        In and out: longest move, longest move before the jump, square norm of the last window's move,
-        shortest longest move of the component.
-    anchor, drift : ndarray of float64, shape (N,)
-        In and out: values at the start of the window, moves of the window before.
+    In and out go `at`: component, its sweeps, most sweeps of any component, components left unsettled, sweeps in the
+    window, length of windows, windows since the last jump, whether a jump waits for its test, sweep of the shortest
+    move; `number`: longest move, longest move before the jump, square norm of the last window's move, shortest longest
+    move of the component; `anchor` and `drift`, shape (N,): values at the start of the window, moves of the one before.
     """
     kind, indptr, dst, gain, coef, base = rows
     one = np.uint64(1)

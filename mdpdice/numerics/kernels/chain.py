@@ -36,44 +36,15 @@ def _worth(chain: Chain, node: Number, value: Floats) -> Number:
 
 @njit
 def solve_components(
-    chain: Chain,
-    order: Ints,
-    ptr: Ints,
-    cyclic: Ints,
-    at: int,
-    most: int,
-    few: int,
-    spread: int,
-    stochastic: bool,
-    value: Floats,
-    place: Ints,
-) -> int:
-    """Solve components from the last solved one on, up to the first cyclic one with too many knots.
+    chain: Chain, order: Ints, ptr: Ints, cyclic: Ints, at: int, most: int, few: int, spread: int,
+    stochastic: bool, value: Floats, place: Ints,
+) -> int:  # fmt: skip
+    """Solve components from the cyclic one `at` on, up to the first cyclic one with too many knots, which is returned.
 
-    Parameters
-    ----------
-    chain : Chain
-        The chain.
-    order, ptr : ndarray of int64
-        Its nodes by component, those solved first in front, and where the components begin.
-    cyclic : ndarray of int64
-        The cyclic components.
-    at : int
-        The first one of these to be solved; everything before it is.
-    most, few, spread : int
-        Most knots of a component that is solved here; and those from which it has to have `spread` nodes for each.
-    stochastic : bool
-        Whether the coefficients of a node are probabilities that sum to 1.
-    value : ndarray of float64, shape (N,)
-        The solution, written here.
-    place : ndarray of int64, shape (N,)
-        Filled with -1, and again when it is done.
-
-    Returns
-    -------
-    int
-        The first cyclic component that was not solved; ``len(cyclic)`` if there is none, and then
-        everything behind the last one was solved, too.
+    The nodes stand in `order` by component, those to be solved first in front, and components begin at `ptr`.  Solved
+    here are components of up to `most` knots; those of more than `few` have to have `spread` nodes for each.
+    The solution is written into `value`, shape (N,); `place`, of the same shape, is filled with -1, before and after.
+    ``len(cyclic)`` is returned if all were solved, and then everything behind the last one was solved, too.
     """
     for which in range(at, len(cyclic) + 1):
         # What lies between two cyclic components is acyclic.

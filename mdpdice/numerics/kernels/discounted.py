@@ -20,16 +20,9 @@ SLOW = 0.9
 
 @njit
 def alternates(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    reward: Floats,
-    sign: Ints,
-    step: Bools,
-    base: Floats,
-    ptr: Ints,
-) -> tuple[int, Number, int]:
+    kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, reward: Floats, sign: Ints, step: Bools,
+    base: Floats, ptr: Ints,
+) -> tuple[int, Number, int]:  # fmt: skip
     """Whether decisions of the maximiser and chance take turns, as the module says, and few edges share a node.
 
     A sweep comes to chance nodes by the options that lead to them, so some option has to lead to each.
@@ -79,25 +72,10 @@ def alternates(
 
 @njit
 def improve(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    reward: Floats,
-    base: Floats,
-    discount: Number,
-    decisions: Ints,
-    value: Floats,
-    new: Floats,
-    policy: Ints,
-    ptr: Ints,
-    end: Ints,
-    to: Ints,
-    share: Floats,
-    gain: Floats,
-    begin: int,
-    stop: int,
-) -> tuple[Number, Number, Number, Number, Number]:
+    kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, reward: Floats, base: Floats, discount: Number,
+    decisions: Ints, value: Floats, new: Floats, policy: Ints, ptr: Ints, end: Ints, to: Ints, share: Floats,
+    gain: Floats, begin: int, stop: int,
+) -> tuple[Number, Number, Number, Number, Number]:  # fmt: skip
     """One backup of the decisions from `begin` to `stop`, and of chance nodes ahead of them, from `value` into `new`.
 
     A decision that changes its edge has the row of the new one written, while it is at hand: the probabilities of a
@@ -161,19 +139,9 @@ def improve(
 
 @njit
 def sweep_policy(
-    ptr: Ints,
-    end: Ints,
-    to: Ints,
-    share: Floats,
-    gain: Floats,
-    discount: Number,
-    decisions: Ints,
-    value: Floats,
-    new: Floats,
-    shift: Number,
-    first: int,
-    last: int,
-) -> tuple[Number, Number]:
+    ptr: Ints, end: Ints, to: Ints, share: Floats, gain: Floats, discount: Number, decisions: Ints,
+    value: Floats, new: Floats, shift: Number, first: int, last: int,
+) -> tuple[Number, Number]:  # fmt: skip
     """One backup along the rows of `improve`, with `shift` added to all values before; the moves."""
     low, high = np.inf, -np.inf
     for k in range(first, last):
@@ -193,20 +161,9 @@ def sweep_policy(
 
 @njit
 def sweep_repeatedly(
-    ptr: Ints,
-    end: Ints,
-    to: Ints,
-    share: Floats,
-    gain: Floats,
-    discount: Number,
-    decisions: Ints,
-    value: Floats,
-    new: Floats,
-    below: Number,
-    above: Number,
-    closer: Number,
-    limit: int,
-) -> tuple[int, Number, Number, bool]:
+    ptr: Ints, end: Ints, to: Ints, share: Floats, gain: Floats, discount: Number, decisions: Ints,
+    value: Floats, new: Floats, below: Number, above: Number, closer: Number, limit: int,
+) -> tuple[int, Number, Number, bool]:  # fmt: skip
     """Sweeps of `sweep_policy` from one array into the other, each after the middle of the moves before is added.
 
     They end when the moves are `closer` together, or hardly come closer.  Returns their number, the moves of the last

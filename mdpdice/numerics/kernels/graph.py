@@ -71,19 +71,12 @@ def components(
     On the way, while the row of a node is at hand, the nodes get ranks from which play always comes to an end, as in
     `escape`.  `rank` is 0 at ends and -1 elsewhere, or empty if nobody asks.
 
-    Returns
-    -------
-    label : ndarray of int64, shape (N,)
-        Component of every node, successors first.
-    order, ptr : ndarray of int64, shape (N,) and (C + 1,)
-        The nodes by component, and within one in the order in which the search left them.
-    whole : bool
-        Whether the ranks were found, or there are none; not where that takes many more looks at nodes.
+    Returns the component of every node, successors first; the nodes by component, and within one in the order in which
+    the search left them, and where components begin; and whether the ranks were found, or there are none, which is
+    not so where that takes many more looks at nodes.
 
-    References
-    ----------
-    D. J. Pearce, "A space-efficient algorithm for finding strongly connected components",
-    Information Processing Letters 116 (2016) 47-52.
+    D. J. Pearce, "A space-efficient algorithm for finding strongly connected components", Information Processing
+    Letters 116 (2016) 47-52.
     """
     n = len(indptr) - 1
     one = np.uint64(1)
@@ -103,8 +96,7 @@ def components(
     for start in range(n):
         if number[start] != 0:
             continue
-        depth = 0
-        node = np.uint64(start)
+        depth, node = 0, np.uint64(start)
         e, last = np.uint64(indptr[node]), np.uint64(indptr[node + one])
         own, low = found, found
         number[node] = found
@@ -282,16 +274,9 @@ def reverse(indptr: Ints, dst: Ints) -> tuple[Ints, Ints]:
 
 @njit
 def end_components(
-    indptr: Ints,
-    dst: Ints,
-    source: Ints,
-    entering_ptr: Ints,
-    entering: Ints,
-    chance: Bools,
-    label: Ints,
-    gone: Bools,
-    keep: Bools,
-) -> bool:
+    indptr: Ints, dst: Ints, source: Ints, entering_ptr: Ints, entering: Ints, chance: Bools, label: Ints,
+    gone: Bools, keep: Bools,
+) -> bool:  # fmt: skip
     """One round of the search for maximal end components: throw out what cannot stay.
 
     An edge cannot stay when it leaves its component; a chance node cannot stay when one of its edges

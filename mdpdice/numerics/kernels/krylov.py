@@ -25,37 +25,14 @@ def _apply(indptr: Ints, indices: Ints, data: Floats, scale: Floats, x: Floats, 
 
 @njit
 def bicgstab(
-    indptr: Ints,
-    indices: Ints,
-    data: Floats,
-    scale: Floats,
-    vectors: Floats,
-    best: Floats,
-    number: Floats,
-    target: Number,
-    steps: int,
-) -> int:
+    indptr: Ints, indices: Ints, data: Floats, scale: Floats, vectors: Floats, best: Floats, number: Floats,
+    target: Number, steps: int,
+) -> int:  # fmt: skip
     """Up to some steps of BiCGSTAB (van der Vorst 1992) for ``scale * (x - P x) = right``.
 
-    Parameters
-    ----------
-    indptr, indices : ndarray
-        The rows of `P`; the indices unsigned.
-    data : ndarray of float64
-        Their numbers.
-    scale : ndarray of float64, shape (n,)
-        A diagonal preconditioner.
-    vectors : ndarray of float64, shape (6, n)
-        In and out: iterate, residual, shadow residual, direction, its image, room.
-    best : ndarray of float64, shape (n,)
-        The iterate of the smallest residual.
-    number : ndarray of float64, shape (4,)
-        In and out: rho, alpha, omega, size of the smallest residual.
-
-    Returns
-    -------
-    int
-        1 if the largest component of the residual is at most `target`, -1 if the method broke down, else 0.
+    1 if the largest component of the residual is at most `target`, -1 if the method broke down, else 0.  In and out go
+    `vectors`, shape (6, n): iterate, residual, shadow residual, direction, its image, room; `best`, shape (n,), the
+    iterate of the smallest residual; and `number`: rho, alpha, omega, size of the smallest residual.
     """
     x, r, shadow, p, v, t = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
     n = len(x)

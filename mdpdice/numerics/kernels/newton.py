@@ -28,21 +28,9 @@ def _put(state, here, v, dv, w, dw):
 
 @njit
 def returns(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    reward: Floats,
-    sign: Ints,
-    payoff: Floats,
-    order: Ints,
-    ptr: Ints,
-    budget: int,
-    state: Floats,
-    policy: Ints,
-    at: Ints,
-    number: Floats,
-) -> bool:
+    kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, reward: Floats, sign: Ints, payoff: Floats,
+    order: Ints, ptr: Ints, budget: int, state: Floats, policy: Ints, at: Ints, number: Floats,
+) -> bool:  # fmt: skip
     """Solve component after component until `budget` is spent; False if one of them is not of this kind, or not finite.
 
     In an order that has most successors first, a sweep reads few nodes before it writes them.  Where it is one node,
@@ -50,20 +38,11 @@ def returns(
     way: ``x + (F(x) - x) / (1 - F'(x))`` is the next guess, which has the value of the policy that the sweep took.  The
     length of the longest play, ``w = 1 + max |P| w``, is found in the same sweeps.
 
-    Parameters
-    ----------
-    order, ptr : ndarray of uint64
-        The components, successors first.
-    state : ndarray of float64, shape (4 N,)
-        Of every node its value, the derivative of it, its length, and the derivative of that; -1 in the beginning.
-    policy : ndarray of int64, shape (N,)
-        Becomes the greedy policy.
-    at : ndarray of int64, shape (2,)
-        In and out: component, most sweeps of one.
-    number : ndarray of float64, shape (5,)
-        In and out: the largest ``T v - v + rho``, the smallest ``T v - v - rho``, with room ``rho`` for rounding as in
-        `mdpdice.numerics.kernels.bellman.measure`, and the largest ``1 + |P| w - w``; value and length of the
-        last node that plays came back to, which are a good guess for the next one.
+    `order` and `ptr` are the components, successors first.  In and out go `state`, shape (4 N,): of every node its
+    value, the derivative of it, its length, and the derivative of that, -1 in the beginning; `at`: component, most
+    sweeps of one; and `number`: the largest ``T v - v + rho``, the smallest ``T v - v - rho``, with room ``rho`` for
+    rounding as in `mdpdice.numerics.kernels.bellman.measure`, the largest ``1 + |P| w - w``, and value and length of
+    the last node that plays came back to, which are a good guess for the next one.  `policy` becomes the greedy one.
     """
     one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     spent: Number = 0

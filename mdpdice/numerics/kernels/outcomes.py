@@ -17,41 +17,14 @@ __all__ = ["WIDTH", "add", "limits", "moves", "trim"]
 
 @njit
 def moves(
-    rows: Rows,
-    columns: Columns,
-    values: Floats,
-    size: int,
-    unit: float,
-    first_row: int,
-    table: Floats,
-    mass: Floats,
-    begin: Ints,
-    finish: Ints,
-    paid: Ints,
-    chance: Floats,
-) -> int:
-    """What plays do from one entry at the points of a list, if all follow the stored values.
+    rows: Rows, columns: Columns, values: Floats, size: int, unit: float, first_row: int, table: Floats,
+    mass: Floats, begin: Ints, finish: Ints, paid: Ints, chance: Floats,
+) -> int:  # fmt: skip
+    """What plays do from one entry, at `first_row`, at the points of a list, if all follow the stored values.
 
-    Parameters
-    ----------
-    rows, columns, values
-        As `mdpdice.numerics.kernels.lattice.rows_at` takes them.
-    size : int
-        Points of the grid.
-    unit : float
-        Rewards are told in parts of 1 of which there are so many.
-    first_row : int
-        Row of the entry.
-    table, mass : ndarray of float64, shape (rows, WIDTH)
-        Room for values, and for mass, which is zero before and after.
-    begin, finish, paid, chance : ndarray, one per move
-        Room for the moves: place in the list, entry times `size` plus point, or -1 for the end of play, the
-        reward and the probability.
-
-    Returns
-    -------
-    int
-        Number of moves.
+    The moves are written into `begin`, the place in the list, `finish`, the entry times `size` (points of the grid)
+    plus the point, or -1 for the end of play, `paid`, the reward in parts of which `unit` make 1, and `chance`; their
+    number is returned.  `table` and `mass`, shape (rows, WIDTH), are room; `mass` is zero before and after.
     """
     kind, indptr, arg, weight, source, entry, update, reward, _, guard, _, _, _ = rows
     points, targets, guards, _, rewards = columns
@@ -117,19 +90,9 @@ def limits(
 
 @njit
 def add(
-    begin: Ints,
-    into: Ints,
-    paid: Ints,
-    chance: Floats,
-    lowest: Ints,
-    start: Ints,
-    mass: Floats,
-    new_lowest: Ints,
-    new_start: Ints,
-    new_mass: Floats,
-    part: int,
-    parts: int,
-) -> None:
+    begin: Ints, into: Ints, paid: Ints, chance: Floats, lowest: Ints, start: Ints, mass: Floats,
+    new_lowest: Ints, new_start: Ints, new_mass: Floats, part: int, parts: int,
+) -> None:  # fmt: skip
     """Add what moves bring to those new histograms whose number has the remainder `part` by `parts`."""
     for t in range(len(begin)):
         s, d = begin[t], into[t]

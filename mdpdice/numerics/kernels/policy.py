@@ -59,17 +59,9 @@ def mean_lengths(kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, length: F
 
 @njit
 def switch(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    reward: Floats,
-    decisions: Ints,
-    value: Floats,
-    policy: Ints,
-    better: float,
-    assign: bool,
-) -> int:
+    kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, reward: Floats, decisions: Ints, value: Floats,
+    policy: Ints, better: float, assign: bool,
+) -> int:  # fmt: skip
     """Switch decisions to options that are better by a share of the numbers that are added; how many did.
 
     With `assign` they take over the value of their best option, so that this is a Gauss-Seidel sweep.
@@ -116,21 +108,9 @@ def row_sizes(kind: Kinds, indptr: Ints, dst: Ints, decisions: Ints, policy: Int
 
 @njit
 def gather_rows(
-    kind: Kinds,
-    indptr: Ints,
-    dst: Ints,
-    weight: Floats,
-    reward: Floats,
-    decisions: Ints,
-    policy: Ints,
-    local: Ints,
-    value: Floats,
-    ptr: Ints,
-    to: Ints,
-    share: Floats,
-    gain: Floats,
-    scale: Floats,
-) -> None:
+    kind: Kinds, indptr: Ints, dst: Ints, weight: Floats, reward: Floats, decisions: Ints, policy: Ints,
+    local: Ints, value: Floats, ptr: Ints, to: Ints, share: Floats, gain: Floats, scale: Floats,
+) -> None:  # fmt: skip
     """Write the rows of a policy, the value of ends in what they gain, and ``1 / (1 - P)`` of the diagonal.
 
     `local` numbers the decisions.

@@ -33,45 +33,27 @@ class Core(NamedTuple):
     same points, because plain nodes of one group are the only way to them, are a *group*, which is known by the
     first of its nodes.
 
-    Attributes
-    ----------
-    group : ndarray of int64
-        First node of the group of every node.
-    named, edges : ndarray of int64
-        How many nodes of a group have a state, and how many edges its plain nodes have; by its first node.
-    onward_ptr, onward : ndarray of int64
-        Groups that the plain nodes of a group lead to, by its first node.
-    plain : ndarray of bool
-        Which nodes are plain.
-    order : ndarray of int64
-        First nodes of groups, and nodes that are not plain; predecessors first.
-    possible : ndarray of bool
-        Edges of positive probability.
-    port : ndarray of int64, shape (E,)
-        Pair of entry and update of an edge that reads the store, -1 for the others.
-    entries : ndarray of int64
-        Core nodes whose values are stored.
     """
 
     kind: Kinds
-    group: Ints
-    named: Ints
-    edges: Ints
+    group: Ints  # first node of the group of every node
+    named: Ints  # by the first node of a group: how many of its nodes have a state
+    edges: Ints  # by the first node of a group: how many edges its plain nodes have
     onward_ptr: Ints
-    onward: Ints
+    onward: Ints  # groups that the plain nodes of a group lead to, by its first node
     plain: Bools
     indptr: Ints
-    order: Ints
+    order: Ints  # first nodes of groups, and nodes that are not plain; predecessors first
     dst: Ints
-    possible: Bools
+    possible: Bools  # edges of positive probability
     guard: Ints
     update: Ints
     reward: Ints
     payoff: Ints
-    port: Ints
+    port: Ints  # pair of entry and update of an edge that reads the store, -1 for the others
     port_entry: Ints
     port_update: Ints
-    entries: Ints
+    entries: Ints  # core nodes whose values are stored
 
 
 @njit
@@ -84,41 +66,16 @@ def _root(parent: Ints, at: Number) -> Number:
 
 @njit
 def spread(
-    core: Core,
-    columns: Columns,
-    reached: Bools,
-    done: Bools,
-    rank: Ints,
-    place: Ints,
-    parent: Ints,
-    fault: Ints,
-    counts: Ints,
-) -> bool:
-    """Mark everything that play can reach from the marks at some points of one layer.
+    core: Core, columns: Columns, reached: Bools, done: Bools, rank: Ints, place: Ints, parent: Ints,
+    fault: Ints, counts: Ints,
+) -> bool:  # fmt: skip
+    """Mark everything that play can reach from the marks at some points of one layer; whether it leads to itself.
 
-    Parameters
-    ----------
-    core, columns
-        The core and the points.
-    reached : ndarray of bool, shape (K, points of the grid)
-        The marks.
-    done : ndarray of bool, shape (K, number of points)
-        Marks whose consequences were drawn.
-    rank : ndarray of int32, one per grid point
-        Number of the layer.
-    place : ndarray of int32, one per grid point
-        Position in `points`, for points of this layer; -1 if this layer is not expected to lead to itself.
-    parent : ndarray of int64, one per point of the list
-        Forest of the parts of the layer that do not lead to each other.
-    fault : ndarray of int64, shape (4,)
-        What is wrong, edge or node, point, target; kind 0 is nothing.
-    counts : ndarray of int64, shape (2,)
-        States and edges of the flat network are added up here.
-
-    Returns
-    -------
-    bool
-        Whether the layer leads to itself.
+    `reached`, shape (K, points of the grid), are the marks, and `done`, shape (K, number of points), those whose
+    consequences were drawn.  Every grid point has its layer in `rank`, and those of this layer their position in the
+    list in `place`, -1 if the layer is not expected to lead to itself.  `parent` becomes a forest of the parts of the
+    layer that do not lead to each other; `fault` tells what is wrong (0: nothing), edge or node, point and target; and
+    to `counts` states and edges of the flat network are added.
     """
     kind, group, named, edges, onward_ptr, onward, plain = core[:7]
     indptr, order, dst, possible, guard, update, reward, payoff = core[7:15]

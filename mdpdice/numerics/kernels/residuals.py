@@ -143,15 +143,9 @@ def lengthen(problem: Problem, value: Floats, w: Floats, d: Number, follow: Ints
 
 @njit
 def add_up(
-    problem: Problem,
-    value: Floats,
-    policy: Ints,
-    order: Ints,
-    low: Floats,
-    high: Floats,
-    below: Floats,
+    problem: Problem, value: Floats, policy: Ints, order: Ints, low: Floats, high: Floats, below: Floats,
     above: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Sums of the errors along plays, successors first: of `low` under the policy, and the largest of `high`.
 
     For one player, who maximises, on an acyclic network without a discount.  An option that is worse than `value` has
@@ -188,16 +182,9 @@ def moved(reward: Number, factor: Number, bound: Number) -> Number:
 
 @njit
 def stage(
-    problem: Problem,
-    payoff: Floats,
-    room: Floats,
-    order: Ints,
-    value: Floats,
-    policy: Ints,
-    before: Floats,
-    here: Floats,
-    cut: bool,
-) -> bool:
+    problem: Problem, payoff: Floats, room: Floats, order: Ints, value: Floats, policy: Ints, before: Floats,
+    here: Floats, cut: bool,
+) -> bool:  # fmt: skip
     """Bounds of one stage of a horizon, into `here`: of ``-value`` and then of `value`, node by node.
 
     Each is the claimed number itself, or one backup of the bounds where that is larger, with the room that
@@ -257,16 +244,9 @@ def stage(
 
 @njit
 def stages(
-    problem: Problem,
-    payoff: Floats,
-    room: Floats,
-    order: Ints,
-    values: Floats,
-    policies: Ints,
-    bounds: Floats,
-    begin: int,
-    end: int,
-) -> bool:
+    problem: Problem, payoff: Floats, room: Floats, order: Ints, values: Floats, policies: Ints,
+    bounds: Floats, begin: int, end: int,
+) -> bool:  # fmt: skip
     """Bounds of the stages from `begin` to `end`, as in `stage`."""
     for k in range(begin, end):
         before, here = bounds[max(k - 1, 0)], bounds[k]

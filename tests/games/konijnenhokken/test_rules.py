@@ -19,7 +19,7 @@ from mdpdice.games.konijnenhokken.rules import (
 
 def moves(roll, c, defective=False):
     offered = offer(roll, c, defective=defective)
-    return [] if offered is None else takes(offered, c, defective=defective)
+    return [] if offered is None else list(takes(offered, c, defective=defective))
 
 
 @pytest.mark.parametrize("dice", range(1, 7))
