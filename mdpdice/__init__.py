@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     )
     from mdpdice.policies.distribution import Outcomes as Outcomes, outcomes as outcomes
     from mdpdice.policies.evaluation import evaluate as evaluate
+    from mdpdice.policies.markov_chain import markov_chain as markov_chain
     from mdpdice.policies.simulation import Simulation as Simulation, simulate as simulate
     from mdpdice.solving.isolation import isolate as isolate
     from mdpdice.solving.pipeline import solve as solve
@@ -76,6 +77,7 @@ else:
         "mdpdice.policies.distribution": ("Outcomes", "outcomes"),
         "mdpdice.modelling.enclosure": ("Enclosure",),
         "mdpdice.policies.evaluation": ("evaluate",),
+        "mdpdice.policies.markov_chain": ("markov_chain",),
         "mdpdice.exploration.to_network": ("explore",),
         "mdpdice.modelling.expressions": ("Expr", "least", "most", "table"),
         "mdpdice.modelling.game": (

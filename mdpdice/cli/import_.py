@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from fractions import Fraction
 from typing import Any
 
 import click
 
 import mdpdice
+from mdpdice.cli.case import solver_of
 from mdpdice.cli.game_command import Answer, command
 from mdpdice.cli.model_files import format_of, named, size_text, sizes
 from mdpdice.cli.options import NewFile, format_option, json_option, sense_option
@@ -33,6 +36,12 @@ __all__ = ["import_"]
 @click.option(
     "--until", metavar="LABEL", help="With --solve: the expected reward until this label is reached."
 )
+@click.option("--start", metavar="STATE", help="Where play starts: 3, or with chances 0:1/2,3:1/2.")
+@click.option(
+    "--tolerance", type=float, metavar="X", help="How far sums of probabilities may be from 1.  [1e-9]"
+)
+@click.option("--exact", is_flag=True, help="Decimals mean what they spell: 0.1 is 1/10.")
+@click.option("--solver", default="auto", show_default=True, help="With --solve: the back-end.")
 @sense_option
 @json_option
 def import_(
@@ -44,6 +53,10 @@ def import_(
     solves: bool,
     reach: str | None,
     until: str | None,
+    start: str | None,
+    tolerance: float | None,
+    exact: bool,
+    solver: str,
     sense: Any,
 ) -> Answer:
     """Read a model from a file of another tool, and tell what it holds.
@@ -65,7 +78,12 @@ def import_(
         with named():
             mdpdice.Discounted(discount)
     into = None if target is None else format_of(target, writing=True)
-    read = read_file(file, found.name)
+    asked = {
+        "start": None if start is None else _start(start),
+        "tolerance": tolerance,
+        "exact": exact or None,
+    }
+    read = read_file(file, found.name, **{key: value for key, value in asked.items() if value is not None})
     data: dict[str, Any] = {"file": file, "format": found.name}
     if isinstance(read, Model):
         if reward is not None and reward not in read.rewards:
@@ -85,8 +103,22 @@ def import_(
         write_file(network, target, into.name)
         data["written"] = target
     if solves:
-        data |= value_data(mdpdice.solve(network, _objective(read, reach, until, sense)))
+        solution = mdpdice.solve(network, _objective(read, reach, until, sense), solver=solver_of(solver))
+        data |= value_data(solution)
+    data["notes"] = [*network.warnings]
     return Answer(data, _lines(data, network), not solves or data["value"] is not None)
+
+
+def _start(text: str) -> dict[int, Fraction]:
+    """The states of ``3`` or ``0:1/2,3:1/2``, with their chances."""
+    found: dict[int, Fraction] = {}
+    for part in text.split(","):
+        state, colon, chance = part.partition(":")
+        with contextlib.suppress(ValueError, ZeroDivisionError):
+            found[int(state)] = Fraction(chance) if colon else Fraction(1)
+            continue
+        raise click.UsageError(f"--start {text}: write a state, or states with chances as 0:1/2,3:1/2")
+    return found
 
 
 def _with(network: mdpdice.Network, reward: str | None, discount: str | None) -> mdpdice.Network:
@@ -119,4 +151,4 @@ def _lines(data: dict[str, Any], network: mdpdice.Network) -> list[str]:
         rows.append(("written", data["written"]))
     if "value" in data:
         rows += [*value_rows(data), ("solver", data["solver"])]
-    return [aligned(rows), *(f"note: {warning}" for warning in network.warnings)]
+    return [aligned(rows), *(f"note: {note}" for note in data["notes"])]

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, csr_matrix, issparse, vstack
 
 from mdpdice import errors
 from mdpdice.formats.decision_tables import Table, tabulate
-from mdpdice.formats.exported_model import decision_process
+from mdpdice.formats.exported_model import Start, decision_process
 from mdpdice.modelling.number import own_number
 from mdpdice.networks.network import Floats, Ints, Network
 
@@ -226,7 +226,9 @@ def _require_dense(size: int) -> None:
 # --- arrays to networks --------------------------------------------------------
 
 
-def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> Network:
+def from_pymdptoolbox(
+    P: Any, R: Any, discount: Any = 1, *, start: Start = 0, tolerance: float = 1e-9
+) -> Network:
     """A network from the arrays of pymdptoolbox.
 
     Parameters
@@ -237,8 +239,11 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> N
         Rewards of a state, of a state and an action, or of transitions.
     discount : number
         Discount factor in (0, 1].
-    start : int
-        State to start in.
+    start : int, or mapping of int to number
+        State to start in, or the states to start in with their chances.
+    tolerance : float
+        How far the probabilities of a row may be from 1 in sum; then they are scaled.  Those of float32 may be 1e-6
+        off.
 
     Raises
     ------
@@ -275,11 +280,20 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> N
             )
     by_state = np.arange(n * count).reshape(count, n).T.ravel()
     stacked = csr_array(vstack(matrices, format="csr"))[by_state]
-    return _network(np.repeat(np.arange(n), count), stacked, rewards.ravel(), discount, start)
+    return _network(
+        np.repeat(np.arange(n), count), stacked, rewards.ravel(), discount, start=start, tolerance=tolerance
+    )
 
 
 def from_quantecon(
-    R: Any, Q: Any, beta: Any = 1, s_indices: Any = None, a_indices: Any = None, *, start: int = 0
+    R: Any,
+    Q: Any,
+    beta: Any = 1,
+    s_indices: Any = None,
+    a_indices: Any = None,
+    *,
+    start: Start = 0,
+    tolerance: float = 1e-9,
 ) -> Network:
     """A network from the arrays of QuantEcon's ``DiscreteDP``, in either layout.
 
@@ -290,11 +304,11 @@ def from_quantecon(
     Q : array_like of shape (n, m, n), or array or sparse matrix of shape (L, n)
         Transition probabilities.
     beta : number
-        Discount factor in (0, 1].
+        Discount factor in [0, 1]; with 0 one decision counts, and the network has a horizon of 1.
     s_indices, a_indices : array_like of int, shape (L,), optional
         State and action of the pairs.
-    start : int
-        State to start in.
+    start, tolerance
+        As for `from_pymdptoolbox`.
 
     Raises
     ------
@@ -322,7 +336,12 @@ def from_quantecon(
         matrix = _sparse(Q, "Q")
         n = matrix.shape[1]
         shapes = {reward.shape, states.shape, actions.shape, (matrix.shape[0],)}
-        if len(shapes) > 1 or not {states.dtype.kind, actions.dtype.kind} <= {"i", "u"}:
+        for name, given in (("s_indices", states), ("a_indices", actions)):
+            if given.dtype.kind not in "iu":
+                raise errors.GameError(
+                    f"{name} holds {given.dtype}, and states and actions are whole numbers"
+                )
+        if len(shapes) > 1:
             msg = f"R, Q, s_indices and a_indices do not belong together: their lengths are {sorted(shapes)}"
             raise errors.GameError(msg)
         if len(states) and not (states.min() >= 0 and states.max() < n and actions.min() >= 0):
@@ -348,7 +367,9 @@ def from_quantecon(
     if len(lacking):
         msg = "a state has no action that is allowed; give it one that stays, with reward 0"
         raise errors.DeadEndError(msg, state=int(lacking[0]))
-    return _network(states, matrix[at], reward[at], beta, start, actions.tolist())
+    names = actions.tolist()
+    network = _network(states, matrix[at], reward[at], beta or 1, names, start=start, tolerance=tolerance)
+    return network if beta else attrs.evolve(network, horizon=1)
 
 
 def _floats(values: Any, name: str) -> Floats:
@@ -391,7 +412,12 @@ def _folded(matrices: Sequence[Any], rewards: Sequence[Any]) -> Floats:
 
 
 def _network(
-    states: Ints, matrix: Any, reward: Floats, discount: Any, start: int, actions: Sequence[int] | None = None
+    states: Ints,
+    matrix: Any,
+    reward: Floats,
+    discount: Any,
+    actions: Sequence[int] | None = None,
+    **more: Any,
 ) -> Network:
     """A network of choices, from the state, the row of probabilities and the reward of each."""
     if not len(states):
@@ -401,6 +427,5 @@ def _network(
         msg = "a row of probabilities is empty: every action must lead somewhere"
         raise errors.GameError(msg, state=int(states[empty[0]]))
     count = np.bincount(states, minlength=matrix.shape[1])
-    return decision_process(
-        np.concatenate(([0], np.cumsum(count))), matrix, reward, start=start, actions=actions
-    ).network(discount=discount)
+    pointers = np.concatenate(([0], np.cumsum(count)))
+    return decision_process(pointers, matrix, reward, actions=actions, **more).network(discount=discount)

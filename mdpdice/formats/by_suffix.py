@@ -37,19 +37,22 @@ class FileFormat:
     suffixes : tuple of str
         Ends of file names.
     read : callable, optional
-        From a path to a `Model` or `Network`.
+        From a path, and keywords among `takes`, to a `Model` or `Network`.
     write : callable, optional
         Takes a network and a path.
     lattices : bool
         Whether it takes the lattice of a game with counters too.
+    takes : tuple of str
+        What its reader can be asked: start, tolerance, exact.
     """
 
     name: str
     about: str
     suffixes: tuple[str, ...]
-    read: Callable[[PathLike], Model | Network] | None = None
+    read: Callable[..., Model | Network] | None = None
     write: Callable[[Any, PathLike], Any] | None = None
     lattices: bool = False
+    takes: tuple[str, ...] = ()
 
 
 def _costs(path: PathLike) -> Path:
@@ -58,15 +61,18 @@ def _costs(path: PathLike) -> Path:
     return given.with_name(f"{given.stem}.costs{given.suffix}")
 
 
+_EXPLICIT = ("start", "tolerance", "exact")
+
 FORMATS: tuple[FileFormat, ...] = (
     FileFormat("npz", "a network with all that it holds", (".npz",), Network.load, Network.save),
-    FileFormat("drn", "Storm's explicit format", (".drn",), read_drn, write_drn),
+    FileFormat("drn", "Storm's explicit format", (".drn",), read_drn, write_drn, takes=_EXPLICIT),
     FileFormat(
         "prism-explicit",
         "PRISM's explicit files, .tra with .lab and .srew or .trew beside it",
         (".tra",),
         read_prism_explicit,
         write_prism_explicit,
+        takes=_EXPLICIT,
     ),
     FileFormat(
         "prism", "the PRISM language", (".prism", ".pm", ".nm", ".smg"), None, write_prism, lattices=True
@@ -75,8 +81,9 @@ FORMATS: tuple[FileFormat, ...] = (
         "petsc",
         "PETSc matrices for madupite, x.petsc with rewards in x.costs.petsc",
         (".petsc", ".bin"),
-        lambda path: read_petsc(path, _costs(path)),
+        lambda path, **options: read_petsc(path, _costs(path), **options),
         lambda network, path: write_petsc(network, path, _costs(path)),
+        takes=("start", "tolerance"),
     ),
     FileFormat("dot", "a drawing for Graphviz", (".dot", ".gv"), None, write_dot),
     FileFormat("lp", "the linear program, in CPLEX' LP format", (".lp",), None, write_lp),
@@ -104,19 +111,34 @@ def find_format(path: PathLike, name: str | None = None, *, writing: bool = Fals
     return chosen[0]
 
 
-def read_file(path: PathLike, name: str | None = None) -> Model | Network:
+def read_file(path: PathLike, name: str | None = None, **options: Any) -> Model | Network:
     """Read a file of any format that can be read; explicit models come as `Model`, which may have several rewards.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    name : str, optional
+        The format; by default the file's name says it.
+    **options
+        ``start``, ``tolerance`` and ``exact``, as the readers take them.
 
     Raises
     ------
     UnsupportedError
-        The format is not known.
+        The format is not known, or its reader does not take an option.
     CorruptFileError
         The file is damaged or not of its format.
     """
-    reader = find_format(path, name).read
-    assert reader is not None
-    return reader(path)
+    found = find_format(path, name)
+    assert found.read is not None
+    for option in options:
+        if option not in found.takes:
+            able = ", ".join(other.name for other in FORMATS if option in other.takes)
+            raise UnsupportedError(
+                f"{found.name} is read without {option}=; with it are: {able}", value=option
+            )
+    return found.read(path, **options)
 
 
 def write_file(source: Network | Lattice, path: PathLike, name: str | None = None) -> None:

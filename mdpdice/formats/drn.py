@@ -42,7 +42,15 @@ from typing import Any
 import numpy as np
 
 from mdpdice.errors import UnsupportedError
-from mdpdice.formats.exported_model import Explicit, Model, choices_of, explicit, labels_of_states
+from mdpdice.formats.exported_model import (
+    Explicit,
+    Model,
+    Start,
+    choices_of,
+    explicit,
+    labels_of_states,
+    start_of,
+)
 from mdpdice.formats.line_reader import Labels, Number, PathLike, Reader, number_text, write_lines
 from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
@@ -122,7 +130,9 @@ def _lines(found: Explicit, *, exact: bool) -> Iterator[str]:
 # --- reading -----------------------------------------------------------------
 
 
-def read_drn(path: PathLike, *, exact: bool | None = None, tolerance: float = 1e-9) -> Model:
+def read_drn(
+    path: PathLike, *, exact: bool | None = None, tolerance: float = 1e-9, start: Start | None = None
+) -> Model:
     """Read a Markov chain or decision process from a DRN file.
 
     Parameters
@@ -134,6 +144,8 @@ def read_drn(path: PathLike, *, exact: bool | None = None, tolerance: float = 1e
         what the value type of the file says.
     tolerance : float
         How far the probabilities of a choice may be from 1 in sum; then they are scaled.
+    start : int, or mapping of int to number, optional
+        State to start in, or the states to start in with their chances; by default the one with the label init.
 
     Returns
     -------
@@ -145,9 +157,10 @@ def read_drn(path: PathLike, *, exact: bool | None = None, tolerance: float = 1e
     CorruptFileError
         The file is not DRN or contradicts itself; `line` and `field` say where.
     UnsupportedError
-        It holds a model with rates, observations, intervals or parameters.
+        It holds a model with rates, observations, intervals or parameters; or it has several initial states, and
+        `start` does not say which.
     """
-    return _Parse(Reader(path, comment="//", exact=bool(exact)), exact, tolerance).model()
+    return _Parse(Reader(path, comment="//", exact=bool(exact)), exact, tolerance).model(start)
 
 
 class _Parse:
@@ -169,7 +182,7 @@ class _Parse:
         self.rewards: list[list[Number]] = []
         self.labels: dict[str, list[int]] = {}
 
-    def model(self) -> Model:
+    def model(self, begin: Start | None) -> Model:
         reader = self.reader
         lines = reader.lines()
         self.read_header(lines)
@@ -189,9 +202,9 @@ class _Parse:
         ):
             if announced not in (-1, found):
                 raise reader.corrupt(f"@nr_{field}", f"{announced} {field} announced, {found} found", None)
-        start = self.labels.get("init", [])
-        if len(start) != 1:
-            raise reader.corrupt("init", f"{len(start)} states have the label init; one must have it", None)
+        marked = self.labels.get("init", [])
+        if begin is None and not marked:
+            raise reader.corrupt("init", "no state has the label init; one must have it", None)
         branch_ptr = np.array(self.branch_ptr)
         return Model(
             kind=self.kind,
@@ -203,7 +216,7 @@ class _Parse:
             ),
             rewards=self.structures(),
             labels={label: tuple(states) for label, states in self.labels.items()},
-            start=start[0],
+            start=start_of(reader.path, marked, begin),
             actions=self.actions,
         )
 

@@ -23,7 +23,7 @@ import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import attrs
 import numpy as np
@@ -37,6 +37,7 @@ from mdpdice.objectives.reductions import both_sides, for_sense, shift_total, un
 __all__ = [
     "Explicit",
     "Model",
+    "Start",
     "action_names",
     "action_text",
     "choices_of",
@@ -45,9 +46,13 @@ __all__ = [
     "label_names",
     "labels_of_states",
     "question",
+    "start_of",
 ]
 
 T = TypeVar("T")
+
+Start: TypeAlias = int | Mapping[int, Number]
+"""The state that play starts in, or several with their chances."""
 
 REWARD = "reward"
 """Name of the reward structure that is written."""
@@ -73,14 +78,18 @@ class Model:
         Expected reward of every choice, by reward structure; state rewards are in all choices of the state.
     labels : mapping of str to tuple of int
         Numbers of the states that have a label, in order.
-    start : int
-        Initial state.
+    start : int, or mapping of int to number
+        Initial state, or the initial states with their chances.
     owner : ndarray of int64, shape (n,), optional
         Player of every state of a game: 0 maximises, 1 minimises.
     actions : sequence of hashable, length m, optional
         Name of every choice, an empty string if it has none.
     states : sequence of hashable, length n, optional
         Names of the states, by default their numbers.
+    warnings : tuple of str
+        What the file says without effect.
+    tolerance : float
+        As for `mdpdice.Network.from_choices`.
     """
 
     kind: str
@@ -90,10 +99,12 @@ class Model:
     probability: Sequence[Number] | Floats
     rewards: Mapping[str, Sequence[Number] | Floats]
     labels: Mapping[str, tuple[int, ...]]
-    start: int = 0
+    start: Start = 0
     owner: Ints | None = None
     actions: Sequence[Hashable] | None = None
     states: Sequence[Hashable] | None = None
+    warnings: tuple[str, ...] = ()
+    tolerance: float = 1e-9
 
     @property
     def n_states(self) -> int:
@@ -151,7 +162,7 @@ class Model:
         paying = np.array([value != 0 for value in rewards], dtype=bool)
         moving = np.concatenate((source[self.target != source], of_choice[paying]))
         resting = np.setdiff1d(np.arange(self.n_states), moving)
-        return Network.from_choices(
+        network = Network.from_choices(
             self.choice_ptr,
             self.branch_ptr,
             self.target,
@@ -163,7 +174,9 @@ class Model:
             start=self.start,
             states=self.states,
             actions=self._names(),
+            tolerance=self.tolerance,
         )
+        return attrs.evolve(network, warnings=(*network.warnings, *self.warnings))
 
     def _reward(self, name: str | None) -> Sequence[Number] | Floats:
         have = f"the reward structures are: {', '.join(map(repr, self.rewards)) or 'none'}"
@@ -214,7 +227,7 @@ class Explicit:
 
 
 def decision_process(
-    choice_ptr: Ints, matrix: Any, reward: Floats, *, start: int, actions: Sequence[int] | None = None
+    choice_ptr: Ints, matrix: Any, reward: Floats, *, actions: Sequence[int] | None = None, **more: Any
 ) -> Model:
     """A model from a sparse matrix (CSR) with a row of probabilities for every choice."""
     return Model(
@@ -225,9 +238,23 @@ def decision_process(
         probability=matrix.data,
         rewards={REWARD: reward},
         labels={},
-        start=start,
         actions=actions,
+        **more,
     )
+
+
+def start_of(path: Any, marked: Sequence[int], start: Start | None) -> Start:
+    """Where play starts: as was asked, or in the one state of a file that has the label init."""
+    if start is not None:
+        return start
+    if len(marked) > 1:
+        named = ", ".join(map(str, marked[:9])) + ", ..." * (len(marked) > 9)
+        msg = (
+            f"{path} has {len(marked)} initial states: {named}; say where play starts, as start={marked[0]} or with "
+            f"chances as start={{{marked[0]}: '1/2', {marked[1]}: '1/2'}} (--start {marked[0]}:1/2,{marked[1]}:1/2)"
+        )
+        raise UnsupportedError(msg, value=tuple(marked))
+    return marked[0]
 
 
 def labels_of_states(model: Model) -> dict[int, list[str]]:

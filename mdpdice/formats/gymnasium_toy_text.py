@@ -20,7 +20,12 @@ OVER = "over"
 
 
 def from_gymnasium(
-    source: Any, *, discount: Any = 1, start: Hashable | None = None, max_denominator: int | None = None
+    source: Any,
+    *,
+    discount: Any = 1,
+    start: Hashable | Mapping[Hashable, Any] | None = None,
+    max_denominator: int | None = None,
+    tolerance: float = SUM_TOLERANCE,
 ) -> Network:
     """A network from a toy-text environment, or from any dictionary ``P``.
 
@@ -28,15 +33,17 @@ def from_gymnasium(
     ----------
     source : gymnasium.Env, mapping or sequence
         An environment whose ``unwrapped.P`` is such a table, or the table: ``P[state][action]`` lists
-        ``(probability, next state, reward, terminated)``.
+        ``(probability, next state, reward, terminated)``.  A state without actions ends the play.
     discount : number
         Factor per step in (0, 1].
-    start : state, optional
-        State to start in; by default the first one that the environment can start in, or the first of the table.
+    start : state, or mapping of state to number, optional
+        State to start in, or the states to start in with their chances; by default as the environment does, or in the
+        first state of the table.
     max_denominator : int, optional
         Take every probability for the closest fraction with no larger denominator, so that 0.33333333333333337 is
-        1/3 and answers can be exact.  One that is farther than 1e-9 from the probability is refused, and so is a row
-        whose fractions do not sum to 1.
+        1/3 and answers can be exact.  One that is farther than `tolerance` from the probability is refused.
+    tolerance : float
+        How far the probabilities of an action may be from 1 in sum; then they are scaled.
 
     Returns
     -------
@@ -84,10 +91,10 @@ def from_gymnasium(
                     msg = f"the next state {to!r} is not in the table"
                     raise GameError(msg, state=state, action=action, value=to)
                 if max_denominator is not None:
-                    p = _simple(p, max_denominator, state, action)
+                    p = _simple(p, max_denominator, tolerance, state, action)
                 row.setdefault((at, bool(reward < 0)), []).append((p, reward))
             for (to, _), parts in row.items():
-                total = sum(p for p, _ in parts)
+                total = parts[0][0] if len(parts) == 1 else sum(Fraction(p) for p, _ in parts)
                 target.append(to)
                 probability.append(total)
                 rewards.append(_mean(parts, total))
@@ -96,20 +103,23 @@ def from_gymnasium(
         choice_ptr.append(len(actions))
     choice_ptr.append(len(actions))
     begin = first if start is None else start
-    if _place(number, begin) is None:
-        raise GameError(f"the start state {begin!r} is not in the table", value=begin)
+    starts = list(begin.items()) if isinstance(begin, Mapping) else [(begin, 1)]
+    if unknown := [state for state, _ in starts if _place(number, state) is None]:
+        raise GameError(f"the start state {unknown[0]!r} is not in the table", value=unknown[0])
+    ends = {over: 0} | {number[state]: 0 for state, choices in table.items() if not choices}
     return Network.from_choices(
         choice_ptr,
         branch_ptr,
         target,
         probability,
         rewards,
-        terminal={over: 0},
+        terminal=ends,
         discount=discount,
-        start=number[begin],
+        start={number[state]: chance for state, chance in starts},
         states=[*states, _name(number)],
         actions=actions,
         reward_per="branch",
+        tolerance=tolerance,
     )
 
 
@@ -121,19 +131,18 @@ def _name(taken: Mapping[Hashable, int]) -> str:
     return name
 
 
-def _table(source: Any) -> tuple[dict[Any, Any], Any]:
-    """The table of a source by its states, and the state to start in."""
+def _table(source: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """The table of a source by its states, and the states to start in with their chances."""
     inner = getattr(source, "unwrapped", source)
     table = getattr(inner, "P", inner)
     if not isinstance(table, Mapping | list | tuple) or not table:
-        msg = f"{type(source).__name__} has no table P[state][action] = [(probability, next, reward, terminated), ...]"
+        msg = f"{type(inner).__name__} has no table P[state][action] = [(probability, next, reward, terminated), ...]"
         raise GameError(msg, value=source)
     found = {_plain(state): choices for state, choices in _items(table)}
-    begin = next(iter(found))
     chances = getattr(inner, "initial_state_distrib", None)
-    if chances is not None:
-        begin = int(np.flatnonzero(np.asarray(chances) > 0)[0])
-    return found, begin
+    if chances is None:
+        return found, {next(iter(found)): 1}
+    return found, {state: chance for state, chance in enumerate(np.asarray(chances).tolist()) if chance}
 
 
 def _items(table: Any) -> Iterable[tuple[Any, Any]]:
@@ -178,17 +187,20 @@ def _entry(entry: Any, state: Any, action: Any) -> tuple[Any, Any, Any, bool]:
     except GameError as error:
         raise error.at(state, action) from error.__cause__
     # Looked at before entries of one row are added up, which could hide it.
-    if not 0 <= chance <= 1 + SUM_TOLERANCE:
+    if not 0 <= chance <= 2:
         msg = f"probability {p!r} is outside [0, 1]"
         raise ProbabilityRangeError(msg, state=state, action=action, value=p, limit=(0, 1))
     paid = as_reward(reward, "reward", {"state": state, "action": action})
     return chance, _plain(to), paid, bool(terminated)
 
 
-def _simple(p: Any, max_denominator: int, state: Any, action: Any) -> Fraction:
+def _simple(p: Any, max_denominator: int, tolerance: float, state: Any, action: Any) -> Fraction:
     found = Fraction(p).limit_denominator(max_denominator)
-    if abs(found - Fraction(p)) > 1e-9:
-        msg = f"probability {p!r} is not a fraction with a denominator up to {max_denominator}; raise max_denominator"
+    if abs(found - Fraction(p)) > tolerance:
+        msg = (
+            f"probability {p!r} is not a fraction with a denominator up to {max_denominator}; raise max_denominator, "
+            "or tolerance where the table has few digits"
+        )
         raise GameError(msg, state=state, action=action, value=p)
     return found
 

@@ -37,7 +37,7 @@ from scipy.sparse import csr_array
 from mdpdice.archives import replaced
 from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
 from mdpdice.formats.decision_tables import Table, tabulate
-from mdpdice.formats.exported_model import decision_process
+from mdpdice.formats.exported_model import Start, decision_process
 from mdpdice.formats.line_reader import PathLike
 from mdpdice.networks.network import Network
 
@@ -109,7 +109,13 @@ def _write(path: PathLike, matrix: Any) -> None:
 
 
 def read_petsc(
-    transitions: PathLike, costs: PathLike, *, mode: str = "reward", discount: Any = 1, start: int = 0
+    transitions: PathLike,
+    costs: PathLike,
+    *,
+    mode: str = "reward",
+    discount: Any = 1,
+    start: Start = 0,
+    tolerance: float = 1e-9,
 ) -> Network:
     """Read a network from two PETSc binary matrices.
 
@@ -121,8 +127,10 @@ def read_petsc(
         Whether the second matrix has rewards or costs; costs become negative rewards.
     discount : number
         Factor per step in (0, 1].
-    start : int
-        State to start in.
+    start : int, or mapping of int to number
+        State to start in, or the states to start in with their chances.
+    tolerance : float
+        How far the probabilities of a row may be from 1 in sum; then they are scaled.
 
     Raises
     ------
@@ -143,7 +151,8 @@ def read_petsc(
         raise _corrupt(transitions, "rows", f"row {empty[0]} is empty: action {empty[0] % m} leads nowhere")
     # The rewards are dense, but no larger than the rows of the other file.
     rewards = sign * cost.toarray().ravel() + 0.0
-    return decision_process(np.arange(n + 1) * m, matrix, rewards, start=start).network(discount=discount)
+    model = decision_process(np.arange(n + 1) * m, matrix, rewards, start=start, tolerance=tolerance)
+    return model.network(discount=discount)
 
 
 def _corrupt(path: PathLike, field: str, what: str) -> CorruptFileError:

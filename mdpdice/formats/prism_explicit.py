@@ -10,6 +10,7 @@ file        lines
 ``.sta``    ``(x,y)``, then ``s:(0,1)``: the variables of every state
 ==========  =====================================================================================
 
+Several reward structures come as ``x1.srew``, ``x2.srew``, ..., with their names in the comments at the top.
 Lines that begin with ``#`` are comments; a transition may be followed by the name of its action.  Storm's dialect is
 read too: ``dtmc`` or ``mdp`` in place of the sizes, and labels between ``#DECLARATION`` and ``#END``.
 
@@ -28,14 +29,24 @@ from pathlib import Path
 
 import numpy as np
 
-from mdpdice.errors import GameError
-from mdpdice.formats.exported_model import REWARD, Explicit, Model, choices_of, explicit, labels_of_states
+from mdpdice.errors import GameError, UnsupportedError
+from mdpdice.formats.exported_model import (
+    REWARD,
+    Explicit,
+    Model,
+    Start,
+    choices_of,
+    explicit,
+    labels_of_states,
+    start_of,
+)
 from mdpdice.formats.line_reader import Labels, Number, PathLike, Reader, number_text, write_lines
 from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
 
 __all__ = ["read_prism_explicit", "write_prism_explicit"]
 
+_OTHERS = ("ctmc", "ma", "pomdp", "smg", "imdp", "idtmc", "popta", "pta", "lts", "stpg")
 _DECLARED = re.compile(r'(\d+)="([^"]+)"')
 
 
@@ -87,9 +98,16 @@ def write_prism_explicit(
     write_lines(base.with_suffix(".lab"), _labels(model, dialect))
     write_lines(base.with_suffix(suffix), _rewards(model, exact=exact, dialect=dialect))
     # What an earlier model left there would be read with this one.
-    for left in (other, ".sta"):
-        base.with_suffix(left).unlink(missing_ok=True)
+    for left in (*_reward_files(base, other), *_reward_files(base, suffix)[1:], base.with_suffix(".sta")):
+        left.unlink(missing_ok=True)
     return found
+
+
+def _reward_files(base: Path, suffix: str) -> list[Path]:
+    """``x.srew``, and those of ``x1.srew``, ``x2.srew``, ... that there are."""
+    numbered = re.compile(re.escape(base.stem) + r"\d+" + re.escape(suffix))
+    there = (path for path in base.parent.glob(f"*{suffix}") if numbered.fullmatch(path.name))
+    return [base.with_suffix(suffix), *sorted(there, key=lambda path: (len(path.name), path.name))]
 
 
 def _head(model: Model, entries: int, dialect: str) -> str:
@@ -150,6 +168,7 @@ def read_prism_explicit(
     states: PathLike | None = None,
     exact: bool = False,
     tolerance: float = 1e-9,
+    start: Start | None = None,
 ) -> Model:
     """Read a Markov chain or decision process from explicit files.
 
@@ -158,11 +177,15 @@ def read_prism_explicit(
     path : path
         The file of transitions, ``x.tra``.
     labels, state_rewards, transition_rewards, states : path, optional
-        The other files; by default ``x.lab``, ``x.srew``, ``x.trew`` and ``x.sta`` where they exist.
+        The other files; by default ``x.lab``, ``x.srew``, ``x1.srew``, ..., ``x.trew``, ... and ``x.sta`` where they
+        exist.
     exact : bool
         Whether decimals mean the rationals that they spell (0.1 is 1/10), or floats; fractions are exact either way.
     tolerance : float
         How far the probabilities of a choice may be from 1 in sum; then they are scaled.
+    start : int, or mapping of int to number, optional
+        State to start in, or the states to start in with their chances; by default the one with the label init, or 0
+        without labels.
 
     Returns
     -------
@@ -174,27 +197,32 @@ def read_prism_explicit(
     ------
     CorruptFileError
         A file is not of its format or contradicts itself; `path`, `line` and `field` say where.
+    UnsupportedError
+        It holds a model with rates, observations, intervals or several players; or it has several initial states, and
+        `start` does not say which.
     """
     base = Path(path)
 
-    def reader(given: PathLike | None, suffix: str) -> Reader | None:
-        if given is None and not base.with_suffix(suffix).exists():
-            return None
-        return Reader(base.with_suffix(suffix) if given is None else given, exact=exact)
+    def readers(given: PathLike | None, there: list[Path]) -> list[Reader]:
+        return [
+            Reader(one, exact=exact)
+            for one in ([path for path in there if path.exists()] if given is None else [given])
+        ]
 
     found = _Transitions(Reader(base, exact=exact), tolerance)
     found.read()
-    if (of_states := reader(state_rewards, ".srew")) is not None:
-        found.add_state_rewards(of_states)
-    if (of_transitions := reader(transition_rewards, ".trew")) is not None:
-        found.add_transition_rewards(of_transitions)
-    named = reader(labels, ".lab")
-    marked = {} if named is None else _read_labels(named, found.n_states)
-    start = marked.get("init", (0,))
-    if len(start) != 1 and named is not None:
-        raise named.corrupt("init", f"{len(start)} states have the label init; one must have it", None)
-    listed = reader(states, ".sta")
-    return found.model(marked, start[0], None if listed is None else _read_states(listed, found.n_states))
+    for reader in readers(state_rewards, _reward_files(base, ".srew")):
+        found.add_state_rewards(reader)
+    for reader in readers(transition_rewards, _reward_files(base, ".trew")):
+        found.add_transition_rewards(reader)
+    marked: dict[str, tuple[int, ...]] = {}
+    for reader in readers(labels, [base.with_suffix(".lab")]):
+        marked = _read_labels(reader, found.n_states)
+        if start is None and not marked.get("init"):
+            raise reader.corrupt("init", "no state has the label init; one must have it", None)
+    named = [_read_states(reader, found.n_states) for reader in readers(states, [base.with_suffix(".sta")])]
+    begin = start_of(base, marked.get("init", (0,)), start)
+    return found.model(marked, begin, named[0] if named else None)
 
 
 class _Transitions:
@@ -211,6 +239,7 @@ class _Transitions:
         # By reward structure: state and transition rewards of one name belong together.
         self.rewards: dict[str, dict[tuple[int, int], Fraction]] = {}
         self.paid: dict[tuple[int, int], Fraction] = {}
+        self.idle: list[str] = []  # rewards of states without choices, which nobody gets
         self.decimal = False
         self.sized = False
 
@@ -220,8 +249,11 @@ class _Transitions:
         first = next(lines, "").split()
         announced: list[int] = []
         rows: Iterable[tuple[int, list[str]]] = ((reader.line, text.split()) for text in lines)
-        if first in (["dtmc"], ["mdp"]):
-            self.kind = first[0]
+        if first and first[0].lower() in _OTHERS:
+            msg = f"{reader.path} holds a {first[0]}; only chains (dtmc) and decision processes (mdp) can be read"
+            raise UnsupportedError(msg, value=first[0])
+        if [word.lower() for word in first] in (["dtmc"], ["mdp"]):
+            self.kind = first[0].lower()
             rows = list(rows)
             numbers = [parts[0] for _, parts in rows] + [parts[-2] for _, parts in rows if len(parts) > 2]
             self.n_states = 1 + max((reader.count(x, "state") for x in numbers if x.isdigit()), default=0)
@@ -232,9 +264,11 @@ class _Transitions:
             self.n_states = announced[0]
         else:
             raise reader.corrupt("sizes", "the first line holds 2 or 3 numbers, or dtmc or mdp")
+        transitions = 0
         for reader.line, parts in rows:
             self.branch(parts)
-        found = {"choices": len(self.rows), "transitions": sum(map(len, self.rows.values()))}
+            transitions += 1
+        found = {"choices": len(self.rows), "transitions": transitions}
         for what, size in zip(reversed(found), reversed(announced[1:]), strict=False):
             if size != found[what]:
                 raise reader.corrupt("sizes", f"{size} {what} announced, {found[what]} found", None)
@@ -253,9 +287,11 @@ class _Transitions:
         key, to, (number, *action) = self.key(reader, parts)
         row = self.rows.setdefault(key, {})
         self.line.setdefault(key, reader.line)
-        if to in row:
-            raise reader.corrupt("target", f"this transition to {to} occurs a second time")
-        row[to] = reader.probability(number)
+        if number.startswith("["):
+            msg = f"{reader.path}, line {reader.line}: an interval of probabilities cannot be read"
+            raise UnsupportedError(msg, value=number)
+        p = reader.probability(number)
+        row[to] = p if to not in row else Fraction(row[to]) + Fraction(p)
         name = " ".join(action)
         if self.action.setdefault(key, name) != name:
             raise reader.corrupt("action", f"{name[:40]!r} is not the action of the lines before")
@@ -299,6 +335,12 @@ class _Transitions:
         for key in self.rows:
             if key[0] in paid:
                 self.paid[key] = self.paid.get(key, 0) + Fraction(paid[key[0]])
+        moving = {state for state, _ in self.rows}
+        self.idle += [
+            f"{reader.path}: the reward {number} of state {state} is not paid, since the play ends there"
+            for state, number in paid.items()
+            if number and state not in moving
+        ]
 
     def add_transition_rewards(self, reader: Reader) -> None:
         seen: set[tuple[tuple[int, int], int]] = set()
@@ -321,7 +363,7 @@ class _Transitions:
         return float(reward) if self.decimal else reward
 
     def model(
-        self, labels: Mapping[str, tuple[int, ...]], start: int, states: list[Hashable] | None
+        self, labels: Mapping[str, tuple[int, ...]], start: Start, states: list[Hashable] | None
     ) -> Model:
         reader = self.reader
         keys = sorted(self.rows)
@@ -334,7 +376,7 @@ class _Transitions:
                     f"state {state} has choice {choice}, but not all before it",
                     self.line[state, choice],
                 )
-        if not 0 <= start < self.n_states:
+        if not self.n_states:
             raise reader.corrupt("sizes", "there are no states", None)
         branch_ptr = np.concatenate(([0], np.cumsum([len(self.rows[key]) for key in keys]))).astype(np.int64)
         probability = [p for key in keys for p in self.rows[key].values()]
@@ -353,6 +395,7 @@ class _Transitions:
             start=start,
             actions=[self.action.get(key, "") for key in keys],
             states=states,
+            warnings=tuple(self.idle),
         )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice import errors
+from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.nearest import nearest
 from mdpdice.modelling.number import finite_number, own_number
 from mdpdice.modelling.ranges import discount_error
@@ -25,7 +26,7 @@ __all__ = ["SUM_TOLERANCE", "as_reward", "build"]
 ROUNDING = 8 * 2.0**-53
 """Accepted distance of a float row sum from 1, per entry: plain rounding."""
 SUM_TOLERANCE = 1e-9
-"""Largest distance that is normalised away, and recorded."""
+"""Largest distance of a sum from 1 that is normalised away, and recorded, unless something else is asked for."""
 RECHECK_UP_TO_ROWS = 1000
 """Doubtful rows of probabilities up to which each is added up alone; for more, all rows are added up anew."""
 AT_ONCE = 1 << 20
@@ -42,10 +43,11 @@ def build(
     terminal: Mapping[int, Any] | None,
     owner: Any,
     discount: Any,
-    start: int,
+    start: int | Mapping[int, Any],
     states: Sequence[Hashable] | None,
     actions: Sequence[Hashable] | None,
     reward_per: str,
+    tolerance: float,
 ) -> Network:
     """Implement `Network.from_choices`, which documents the parameters."""
     arrays = ChoiceArrays(
@@ -60,11 +62,16 @@ def build(
         msg = f"terminal={terminal!r}: it gives the payoff of every state where the play ends, as in {{3: 1}}"
         raise errors.GameError(msg, value=terminal)
     ends = {_state_number(arrays, state): payoff for state, payoff in dict(terminal or {}).items()}
-    start = _state_number(arrays, start)
+    chances = dict(start) if isinstance(start, Mapping) else {start: 1}
+    starts = Dist({_state_number(arrays, state): chance for state, chance in chances.items()})
+    if not 0 < tolerance < 1:
+        raise errors.GameError(
+            f"tolerance={tolerance!r}: it lies between 0 and 1, as 1e-9 does", value=tolerance
+        )
     plain = _plain_rows(arrays, probability)
     _check(arrays, ends, rows=plain is None)
     kinds = _owners(arrays, owner)
-    numerator, weight, warnings = _probabilities(arrays, probability, plain)
+    numerator, weight, warnings = _probabilities(arrays, probability, plain, tolerance)
     rewards, exact_of = _rewards(arrays, reward, reward_per)
     possible = np.asarray(numerator > 0, dtype=bool) if plain is None else None
     if possible is not None and not possible.all():
@@ -88,11 +95,11 @@ def build(
         {at: as_reward(value, "payoff", {"state": arrays.states[at]}) for at, value in ends.items()},
     )
     numbers = np.arange(n)
-    return Network(
+    network = Network(
         kind=kind,
         sign=np.ones(len(written["dst"]), dtype=np.int8),
         payoff=payoff,
-        start=start,
+        start=starts.outcomes[0],
         discount=_discount(discount),
         states=arrays.states,
         state_node=numbers,
@@ -101,6 +108,26 @@ def build(
         warnings=warnings,
         **written,
     )
+    return network if len(starts.outcomes) == 1 else _start_by_chance(network, starts)
+
+
+def _start_by_chance(network: Network, starts: Dist[int]) -> Network:
+    """The network with one more node, a chance node that leads to the states where play may start."""
+    size = len(starts.outcomes)
+    more = {
+        "kind": [Kind.CHANCE],
+        "indptr": [network.n_edges + size],
+        "dst": starts.outcomes,
+        "weight": starts.probabilities(),
+        "reward": np.zeros(size),
+        "sign": np.ones(size, dtype=np.int8),
+        "step": np.zeros(size, dtype=bool),
+        "payoff": [0.0],
+        "node_state": [-1],
+        "numerator": np.array(starts.weights, dtype=object if max(starts.weights) > 1 << 53 else None),
+    }
+    fields = {name: np.concatenate((getattr(network, name), rest)) for name, rest in more.items()}
+    return attrs.evolve(network, start=network.n_nodes, **fields)
 
 
 def _listed(values: Any) -> list[Any]:
@@ -300,7 +327,7 @@ def _rewards(
 
 
 def _probabilities(
-    arrays: ChoiceArrays, given: Any, plain: _Defects | None
+    arrays: ChoiceArrays, given: Any, plain: _Defects | None, tolerance: float
 ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
     """Exact numerators, float probabilities and warnings; `plain` are the defects of rows known to be sound."""
     _check_flat(given, "probability")
@@ -310,16 +337,20 @@ def _probabilities(
         weight = given.astype(np.float64, copy=False)
         return weight, weight, _repairs(arrays, plain)
     if _are_floats(given):
-        return _float_probabilities(arrays, given.astype(np.float64, copy=False))
-    rounded = isinstance(given, np.ndarray) and given.dtype.kind == "f"
-    exact = [own_number(p, "probability") for p in _listed(given)]
+        return _float_probabilities(arrays, given.astype(np.float64, copy=False), tolerance)
+    exact = []
+    for at, p in enumerate(_listed(given)):
+        try:
+            exact.append(own_number(p, "probability"))
+        except errors.MdpDiceError as error:
+            raise error.at(**arrays.where(arrays.choice_of(at))) from error.__cause__
     if all(type(p) is float or (type(p) is int and 0 <= p <= 1) for p in exact):
-        return _float_probabilities(arrays, np.array(exact, dtype=np.float64))
+        return _float_probabilities(arrays, np.array(exact, dtype=np.float64), tolerance)
     weights: list[float] = []
     repairs: dict[int, float] = {}
     for choice in range(arrays.n_choices):
         row = exact[arrays.branches(choice)]
-        total = _row_sum(arrays, choice, row, rounded=rounded)
+        total = _row_sum(arrays, choice, row, tolerance)
         if total != 1:
             repairs[choice] = float(total - 1)
         # A probability below the smallest float is still one.
@@ -330,18 +361,18 @@ def _probabilities(
 
 
 def _float_probabilities(
-    arrays: ChoiceArrays, weight: NDArray[np.float64]
+    arrays: ChoiceArrays, weight: NDArray[np.float64], tolerance: float
 ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
     """The same for floats, which are their own exact numerators; whole arrays at a time."""
     total = np.add.reduceat(weight, arrays.branch_ptr[:-1]) if arrays.n_choices else np.zeros(0)
     width = np.diff(arrays.branch_ptr)
     defect = np.abs(total - 1)
-    suspect = ~((weight >= 0) & (weight <= 1 + SUM_TOLERANCE))
-    wrong = ~(defect <= SUM_TOLERANCE)
+    suspect = ~((weight >= 0) & (weight <= 1 + tolerance))
+    wrong = ~(defect <= tolerance)
     if suspect.any():
         wrong |= np.logical_or.reduceat(suspect, arrays.branch_ptr[:-1])
     for choice in np.flatnonzero(wrong).tolist():
-        _row_sum(arrays, choice, weight[arrays.branches(choice)].tolist())
+        _row_sum(arrays, choice, weight[arrays.branches(choice)].tolist(), tolerance)
     warnings = _repairs(arrays, _defects(arrays, weight))
     scaled = defect > ROUNDING * width
     if not scaled.any():
@@ -400,10 +431,10 @@ def _repairs(arrays: ChoiceArrays, defects: _Defects) -> tuple[str, ...]:
     return (text,)
 
 
-def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], *, rounded: bool = False) -> Fraction:
+def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], tolerance: float) -> Fraction:
     for p in row:
         # Written so that NaN fails.
-        if not 0 <= p <= 1 + SUM_TOLERANCE:
+        if not 0 <= p <= 1 + tolerance:
             msg = f"probability {p!r} is outside [0, 1]"
             raise errors.ProbabilityRangeError(msg, value=p, **arrays.where(choice))
     total = sum((Fraction(p) for p in row), Fraction(0))
@@ -411,9 +442,10 @@ def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], *, rounded: bool
         raise errors.EmptySupportError(
             "a choice whose branches all have probability 0", **arrays.where(choice)
         )
-    rounded = rounded or any(type(p) is float for p in row)
-    if total != 1 and not (rounded and abs(total - 1) <= SUM_TOLERANCE):
-        defect = float(total - 1)
-        msg = f"the probabilities sum to {float(total)!r} (defect {defect:.3g}); they must sum to 1"
+    if abs(total - 1) > tolerance:
+        msg = (
+            f"the probabilities sum to {float(total)!r} (defect {float(total - 1):.3g}); they must sum to 1, or "
+            "nearly so with a larger tolerance="
+        )
         raise errors.ProbabilitySumError(msg, value=float(total), **arrays.where(choice))
     return total

@@ -274,10 +274,11 @@ class Network(Names):
         terminal: Mapping[int, Number] | None = None,
         owner: Sequence[int] | Ints | None = None,
         discount: Number = 1,
-        start: int = 0,
+        start: int | Mapping[int, Number] = 0,
         states: Sequence[Hashable] | None = None,
         actions: Sequence[Hashable] | None = None,
         reward_per: str = "choice",
+        tolerance: float = 1e-9,
     ) -> Network:
         """Make a network from three-level arrays: state -> choice -> branch.
 
@@ -290,8 +291,8 @@ class Network(Names):
         target : array_like of int, shape (b,)
             State that a branch leads to.
         probability : array_like, shape (b,)
-            Floats, `Fraction` or strings ``"p/q"``.  A float row whose sum
-            differs from 1 by rounding means the normalised rationals.
+            Floats, `Fraction`, `Decimal` or strings ``"p/q"``.  A row whose sum
+            differs from 1 by no more than `tolerance` means the normalised rationals.
         reward : array_like, shape (m,) or (b,)
             One number per choice or per branch, see `reward_per`.
         terminal : mapping of int to number, optional
@@ -300,13 +301,15 @@ class Network(Names):
             0 for states of the maximiser (the default), 1 for the minimiser.
         discount : number
             Factor per step; every branch is a step.
-        start : int
-            Start state.
+        start : int, or mapping of int to number
+            Start state, or the states that play may start in with their chances.
         states, actions : sequence, optional
             Names of the n states and of the m choices; by default the numbers
             of the states, and of the choices within their state.
         reward_per : {"choice", "branch"}
             What one entry of `reward` belongs to.
+        tolerance : float
+            How far the probabilities of a choice, each and in sum, may be beyond 1.
 
         Raises
         ------
@@ -336,6 +339,7 @@ class Network(Names):
             states=states,
             actions=actions,
             reward_per=reward_per,
+            tolerance=tolerance,
         )
 
     def save(self, path: str | os.PathLike[str], game: Game[Any, Any] | None = None) -> None:

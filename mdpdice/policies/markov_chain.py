@@ -18,13 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.answers.policy import Policy, Weights
+from mdpdice.errors import UnsupportedError
+from mdpdice.modelling.game import Game
 from mdpdice.modelling.nearest import SMALLEST
 from mdpdice.networks.arrays import moved_numbers
 from mdpdice.networks.network import Bools, Ints, Kind, Network
 from mdpdice.numerics import graph
 from mdpdice.objectives.reductions import both_sides, shift_total
+from mdpdice.policies.players import Players, model_of, policies_of
 
-__all__ = ["Chain", "closed", "component_levels", "induce", "one_sided"]
+__all__ = ["Chain", "closed", "component_levels", "induce", "markov_chain", "one_sided"]
 
 
 @attrs.frozen(eq=False)
@@ -56,6 +59,43 @@ class Chain:
         """
         rows: NDArray[Any] = values.reshape(-1, self.seats, self.base.n_nodes)[:, 0]
         return rows if self.base.horizon is not None else rows[0]
+
+
+def markov_chain(game: Game[Any, Any] | Network, policy: Players) -> Network:
+    """The Markov chain with rewards that a policy makes of a game, as a network without decisions.
+
+    Parameters
+    ----------
+    game : Game or Network
+        What is played.
+    policy : Policy, Solution, callable or str, or sequence of two
+        As for `mdpdice.evaluate`.
+
+    Returns
+    -------
+    Network
+        Its nodes are those of the game's network, and its start is worth what the policy is worth.  With a horizon, or
+        with two policies and `pass_to`, it has copies of them without names.
+
+    Raises
+    ------
+    UnsupportedError
+        The game is too large for a network.
+
+    Examples
+    --------
+    >>> from mdpdice import markov_chain, solve
+    >>> from mdpdice.games.pig import PigTurn
+    >>> chain = markov_chain(PigTurn(), "hold-at:20")
+    >>> bool(chain.decides.any()), round(solve(chain).value(), 6)
+    (False, 8.141795)
+    """
+    policies = policies_of(game, policy)
+    network = model_of(game, policies)
+    if not isinstance(network, Network):
+        msg = "this game is too large to be written out as a chain; evaluate and outcomes work on its lattice"
+        raise UnsupportedError(msg)
+    return induce(network, policies).network
 
 
 def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:

@@ -241,7 +241,6 @@ def test_the_good_file_is_good(file, tools) -> None:
         ("state 0 [0]", "state 0 [0", "reward", 12),
         ("state 0 [0] init", 'state 0 [0] "init', "label", 12),
         ("init", "first", "init", None),
-        ("done", "init", "init", None),
         ("action a [1]", "action a [x]", "reward", 13),
         ("action a [1]", "action a [1] b", "action", 13),
         ("action a [1]", "action a [nan]", "reward", 13),

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from mdpdice import Discounted
+from mdpdice import Discounted, solve
 from mdpdice.errors import GameError, ProbabilityRangeError, ProbabilitySumError, RewardNotFiniteError
 from mdpdice.formats import from_gymnasium
 
@@ -52,7 +52,13 @@ def test_taxi_has_its_best_ride_from_every_start(tools) -> None:
     assert len(starts) == 300
     # Every ride pays 20 for the passenger and costs 1 a move; published means of the best policy are near 7.9.
     assert np.mean(values[starts]) == pytest.approx(7.93, abs=0.005)
-    assert network.start == starts[0]
+    found = solve(network)
+    assert found.lower() <= float(np.mean(values[starts])) <= found.upper()
+    assert len(network.row(network.start)) == 300
+    first = from_gymnasium(environment, start=int(starts[0]))
+    assert first.start == starts[0]
+    half = from_gymnasium(environment, start={int(starts[0]): "1/2", int(starts[1]): "1/2"})
+    assert solve(half).value() == pytest.approx((values[starts[0]] + values[starts[1]]) / 2)
 
 
 # --- what a table means -----------------------------------------------------------------

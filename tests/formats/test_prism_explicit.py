@@ -155,7 +155,7 @@ def test_two_players_and_unknown_dialects_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("suffix", "old", "new", "field", "line"),
     [
-        (".tra", "6 10 16", "6 10", "target", 3),
+        (".tra", "6 10 16", "6 10", "action", 3),
         (".tra", "6 10 16", "6 10 17", "sizes", None),
         (".tra", "6 10 16", "6 11 16", "sizes", None),
         (".tra", "6 10 16", "5 10 16", "target", 12),
@@ -165,14 +165,12 @@ def test_two_players_and_unknown_dialects_are_refused(tmp_path: Path) -> None:
         (".tra", "0 0 0 0.4 east", "0 0 0 1.4 east", "probability", 2),
         (".tra", "0 0 0 0.4 east", "0 0 0 0.2 east", "probability", 2),
         (".tra", "0 0 0 0.4 east", "0 0 0 0.4 west", "action", 3),
-        (".tra", "0 0 0 0.4 east", "0 0 1 0.4 east", "target", 3),
         (".tra", "0 0 0 0.4 east", "0 0 x 0.4 east", "target", 2),
         (".tra", "3 0 3 1 stuck", "3 1 3 1 stuck", "choice", 11),
         (".trew", "6 10 14", "6 11 14", "sizes", 3),
         (".lab", '1="deadlock"', "1=deadlock", "label", 2),
         (".lab", "0: 0", "0: 9", "label", 3),
         (".lab", "0: 0", "9: 0", "state", 3),
-        (".lab", "1: 2", "1: 0", "init", None),
         (".trew", "6 10 14", "7 10 14", "sizes", 3),
         (".trew", "6 10 14", "6 10 15", "sizes", None),
         (".trew", "0 0 0 1\n", "0 0 5 1\n", "transition", 4),

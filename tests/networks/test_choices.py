@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -266,9 +267,46 @@ def test_a_float_row_off_by_more_is_normalised_up_to_a_limit():
     told(failure(probability=[0.5, 0.5 + 2e-9, 1.0, 1.0]), ProbabilitySumError, state="A", action="go")
 
 
-def test_an_exact_row_has_no_tolerance():
+def test_fractions_and_floats_have_one_tolerance():
     off = Fraction(1, 2) + Fraction(1, 10**30)
-    told(failure(probability=["1/2", off, 1, 1]), ProbabilitySumError, state="A", action="go")
+    network = build(probability=["1/2", off, 1, 1])
+    assert sum(network.row(2)) == 1
+    assert network.row(2)[1] == off / (1 + Fraction(1, 10**30))
+    assert "1e-30" in network.warnings[0]
+    far = Fraction(1, 2) + Fraction(2, 10**9)
+    told(failure(probability=["1/2", far, 1, 1]), ProbabilitySumError, state="A", action="go")
+
+
+@pytest.mark.parametrize("third", [0.333333, Fraction(333333, 10**6), Decimal("0.333333")])
+def test_few_digits_need_a_larger_tolerance(third):
+    arrays = ([0, 1, 2, 3], [0, 3, 4, 5], [0, 1, 2, 1, 2], [third] * 3 + [1, 1], [0, 1, 2])
+    with pytest.raises(ProbabilitySumError, match="tolerance"):
+        Network.from_choices(*arrays, terminal={1: 1, 2: 2})
+    network = Network.from_choices(*arrays, terminal={1: 1, 2: 2}, tolerance=1e-5)
+    assert network.row(3) == [Fraction(1, 3)] * 3
+    for wrong in (0, 1, -1, math.nan):
+        with pytest.raises(GameError, match="tolerance"):
+            Network.from_choices(*arrays, terminal={1: 1, 2: 2}, tolerance=wrong)
+
+
+def test_a_probability_that_is_a_text_has_its_place():
+    told(failure(probability=["1/2", "a half", 1, 1]), GameError, state="A", action="go")
+
+
+def test_play_starts_in_one_of_several_states():
+    ends = {0: 6, 1: 9, 2: 1e300}
+    arrays = ([0, 0, 0, 0], [0], [], [], [])
+    network = Network.from_choices(*arrays, terminal=ends, start={0: "1/3", 1: Fraction(2, 3)})
+    assert solve(network, solver="exact").exact() == 8
+    assert network.row(network.start) == [Fraction(1, 3), Fraction(2, 3)]
+    assert Network.from_choices(*arrays, terminal=ends, start={2: 1, 0: 0}).start == 2
+    tiny = Network.from_choices(
+        *arrays, terminal=ends, start={1: 1 - Fraction(1, 10**20), 0: Fraction(1, 10**20)}
+    )
+    assert solve(tiny, solver="exact").exact() == 9 - Fraction(3, 10**20)
+    for wrong in ({}, {0: -1, 1: 2}, {5: 1}, {0: 0.5, 1: 0.2}):
+        with pytest.raises(MdpDiceError):
+            Network.from_choices(*arrays, terminal=ends, start=wrong)
 
 
 def test_the_worst_of_many_repairs_is_named():
