@@ -509,11 +509,9 @@ class Solution:
 
     def __repr__(self) -> str:
         start = self.estimate()
-        shown = (
-            f"{start:.12g} in [{self.lower():.12g}, {self.upper():.12g}]"
-            if self.proved
-            else f"about {start:.6g}"
-        )
+        shown = f"about {start:.6g}"
+        if self.proved:
+            shown = f"{start:.12g} in [{self.lower():.12g}, {self.upper():.12g}]"
         why = f", {self.reason}" if self.reason else ""
         return f"<Solution: {shown}, {self.status.value} by {self.solver}{why}>"
 

@@ -202,19 +202,16 @@ def to_mdpsolver(network: Network) -> MdpSolverArrays:
         There are two players, or the table cannot hold the network; see `mdpdice.formats.decision_tables.tabulate`.
     """
     table = tabulate(network, "mdpsolver")
-    matrix, cut = table.matrix, table.choice_ptr[1:-1]
+    matrix = table.matrix
 
     def by_state(numbers: Any) -> list[list[Any]]:
-        rows = [row.tolist() for row in np.split(numbers, matrix.indptr[1:-1])]
-        return [rows[first:end] for first, end in itertools.pairwise(table.choice_ptr.tolist())]
+        return [numbers[first:end] for first, end in itertools.pairwise(table.choice_ptr.tolist())]
 
-    return MdpSolverArrays(
-        [rewards.tolist() for rewards in np.split(table.reward, cut)],
-        by_state(matrix.indices),
-        by_state(matrix.data),
-        table.discount,
-        table,
-    )
+    def rows(numbers: Any) -> list[list[Any]]:
+        return [row.tolist() for row in np.split(numbers, matrix.indptr[1:-1])]
+
+    columns, probabilities = by_state(rows(matrix.indices)), by_state(rows(matrix.data))
+    return MdpSolverArrays(by_state(table.reward.tolist()), columns, probabilities, table.discount, table)
 
 
 def _require_dense(size: int) -> None:
@@ -250,15 +247,11 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> N
     if not isinstance(P, Iterable):
         raise errors.GameError(f"P is {P!r}; it holds a square matrix for every action", value=P)
     matrices = [_sparse(p, "P") for p in P]
-    if (
-        not matrices
-        or not matrices[0].shape[0]
-        or any(p.shape != (matrices[0].shape[0],) * 2 for p in matrices)
-    ):
-        shapes = [p.shape for p in matrices]
+    shapes = [p.shape for p in matrices]
+    n, count = shapes[0][0] if shapes else 0, len(matrices)
+    if not n or set(shapes) != {(n, n)}:
         msg = f"P holds matrices of the shapes {shapes}, not one square shape, of one state or more, for every action"
         raise errors.GameError(msg)
-    n, count = matrices[0].shape[0], len(matrices)
     if isinstance(R, (list, tuple)) and any(issparse(r) for r in R):
         rewards = _folded(matrices, [_sparse(r, "R") for r in R])
     else:
@@ -270,9 +263,8 @@ def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: int = 0) -> N
         elif given.shape == (count, n, n):
             rewards = _folded(matrices, [csr_array(r) for r in given])
         else:
-            raise errors.GameError(
-                f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}"
-            )
+            msg = f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}"
+            raise errors.GameError(msg)
     by_state = np.arange(n * count).reshape(count, n).T.ravel()
     stacked = csr_array(vstack(matrices, format="csr"))[by_state]
     return _network(np.repeat(np.arange(n), count), stacked, rewards.ravel(), discount, start)
@@ -332,11 +324,9 @@ def from_quantecon(
             )
     unclear = np.flatnonzero(np.isnan(reward))
     if len(unclear):
-        where = int(unclear[0])
+        state, action = int(states[unclear[0]]), int(actions[unclear[0]])
         msg = "a reward is nan; what is not allowed has -inf"
-        raise errors.RewardNotFiniteError(
-            msg, state=int(states[where]), action=int(actions[where]), value=math.nan
-        )
+        raise errors.RewardNotFiniteError(msg, state=state, action=action, value=math.nan)
     at = np.lexsort((actions, states))
     at = at[reward[at] > -np.inf]
     states, actions = states[at], actions[at]
@@ -372,8 +362,7 @@ def _sparse(matrix: Any, name: str) -> Any:
     given: Any = matrix if issparse(matrix) else _floats(matrix, name)
     if given.ndim != 2:
         raise errors.GameError(f"{name} holds something of shape {given.shape}, not matrices")
-    found: Any = csr_array(given)
-    found = found.astype(np.float64, copy=True)
+    found: Any = csr_array(given).astype(np.float64, copy=True)
     found.sum_duplicates()
     return found
 
@@ -384,10 +373,8 @@ def _folded(matrices: Sequence[Any], rewards: Sequence[Any]) -> Floats:
         raise errors.GameError(
             f"R holds matrices of the shapes {[r.shape for r in rewards]}, not one for every action as P does"
         )
-    return np.stack(
-        [np.asarray(p.multiply(r).sum(axis=1)).ravel() for p, r in zip(matrices, rewards, strict=True)],
-        axis=1,
-    )
+    means = [np.asarray(p.multiply(r).sum(axis=1)).ravel() for p, r in zip(matrices, rewards, strict=True)]
+    return np.stack(means, axis=1)
 
 
 def _network(
@@ -400,7 +387,6 @@ def _network(
     if len(empty):
         msg = "a row of probabilities is empty: every action must lead somewhere"
         raise errors.GameError(msg, state=int(states[empty[0]]))
-    count = np.bincount(states, minlength=matrix.shape[1])
-    return decision_process(
-        np.concatenate(([0], np.cumsum(count))), matrix, reward, start=start, actions=actions
-    ).network(discount=discount)
+    choice_ptr = np.concatenate(([0], np.cumsum(np.bincount(states, minlength=matrix.shape[1]))))
+    model = decision_process(choice_ptr, matrix, reward, start=start, actions=actions)
+    return model.network(discount=discount)

@@ -28,8 +28,7 @@ means its decimals as they are written, and so holds a network without any round
 References
 ----------
 C. Hensel, S. Junges, J.-P. Katoen, T. Quatmann, M. Volk, "The probabilistic model checker Storm",
-*International Journal on
-Software Tools for Technology Transfer* 24 (2022), 589-610.
+*International Journal on Software Tools for Technology Transfer* 24 (2022), 589-610.
 """
 
 from __future__ import annotations
@@ -52,14 +51,8 @@ __all__ = ["read_drn", "write_drn"]
 _UNNAMED = "__NOLABEL__"
 _LABEL = re.compile(r'"([^"]+)"|([^\s"]+)')
 _ENTRIES = (
-    "@type",
-    "@value_type",
-    "@parameters",
-    "@placeholders",
-    "@reward_models",
-    "@nr_states",
-    "@nr_choices",
-)
+    "@type", "@value_type", "@parameters", "@placeholders", "@reward_models", "@nr_states", "@nr_choices",
+)  # fmt: skip
 _KINDS = ("ctmc", "ma", "markov automaton", "pomdp", "s2pg", "smg")
 """Models of DRN that cannot be read."""
 
@@ -192,15 +185,13 @@ class _Parse:
         start = self.labels.get("init", [])
         if len(start) != 1:
             raise reader.corrupt("init", f"{len(start)} states have the label init; one must have it", None)
-        branch_ptr = np.array(self.branch_ptr)
+        ptr = np.array(self.branch_ptr)
         return Model(
             kind=self.kind,
             choice_ptr=np.array(self.choice_ptr),
-            branch_ptr=branch_ptr,
+            branch_ptr=ptr,
             target=np.array(self.target, dtype=np.int64),
-            probability=check_rows(
-                reader, branch_ptr, self.probability, self.line_of, tolerance=self.tolerance
-            ),
+            probability=check_rows(reader, ptr, self.probability, self.line_of, tolerance=self.tolerance),
             rewards=self.structures(),
             labels={label: tuple(states) for label, states in self.labels.items()},
             start=start[0],
@@ -327,8 +318,7 @@ class _Parse:
         self.branch_ptr.append(len(self.target))
         self.line_of.append(reader.line)
         self.actions.append("" if name == _UNNAMED else name)
-        both = zip_longest(self.state_reward, own, fillvalue=0)
-        self.rewards.append([a + b if a else b for a, b in both])
+        self.rewards.append([a + b if a else b for a, b in zip_longest(self.state_reward, own, fillvalue=0)])
 
     def read_branch(self, text: str) -> None:
         reader = self.reader

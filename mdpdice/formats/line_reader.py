@@ -23,6 +23,7 @@ __all__ = [
     "Reader",
     "number_text",
     "require_network",
+    "require_one_player",
     "write_lines",
 ]
 
@@ -158,6 +159,16 @@ def require_network(network: Any) -> None:
     if not isinstance(network, Network):
         msg = f"{network!r} is not a Network; explore(game) makes one of a game, and replicate(lattice) of a lattice"
         raise GameError(msg, value=network)
+
+
+def require_one_player(network: Network, name: str) -> None:
+    """Refuse a network of two players, which the format of that name does not hold."""
+    if network.two_player:
+        msg = (
+            f"{name} knows one player, and here are two; the PRISM language (write_prism) holds games, and "
+            "Network.save everything"
+        )
+        raise UnsupportedError(msg)
 
 
 def write_lines(path: PathLike, lines: Iterable[str]) -> None:

@@ -158,13 +158,7 @@ class FlagsValue(Expr):
         return Update(self.name, flag_operation("without", self, self._mask(boxes)))
 
     def set(self, value: Iterable[int | str] | Expr) -> Update:
-        """Set exactly these boxes, or those that other flags have set.
-
-        Parameters
-        ----------
-        value : iterable of int or str, or Expr
-            Boxes by number or name, or an expression such as the flags of the other player.
-        """
+        """Set exactly these boxes, by number or name, or those of an expression: the flags of the other player, say."""
         if isinstance(value, Expr):
             return _update(self.name, value)
         return Update(self.name, as_expr(self._mask(value)))

@@ -357,9 +357,8 @@ def _defects(arrays: ChoiceArrays, weight: NDArray[np.float64]) -> _Defects:
     first = 0
     while first < arrays.n_choices:
         last = max(first + 1, int(np.searchsorted(ptr, ptr[first] + AT_ONCE, side="right")) - 1)
-        part = weight[ptr[first] : ptr[last]]
         # All but small probabilities are whole multiples of 2^-62, and a row of those adds up exactly.
-        scaled = part * 2.0**62
+        scaled = weight[ptr[first] : ptr[last]] * 2.0**62
         units = scaled.astype(np.int64)
         rows = ptr[first:last] - ptr[first]
         # What small ones have beyond is taken in units of 2^-94, which a long row can add up too.
@@ -408,12 +407,10 @@ def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], *, rounded: bool
             raise errors.ProbabilityRangeError(msg, value=p, **arrays.where(choice))
     total = sum((Fraction(p) for p in row), Fraction(0))
     if total == 0:
-        raise errors.EmptySupportError(
-            "a choice whose branches all have probability 0", **arrays.where(choice)
-        )
+        msg = "a choice whose branches all have probability 0"
+        raise errors.EmptySupportError(msg, **arrays.where(choice))
     rounded = rounded or any(type(p) is float for p in row)
     if total != 1 and not (rounded and abs(total - 1) <= SUM_TOLERANCE):
-        defect = float(total - 1)
-        msg = f"the probabilities sum to {float(total)!r} (defect {defect:.3g}); they must sum to 1"
+        msg = f"the probabilities sum to {float(total)!r} (defect {float(total - 1):.3g}); they must sum to 1"
         raise errors.ProbabilitySumError(msg, value=float(total), **arrays.where(choice))
     return total

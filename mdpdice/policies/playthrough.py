@@ -58,38 +58,20 @@ class Event:
     what: Any  # see `Happening`
     among: tuple[Any, ...] = ()  # the actions of a choice, in the order of the options
     total: Fraction = Fraction(0)  # what the play has been worth so far to player 0
-    seen: Rolled | None = (
-        None  # the dice as they lie; None after a decision, and where the other player begins
-    )
+    seen: Rolled | None = None  # the dice as they lie; not after a decision, or where the other player begins
     lost: bool = False  # whether a roll ends the turn, or the play without a payoff
 
 
 @attrs.frozen
 class Turn:
-    """Where a player has to decide.
-
-    Parameters
-    ----------
-    state : hashable
-        The state.
-    player : {0, 1}
-        Who decides.
-    actions : tuple
-        What can be done, in the order of the options.
-    options : tuple of Option
-        Where the actions lead.
-    steps_left : int or None
-        Decisions left, with a horizon.
-    seen : Rolled or None
-        The dice as they lie.
-    """
+    """Where a player has to decide."""
 
     state: Hashable
-    player: int
-    actions: tuple[Any, ...]
-    options: tuple[Option[Any], ...]
-    steps_left: int | None = None
-    seen: Rolled | None = None
+    player: int  # 0 or 1: who decides
+    actions: tuple[Any, ...]  # what can be done, in the order of the options
+    options: tuple[Option[Any], ...]  # where the actions lead
+    steps_left: int | None = None  # decisions left, with a horizon
+    seen: Rolled | None = None  # the dice as they lie
 
 
 EDGES = (Go, PassTo, End, Chance)

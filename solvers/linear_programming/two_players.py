@@ -10,7 +10,7 @@ collected, which is less than the values say where these are positive; so there 
 iteration goes on.
 
 A network with `pass_to` edges is first written out with a node for either side: node ``N + i`` is node ``i``
-as the player to move sees it, node ``i`` the same seen by his opponent, who minimises the negated value there.
+as the player to move sees it, node ``i`` the same seen by the opponent, who minimises the negated value there.
 
 References
 ----------
@@ -76,7 +76,7 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
 
 
 def _reply(game: Network, chosen: Ints) -> tuple[Network, Ints]:
-    """The maximiser's problem when the minimiser keeps to his choices, and the edges of the game that it keeps."""
+    """The maximiser's problem when the minimiser keeps to some choices, and the edges of the game that it keeps."""
     minimises = game.kind == Kind.MIN
     keep = ~minimises[game.source]
     keep[chosen[minimises]] = True
