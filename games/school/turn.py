@@ -33,22 +33,9 @@ from mdpdice import Dist, d6, pool
 from mdpdice.games.school.rules import DICE, FACES
 
 __all__ = [
-    "HELD",
-    "REROLLS",
-    "ROLLS",
-    "Action",
-    "CrossOut",
-    "Dice",
-    "Held",
-    "Reroll",
-    "Rolled",
-    "Score",
-    "Tables",
-    "multiplier",
-    "rerolls",
-    "rolled",
-    "tables",
-]
+    "HELD", "REROLLS", "ROLLS", "Action", "CrossOut", "Dice", "Held", "Reroll", "Rolled", "Score", "Tables",
+    "multiplier", "rerolls", "rolled", "tables",
+]  # fmt: skip
 
 Dice: TypeAlias = tuple[int, ...]
 Ints: TypeAlias = npt.NDArray[np.int64]

@@ -15,14 +15,8 @@ from mdpdice.policies.evaluation import evaluate
 from mdpdice.solving.problem import Problem
 
 __all__ = [
-    "by_node",
-    "compare_actions",
-    "compare_policies",
-    "compare_values",
-    "edge_intervals",
-    "may",
-    "must",
-]
+    "by_node", "compare_actions", "compare_policies", "compare_values", "edge_intervals", "may", "must",
+]  # fmt: skip
 
 EXACT_UP_TO_NODES = 5_000
 """Nodes, of all stages together, up to which a policy is evaluated in rationals where floats prove nothing."""

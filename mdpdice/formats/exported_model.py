@@ -35,17 +35,9 @@ from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.reductions import both_sides, for_sense, shift_total, unroll
 
 __all__ = [
-    "Explicit",
-    "Model",
-    "action_names",
-    "action_text",
-    "choices_of",
-    "decision_process",
-    "explicit",
-    "label_names",
-    "labels_of_states",
-    "question",
-]
+    "Explicit", "Model", "action_names", "action_text", "choices_of", "decision_process", "explicit",
+    "label_names", "labels_of_states", "question",
+]  # fmt: skip
 
 T = TypeVar("T")
 

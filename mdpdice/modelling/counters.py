@@ -50,20 +50,9 @@ if TYPE_CHECKING:
     from mdpdice.modelling.game import Game
 
 __all__ = [
-    "At",
-    "Axis",
-    "Counter",
-    "CounterValue",
-    "Flags",
-    "FlagsValue",
-    "Update",
-    "axes",
-    "forbidden_error",
-    "full_state",
-    "misfit",
-    "range_error",
-    "unknown_counter_error",
-]
+    "At", "Axis", "Counter", "CounterValue", "Flags", "FlagsValue", "Update", "axes", "forbidden_error",
+    "full_state", "misfit", "range_error", "unknown_counter_error",
+]  # fmt: skip
 
 _LARGEST = 1 << 62  # values, and sums of two of them, stay within int64
 _MOST_BOXES = 62

@@ -25,16 +25,9 @@ from mdpdice.errors import UnknownStateError
 from mdpdice.modelling.grid import At
 
 __all__ = [
-    "ITSELF",
-    "decode",
-    "encode",
-    "fields_of",
-    "hints_of",
-    "init_fields",
-    "init_names",
-    "named_classes",
+    "ITSELF", "decode", "encode", "fields_of", "hints_of", "init_fields", "init_names", "named_classes",
     "shorten",
-]
+]  # fmt: skip
 
 ITSELF = "state"
 """Name of a state that has no parts."""

@@ -35,24 +35,10 @@ from mdpdice.testing.reports import Conformance, Ledger, subject_of
 __all__ = ["GAME_CHECKS", "check_game", "examine"]
 
 GAME_CHECKS = (
-    "declaration",
-    "nodes",
-    "probabilities",
-    "rewards",
-    "labels",
-    "determinism",
-    "reachability",
-    "termination",
-    "texts",
-    "counters",
-    "canonical",
-    "symmetry",
-    "solution",
-    "payoff_range",
-    "estimate",
-    "policies",
-    "words",
-)
+    "declaration", "nodes", "probabilities", "rewards", "labels", "determinism", "reachability",
+    "termination", "texts", "counters", "canonical", "symmetry", "solution", "payoff_range", "estimate",
+    "policies", "words",
+)  # fmt: skip
 """Names of the checks of a game."""
 
 _BLAME: tuple[tuple[type[errors.MdpDiceError], str], ...] = (

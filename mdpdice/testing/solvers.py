@@ -34,20 +34,9 @@ __all__ = ["SOLVER_CHECKS", "check_solver"]
 FEATURES = tuple(feature.name.lower() for feature in Feature)
 
 SOLVER_CHECKS = (
-    "protocol",
-    "answer",
-    "inputs",
-    "values",
-    "policy",
-    "certificate",
-    "bounds",
-    "determinism",
-    "cancel",
-    "deadline",
-    "interrupt",
-    "traced",
-    *FEATURES,
-)
+    "protocol", "answer", "inputs", "values", "policy", "certificate", "bounds", "determinism", "cancel",
+    "deadline", "interrupt", "traced", *FEATURES,
+)  # fmt: skip
 """Names of the checks of a back-end."""
 
 
