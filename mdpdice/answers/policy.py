@@ -18,7 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.answers.solution import Solution
-from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError, UnsupportedError
+from mdpdice.errors import (
+    GameError,
+    HorizonRangeError,
+    UnknownStateError,
+    UnsupportedError,
+)
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.distribution import Dist

@@ -381,6 +381,7 @@ def _network(
     if len(empty):
         msg = "a row of probabilities is empty: every action must lead somewhere"
         raise errors.GameError(msg, state=int(states[empty[0]]))
-    choice_ptr = np.concatenate(([0], np.cumsum(np.bincount(states, minlength=matrix.shape[1]))))
-    model = decision_process(choice_ptr, matrix, reward, start=start, actions=actions)
-    return model.network(discount=discount)
+    count = np.bincount(states, minlength=matrix.shape[1])
+    return decision_process(
+        np.concatenate(([0], np.cumsum(count))), matrix, reward, start=start, actions=actions
+    ).network(discount=discount)

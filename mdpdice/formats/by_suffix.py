@@ -26,14 +26,30 @@ __all__ = ["FORMATS", "FileFormat", "find_format", "read_file", "write_file"]
 
 @attrs.frozen
 class FileFormat:
-    """A format of files."""
+    """A format of files.
 
-    name: str  # on the command line
-    about: str  # in a line
-    suffixes: tuple[str, ...]  # ends of file names
+    Parameters
+    ----------
+    name : str
+        What it is called on the command line.
+    about : str
+        What it is, in a line.
+    suffixes : tuple of str
+        Ends of file names.
+    read : callable, optional
+        From a path to a `Model` or `Network`.
+    write : callable, optional
+        Takes a network and a path.
+    lattices : bool
+        Whether it takes the lattice of a game with counters too.
+    """
+
+    name: str
+    about: str
+    suffixes: tuple[str, ...]
     read: Callable[[PathLike], Model | Network] | None = None
     write: Callable[[Any, PathLike], Any] | None = None
-    lattices: bool = False  # whether it takes the lattice of a game with counters too
+    lattices: bool = False
 
 
 def _costs(path: PathLike) -> Path:
@@ -89,7 +105,15 @@ def find_format(path: PathLike, name: str | None = None, *, writing: bool = Fals
 
 
 def read_file(path: PathLike, name: str | None = None) -> Model | Network:
-    """Read a file of any format that can be read; explicit models come as `Model`, which may have several rewards."""
+    """Read a file of any format that can be read; explicit models come as `Model`, which may have several rewards.
+
+    Raises
+    ------
+    UnsupportedError
+        The format is not known.
+    CorruptFileError
+        The file is damaged or not of its format.
+    """
     reader = find_format(path, name).read
     assert reader is not None
     return reader(path)

@@ -185,13 +185,15 @@ class _Parse:
         start = self.labels.get("init", [])
         if len(start) != 1:
             raise reader.corrupt("init", f"{len(start)} states have the label init; one must have it", None)
-        ptr = np.array(self.branch_ptr)
+        branch_ptr = np.array(self.branch_ptr)
         return Model(
             kind=self.kind,
             choice_ptr=np.array(self.choice_ptr),
-            branch_ptr=ptr,
+            branch_ptr=branch_ptr,
             target=np.array(self.target, dtype=np.int64),
-            probability=check_rows(reader, ptr, self.probability, self.line_of, tolerance=self.tolerance),
+            probability=check_rows(
+                reader, branch_ptr, self.probability, self.line_of, tolerance=self.tolerance
+            ),
             rewards=self.structures(),
             labels={label: tuple(states) for label, states in self.labels.items()},
             start=start[0],

@@ -35,9 +35,17 @@ from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.reductions import both_sides, for_sense, shift_total, unroll
 
 __all__ = [
-    "Explicit", "Model", "action_names", "action_text", "choices_of", "decision_process", "explicit",
-    "label_names", "labels_of_states", "question",
-]  # fmt: skip
+    "Explicit",
+    "Model",
+    "action_names",
+    "action_text",
+    "choices_of",
+    "decision_process",
+    "explicit",
+    "label_names",
+    "labels_of_states",
+    "question",
+]
 
 T = TypeVar("T")
 
@@ -142,14 +150,14 @@ class Model:
         source = np.repeat(of_choice, np.diff(self.branch_ptr))
         paying = np.array([value != 0 for value in rewards], dtype=bool)
         moving = np.concatenate((source[self.target != source], of_choice[paying]))
-        resting = np.setdiff1d(np.arange(self.n_states), moving).tolist()
+        resting = np.setdiff1d(np.arange(self.n_states), moving)
         return Network.from_choices(
             self.choice_ptr,
             self.branch_ptr,
             self.target,
             self.probability,
             rewards,
-            terminal=dict.fromkeys(resting, 0),
+            terminal=dict.fromkeys(resting.tolist(), 0),
             owner=self.owner,
             discount=discount,
             start=self.start,

@@ -327,8 +327,11 @@ class _Transitions:
         choice_ptr = np.concatenate(([0], np.cumsum(count)))
         for at, (state, choice) in enumerate(keys):
             if choice != at - choice_ptr[state]:
-                what = f"state {state} has choice {choice}, but not all before it"
-                raise reader.corrupt("choice", what, self.line[state, choice])
+                raise reader.corrupt(
+                    "choice",
+                    f"state {state} has choice {choice}, but not all before it",
+                    self.line[state, choice],
+                )
         if not 0 <= start < self.n_states:
             raise reader.corrupt("sizes", "there are no states", None)
         branch_ptr = np.concatenate(([0], np.cumsum([len(self.rows[key]) for key in keys]))).astype(np.int64)

@@ -407,8 +407,9 @@ def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], *, rounded: bool
             raise errors.ProbabilityRangeError(msg, value=p, **arrays.where(choice))
     total = sum((Fraction(p) for p in row), Fraction(0))
     if total == 0:
-        msg = "a choice whose branches all have probability 0"
-        raise errors.EmptySupportError(msg, **arrays.where(choice))
+        raise errors.EmptySupportError(
+            "a choice whose branches all have probability 0", **arrays.where(choice)
+        )
     rounded = rounded or any(type(p) is float for p in row)
     if total != 1 and not (rounded and abs(total - 1) <= SUM_TOLERANCE):
         msg = f"the probabilities sum to {float(total)!r} (defect {float(total - 1):.3g}); they must sum to 1"

@@ -140,7 +140,7 @@ def play(
         raise GameError(f"a play has one or two seats, not {len(seats)}", value=len(seats))
     game = plain(game)
     generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
-    return _Play(game, seats, generator, horizon, symmetric, exact_discount(game.discount)).events(max_moves)
+    return _Play(game, seats, generator, horizon, symmetric).events(max_moves)
 
 
 def loses(edge: object, sense: Sense) -> bool:
@@ -148,22 +148,30 @@ def loses(edge: object, sense: Sense) -> bool:
     return isinstance(edge, PassTo) or (isinstance(edge, End) and not edge.payoff and sense == "max")
 
 
-@attrs.define(eq=False)
 class _Play:
     """A play that is going on."""
 
-    game: Game[Any, Any]
-    seats: Sequence[Seat]
-    generator: random.Random
-    steps_left: int | None
-    symmetric: bool
-    discount: Fraction
-    factor: Fraction = Fraction(1)
-    decided: bool = False
-    player: int = 0
-    side: int = 1  # how rewards count for player 0: with pass_to, those of the other one are a loss
-    total: Fraction = Fraction(0)
-    seen: Rolled | None = None
+    def __init__(
+        self,
+        game: Game[Any, Any],
+        seats: Sequence[Seat],
+        generator: random.Random,
+        horizon: int | None,
+        symmetric: bool,
+    ) -> None:
+        self.game = game
+        self.seats = seats
+        self.generator = generator
+        self.symmetric = symmetric
+        self.steps_left = horizon
+        self.discount = exact_discount(game.discount)
+        self.factor = Fraction(1)
+        self.decided = False
+        self.player = 0
+        # By how much rewards count for player 0: with pass_to, those of the other one are his loss.
+        self.side = 1
+        self.total = Fraction(0)
+        self.seen: Rolled | None = None
 
     def events(self, max_moves: int) -> Iterator[Event]:
         state = self._place(ask(self.game.start, what="start()"))
@@ -219,10 +227,19 @@ class _Play:
         if self.decided:
             self.factor *= self.discount
         self.decided = True
-        pairs = zip(node.actions, node.options, strict=True)
-        offered = [pair for pair in pairs if pair[1] is not None and not isinstance(pair[1], Unavailable)]
-        actions, options = (tuple(pair[at] for pair in offered) for at in range(2))
-        turn = Turn(state, self.player, actions, options, self.steps_left, self.seen)
+        offered = [
+            (action, option)
+            for action, option in zip(node.actions, node.options, strict=True)
+            if option is not None and not isinstance(option, Unavailable)
+        ]
+        turn = Turn(
+            state,
+            self.player,
+            tuple(action for action, _ in offered),
+            tuple(option for _, option in offered),
+            self.steps_left,
+            self.seen,
+        )
         seat = self.seats[self.player if len(self.seats) == 2 else 0]
         action = ask(seat, turn, what="the function of the seat", state=state)
         for known, option in offered:
