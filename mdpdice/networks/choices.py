@@ -412,6 +412,7 @@ def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], *, rounded: bool
         )
     rounded = rounded or any(type(p) is float for p in row)
     if total != 1 and not (rounded and abs(total - 1) <= SUM_TOLERANCE):
-        msg = f"the probabilities sum to {float(total)!r} (defect {float(total - 1):.3g}); they must sum to 1"
+        defect = float(total - 1)
+        msg = f"the probabilities sum to {float(total)!r} (defect {defect:.3g}); they must sum to 1"
         raise errors.ProbabilitySumError(msg, value=float(total), **arrays.where(choice))
     return total
