@@ -129,7 +129,8 @@ def _kept_chance(network: Network) -> Bools:
         kept[network.dst[network.step & chance[network.dst]]] = True
     inside = chance[network.source] & chance[network.dst] & ~kept[network.dst]
     label = graph.strong_components(network.indptr, network.dst, inside)
-    return kept | (chance & graph.cyclic_components(network.indptr, network.dst, label, inside)[label])
+    kept |= chance & graph.cyclic_components(network.indptr, network.dst, label, inside)[label]
+    return kept
 
 
 def _table(network: Network, kept: Bools) -> Table:
