@@ -156,22 +156,12 @@ def bob_turns(rules: Rules, sets: tuple[Open, ...]) -> Turns:
     weight = np.zeros((len(sets), len(COMBINATIONS)), dtype=np.int64)
     total = np.zeros_like(weight)
     choice = np.zeros((len(sets), REROLLS + 1, len(ROLLS)), dtype=np.int16)
+    mean = np.array([float(known[name]) for name in COMBINATIONS])
+    ptr = np.searchsorted(held, np.arange(len(table.becomes) + 1))
     _compiled()(
-        usable,
-        points,
-        factors,
-        np.array([float(known[name]) for name in COMBINATIONS]),
-        np.searchsorted(held, np.arange(len(table.becomes) + 1)),
-        to,
-        table.becomes[held, to],
-        table.first,
-        table.row,
-        table.holds,
-        TIE,
-        weight,
-        total,
-        choice,
-    )
+        usable, points, factors, mean, ptr, to, table.becomes[held, to], table.first, table.row, table.holds,
+        TIE, weight, total, choice,
+    )  # fmt: skip
     return Turns({names: at for at, names in enumerate(sets)}, weight, total, choice)
 
 

@@ -352,16 +352,8 @@ class Traversal(abc.ABC, Generic[R]):
         if self.flips and MIN_KIND in self.kinds:
             msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
             raise GameError(msg)
-        rows = assemble(
-            self.kinds,
-            self.degrees,
-            self.keys,
-            self.nums,
-            self.state_row,
-            self.inline_row,
-            len(self.ends),
-            totals,
-        )
+        written = self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row
+        rows = assemble(*written, len(self.ends), totals)
         node_state = np.full(len(rows["kind"]), -1, dtype=np.int64)
         node_state[rows["state_node"]] = np.arange(len(self.states))
         return {

@@ -92,9 +92,9 @@ def _towards_ends(game: Network) -> Ints:
 
 
 def _keeps(game: Network, value: Floats, worth: Floats, gap: Floats) -> tuple[Ints, Ints]:
-    """Decisions of the minimiser in the largest set where he can keep a play, and an edge that stays, of every node.
+    """Decisions of the minimiser in the largest set where a play can be kept, and an edge that stays, of every node.
 
-    By edges that lose nothing he stays in the set, and the maximiser has no such edge that leaves it.
+    Edges that lose nothing stay in the set, and the maximiser has no such edge that leaves it.
     """
     none = np.zeros(0, dtype=np.int64)
     if game.discount < 1:
