@@ -35,15 +35,9 @@ from numpy.typing import NDArray
 from mdpdice.errors import CorruptFileError, ProblemMismatchError
 
 __all__ = [
-    "Archive",
-    "Question",
-    "exact_text",
-    "rational",
-    "read_header",
-    "replaced",
-    "text_member",
+    "Archive", "Question", "exact_text", "rational", "read_header", "replaced", "text_member",
     "write_archive",
-]
+]  # fmt: skip
 
 MAX_BYTES = 64 << 30
 """Largest file that is read."""
@@ -146,17 +140,9 @@ def _fresh(path: Path) -> tuple[Path, IO[bytes]]:
 
 
 class Question(NamedTuple):
-    """What an answer in a file answers.
+    """What an answer in a file answers."""
 
-    Attributes
-    ----------
-    objective : str
-        Text of the objective.
-    sense : str
-    horizon : int or None
-    """
-
-    objective: str
+    objective: str  # as it writes itself
     sense: str
     horizon: int | None = None
 
@@ -167,24 +153,12 @@ class Question(NamedTuple):
 
 @attrs.define(slots=False)
 class Archive:
-    """A file being read; it knows its name for the errors.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    dtypes : mapping of str to tuple of str
-        The members that it must have, and the types that each may have.
-    remedy : str
-        What to do about a damaged file.
-    dimensions : int
-        Most dimensions of an array.
-    """
+    """A file being read; it knows its name for the errors."""
 
     path: str
-    dtypes: Mapping[str, tuple[str, ...]]
-    remedy: str
-    dimensions: int = attrs.field(default=1, kw_only=True)
+    dtypes: Mapping[str, tuple[str, ...]]  # the members that it must have, and the types that each may have
+    remedy: str  # what to do about a damaged file
+    dimensions: int = attrs.field(default=1, kw_only=True)  # most that an array has
 
     def corrupt(self, field: str, what: str) -> CorruptFileError:
         """The error about a part of the file."""
@@ -219,13 +193,11 @@ class Archive:
             file.seek(max(0, size - _HEX - len(_SEAL)))
             end = file.read()
             if not end.startswith(_SEAL) or len(end) != len(_SEAL) + _HEX:
-                raise self.corrupt(
-                    "seal", "it does not end as such a file does; it was cut off, or is another kind"
-                )
+                why = "it does not end as such a file does; it was cut off, or is another kind"
+                raise self.corrupt("seal", why)
             if _hash(file, size - _HEX) != end[-_HEX:]:
-                raise self.corrupt(
-                    "seal", "its SHA-256 is not the one that it states: some of it was changed"
-                )
+                why = "its SHA-256 is not the one that it states: some of it was changed"
+                raise self.corrupt("seal", why)
             file.seek(0)
             return self._members(file)
 
@@ -236,14 +208,11 @@ class Archive:
             infos = archive.infolist()
             if sorted(info.filename for info in infos) != sorted(f"{name}.npy" for name in self.dtypes):
                 raise self.corrupt("archive", f"its members are not {', '.join(self.dtypes)}")
-            # Nothing is compressed, so no member is longer than the file.
-            if any(
-                info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size
-                for info in infos
-            ):
-                raise self.corrupt("archive", "a member is compressed")
             found = {}
             for info in infos:
+                # Nothing is compressed, so no member is longer than the file.
+                if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+                    raise self.corrupt("archive", "a member is compressed")
                 name = info.filename.removesuffix(".npy")
                 with self.part(name), archive.open(info) as member:
                     found[name] = self._array(member, name, info.file_size)

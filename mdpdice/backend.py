@@ -35,26 +35,10 @@ if TYPE_CHECKING:
     from mdpdice.solving.checkpoints import Checkpoint
 
 __all__ = [
-    "GROUP",
-    "AlwaysAvailable",
-    "Candidate",
-    "Feature",
-    "GameSolver",
-    "Progress",
-    "Run",
-    "Searched",
-    "Solver",
-    "ancestors",
-    "at_least",
-    "available_solvers",
-    "calls_recorded",
-    "check_named_or_made",
-    "load_solver",
-    "needed_features",
-    "needs",
-    "solver_names",
-    "traced",
-]
+    "GROUP", "AlwaysAvailable", "Candidate", "Feature", "GameSolver", "Progress", "Run", "Searched", "Solver",
+    "ancestors", "at_least", "available_solvers", "calls_recorded", "check_named_or_made", "load_solver",
+    "needed_features", "needs", "solver_names", "traced",
+]  # fmt: skip
 
 GROUP = "mdpdice.solvers"
 
@@ -225,10 +209,9 @@ def traced(solve: Solve) -> Solve:
 
     @functools.wraps(solve)
     def recorded(self: Any, problem: Network, run: Run) -> Candidate:
+        names = {self.name, *(cls.name for cls in ancestors(self) if vars(cls)["solve"] is recorded)}
         for calls in list(_records.values()):
-            calls.update(
-                (self.name, *(cls.name for cls in ancestors(self) if vars(cls)["solve"] is recorded))
-            )
+            calls.update(names)
         return solve(self, problem, run)
 
     return cast(Solve, recorded)
@@ -281,25 +264,13 @@ class AlwaysAvailable:
 
 @attrs.frozen(eq=False)
 class Searched:
-    """What a back-end found that looks at a game without exploring it.
+    """What a back-end found that looks at a game without exploring it."""
 
-    Parameters
-    ----------
-    network : Network
-        The part of the game that the answer speaks of.
-    candidate : Candidate
-        Value and policy of its nodes.
-    lower, upper : ndarray of float64, shape (N,)
-        Bounds of the values that the search claims; nobody else has checked them.
-    reason : str
-        What the answer rests on.
-    """
-
-    network: Network
-    candidate: Candidate
-    lower: NDArray[np.float64]
+    network: Network  # the part of the game that the answer speaks of
+    candidate: Candidate  # value and policy of its nodes
+    lower: NDArray[np.float64]  # shape (N,): bounds that the search claims; nobody else has checked them
     upper: NDArray[np.float64]
-    reason: str
+    reason: str  # what the answer rests on
 
 
 @runtime_checkable
@@ -377,13 +348,7 @@ def _missing_parts(solver: object) -> list[str]:
 
 
 def check_named_or_made(solver: object) -> None:
-    """Refuse what is neither the name of a back-end nor a back-end.
-
-    Raises
-    ------
-    UnsupportedError
-        The message says what to write.
-    """
+    """Refuse what is neither the name of a back-end nor a back-end; the `UnsupportedError` says what to write."""
     if not isinstance(solver, str) and (isinstance(solver, type) or _missing_parts(solver)):
         msg = (
             f"solver={solver!r} is no back-end; write the name of one, such as 'value-iteration', or one with its "
@@ -419,15 +384,7 @@ def available_solvers() -> dict[str, type[Solver]]:
 
 
 def needed_features(problem: Network, *, cyclic: bool) -> frozenset[Feature]:
-    """Features that a back-end must have for a canonical problem.
-
-    Parameters
-    ----------
-    problem : Network
-        The lowered network.
-    cyclic : bool
-        Whether it has cycles; finding that out is the caller's work.
-    """
+    """Features that a back-end must have for a canonical problem; whether it has cycles is for the caller to find."""
     need = {
         Feature.CYCLIC: cyclic,
         Feature.TWO_PLAYER: problem.two_player,

@@ -12,38 +12,14 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 __all__ = [
-    "CertificateError",
-    "CheckpointLockedError",
-    "CheckpointMismatchError",
-    "ConformanceError",
-    "CorruptFileError",
-    "CounterRangeError",
-    "CycleError",
-    "DeadEndError",
-    "DiscountRangeError",
-    "DuplicateActionError",
-    "EmptySupportError",
-    "GameError",
-    "HorizonRangeError",
-    "LPInfeasibleError",
-    "LPUnboundedError",
-    "MdpDiceError",
-    "MissingPackageError",
-    "NonDeterministicGameError",
-    "NotCertifiedError",
-    "NotConvergedError",
-    "PluginError",
-    "ProbabilityRangeError",
-    "ProbabilitySumError",
-    "ProblemMismatchError",
-    "RewardNotFiniteError",
-    "SolveInterrupted",
-    "StateCollisionError",
-    "StateLimitError",
-    "TotalRewardUndefinedError",
-    "UnknownStateError",
-    "UnsupportedError",
-]
+    "CertificateError", "CheckpointLockedError", "CheckpointMismatchError", "ConformanceError",
+    "CorruptFileError", "CounterRangeError", "CycleError", "DeadEndError", "DiscountRangeError",
+    "DuplicateActionError", "EmptySupportError", "GameError", "HorizonRangeError", "LPInfeasibleError",
+    "LPUnboundedError", "MdpDiceError", "MissingPackageError", "NonDeterministicGameError",
+    "NotCertifiedError", "NotConvergedError", "PluginError", "ProbabilityRangeError", "ProbabilitySumError",
+    "ProblemMismatchError", "RewardNotFiniteError", "SolveInterrupted", "StateCollisionError",
+    "StateLimitError", "TotalRewardUndefinedError", "UnknownStateError", "UnsupportedError",
+]  # fmt: skip
 
 
 @dataclass(eq=False, repr=False)

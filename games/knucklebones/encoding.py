@@ -32,21 +32,11 @@ _CHUNK = 1 << 18
 
 @attrs.frozen(eq=False, slots=False)
 class Encoding:
-    """Numbers of the positions of one board size.
-
-    Parameters
-    ----------
-    game : Knucklebones
-        The game, for its sizes and scores.
-    pairs : list of (Column, Column)
-        Facing columns without a common value, in order.
-    choose : ndarray of int64, shape (columns, number of pairs)
-        ``choose[i, p]`` is the binomial coefficient of ``p + i`` and ``i + 1``.
-    """
+    """Numbers of the positions of one board size."""
 
     game: Knucklebones
-    pairs: list[tuple[Any, Any]]
-    choose: NDArray[np.int64]
+    pairs: list[tuple[Any, Any]]  # facing columns without a common value, in order
+    choose: NDArray[np.int64]  # shape (columns, pairs): [i, p] is the binomial coefficient of p + i and i + 1
 
     @classmethod
     def of(cls, game: Knucklebones) -> Encoding:

@@ -6,11 +6,5 @@ from mdpdice.games.konijnenhokken.rules import Take
 from mdpdice.games.konijnenhokken.stopping import StoppingBound, stopping_bound
 
 __all__ = [
-    "Field",
-    "Konijnenhokken",
-    "KonijnenhokkenRace",
-    "Rolled",
-    "StoppingBound",
-    "Take",
-    "stopping_bound",
-]
+    "Field", "Konijnenhokken", "KonijnenhokkenRace", "Rolled", "StoppingBound", "Take", "stopping_bound",
+]  # fmt: skip

@@ -52,24 +52,12 @@ __all__ = ["StoppingBound", "one_more_run", "stopping_bound"]
 
 @attrs.frozen
 class StoppingBound:
-    """The proof that a turn should be stopped from some total on, and not before.
+    """The proof that a turn should be stopped from some total on, and not before."""
 
-    Parameters
-    ----------
-    total : int
-        From this many banked points on, stopping is optimal with all dice fresh.
-    gain_before, gain : Fraction
-        What one more run gains, with one point less and with `total` points: a
-        positive number and one that is not.
-    slope : Fraction
-        Largest change of the value of one more run per point: the chance not to
-        lose the turn in the first roll.
-    """
-
-    total: int
-    gain_before: Fraction
-    gain: Fraction
-    slope: Fraction
+    total: int  # from this many banked points on, stopping is optimal with all dice fresh
+    gain_before: Fraction  # what one more run gains with one point less, which is above 0
+    gain: Fraction  # the same with `total` points, which is not
+    slope: Fraction  # largest change of that per point: the chance not to lose the turn in the first roll
 
     def __attrs_post_init__(self) -> None:
         # These three are all that the theorem asks for.

@@ -18,14 +18,8 @@ from mdpdice.games.konijnenhokken.game import Field, Konijnenhokken, Rolled
 from mdpdice.games.konijnenhokken.rules import Offer, Take, cage_faces, example_roll, run_points
 
 __all__ = [
-    "StopRow",
-    "TakeRow",
-    "allocation",
-    "allocation_text",
-    "stop_or_roll",
-    "stop_or_roll_text",
-    "tables",
-]
+    "StopRow", "TakeRow", "allocation", "allocation_text", "stop_or_roll", "stop_or_roll_text", "tables",
+]  # fmt: skip
 
 
 class StopRow(NamedTuple):

@@ -5,15 +5,6 @@ from mdpdice.games.pig.race import HoldRow, Piglet, PigRace, Position, hold_tabl
 from mdpdice.games.pig.turn import PigTurn
 
 __all__ = [
-    "HoldRace",
-    "HoldRow",
-    "PigRace",
-    "PigTurn",
-    "Piglet",
-    "Position",
-    "Scores",
-    "hold_at",
-    "hold_table",
-    "position",
-    "turn_outcomes",
-]
+    "HoldRace", "HoldRow", "PigRace", "PigTurn", "Piglet", "Position", "Scores", "hold_at", "hold_table",
+    "position", "turn_outcomes",
+]  # fmt: skip

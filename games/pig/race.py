@@ -62,18 +62,11 @@ class HoldRow(NamedTuple):
 
     Most scores have one row: hold from some points on.  Near the goal it may be best
     to roll on with still more points, and a few scores have two such ranges.
-
-    Attributes
-    ----------
-    mine, theirs : int
-        Scores of the player to move and of the other.
-    hold_from, hold_to : int or None
-        Hold with this many points; None: roll until the goal is reached.
     """
 
-    mine: int
+    mine: int  # score of the player to move
     theirs: int
-    hold_from: int | None
+    hold_from: int | None  # None: roll until the goal is reached
     hold_to: int | None
 
 

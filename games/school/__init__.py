@@ -9,17 +9,6 @@ from mdpdice.games.school.rules import COMBINATIONS, Rules
 from mdpdice.games.school.turn import CrossOut, Held, Reroll, Rolled, Score
 
 __all__ = [
-    "COMBINATIONS",
-    "Advice",
-    "BobGame",
-    "CrossOut",
-    "Held",
-    "Reroll",
-    "Rolled",
-    "Rules",
-    "School",
-    "SchoolCombination",
-    "Score",
-    "averages",
-    "bob",
-]
+    "COMBINATIONS", "Advice", "BobGame", "CrossOut", "Held", "Reroll", "Rolled", "Rules", "School",
+    "SchoolCombination", "Score", "averages", "bob",
+]  # fmt: skip

@@ -60,18 +60,10 @@ def available(combinations: tuple[str, ...]) -> tuple[str, ...]:
 
 @attrs.frozen
 class Advice:
-    """What Bob decides, and why.
+    """What Bob decides, and why."""
 
-    Parameters
-    ----------
-    action : Score, CrossOut or Reroll
-        The decision.
-    profits : dict of action to Fraction
-        The profit of everything that Bob considers, the highest first.
-    """
-
-    action: Action
-    profits: Mapping[Action, Fraction]
+    action: Action  # the decision
+    profits: Mapping[Action, Fraction]  # of everything that Bob considers, the highest first
 
 
 def bob(rules: Rules, combinations: Iterable[str], dice: Iterable[int], rerolls_left: int) -> Advice:

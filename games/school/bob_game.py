@@ -134,24 +134,14 @@ def reachable(start: Open) -> tuple[Open, ...]:
 class Turns(NamedTuple):
     """How Bob's turns end, for some sets of open combinations.
 
-    Attributes
-    ----------
-    place : dict of tuple of str to int
-        The row of a set.
-    weight : ndarray of int64, shape (sets, 15)
-        Chance that a turn ends with each combination, over 7776**3.
-    points : ndarray of int64, shape (sets, 15)
-        Its mean score in all cases together: the sum of weights times scores.
-    choice : ndarray of int16, shape (sets, 3, 252)
-        What Bob does, by the rerolls left and the roll of
-        `mdpdice.games.school.turn.ROLLS`: the index of a combination that ends the turn, or
-        -1 minus the index of a way to hold dice, of `mdpdice.games.school.turn.HELD`.
+    `choice` says what Bob does, by the rerolls left and the roll of `mdpdice.games.school.turn.ROLLS`: the index of a
+    combination that ends the turn, or -1 minus the index of a way to hold dice, of `mdpdice.games.school.turn.HELD`.
     """
 
-    place: dict[Open, int]
-    weight: Ints
-    points: Ints
-    choice: npt.NDArray[np.int16]
+    place: dict[Open, int]  # the row of a set
+    weight: Ints  # shape (sets, 15): chance that a turn ends with each combination, over 7776**3
+    points: Ints  # shape (sets, 15): its mean score in all cases together, the sum of weights times scores
+    choice: npt.NDArray[np.int16]  # shape (sets, 3, 252)
 
 
 def bob_turns(rules: Rules, sets: tuple[Open, ...]) -> Turns:
@@ -166,22 +156,12 @@ def bob_turns(rules: Rules, sets: tuple[Open, ...]) -> Turns:
     weight = np.zeros((len(sets), len(COMBINATIONS)), dtype=np.int64)
     total = np.zeros_like(weight)
     choice = np.zeros((len(sets), REROLLS + 1, len(ROLLS)), dtype=np.int16)
+    mean = np.array([float(known[name]) for name in COMBINATIONS])
+    ptr = np.searchsorted(held, np.arange(len(table.becomes) + 1))
     _compiled()(
-        usable,
-        points,
-        factors,
-        np.array([float(known[name]) for name in COMBINATIONS]),
-        np.searchsorted(held, np.arange(len(table.becomes) + 1)),
-        to,
-        table.becomes[held, to],
-        table.first,
-        table.row,
-        table.holds,
-        TIE,
-        weight,
-        total,
-        choice,
-    )
+        usable, points, factors, mean, ptr, to, table.becomes[held, to], table.first, table.row, table.holds,
+        TIE, weight, total, choice,
+    )  # fmt: skip
     return Turns({names: at for at, names in enumerate(sets)}, weight, total, choice)
 
 

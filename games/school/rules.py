@@ -38,16 +38,9 @@ from mdpdice.errors import GameError
 from mdpdice.games.parameters import choice, whole
 
 __all__ = [
-    "COMBINATIONS",
-    "DICE",
-    "FACES",
-    "GRADES",
-    "OTHERS",
-    "Rules",
-    "combination_named",
-    "combinations_named",
+    "COMBINATIONS", "DICE", "FACES", "GRADES", "OTHERS", "Rules", "combination_named", "combinations_named",
     "opened",
-]
+]  # fmt: skip
 
 DICE: Final = 5
 FACES: Final = (1, 2, 3, 4, 5, 6)

@@ -33,22 +33,9 @@ from mdpdice import Dist, d6, pool
 from mdpdice.games.school.rules import DICE, FACES
 
 __all__ = [
-    "HELD",
-    "REROLLS",
-    "ROLLS",
-    "Action",
-    "CrossOut",
-    "Dice",
-    "Held",
-    "Reroll",
-    "Rolled",
-    "Score",
-    "Tables",
-    "multiplier",
-    "rerolls",
-    "rolled",
-    "tables",
-]
+    "HELD", "REROLLS", "ROLLS", "Action", "CrossOut", "Dice", "Held", "Reroll", "Rolled", "Score", "Tables",
+    "multiplier", "rerolls", "rolled", "tables",
+]  # fmt: skip
 
 Dice: TypeAlias = tuple[int, ...]
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -132,27 +119,15 @@ def rerolls(dice: Dice) -> tuple[tuple[Reroll, Dice], ...]:
 
 @attrs.frozen(eq=False)
 class Tables:
-    """The turn as arrays.  Rolls are numbered as in `ROLLS`, held dice as in `HELD`.
+    """The turn as arrays.  Rolls are numbered as in `ROLLS`, held dice as in `HELD`."""
 
-    Parameters
-    ----------
-    first : ndarray of int64, shape (252,)
-        Of how many of the 7776 equally likely first rolls each is.
-    becomes : ndarray of int64, shape (210, 252)
-        The same for the roll after each way to hold dice: every row sums to 7776.
-    row : ndarray of int64, shape (253,)
-        Where the rerolls of each roll begin in `holds`.
-    holds : ndarray of int64, shape (4116,)
-        The held dice of every reroll, in the order of `rerolls`.
-    total : int
-        The 7776 rolls of five dice.
-    """
-
-    first: Ints
-    becomes: Ints
-    row: Ints
-    holds: Ints
-    total: int = len(FACES) ** DICE
+    first: Ints  # shape (252,): how many of the 7776 equally likely first rolls are each roll
+    becomes: (
+        Ints  # shape (210, 252): the same for the roll after each way to hold dice; every row sums to 7776
+    )
+    row: Ints  # shape (253,): where the rerolls of each roll begin in `holds`
+    holds: Ints  # shape (4116,): the held dice of every reroll, in the order of `rerolls`
+    total: int = len(FACES) ** DICE  # the 7776 rolls of five dice
 
     def best(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Largest of the values of the rerolls for every roll: shape (4116, ...) gives (252, ...)."""

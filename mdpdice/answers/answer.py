@@ -30,35 +30,18 @@ class Status(enum.Enum):
 class Provenance:
     """How an answer came about.
 
-    Parameters
-    ----------
-    solver : str
-        Back-end that proposed the answer; ``"layer-sweeps"`` on a lattice, ``"evaluation"`` for the value of a
-        policy that was given.
-    objective : str
-        What counted, as `mdpdice.Objective` writes it: ``"total"``, ``"discounted:9/10"``.
-    sense : {"max", "min"}
-        What the player to move wants.
-    iterations : int
-        What the solver counted.
-    seconds : float
-        Wall-clock time of solving and certifying.
-    version : str
-        Version of mdpdice.
-    details : mapping
-        What the back-end said beyond that.
-    notes : tuple of str
-        Remarks on the way to the answer.
+    The solver is the back-end that proposed it; ``"layer-sweeps"`` on a lattice, ``"evaluation"`` for the value of a
+    policy that was given.
     """
 
     solver: str
-    objective: str = "total"
-    sense: str = "max"
-    iterations: int = 0
-    seconds: float = 0.0
-    version: str = ""
-    details: Mapping[str, Any] = attrs.field(factory=dict)
-    notes: tuple[str, ...] = ()
+    objective: str = "total"  # what counted, as `mdpdice.Objective` writes it: "total", "discounted:9/10"
+    sense: str = "max"  # what the player to move wants, "max" or "min"
+    iterations: int = 0  # what the solver counted
+    seconds: float = 0.0  # wall-clock time of solving and certifying
+    version: str = ""  # of mdpdice
+    details: Mapping[str, Any] = attrs.field(factory=dict)  # what the back-end said beyond that
+    notes: tuple[str, ...] = ()  # remarks on the way to the answer
 
 
 def question_text(objective: str, sense: str) -> str:

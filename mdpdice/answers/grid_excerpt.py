@@ -139,13 +139,6 @@ def _parts(layers: Layers, core: int, tables: Tables, rows: Floats, reached: Boo
             options, worth = there.sum(axis=0), each.T[there.T]
             number = program.lattice.first_action(node) + np.arange(len(edges))
             action = np.broadcast_to(number, (length, len(edges)))[there.T]
-        yield _Part(
-            np.full(length, core),
-            tables.points[columns],
-            value[columns],
-            np.full(length, kind, dtype=np.uint8),
-            options,
-            best,
-            worth,
-            action,
-        )
+        kinds = np.full(length, kind, dtype=np.uint8)
+        points = tables.points[columns]
+        yield _Part(np.full(length, core), points, value[columns], kinds, options, best, worth, action)

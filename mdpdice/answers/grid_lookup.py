@@ -28,18 +28,10 @@ LOOKED_AT = 1 << 16
 
 @attrs.frozen(eq=False, slots=False)
 class Lookup:
-    """What a solution of a lattice is asked about.
+    """What a solution of a lattice is asked about."""
 
-    Parameters
-    ----------
-    layers : Layers
-        What was solved.
-    stored : ndarray of float64, shape (entries, points of the grid)
-        The stored values.
-    """
-
-    layers: Layers
-    stored: Floats
+    layers: Layers  # what was solved
+    stored: Floats  # the stored values, shape (entries, points of the grid)
     _reached: dict[int, Bools] = attrs.field(factory=dict, init=False)
     _last: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
     _here: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
@@ -49,13 +41,7 @@ class Lookup:
         return {state: at for at, state in enumerate(self.layers.lattice.states)}
 
     def place(self, state: Hashable) -> tuple[int, int]:
-        """Core node and point of a state, by default of the start.
-
-        Raises
-        ------
-        UnknownStateError
-            It is no state of this game.
-        """
+        """Core node and point of a state, by default of the start; an `UnknownStateError` if the game has it not."""
         lattice = self.layers.lattice
         if state is None:
             return lattice.start, lattice.start_point
@@ -132,8 +118,7 @@ def resolved(lattice: Lattice, node: int, tables: Tables, columns: Ints) -> Iter
         for edge in range(int(lattice.indptr[at]), int(lattice.indptr[at + 1])):
             guard = int(lattice.guard[edge])
             live = where if guard < 0 else where[tables.guards[guard][where]]
-            inside = lattice.update[edge] < 0 and lattice.node_state[lattice.dst[edge]] < 0
-            if inside:
+            if lattice.update[edge] < 0 and lattice.node_state[lattice.dst[edge]] < 0:
                 todo.append((int(lattice.dst[edge]), live))
             elif len(live):
                 yield at, live

@@ -28,24 +28,12 @@ __all__ = ["GridValues"]
 
 @attrs.frozen(eq=False, repr=False, slots=False)
 class GridValues:
-    """The stored values of a lattice.  States are `mdpdice.At` values: a core state and the counters.
+    """The stored values of a lattice.  States are `mdpdice.At` values: a core state and the counters."""
 
-    Parameters
-    ----------
-    layers : Layers
-        What was solved; with ``sense="min"`` the players have changed sides in it.
-    stored : ndarray of float64, shape (entries, points of the grid)
-        The stored values, NaN where play cannot come.
-    widths : ndarray of float64, shape (layers,)
-        How far optimal value and value of the policy may be from them.
-    sense : {"max", "min"}
-        What the player to move wants.
-    """
-
-    layers: Layers
-    stored: Floats
-    widths: Floats
-    sense: str = "max"
+    layers: Layers  # what was solved; with ``sense="min"`` the players have changed sides in it
+    stored: Floats  # shape (entries, points of the grid), NaN where play cannot come
+    widths: Floats  # how far optimal value and value of the policy may be from them, shape (layers,)
+    sense: str = "max"  # what the player to move wants
 
     @property
     def lattice(self) -> Lattice:
@@ -96,13 +84,7 @@ class GridValues:
         return f"{self.lattice.size:,} points of {axes}, {self.lattice.n_nodes:,} core nodes"
 
     def value(self, state: Hashable, steps_left: int | None) -> float:
-        """Value of a state.
-
-        Raises
-        ------
-        UnknownStateError
-            Play cannot come there, so nothing is known of it.
-        """
+        """Value of a state; an `UnknownStateError` if play cannot come there, so that nothing is known of it."""
         if steps_left is not None:
             msg = f"steps_left={steps_left!r} needs a solution with a horizon, and lattices have none"
             raise HorizonRangeError(msg, value=steps_left)
@@ -158,6 +140,5 @@ class GridValues:
             msg = "nobody decides in this state; ask value() instead"
             raise GameError(msg, state=self.start if state is None else state)
         width = self._width(state)
-        there = self.lookup.options(node, tables).items()
-        worth = ((action, float(rows[row])) for action, row in there)
+        worth = ((action, float(rows[row])) for action, row in self.lookup.options(node, tables).items())
         return kind == Kind.MIN, [(action, value, value - width, value + width) for action, value in worth]

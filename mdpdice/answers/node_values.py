@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import attrs
@@ -15,27 +16,17 @@ __all__ = ["NodeValues"]
 
 @attrs.frozen(eq=False, repr=False)
 class NodeValues:
-    """Value, interval and chosen edge of every node of a network.
+    """Value, interval and chosen edge of every node of a network, of shape (N,) or (horizon + 1, N).
 
-    Parameters
-    ----------
-    network : Network
-        What was solved.
-    values, lowers, uppers : ndarray of float64, shape (N,) or (horizon + 1, N)
-        Value of every node and the interval that holds the optimal value and the
-        value of the policy, in payoff units.  Row k belongs to k decisions left.
-    choice : ndarray of int64, of that shape
-        Chosen edge of every decision node, -1 elsewhere.
-    exact : sequence of sequences of Fraction, optional
-        Rows of exact values; infinite ones are floats.
+    Row k belongs to k decisions left; the interval holds the optimal value and the value of the policy.
     """
 
     network: Network
     values: Floats
     lowers: Floats
     uppers: Floats
-    choice: Ints
-    exact: Sequence[Sequence[Any]] | None = None
+    choice: Ints  # -1 where nobody decides
+    exact: Sequence[Sequence[Any]] | None = None  # rows of `Fraction`; infinite values are floats
 
     @property
     def digest(self) -> str:
@@ -130,19 +121,11 @@ class NodeValues:
 
     def rows(self, steps_left: int | None) -> tuple[Floats, Floats, Floats, Ints]:
         """Values, lower and upper ends, and chosen edges for so many decisions left."""
-        values, lowers, uppers, choice = (
-            self.row(array, steps_left) for array in (self.values, self.lowers, self.uppers, self.choice)
-        )
-        return values, lowers, uppers, choice
+        row = partial(self.row, steps_left=steps_left)
+        return row(self.values), row(self.lowers), row(self.uppers), row(self.choice)
 
     def steps(self, steps_left: int | None) -> int | None:
-        """Decisions left, by default the whole horizon.
-
-        Raises
-        ------
-        HorizonRangeError
-            There is no such number.
-        """
+        """Decisions left, by default the whole horizon; a `HorizonRangeError` if there is no such number."""
         horizon = self.network.horizon
         if horizon is None:
             if steps_left is not None:

@@ -18,7 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.answers.solution import Solution
-from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError, UnsupportedError
+from mdpdice.errors import (
+    GameError,
+    HorizonRangeError,
+    UnknownStateError,
+    UnsupportedError,
+)
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.distribution import Dist
@@ -157,8 +162,7 @@ class Policy:
     def on(self, network: Network) -> Policy:
         """The same decisions on another network, found by the names of states and actions.
 
-        For instance on one that was explored with ``merge=False``, has another
-        horizon, or follows other rules.
+        For instance on one that was explored with ``merge=False``, has another horizon, or follows other rules.
 
         Raises
         ------
@@ -196,9 +200,11 @@ class Policy:
             lost = np.argwhere(missed)[:, -1]
         if len(lost):
             edge = int(lost[0])
-            state = self.network.describe(int(self.network.source[edge]))
-            msg = "the policy takes an action that there is not"
-            raise UnknownStateError(msg, state=state, action=self.network.action_of(edge))
+            raise UnknownStateError(
+                "the policy takes an action that there is not",
+                state=self.network.describe(int(self.network.source[edge])),
+                action=self.network.action_of(edge),
+            )
         return Policy(network, choice, weight)
 
     # --- asking it ----------------------------------------------------------

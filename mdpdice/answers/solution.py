@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from mdpdice import errors
 from mdpdice.answers.answer import Provenance, Status, question_text
 from mdpdice.answers.grid_excerpt import excerpt
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.node_values import NodeValues
+from mdpdice.errors import (
+    CertificateError,
+    GameError,
+    NotCertifiedError,
+    TotalRewardUndefinedError,
+    UnsupportedError,
+)
 from mdpdice.html import card, grid
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.networks.network import Floats, Kind, Network
@@ -174,7 +180,7 @@ class Solution:
                 "this game was solved on its lattice and has no network; solution.excerpt({counter: value}) is a "
                 "part of it as one, and solve(explore(game)) writes it out if it fits"
             )
-            raise errors.UnsupportedError(msg, value=self)
+            raise UnsupportedError(msg, value=self)
         return self.table
 
     @property
@@ -215,14 +221,14 @@ class Solution:
                 f"the value {number!r} lies outside its interval [{lower!r}, {upper!r}], so the answer was changed "
                 "after it was certified; do not use it, solve again"
             )
-            raise errors.CertificateError(msg, state=state, claimed=number, lower=lower, upper=upper)
+            raise CertificateError(msg, state=state, claimed=number, lower=lower, upper=upper)
         if not self.proved:
             other = "" if self.lattice is None else ", or solve the flat network, solve(explore(game))"
             msg = (
                 f"{self.solver} proposed {number!r}, which is {self.status.value}: {self.reason}; "
                 f"ask estimate() for the number{other}"
             )
-            raise errors.NotCertifiedError(msg, state=state)
+            raise NotCertifiedError(msg, state=state)
         return number
 
     def estimate(self, state: Hashable = None, *, steps_left: int | None = None) -> float:
@@ -236,7 +242,7 @@ class Solution:
         number = self.table.value(state, steps_left)
         if math.isnan(number):
             msg = "plays from here collect and pay without end; use a discount or a horizon"
-            raise errors.TotalRewardUndefinedError(msg, state=self.start if state is None else state)
+            raise TotalRewardUndefinedError(msg, state=self.start if state is None else state)
         return number
 
     def exact(self, state: Hashable = None, *, steps_left: int | None = None) -> Fraction | float:
@@ -251,7 +257,7 @@ class Solution:
         if self.status is not Status.EXACT or isinstance(table, GridValues) or table.exact is None:
             how = "evaluate(..., exact=True)" if self.given is not None else "solver='exact'"
             msg = f"the answer of {self.solver} is {self.status.value}, not exact; use {how}"
-            raise errors.NotCertifiedError(msg, state=state)
+            raise NotCertifiedError(msg, state=state)
         found: Fraction | float = table.exact_value(state, steps_left)
         return found
 
@@ -292,7 +298,7 @@ class Solution:
 
         if isinstance(self.given, tuple):
             msg = "two policies play here, one for each player; solution.given has both"
-            raise errors.GameError(msg, value=self)
+            raise GameError(msg, value=self)
         return Policy.from_solution(self) if self.given is None else self.given
 
     def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
@@ -348,7 +354,7 @@ class Solution:
                 "a policy was evaluated on a lattice, where nothing is kept of the other actions; ask "
                 "solve(game).q(state) or evaluate(explore(game), policy)"
             )
-            raise errors.UnsupportedError(msg, state=state)
+            raise UnsupportedError(msg, state=state)
         return self.table.options(state, steps_left, self.sense)
 
     def excerpt(self, where: Mapping[str, Any] | None = None, *, max_states: int = 1_000_000) -> Solution:
@@ -381,7 +387,7 @@ class Solution:
         if isinstance(self.table, NodeValues):
             if where:
                 msg = f"where={dict(where)!r} is for games on a lattice; this solution lists all its states"
-                raise errors.UnsupportedError(msg, value=where)
+                raise UnsupportedError(msg, value=where)
             return self
         return attrs.evolve(self, table=excerpt(self.table, {} if where is None else where, max_states))
 
@@ -509,11 +515,9 @@ class Solution:
 
     def __repr__(self) -> str:
         start = self.estimate()
-        shown = (
-            f"{start:.12g} in [{self.lower():.12g}, {self.upper():.12g}]"
-            if self.proved
-            else f"about {start:.6g}"
-        )
+        shown = f"about {start:.6g}"
+        if self.proved:
+            shown = f"{start:.12g} in [{self.lower():.12g}, {self.upper():.12g}]"
         why = f", {self.reason}" if self.reason else ""
         return f"<Solution: {shown}, {self.status.value} by {self.solver}{why}>"
 

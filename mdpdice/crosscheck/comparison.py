@@ -15,14 +15,8 @@ from mdpdice.policies.evaluation import evaluate
 from mdpdice.solving.problem import Problem
 
 __all__ = [
-    "by_node",
-    "compare_actions",
-    "compare_policies",
-    "compare_values",
-    "edge_intervals",
-    "may",
-    "must",
-]
+    "by_node", "compare_actions", "compare_policies", "compare_values", "edge_intervals", "may", "must",
+]  # fmt: skip
 
 EXACT_UP_TO_NODES = 5_000
 """Nodes, of all stages together, up to which a policy is evaluated in rationals where floats prove nothing."""
@@ -62,9 +56,8 @@ def _for_the_mover(solution: Solution, intervals: tuple[Floats, Floats]) -> tupl
     """Intervals of edges with the sign that makes large ones good for who decides."""
     net = solution.network
     low, high = intervals
-    minimises = (net.kind == Kind.MIN) != (solution.sense == "min")
-    flip = np.where(minimises, -1.0, 1.0)[net.source]
-    return np.where(flip > 0, low, -high), np.where(flip > 0, high, -low)
+    minimises = ((net.kind == Kind.MIN) != (solution.sense == "min"))[net.source]
+    return np.where(minimises, -high, low), np.where(minimises, -low, high)
 
 
 def by_node(combine: np.ufunc, net: Network, edges: Any, nothing: float) -> Any:
@@ -101,10 +94,9 @@ def must(solution: Solution, intervals: tuple[Floats, Floats]) -> Bools:
 
 
 def compare_actions(judged: Solution, only: Bools, judge: Solution, possible: Bools) -> tuple[int, list[str]]:
-    """How many actions `judged` chose, and what speaks against them.
+    """How many actions `judged` chose, and what speaks against them in the eyes of `judge`.
 
-    Each, and what it proves to be the only choice (`only`, from `must`), may be optimal in the
-    eyes of `judge` (`possible`, from `may`).
+    Each, and what is proved to be the only choice (`only`, from `must`), may be optimal there (`possible`, from `may`).
     """
     net = judged.network
     choice = judged.nodes.choice

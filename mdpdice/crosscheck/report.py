@@ -168,12 +168,8 @@ class Report:
         """The report as a JSON object."""
         entries = []
         for entry in self.entries:
-            data: dict[str, Any] = {
-                "solver": entry.solver,
-                "outcome": entry.outcome,
-                "message": entry.message,
-                "asked": list(entry.asked),
-            }
+            data: dict[str, Any] = {name: getattr(entry, name) for name in ("solver", "outcome", "message")}
+            data["asked"] = list(entry.asked)
             found = entry.solution
             if found is not None:
                 data |= {
@@ -205,12 +201,8 @@ class Report:
                 numbers = (found.estimate(), found.lower(), found.upper(), found.width)
                 rows.append((entry.solver, found.status.value, *map(float, numbers), found.reason))
         verdict = "agree and certified" if self.ok else "NOT OK"
-        compared = [(name, f"{getattr(self, name):,}") for name in COUNTERS]
-        return (
-            grid(f"Cross-check: {verdict}", columns, rows)
-            + card("compared", compared)
-            + remarks(self.problems)
-        )
+        compared = card("compared", [(name, f"{getattr(self, name):,}") for name in COUNTERS])
+        return grid(f"Cross-check: {verdict}", columns, rows) + compared + remarks(self.problems)
 
     def __repr__(self) -> str:
         ran = ", ".join(entry.solver for entry in self.entries if entry.outcome == "ran")
@@ -286,12 +278,10 @@ def cross_check(
                 judged, wrong = comparison.compare_actions(first, only[i], second, possible[j])
                 choices += judged
                 problems += wrong
-    values, wrong = comparison.compare_policies(
-        problem, [solution for solution in solutions if solution.proved]
-    )
+    values, wrong = comparison.compare_policies(problem, [found for found in solutions if found.proved])
     independent = _independent([entry for entry in entries if entry.solution is not None])
-    counts = {"independent": independent, "actions": choices, "policies": values}
-    counts = dict.fromkeys(COUNTERS, 0) | counts
+    counts = dict.fromkeys(COUNTERS, 0)
+    counts |= {"independent": independent, "actions": choices, "policies": values}
     if solutions:
         best = min(range(len(solutions)), key=lambda i: solutions[i].width)
         counts |= _counted(solutions[best], possible[best])
@@ -328,7 +318,7 @@ def _counted(solution: Solution, possible: Bools) -> dict[str, int]:
     """How much there was to compare."""
     net = solution.network
     choices = comparison.by_node(np.add, net, possible.astype(np.int64), 0)
-    rows = max(1, (net.horizon or 0)) if net.horizon != 0 else 0
+    rows = 1 if net.horizon is None else net.horizon
     return {
         "states": int(solution.nodes.values.size),
         "infinities": int(np.isinf(solution.nodes.values).sum()),
@@ -343,8 +333,7 @@ def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Pro
         backend = load_solver(solver)() if isinstance(solver, str) else solver
         need = problem.needs()
         # The core writes the stages of a horizon side by side for a solver that knows none.
-        lacking = need - backend.features - {Feature.HORIZON}
-        if lacking:
+        if not need <= backend.features | {Feature.HORIZON}:
             raise unsupported(name, need, backend.features | {Feature.HORIZON})
         run = Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
         kin = frozenset(cls.name for cls in ancestors(backend)) - {name}

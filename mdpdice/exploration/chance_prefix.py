@@ -24,9 +24,8 @@ def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
     if kind[fields["start"]] != Kind.CHANCE:
         return fields
     n_nodes, n_edges = len(kind), len(dst)
-    chance = np.flatnonzero(kind == Kind.CHANCE)
     # Chance nodes that a play passes before its first decision, in order of discovery.
-    prefix = _reachable(fields, chance, np.array([fields["start"]]))
+    prefix = _reachable(fields, np.flatnonzero(kind == Kind.CHANCE), np.array([fields["start"]]))
     inside = np.zeros(n_nodes, dtype=bool)
     inside[prefix] = True
     # Those of them that a play can enter after its first decision.
@@ -56,16 +55,10 @@ def separate_prefix(fields: dict[str, Any]) -> dict[str, Any]:
     state_node = fields["state_node"].copy()
     # A state with two nodes: both name it, and it names the one of the prefix.
     state_node[fields["node_state"][copied]] = copy_of[copied]
-    return (
-        fields
-        | more
-        | {
-            "indptr": np.concatenate((indptr, n_edges + np.cumsum(np.diff(indptr)[copied]))),
-            "start": int(copy_of[fields["start"]]),
-            "state_node": state_node,
-            "exact_rewards": moved_numbers(fields["exact_rewards"], edges),
-        }
-    )
+    more["indptr"] = np.concatenate((indptr, n_edges + np.cumsum(np.diff(indptr)[copied])))
+    more["start"], more["state_node"] = int(copy_of[fields["start"]]), state_node
+    more["exact_rewards"] = moved_numbers(fields["exact_rewards"], edges)
+    return fields | more
 
 
 def _reachable(fields: dict[str, Any], nodes: Ints, roots: Ints) -> Ints:

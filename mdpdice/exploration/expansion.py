@@ -167,34 +167,13 @@ class _Replication:
         result = kernels.PAUSED
         while result == kernels.PAUSED:
             result = kernels.discover(
-                lattice.kind,
-                lattice.switch,
-                lattice.indptr,
-                lattice.dst,
-                lattice.guard,
-                lattice.update,
-                lattice.reward,
-                lattice.payoff,
-                self.slot,
-                self.ends_here,
-                self.single,
-                self.guard_table,
-                self.target_table,
-                self.reward_row,
-                self.reward_table,
-                size,
-                self.ids,
-                self.queue_node,
-                self.queue_point,
-                self.resolved,
-                starts[0],
-                starts[1],
-                starts[2],
-                ends,
-                *self.todo,
-                at,
-                _BUDGET,
-            )
+                lattice.kind, lattice.switch, lattice.indptr, lattice.dst,
+                lattice.guard, lattice.update, lattice.reward, lattice.payoff,
+                self.slot, self.ends_here, self.single,
+                self.guard_table, self.target_table, self.reward_row, self.reward_table,
+                size, self.ids, self.queue_node, self.queue_point, self.resolved,
+                starts[0], starts[1], starts[2], ends, *self.todo, at, _BUDGET,
+            )  # fmt: skip
             self._check_limits(at, result == kernels.FULL)
         if result != kernels.DONE:
             self._fail(result, at)
@@ -273,8 +252,7 @@ class _Replication:
         """Number of the action of every core edge; meaningless for the edges of chance nodes."""
         lattice = self.lattice
         decides = (lattice.kind == Kind.MAX) | (lattice.kind == Kind.MIN)
-        of_decision = np.repeat(decides, np.diff(lattice.indptr))
-        return (np.cumsum(of_decision) - 1).astype(np.int32)
+        return (np.cumsum(np.repeat(decides, np.diff(lattice.indptr))) - 1).astype(np.int32)
 
     # --- numbers ------------------------------------------------------------
 
@@ -337,10 +315,8 @@ class _Replication:
         payoff[rows] = at_states
         payoff[self.n_rows :] = [nearest(value) for value in first]
         exact_payoffs = {int(rows[at]): value for at, value in exact_at_states.items()}
-        exact_payoffs |= {
-            self.n_rows + at: value for value, at in first.items() if isinstance(value, Fraction)
-        }
-        return payoff, exact_payoffs
+        inexact = {value: at for value, at in first.items() if isinstance(value, Fraction)}
+        return payoff, exact_payoffs | {self.n_rows + at: value for value, at in inexact.items()}
 
     # --- the network --------------------------------------------------------
 
@@ -371,48 +347,17 @@ class _Replication:
 
         def part(bounds: tuple[int, int]) -> None:
             kernels.fill(
-                lattice.kind,
-                lattice.indptr,
-                lattice.dst,
-                lattice.weight,
+                lattice.kind, lattice.indptr, lattice.dst, lattice.weight,
                 np.zeros(lattice.n_edges, dtype=np.int64) if wide else lattice.numerator,
-                lattice.sign,
-                lattice.guard,
-                lattice.update,
-                lattice.reward,
-                self.slot,
-                self.ends_here,
-                self.single,
-                lattice.switch,
-                self._core_actions,
-                self.guard_table,
-                self.target_table,
-                self.reward_row,
-                self.reward_table,
-                np.array(constants, dtype=np.float64),
-                size,
-                self.ids,
-                self.queue_point,
-                self.resolved,
-                self.row_start,
-                self.edge_start,
-                self.option_start,
-                np.zeros_like(self.todo[0]),
-                *bounds,
-                self.n_rows,
-                kind,
-                indptr,
-                node_state,
-                dst,
-                weight,
-                numerator,
-                reward if pays else reward[:0],
-                sign if signs else sign[:0],
-                step,
-                action,
-                origin,
-                origin_point,
-            )
+                lattice.sign, lattice.guard, lattice.update, lattice.reward,
+                self.slot, self.ends_here, self.single, lattice.switch, self._core_actions,
+                self.guard_table, self.target_table, self.reward_row, self.reward_table,
+                np.array(constants, dtype=np.float64), size, self.ids,
+                self.queue_point, self.resolved, self.row_start, self.edge_start, self.option_start,
+                np.zeros_like(self.todo[0]), *bounds, self.n_rows,
+                kind, indptr, node_state, dst, weight, numerator,
+                reward if pays else reward[:0], sign if signs else sign[:0], step, action, origin, origin_point,
+            )  # fmt: skip
 
         _share(part, self.edge_start, n_edges)
         indptr[self.n_rows :] = n_edges

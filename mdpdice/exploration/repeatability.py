@@ -22,12 +22,9 @@ SAMPLE = 16
 
 
 def check_repeatable(game: Game[Any, Any], states: Sequence[Hashable]) -> None:
-    """Ask a game twice about some of its states, the first and the last among them.
+    """Ask a game twice about some of its states, the first and the last among them; see `NonDeterministicGameError`.
 
-    Raises
-    ------
-    NonDeterministicGameError
-        It gave different answers; the message names the state and, where options differ, the action.
+    Where the answers differ the error names the state and, where options differ, the action.
     """
     count = min(SAMPLE, len(states))
     for number in range(count):

@@ -112,8 +112,7 @@ class Traversal(abc.ABC, Generic[R]):
         collecting = gc.isenabled()
         gc.disable()
         try:
-            position = self._explore_all()
-            self._check_limits(position)
+            self._check_limits(self._explore_all())
             return self.finish()
         except MemoryError as error:
             # The estimate was wrong, or somebody else took the memory.  This makes room for the message.
@@ -179,9 +178,8 @@ class Traversal(abc.ABC, Generic[R]):
                     "number where it no longer matters. If the game is this large, say so with another limit, such as "
                     f"max_states={2 * MAX_STATES:_}"
                 )
-                raise StateLimitError(
-                    msg, explored=found, frontier=self.states[-3:], value=found, limit=self.max_states
-                )
+                last = self.states[-3:]
+                raise StateLimitError(msg, explored=found, frontier=last, value=found, limit=self.max_states)
         if self.progress is not None:
             self.progress("explore", {"states": found, "explored": position, "edges": edges})
 
@@ -190,8 +188,7 @@ class Traversal(abc.ABC, Generic[R]):
 
         A state that has changed is no longer found where it was filed.
         """
-        states = islice(self.states, self.unchanged, position)
-        found = map(self.index.get, states)
+        found = map(self.index.get, islice(self.states, self.unchanged, position))
         if not all(map(eq, found, range(self.unchanged, position))):
             state = next(s for at, s in enumerate(self.states) if self.index.get(s) != at)
             msg = (
@@ -355,16 +352,8 @@ class Traversal(abc.ABC, Generic[R]):
         if self.flips and MIN_KIND in self.kinds:
             msg = "a game uses either pass_to (payoffs seen by the mover) or player=1 (payoffs of player 0), not both"
             raise GameError(msg)
-        rows = assemble(
-            self.kinds,
-            self.degrees,
-            self.keys,
-            self.nums,
-            self.state_row,
-            self.inline_row,
-            len(self.ends),
-            totals,
-        )
+        written = self.kinds, self.degrees, self.keys, self.nums, self.state_row, self.inline_row
+        rows = assemble(*written, len(self.ends), totals)
         node_state = np.full(len(rows["kind"]), -1, dtype=np.int64)
         node_state[rows["state_node"]] = np.arange(len(self.states))
         return {

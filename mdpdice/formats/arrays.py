@@ -23,15 +23,9 @@ from mdpdice.modelling.number import own_number
 from mdpdice.networks.network import Floats, Ints, Network
 
 __all__ = [
-    "MdpSolverArrays",
-    "QuantEconArrays",
-    "ToolboxArrays",
-    "from_pymdptoolbox",
-    "from_quantecon",
-    "to_mdpsolver",
-    "to_pymdptoolbox",
-    "to_quantecon",
-]
+    "MdpSolverArrays", "QuantEconArrays", "ToolboxArrays", "from_pymdptoolbox", "from_quantecon",
+    "to_mdpsolver", "to_pymdptoolbox", "to_quantecon",
+]  # fmt: skip
 
 FLOAT_EXACT = 1 << 53
 """Whole numbers up to here are floats."""
@@ -202,19 +196,16 @@ def to_mdpsolver(network: Network) -> MdpSolverArrays:
         There are two players, or the table cannot hold the network; see `mdpdice.formats.decision_tables.tabulate`.
     """
     table = tabulate(network, "mdpsolver")
-    matrix, cut = table.matrix, table.choice_ptr[1:-1]
+    matrix = table.matrix
 
     def by_state(numbers: Any) -> list[list[Any]]:
-        rows = [row.tolist() for row in np.split(numbers, matrix.indptr[1:-1])]
-        return [rows[first:end] for first, end in itertools.pairwise(table.choice_ptr.tolist())]
+        return [numbers[first:end] for first, end in itertools.pairwise(table.choice_ptr.tolist())]
 
-    return MdpSolverArrays(
-        [rewards.tolist() for rewards in np.split(table.reward, cut)],
-        by_state(matrix.indices),
-        by_state(matrix.data),
-        table.discount,
-        table,
-    )
+    def rows(numbers: Any) -> list[list[Any]]:
+        return [row.tolist() for row in np.split(numbers, matrix.indptr[1:-1])]
+
+    columns, probabilities = by_state(rows(matrix.indices)), by_state(rows(matrix.data))
+    return MdpSolverArrays(by_state(table.reward.tolist()), columns, probabilities, table.discount, table)
 
 
 def _require_dense(size: int) -> None:
@@ -255,15 +246,11 @@ def from_pymdptoolbox(
     if not isinstance(P, Iterable):
         raise errors.GameError(f"P is {P!r}; it holds a square matrix for every action", value=P)
     matrices = [_sparse(p, "P") for p in P]
-    if (
-        not matrices
-        or not matrices[0].shape[0]
-        or any(p.shape != (matrices[0].shape[0],) * 2 for p in matrices)
-    ):
-        shapes = [p.shape for p in matrices]
+    shapes = [p.shape for p in matrices]
+    n, count = shapes[0][0] if shapes else 0, len(matrices)
+    if not n or set(shapes) != {(n, n)}:
         msg = f"P holds matrices of the shapes {shapes}, not one square shape, of one state or more, for every action"
         raise errors.GameError(msg)
-    n, count = matrices[0].shape[0], len(matrices)
     if isinstance(R, (list, tuple)) and any(issparse(r) for r in R):
         rewards = _folded(matrices, [_sparse(r, "R") for r in R])
     else:
@@ -275,9 +262,8 @@ def from_pymdptoolbox(
         elif given.shape == (count, n, n):
             rewards = _folded(matrices, [csr_array(r) for r in given])
         else:
-            raise errors.GameError(
-                f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}"
-            )
+            msg = f"R has the shape {given.shape}; it is {(n,)}, {(n, count)} or {(count, n, n)}"
+            raise errors.GameError(msg)
     by_state = np.arange(n * count).reshape(count, n).T.ravel()
     stacked = csr_array(vstack(matrices, format="csr"))[by_state]
     return _network(
@@ -351,11 +337,9 @@ def from_quantecon(
             )
     unclear = np.flatnonzero(np.isnan(reward))
     if len(unclear):
-        where = int(unclear[0])
+        state, action = int(states[unclear[0]]), int(actions[unclear[0]])
         msg = "a reward is nan; what is not allowed has -inf"
-        raise errors.RewardNotFiniteError(
-            msg, state=int(states[where]), action=int(actions[where]), value=math.nan
-        )
+        raise errors.RewardNotFiniteError(msg, state=state, action=action, value=math.nan)
     at = np.lexsort((actions, states))
     at = at[reward[at] > -np.inf]
     states, actions = states[at], actions[at]
@@ -393,8 +377,7 @@ def _sparse(matrix: Any, name: str) -> Any:
     given: Any = matrix if issparse(matrix) else _floats(matrix, name)
     if given.ndim != 2:
         raise errors.GameError(f"{name} holds something of shape {given.shape}, not matrices")
-    found: Any = csr_array(given)
-    found = found.astype(np.float64, copy=True)
+    found: Any = csr_array(given).astype(np.float64, copy=True)
     found.sum_duplicates()
     return found
 
@@ -405,10 +388,8 @@ def _folded(matrices: Sequence[Any], rewards: Sequence[Any]) -> Floats:
         raise errors.GameError(
             f"R holds matrices of the shapes {[r.shape for r in rewards]}, not one for every action as P does"
         )
-    return np.stack(
-        [np.asarray(p.multiply(r).sum(axis=1)).ravel() for p, r in zip(matrices, rewards, strict=True)],
-        axis=1,
-    )
+    means = [np.asarray(p.multiply(r).sum(axis=1)).ravel() for p, r in zip(matrices, rewards, strict=True)]
+    return np.stack(means, axis=1)
 
 
 def _network(

@@ -142,13 +142,7 @@ def read_file(path: PathLike, name: str | None = None, **options: Any) -> Model 
 
 
 def write_file(source: Network | Lattice, path: PathLike, name: str | None = None) -> None:
-    """Write a network to a file of any format that can be written, or a lattice to one of the PRISM language.
-
-    Raises
-    ------
-    UnsupportedError
-        The format is not known, or cannot hold the network.
-    """
+    """Write a network to a file of any format that can be written, or a lattice to one of the PRISM language."""
     found = find_format(path, name, writing=True)
     assert found.write is not None
     if isinstance(source, Lattice) and not found.lattices:

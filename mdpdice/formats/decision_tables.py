@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, vstack
 
 from mdpdice.errors import StateLimitError, UnsupportedError
-from mdpdice.formats.line_reader import require_network
+from mdpdice.formats.line_reader import require_network, require_one_player
 from mdpdice.networks.arrays import Matrix
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 from mdpdice.numerics import graph
@@ -113,11 +113,7 @@ def tabulate(network: Network, name: str) -> Table:
     """
     require_network(network)
     network = for_sense(network)
-    if network.two_player:
-        raise UnsupportedError(
-            f"{name} knows one player who decides, and here are two; the PRISM language (write_prism) holds games, "
-            "and Network.save everything"
-        )
+    require_one_player(network, name)
     kept = network.decides | _kept_chance(network)
     if network.horizon is not None and (kept & ~network.decides).any():
         raise UnsupportedError(
@@ -157,8 +153,7 @@ def _kept_chance(network: Network) -> Bools:
         kept[network.dst[network.step & chance[network.dst]]] = True
     inside = chance[network.source] & chance[network.dst] & ~kept[network.dst]
     label = graph.strong_components(network.indptr, network.dst, inside)
-    cyclic = graph.cyclic_components(network.indptr, network.dst, label, inside)
-    kept |= chance & cyclic[label]
+    kept |= chance & graph.cyclic_components(network.indptr, network.dst, label, inside)[label]
     return kept
 
 
@@ -266,5 +261,4 @@ def _require_size(matrix: Matrix) -> None:
 def _normalised(matrix: Matrix) -> Matrix:
     """Rows that sum to 1 as well as floats can; products of rounded probabilities are off by a little more."""
     matrix.sum_duplicates()
-    total = np.asarray(matrix.sum(axis=1))
-    return csr_array(diags_array(1.0 / total) @ matrix)
+    return csr_array(diags_array(1.0 / np.asarray(matrix.sum(axis=1))) @ matrix)

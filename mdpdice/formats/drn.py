@@ -28,8 +28,7 @@ means its decimals as they are written, and so holds a network without any round
 References
 ----------
 C. Hensel, S. Junges, J.-P. Katoen, T. Quatmann, M. Volk, "The probabilistic model checker Storm",
-*International Journal on
-Software Tools for Technology Transfer* 24 (2022), 589-610.
+*International Journal on Software Tools for Technology Transfer* 24 (2022), 589-610.
 """
 
 from __future__ import annotations
@@ -60,14 +59,8 @@ __all__ = ["read_drn", "write_drn"]
 _UNNAMED = "__NOLABEL__"
 _LABEL = re.compile(r'"([^"]+)"|([^\s"]+)')
 _ENTRIES = (
-    "@type",
-    "@value_type",
-    "@parameters",
-    "@placeholders",
-    "@reward_models",
-    "@nr_states",
-    "@nr_choices",
-)
+    "@type", "@value_type", "@parameters", "@placeholders", "@reward_models", "@nr_states", "@nr_choices",
+)  # fmt: skip
 _KINDS = ("ctmc", "ma", "markov automaton", "pomdp", "s2pg", "smg")
 """Models of DRN that cannot be read."""
 
@@ -340,8 +333,7 @@ class _Parse:
         self.branch_ptr.append(len(self.target))
         self.line_of.append(reader.line)
         self.actions.append("" if name == _UNNAMED else name)
-        both = zip_longest(self.state_reward, own, fillvalue=0)
-        self.rewards.append([a + b if a else b for a, b in both])
+        self.rewards.append([a + b if a else b for a, b in zip_longest(self.state_reward, own, fillvalue=0)])
 
     def read_branch(self, text: str) -> None:
         reader = self.reader

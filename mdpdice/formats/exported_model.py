@@ -28,8 +28,8 @@ from typing import Any, TypeAlias, TypeVar
 import attrs
 import numpy as np
 
-from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
-from mdpdice.formats.line_reader import Labels, Number, require_network
+from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.formats.line_reader import Labels, Number, require_network, require_one_player
 from mdpdice.modelling.text import encode
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 from mdpdice.objectives.reductions import both_sides, for_sense, shift_total, unroll
@@ -193,7 +193,7 @@ class Model:
         if self.actions is None:
             return None
         names: list[Hashable] = []
-        for first, end in zip(self.choice_ptr[:-1].tolist(), self.choice_ptr[1:].tolist(), strict=True):
+        for first, end in itertools.pairwise(self.choice_ptr.tolist()):
             mine = self.actions[first:end]
             names += [name if name != "" and mine.count(name) == 1 else k for k, name in enumerate(mine)]
         return names
@@ -296,11 +296,8 @@ def explicit(
         for label, states in label_names(labels or {}).items()
     }
     n_nodes = network.n_nodes
-    if network.two_player and not games:
-        raise UnsupportedError(
-            f"{name} knows one player, and here are two; the PRISM language (write_prism) holds games, and "
-            "Network.save everything"
-        )
+    if not games:
+        require_one_player(network, name)
     node, shift = np.arange(n_nodes) + n_nodes * (network.horizon or 0), Fraction(0)
     if (unrolled := unroll(network)) is not None:
         network = unrolled.network
@@ -345,9 +342,8 @@ def _model(network: Network, *, both: bool) -> Model:
     one, zero = Fraction(1), Fraction(0)
 
     def choose(reward: Fraction, row: dict[int, Fraction]) -> None:
-        for to in sorted(row):
-            target.append(to)
-            probability.append(row[to])
+        target.extend(sorted(row))
+        probability.extend(row[to] for to in sorted(row))
         branch_ptr.append(len(target))
         rewards.append(reward)
 
@@ -410,8 +406,7 @@ def action_names(network: Network, node: int) -> list[str]:
 def choices_of(model: Model) -> Iterator[tuple[int, int, str, list[tuple[int, Number]]]]:
     """State, number in it, name, and targets with their probabilities of every choice of a model that is written."""
     names = iter(model.actions or ())
-    ptr, target = model.branch_ptr.tolist(), model.target.tolist()
-    spans = itertools.pairwise(ptr)
+    target, spans = model.target.tolist(), itertools.pairwise(model.branch_ptr.tolist())
     for state, count in enumerate(np.diff(model.choice_ptr).tolist()):
         for k in range(count):
             first, end = next(spans)

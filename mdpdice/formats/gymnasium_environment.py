@@ -107,8 +107,7 @@ class NetworkEnv(gymnasium.Env[int, int]):
             if self._left is not None:
                 self._left -= 1
         over = self._kind[self._at] == Kind.END
-        cut = not over and self._left == 0
-        return self._observation(), reward, over, cut, self._info()
+        return self._observation(), reward, over, not over and self._left == 0, self._info()
 
     def _chance(self, node: int, factor: float) -> tuple[int, float]:
         """Let chance move from a node on; the decision or end that comes, and what was paid, times `factor`."""
@@ -168,8 +167,7 @@ def _index(value: Any, below: int, what: str) -> int:
 def _idle_chance(network: Network) -> Bools:
     """Chance nodes from which nothing else ever comes; they pay nothing, or no step would come to its end."""
     chance = network.kind == Kind.CHANCE
-    keep = chance[network.source]
-    idle: Bools = graph.end_components(network.indptr, network.dst, chance, keep) >= 0
+    idle: Bools = graph.end_components(network.indptr, network.dst, chance, chance[network.source]) >= 0
     paying = np.flatnonzero((idle & chance)[network.source] & (network.reward != 0))
     if len(paying):
         msg = (

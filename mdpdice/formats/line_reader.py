@@ -17,15 +17,9 @@ from mdpdice.errors import CorruptFileError, GameError, UnsupportedError
 from mdpdice.networks.network import Network
 
 __all__ = [
-    "MAX_BYTES",
-    "Labels",
-    "Number",
-    "PathLike",
-    "Reader",
-    "number_text",
-    "require_network",
-    "write_lines",
-]
+    "MAX_BYTES", "Labels", "Number", "PathLike", "Reader", "number_text", "require_network",
+    "require_one_player", "write_lines",
+]  # fmt: skip
 
 Number: TypeAlias = Fraction | float
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -169,6 +163,16 @@ def require_network(network: Any) -> None:
     if not isinstance(network, Network):
         msg = f"{network!r} is not a Network; explore(game) makes one of a game, and replicate(lattice) of a lattice"
         raise GameError(msg, value=network)
+
+
+def require_one_player(network: Network, name: str) -> None:
+    """Refuse a network of two players, which the format of that name does not hold."""
+    if network.two_player:
+        msg = (
+            f"{name} knows one player, and here are two; the PRISM language (write_prism) holds games, and "
+            "Network.save everything"
+        )
+        raise UnsupportedError(msg)
 
 
 def write_lines(path: PathLike, lines: Iterable[str]) -> None:

@@ -36,31 +36,13 @@ __all__ = ["ProgramFile", "write_lp", "write_mps"]
 
 @attrs.frozen(eq=False)
 class ProgramFile:
-    """What was written, and how values are read from a solution of it.
+    """What was written, and how values are read from a solution of it."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Variables of the program.
-    problem : Problem
-        The network, its canonical problem and the way back.
-    """
-
-    names: tuple[str, ...]
-    problem: Problem
+    names: tuple[str, ...]  # variables of the program
+    problem: Problem  # the network, its canonical problem and the way back
 
     def values(self, solution: Any) -> Floats:
-        """Values of the nodes of the network.
-
-        Parameters
-        ----------
-        solution : mapping of str to float
-            Values of the variables; those that a solver leaves out are 0.
-
-        Returns
-        -------
-        ndarray of float64, shape (N,)
-        """
+        """Values of the nodes of the network, shape (N,), from those of variables by name; 0 where one is missing."""
         canonical = self.problem.canonical
         value = canonical.payoff.copy()
         at = np.flatnonzero(canonical.kind != Kind.END)
@@ -111,12 +93,11 @@ def _write(network: Network, path: PathLike, form: str) -> ProgramFile:
         canonical = unrolled.network
     nodes = np.flatnonzero(canonical.kind != Kind.END)
     names = tuple(f"v{node}" for node in nodes.tolist())
-    target = Path(path)
     # PuLP wants a name, and the file must appear at once or not at all.
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / f"program.{form}"
         write(_program(canonical, nodes), str(scratch), form, names)
-        with replaced(target) as file, scratch.open("rb") as written:
+        with replaced(Path(path)) as file, scratch.open("rb") as written:
             shutil.copyfileobj(written, file)
     return ProgramFile(names, problem)
 

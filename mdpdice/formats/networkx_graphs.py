@@ -164,9 +164,10 @@ def _start(graph: Any, states: list[Any]) -> Any:
     if start is None:
         sources = [state for state in states if graph.in_degree(state) == 0]
         if len(sources) != 1:
-            raise GameError(
+            msg = (
                 f"{len(sources)} nodes have no predecessor; say where to start, as graph.graph['start'] = ..."
             )
+            raise GameError(msg)
         return sources[0]
     if start not in graph:
         raise UnknownStateError(f"the start {start!r} is not a node of the graph", value=start)
@@ -296,14 +297,11 @@ def write_dot(
 def _chosen(network: Network, policy: Any) -> tuple[set[int], Any]:
     if policy is None:
         return set(), None
-    values = None
     if policy.network.digest != network.digest:
         msg = "the policy belongs to another network; explore the game once and solve what you draw"
         raise GameError(msg)
-    if isinstance(policy, Solution):
-        edges, values = policy.nodes.choice, policy.nodes.values
-    else:
-        edges = policy.choice
+    solved = isinstance(policy, Solution)
+    edges, values = (policy.nodes.choice, policy.nodes.values) if solved else (policy.choice, None)
     if edges.ndim != 1:
         msg = "with a horizon the best action depends on the steps left, and a drawing has no time; solve without one"
         raise UnsupportedError(msg)
@@ -319,8 +317,7 @@ _LOOKS = {
 
 
 def _quoted(lines: list[str]) -> str:
-    text = "\n".join(lines).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{text}"'
+    return '"' + "\n".join(lines).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def _dot(network: Network, chosen: set[int], values: Any) -> Iterator[str]:

@@ -99,8 +99,7 @@ def _write(path: PathLike, matrix: Any) -> None:
         msg = f"a matrix of shape {matrix.shape} with {matrix.nnz:,} entries needs more than the 32 bits of the format"
         raise UnsupportedError(msg, limit=_LARGEST)
     with replaced(Path(path)) as file:
-        head = [_MATRIX, *matrix.shape, matrix.nnz]
-        for part in (head, np.diff(matrix.indptr), matrix.indices):
+        for part in ([_MATRIX, *matrix.shape, matrix.nnz], np.diff(matrix.indptr), matrix.indices):
             file.write(np.asarray(part, dtype=_INT).tobytes())
         file.write(np.asarray(matrix.data, dtype=_FLOAT).tobytes())
 
@@ -143,9 +142,8 @@ def read_petsc(
     matrix, cost = _read(transitions), _read(costs)
     n, m = cost.shape
     if matrix.shape != (n * m, n):
-        raise _corrupt(
-            transitions, "shape", f"it is {matrix.shape}; costs of shape {cost.shape} need {(n * m, n)}"
-        )
+        what = f"it is {matrix.shape}; costs of shape {cost.shape} need {(n * m, n)}"
+        raise _corrupt(transitions, "shape", what)
     empty = np.flatnonzero(np.diff(matrix.indptr) == 0)
     if len(empty):
         raise _corrupt(transitions, "rows", f"row {empty[0]} is empty: action {empty[0] % m} leads nowhere")
@@ -167,19 +165,15 @@ def _read(path: PathLike) -> Any:
             raise _corrupt(path, "header", f"it has {size} bytes, fewer than a header")
         mark, rows, columns, entries = _numbers(file, 4, _INT).tolist()
         if mark != _MATRIX:
-            raise _corrupt(
-                path, "header", f"it begins with {mark}; a matrix with 32-bit indices begins with {_MATRIX}"
-            )
+            what = f"it begins with {mark}; a matrix with 32-bit indices begins with {_MATRIX}"
+            raise _corrupt(path, "header", what)
         if entries < 0:
             raise _corrupt(path, "header", f"it announces {entries} entries: dense matrices are not read")
         # Compared before anything is allocated.
         wanted = (4 + rows + entries) * _INT.itemsize + entries * _FLOAT.itemsize
         if rows < 1 or columns < 1 or size != wanted:
-            raise _corrupt(
-                path,
-                "header",
-                f"{rows} rows, {columns} columns, {entries} entries need {wanted:,} bytes, not {size:,}",
-            )
+            what = f"{rows} rows, {columns} columns, {entries} entries need {wanted:,} bytes, not {size:,}"
+            raise _corrupt(path, "header", what)
         width = _numbers(file, rows, _INT).astype(np.int64)
         if (width < 0).any() or width.sum() != entries:
             raise _corrupt(path, "rows", f"the rows have {width.sum()} entries, not {entries}")

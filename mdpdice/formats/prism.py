@@ -90,17 +90,9 @@ def _lines(found: Explicit) -> Iterator[str]:
         commands.append(Command(f"{player}{k}", f"s={state} -> {text}", name))
         if reward:
             rewards.append(f"[{player}{k}] s={state} : {number_text(reward, exact=True)};")
+    labels = {label: [f"s={state}" for state in states] for label, states in model.labels.items()}
+    labels.pop("init")
+    variables = [f"s : [0..{model.n_states - 1}] init {model.start};"]
     return program_lines(
-        "network",
-        model.kind,
-        found.property,
-        found.shift,
-        [f"s : [0..{model.n_states - 1}] init {model.start};"],
-        commands,
-        rewards,
-        {
-            label: [f"s={state}" for state in states]
-            for label, states in model.labels.items()
-            if label != "init"
-        },
+        "network", model.kind, found.property, found.shift, variables, commands, rewards, labels
     )

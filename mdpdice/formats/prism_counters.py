@@ -88,13 +88,7 @@ class PrismProgram:
         return question(self.kind, minimise=self.minimise)
 
     def node(self, state: Hashable) -> int:
-        """Value of the variable ``s`` in a core state.
-
-        Raises
-        ------
-        UnknownStateError
-            The game has no such core state.
-        """
+        """Value of the variable ``s`` in a core state; an `UnknownStateError` if there is no such one."""
         if state not in self._nodes:
             raise UnknownStateError(f"{state!r} is not a core state of this game", value=state)
         return self._nodes[state]
@@ -150,8 +144,7 @@ class _Writer:
         )
         self.done = lattice.n_nodes
         self.kinds = kind.tolist()
-        indptr = lattice.indptr.tolist()
-        self.edges = [range(first, end) for first, end in itertools.pairwise(indptr)]
+        self.edges = [range(first, end) for first, end in itertools.pairwise(lattice.indptr.tolist())]
         self.guard = lattice.guard.tolist()
         self.updates = [lattice.updates[at] if at >= 0 else () for at in lattice.update.tolist()]
         self.reward = [_reward(lattice, at) for at in lattice.reward.tolist()]

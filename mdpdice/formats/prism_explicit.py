@@ -113,8 +113,8 @@ def _reward_files(base: Path, suffix: str) -> list[Path]:
 def _head(model: Model, entries: int, dialect: str) -> str:
     if dialect == "storm":
         return model.kind
-    choices = "" if model.kind == "dtmc" else f" {model.n_choices}"
-    return f"{model.n_states}{choices} {entries}"
+    sizes = [model.n_states, entries] if model.kind == "dtmc" else [model.n_states, model.n_choices, entries]
+    return " ".join(map(str, sizes))
 
 
 def _transitions(model: Model, *, exact: bool, dialect: str) -> Iterator[str]:
@@ -348,15 +348,13 @@ class _Transitions:
             key, to, (number, *rest) = self.key(reader, parts)
             row = self.rows.get(key, {})
             if rest or to not in row or (key, to) in seen:
-                raise reader.corrupt(
-                    "transition", f"{' '.join(parts)[:40]!r} is not a transition, or is repeated"
-                )
+                what = f"{' '.join(parts)[:40]!r} is not a transition, or is repeated"
+                raise reader.corrupt("transition", what)
             seen.add((key, to))
             # Three tenths of a float are not the float of three tenths, so this is summed exactly.
             reward = reader.number(number, "reward")
             self.decimal |= isinstance(reward, float) or isinstance(row[to], float)
-            share = Fraction(row[to]) * Fraction(reward)
-            self.paid[key] = self.paid.get(key, 0) + share
+            self.paid[key] = self.paid.get(key, 0) + Fraction(row[to]) * Fraction(reward)
 
     def _sum(self, reward: Fraction) -> Number:
         """A sum of decimals that mean floats is a float."""
@@ -406,15 +404,16 @@ def _read_labels(reader: Reader, n_states: int) -> dict[str, tuple[int, ...]]:
     first = next(lines, "")
     if not first:
         raise reader.corrupt("label", "the file is empty, and the label init says where play starts", None)
-    numbered: dict[str, str] = {}
     storm = first == "#DECLARATION"
     if storm:
+        names: list[str] = []
         for text in lines:
             if text == "#END":
                 break
-            numbered |= {name: name for name in text.split()}
+            names += text.split()
         else:
             raise reader.corrupt("label", "#END is missing")
+        numbered = {name: name for name in names}
     else:
         numbered = dict(_DECLARED.findall(first))
         if _DECLARED.sub("", first).strip() or len(set(numbered.values())) < len(numbered):

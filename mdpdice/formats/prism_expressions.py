@@ -58,12 +58,7 @@ class Names:
 class Texts:
     """Texts of the expressions over some counters.
 
-    Attributes
-    ----------
-    variable : dict of str to str
-        Variable of every counter.
-    box : dict of str to list of str
-        Variables of the boxes of every counter that is flags.
+    `variable` has the name of every counter, `box` the names of the boxes of every counter that is flags.
     """
 
     def __init__(self, axes: Sequence[Axis], names: Names) -> None:
@@ -149,8 +144,8 @@ class Texts:
         if op == "count":
             return self._mask([(self.bit(args[0], at), 1) for at in _bits(args[1])])
         if op in ("with", "without"):
-            n = len(self.box[args[0].args[0]])
-            return self._mask([(self.bit(expr, at), 1 << at) for at in range(n)])
+            boxes = self.box[args[0].args[0]]
+            return self._mask([(self.bit(expr, at), 1 << at) for at in range(len(boxes))])
         if op == "neg":
             return f"-{self.number(args[0], ATOM)}", SIGN
         if op in ("+", "-", "*"):

@@ -33,12 +33,9 @@ def check_rows(
         total = math.fsum(row)
         off = abs(total - 1)
         if not row or not off <= tolerance:
-            raise reader.corrupt(
-                "probability",
-                f"the probabilities of this choice sum to {total:.12g}, not 1; a file of few digits "
-                "can be read with a larger tolerance=",
-                line,
-            )
+            what = f"the probabilities of this choice sum to {total:.12g}, not 1"
+            more = "a file of few digits can be read with a larger tolerance="
+            raise reader.corrupt("probability", f"{what}; {more}", line)
         # What is off by rounding alone is left to `Network.from_choices`, which records it.
         exact = all(not isinstance(p, float) for p in row)
         whole = sum((Fraction(p) for p in row), Fraction(0)) if exact or off > 1e-9 else Fraction(1)

@@ -58,32 +58,22 @@ def _admit(kind: type, state: Any) -> Getter:
 def hashing_error(error: Exception, found: Any, place: str = "") -> GameError:
     """The error for a state or payoff of `found`, a node or a state, that cannot be looked up in a dictionary."""
     if not (isinstance(error, TypeError) and "unhashable" in str(error)):
-        return GameError(
-            f"reading the node raised {type(error).__name__}: {error} (in hashing or comparing a state?)"
-        )
+        msg = f"reading the node raised {type(error).__name__}: {error} (in hashing or comparing a state?)"
+        return GameError(msg)
     wrong = next(((what, value) for what, value in _named_values(found) if not _hashable(value)), None)
     if wrong is None:
-        return GameError(
-            f"{place}a state or payoff cannot be hashed ({error}); canonical() must give a state, too"
-        )
+        msg = f"{place}a state or payoff cannot be hashed ({error}); canonical() must give a state, too"
+        return GameError(msg)
     what, value = wrong
     part, inner = None, value
     while inner is not None:
         part, inner = inner, next((one for one in parts(type(inner))(inner) if not _hashable(one)), None)
-    better = _FROZEN.get(type(part))
-    remedy = (
-        f"write {better} instead of {part!r}"
-        if better
-        else f"decorate {type(part).__name__} with @attrs.frozen"
-    )
-    sound = (
-        "payoffs are numbers"
-        if what == "payoff"
-        else "states are numbers, strings, tuples or frozen attrs values"
-    )
-    return GameError(
-        f"{place}the {what} {value!r} cannot be hashed ({error}); {remedy}; {sound}", value=value
-    )
+    remedy = f"decorate {type(part).__name__} with @attrs.frozen"
+    if better := _FROZEN.get(type(part)):
+        remedy = f"write {better} instead of {part!r}"
+    sound = {"payoff": "numbers", "state": "numbers, strings, tuples or frozen attrs values"}[what]
+    msg = f"{place}the {what} {value!r} cannot be hashed ({error}); {remedy}; {what}s are {sound}"
+    return GameError(msg, value=value)
 
 
 _FROZEN = {

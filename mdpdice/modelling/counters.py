@@ -50,20 +50,9 @@ if TYPE_CHECKING:
     from mdpdice.modelling.game import Game
 
 __all__ = [
-    "At",
-    "Axis",
-    "Counter",
-    "CounterValue",
-    "Flags",
-    "FlagsValue",
-    "Update",
-    "axes",
-    "forbidden_error",
-    "full_state",
-    "misfit",
-    "range_error",
-    "unknown_counter_error",
-]
+    "At", "Axis", "Counter", "CounterValue", "Flags", "FlagsValue", "Update", "axes", "forbidden_error",
+    "full_state", "misfit", "range_error", "unknown_counter_error",
+]  # fmt: skip
 
 _LARGEST = 1 << 62  # values, and sums of two of them, stay within int64
 _MOST_BOXES = 62
@@ -158,13 +147,7 @@ class FlagsValue(Expr):
         return Update(self.name, flag_operation("without", self, self._mask(boxes)))
 
     def set(self, value: Iterable[int | str] | Expr) -> Update:
-        """Set exactly these boxes, or those that other flags have set.
-
-        Parameters
-        ----------
-        value : iterable of int or str, or Expr
-            Boxes by number or name, or an expression such as the flags of the other player.
-        """
+        """Set exactly these boxes, by number or name, or those of an expression: the flags of the other player, say."""
         if isinstance(value, Expr):
             return _update(self.name, value)
         return Update(self.name, as_expr(self._mask(value)))

@@ -406,18 +406,7 @@ def product(*dists: Any) -> Dist[Any]:
 
 
 def as_dist(dist: DistLike[T]) -> Dist[T]:
-    """Return a distribution as a `Dist`.
-
-    Parameters
-    ----------
-    dist : Dist, mapping of outcome to weight, icepool.Die or dyce.H
-        A `Dist` is returned as it is; of anything else, ``items()`` is read by the rules of `Dist`.
-
-    Raises
-    ------
-    GameError
-        It is none of these.
-    """
+    """Return a mapping of outcome to weight, icepool.Die or dyce.H as a `Dist`, by the rules of `Dist`."""
     if isinstance(dist, Dist):
         return dist
     # A class passes hasattr too (`Dist` for `Dist(...)`), but its items cannot be read.

@@ -14,17 +14,9 @@ if TYPE_CHECKING:
     from mdpdice.modelling.expressions import Expr
 
 __all__ = [
-    "ARITHMETIC",
-    "BOOL",
-    "COMPARISONS",
-    "FLAG_OPERATIONS",
-    "FLOAT",
-    "INT",
-    "RATIONAL",
-    "TYPES",
-    "column_of",
+    "ARITHMETIC", "BOOL", "COMPARISONS", "FLAG_OPERATIONS", "FLOAT", "INT", "RATIONAL", "TYPES", "column_of",
     "value_at",
-]
+]  # fmt: skip
 
 # What an expression gives, ordered so that the kind of an operation is the largest one of its parts.
 BOOL, INT, RATIONAL, FLOAT = range(4)

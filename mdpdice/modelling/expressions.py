@@ -88,8 +88,7 @@ class Expr:
                 # 1, True and 1.0 are equal in Python.
                 self._key = (_NAMES[self.kind], self.args[0])
             elif self.op == "table":
-                entries = self.args[0]
-                self._key = ("table", _NAMES[self.kind], entries, self.args[1].key)
+                self._key = ("table", _NAMES[self.kind], self.args[0], self.args[1].key)
             else:
                 self._key = (self.op, *(arg.key if isinstance(arg, Expr) else arg for arg in self.args))
         return self._key
@@ -237,9 +236,8 @@ class Expr:
         raise self._refusal("has no parts", "only Flags have: flags[i]; table(list, index) is list[index]")
 
     def __index__(self) -> int:
-        raise self._refusal(
-            "is not a number while a game is declared", "write table(list, index) instead of list[index]"
-        )
+        remedy = "write table(list, index) instead of list[index]"
+        raise self._refusal("is not a number while a game is declared", remedy)
 
     def _refusal(self, why: str, remedy: str) -> GameError:
         return GameError(f"the expression {self!r} {why}; {remedy}", value=self)
@@ -278,9 +276,7 @@ class Expr:
         result, defined = self.evaluate_where_defined(values)
         if not defined.all():
             at = tuple(int(axis[0]) for axis in np.nonzero(~defined))
-            point = {
-                name: int(np.broadcast_to(values[name], defined.shape)[at]) for name in sorted(self.names)
-            }
+            point = {name: int(np.broadcast_to(values[name], defined.shape)[at]) for name in self.names}
             value_at(self, point)  # raises, with the number that has no entry
         return result
 
@@ -337,24 +333,12 @@ def as_expr(value: Any) -> Expr:
 
 
 def least(*values: Any) -> Expr:
-    """The smallest of some numbers and expressions: `min`, for expressions.
-
-    Parameters
-    ----------
-    *values : number or Expr
-        At least one.
-    """
+    """The smallest of some numbers and expressions, at least one: `min`, for expressions."""
     return _extreme("least", values)
 
 
 def most(*values: Any) -> Expr:
-    """The largest of some numbers and expressions: `max`, for expressions.
-
-    Parameters
-    ----------
-    *values : number or Expr
-        At least one.
-    """
+    """The largest of some numbers and expressions, at least one: `max`, for expressions."""
     return _extreme("most", values)
 
 
@@ -398,12 +382,8 @@ def _arithmetic(op: str, first: Expr, second: Expr) -> Expr:
     if first.op == "constant":
         if fixed:
             return constant(ARITHMETIC[op](first.args[0], second.args[0]))
-        if (
-            first.kind == INT
-            and second.kind >= INT
-            and first.args[0] == (0 if op == "+" else 1)
-            and op != "-"
-        ):
+        neutral = op != "-" and first.args[0] == (0 if op == "+" else 1)
+        if neutral and first.kind == INT and second.kind >= INT:
             return second
     elif fixed and second.kind == INT and first.kind >= INT:
         number = second.args[0]
@@ -482,8 +462,8 @@ def _extreme(op: str, values: tuple[Any, ...]) -> Expr:
         raise GameError(f"{op}() of nothing; give it at least one number")
     kind = max(INT, *(part.kind for part in parts))
     if all(part.op == "constant" for part in parts):
-        choose = min if op == "least" else max
-        return constant(TYPES[kind](choose(part.args[0] for part in parts)))
+        numbers = [part.args[0] for part in parts]
+        return constant(TYPES[kind](min(numbers) if op == "least" else max(numbers)))
     if len(parts) == 1:
         return parts[0]
     return Expr(op, parts, kind, 1 + max(part.depth for part in parts))

@@ -53,26 +53,9 @@ from mdpdice.modelling.nodes import (
 from mdpdice.modelling.sense import Sense
 
 __all__ = [
-    "Chance",
-    "ClassicMDP",
-    "Conditional",
-    "Decide",
-    "Edge",
-    "End",
-    "Game",
-    "Go",
-    "Node",
-    "Option",
-    "PassTo",
-    "Unavailable",
-    "chance",
-    "decide",
-    "end",
-    "go",
-    "pass_to",
-    "roll",
-    "when",
-]
+    "Chance", "ClassicMDP", "Conditional", "Decide", "Edge", "End", "Game", "Go", "Node", "Option", "PassTo",
+    "Unavailable", "chance", "decide", "end", "go", "pass_to", "roll", "when",
+]  # fmt: skip
 
 Number: TypeAlias = int | float | Fraction
 S = TypeVar("S", bound=Hashable)

@@ -18,15 +18,9 @@ import numpy as np
 from mdpdice.errors import CounterRangeError, GameError, UnknownStateError
 
 __all__ = [
-    "At",
-    "Axis",
-    "Outside",
-    "forbidden_error",
-    "full_state",
-    "misfit",
-    "range_error",
+    "At", "Axis", "Outside", "forbidden_error", "full_state", "misfit", "range_error",
     "unknown_counter_error",
-]
+]  # fmt: skip
 
 S = TypeVar("S")
 
@@ -36,24 +30,13 @@ Outside: TypeAlias = Literal["error", "clip", "forbid"]
 
 @attrs.frozen
 class Axis:
-    """The values of one counter of a game.
-
-    Attributes
-    ----------
-    name : str
-    values : range
-        With n boxes, flags have the values 0 to 2**n - 1; bit i is box i.
-    start : int
-    outside : {"error", "clip", "forbid"}
-    boxes : tuple of str
-        Names of the boxes of flags; empty for other counters.
-    """
+    """The values of one counter of a game."""
 
     name: str
-    values: range
+    values: range  # with n boxes, flags have the values 0 to 2**n - 1; bit i is box i
     start: int
     outside: Outside = "error"
-    boxes: tuple[str, ...] = ()
+    boxes: tuple[str, ...] = ()  # names of the boxes of flags; empty for other counters
 
     def positions(self, wanted: Any) -> Any:
         """Positions of new values, an int64 array; -1 where a value is forbidden, -2 where it is an error.
@@ -141,13 +124,7 @@ class At(Generic[S]):
         return MappingProxyType(dict(zip(self._names, self._values, strict=True)))
 
     def point(self, axes: tuple[Axis, ...]) -> int:
-        """Index of the counters' values in the grid of these axes, in C order.
-
-        Raises
-        ------
-        UnknownStateError
-            A counter is missing or unknown, or its value is not one of its values.
-        """
+        """Index of the counters' values in the grid of these axes, in C order; an `UnknownStateError` if none."""
         counters = dict(zip(self._names, self._values, strict=True))
         index = 0
         for axis in axes:

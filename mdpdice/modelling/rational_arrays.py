@@ -23,13 +23,8 @@ _LIMIT = 1 << 63
 _FLOAT_EXACT = 1 << 53  # whole numbers up to here are floats
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
 
 
 class Column:
@@ -99,8 +94,7 @@ class Column:
         if op == "any":
             return Column(chosen != 0, defined=self.defined)
         if op == "count":
-            count = np.bitwise_count(chosen).astype(np.int64)
-            return Column(count, 1, 0, mask.bit_count(), self.defined)
+            return Column(np.bitwise_count(chosen).astype(np.int64), 1, 0, mask.bit_count(), self.defined)
         bound = (1 << max(self.upper.bit_length(), mask.bit_length())) - 1
         data = self.data | mask if op == "with" else self.data & ~mask
         return Column(data, 1, 0, bound, self.defined)
@@ -119,9 +113,8 @@ class Column:
 
     def converts(self) -> bool:
         """Whether the values are floats, or whole numbers that are."""
-        return self.denominator == 0 or (
-            self.denominator == 1 and max(-self.lower, self.upper) <= _FLOAT_EXACT
-        )
+        size = max(-self.lower, self.upper)
+        return self.denominator == 0 or (self.denominator == 1 and size <= _FLOAT_EXACT)
 
     def floats(self) -> Any:
         """The nearest floats."""
@@ -141,21 +134,14 @@ class Column:
             # numpy's operations give scalars for arrays without a dimension, and those would stay numpy's.
             return np.asarray(self.data).astype(object)
         flat = np.empty(self.data.size, dtype=object)
-        flat[:] = [
-            Fraction(numerator, self.denominator) for numerator in np.asarray(self.data).ravel().tolist()
-        ]
+        flat[:] = [Fraction(part, self.denominator) for part in np.asarray(self.data).ravel().tolist()]
         return flat.reshape(self.data.shape)
 
 
 _UFUNCS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "//": np.floor_divide,
-    "%": np.remainder,
-    "least": np.minimum,
-    "most": np.maximum,
-}
+    "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.remainder,
+    "least": np.minimum, "most": np.maximum,
+}  # fmt: skip
 
 
 def combine(op: str, columns: Sequence[Column]) -> Column:
@@ -182,8 +168,7 @@ def _logic(op: str, columns: Sequence[Column]) -> Column:
     value, defined = columns[0].data, columns[0].defined
     for column in columns[1:]:
         if column.defined is not None:
-            settled = value if decisive else ~value
-            defined = _both(defined, settled | column.defined)
+            defined = _both(defined, (value if decisive else ~value) | column.defined)
         value = value | column.data if decisive else value & column.data
     return Column(value, defined=defined)
 
@@ -221,9 +206,8 @@ def _compare(op: str, first: Column, second: Column) -> Column:
     defined = _both(first.defined, second.defined)
     if first.denominator and second.denominator:
         common = math.lcm(first.denominator, second.denominator)
-        return Column(
-            COMPARISONS[op](first.over(common).whole(), second.over(common).whole()), defined=defined
-        )
+        first, second = first.over(common), second.over(common)
+        return Column(COMPARISONS[op](first.whole(), second.whole()), defined=defined)
     if first.converts() and second.converts():
         return Column(COMPARISONS[op](first.floats(), second.floats()), defined=defined)
     # An exact number beside a float, and it is no float itself: compared one by one, as Python does.

@@ -96,7 +96,8 @@ class Table:
             return list(self.lines)
         cells = [self.columns, *(tuple(map(_cell, row)) for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        right = [all(_is_number(one) for one in column) for column in zip(*self.rows, strict=True)]
+        columns = zip(*self.rows, strict=True)
+        right = [all(isinstance(one, int | float | None) for one in column) for column in columns]
         return [self.title, *(_aligned(row, widths, right or [False] * len(widths)) for row in cells)]
 
 
@@ -106,16 +107,11 @@ def _cell(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _is_number(value: Any) -> bool:
-    return value is None or isinstance(value, int | float)
-
-
 def _aligned(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    cells = (
-        text.rjust(width) if flush else text.ljust(width)
-        for text, width, flush in zip(row, widths, right, strict=True)
-    )
-    return "  ".join(cells).rstrip()
+    cells = zip(row, widths, right, strict=True)
+    return "  ".join(
+        text.rjust(width) if flush else text.ljust(width) for text, width, flush in cells
+    ).rstrip()
 
 
 @attrs.frozen

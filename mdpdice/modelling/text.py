@@ -25,29 +25,16 @@ from mdpdice.errors import UnknownStateError
 from mdpdice.modelling.grid import At
 
 __all__ = [
-    "ITSELF",
-    "decode",
-    "encode",
-    "fields_of",
-    "hints_of",
-    "init_fields",
-    "init_names",
-    "named_classes",
-]
-__all__ += ["shorten"]
+    "ITSELF", "decode", "encode", "fields_of", "hints_of", "init_fields", "init_names", "named_classes",
+    "shorten",
+]  # fmt: skip
 
 ITSELF = "state"
 """Name of a state that has no parts."""
 
 
 def encode(value: Any) -> Any:
-    """A state or action as JSON data.
-
-    Raises
-    ------
-    UnknownStateError
-        A part of the value has no text.
-    """
+    """A state or action as JSON data; an `UnknownStateError` if a part of it has no text."""
     if value is None or (isinstance(value, bool | int | float | str) and not isinstance(value, enum.Enum)):
         return value
     name = type(value).__name__
@@ -71,19 +58,9 @@ def encode(value: Any) -> Any:
 
 
 def decode(data: Any, classes: Mapping[str, type]) -> Any:
-    """The value that JSON data stand for: the inverse of `encode`.
+    """The value that data of `json.loads` stand for, the inverse of `encode`; see `named_classes` for the classes.
 
-    Parameters
-    ----------
-    data : object
-        What `json.loads` gave.
-    classes : mapping of str to type
-        The classes that may be named; see `named_classes`.
-
-    Raises
-    ------
-    UnknownStateError
-        The data name another class, or do not describe one of these.
+    An `UnknownStateError` if the data name another class, or do not describe one of these.
     """
     if isinstance(data, list):
         return tuple(decode(item, classes) for item in data)
@@ -205,13 +182,7 @@ def fields_of(state: Hashable) -> dict[str, Any]:
     elif isinstance(core, tuple):
         names = getattr(core, "_fields", map(str, range(len(core))))
         found = dict(zip(names, core, strict=True))
-    if not found:
-        found = {ITSELF: core}
-    if isinstance(state, At):
-        # A core state without parts comes after the counters, which say more.
-        found = {
-            **{name: value for name, value in found.items() if name != ITSELF},
-            **state.counters,
-            **found,
-        }
-    return found
+    # A core state without parts comes after the counters, which say more.
+    parts = {name: value for name, value in found.items() if name != ITSELF}
+    counters = state.counters if isinstance(state, At) else {}
+    return {**parts, **counters, **(found or {ITSELF: core})}

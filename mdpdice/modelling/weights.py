@@ -18,14 +18,9 @@ from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.number import own_number
 
 __all__ = [
-    "ZERO",
-    "common_denominator",
-    "integer_weights",
-    "merge_outcomes",
-    "ratio_of_outcome",
-    "refuse_set",
+    "ZERO", "common_denominator", "integer_weights", "merge_outcomes", "ratio_of_outcome", "refuse_set",
     "split_pairs",
-]
+]  # fmt: skip
 
 T = TypeVar("T")
 

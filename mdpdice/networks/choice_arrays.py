@@ -41,11 +41,8 @@ class ChoiceArrays:
     def where(self, choice: int) -> dict[str, Any]:
         """State and action of a choice, as errors want them."""
         state = int(np.searchsorted(self.choice_ptr, choice, side="right")) - 1
-        number = choice - int(self.choice_ptr[state])
-        return {
-            "state": self.states[state],
-            "action": number if self.actions is None else self.actions[choice],
-        }
+        action = choice - int(self.choice_ptr[state]) if self.actions is None else self.actions[choice]
+        return {"state": self.states[state], "action": action}
 
 
 def write_edges(
@@ -138,9 +135,7 @@ def _write_large(
         "reward": reward_array,
         "step": step,
         "numerator": weights,
-        "actions": action.tolist()
-        if arrays.actions is None
-        else [arrays.actions[at] for at in action.tolist()],
+        "actions": [at if arrays.actions is None else arrays.actions[at] for at in action.tolist()],
     }
 
 

@@ -388,9 +388,8 @@ def _defects(arrays: ChoiceArrays, weight: NDArray[np.float64]) -> _Defects:
     first = 0
     while first < arrays.n_choices:
         last = max(first + 1, int(np.searchsorted(ptr, ptr[first] + AT_ONCE, side="right")) - 1)
-        part = weight[ptr[first] : ptr[last]]
         # All but small probabilities are whole multiples of 2^-62, and a row of those adds up exactly.
-        scaled = part * 2.0**62
+        scaled = weight[ptr[first] : ptr[last]] * 2.0**62
         units = scaled.astype(np.int64)
         rows = ptr[first:last] - ptr[first]
         # What small ones have beyond is taken in units of 2^-94, which a long row can add up too.

@@ -70,29 +70,21 @@ class Names:
     @cached_property
     def _action_start(self) -> Ints:
         """Position in `actions` of the first action of every node."""
-        degree = np.where(self.decides, np.diff(self.indptr), 0)
-        return np.concatenate(([0], np.cumsum(degree)))
+        return np.concatenate(([0], np.cumsum(np.where(self.decides, np.diff(self.indptr), 0))))
 
     def index_of(self, state: Hashable) -> int | None:
         """Number of a state; None if play cannot come to it."""
         try:
-            index = (
-                self.states.index(cast("int", state))
-                if isinstance(self.states, range | NamedStates)
-                else self._index.get(state)
-            )
+            if isinstance(self.states, range | NamedStates):
+                index: int | None = self.states.index(cast("int", state))
+            else:
+                index = self._index.get(state)
         except (TypeError, ValueError):
             return None
         return index if index is not None and same_kind(self.states[index], state) else None
 
     def node_of(self, state: Hashable) -> int:
-        """Node of a state.
-
-        Raises
-        ------
-        UnknownStateError
-            If the state cannot be reached; the message lists states like it.
-        """
+        """Node of a state; where it cannot be reached an `UnknownStateError` lists states like it."""
         index = self.index_of(state)
         if index is None:
             near = ", ".join(repr(s) for s in self.nearest(state))
@@ -104,11 +96,6 @@ class Names:
         """Node that has the value of a state: its own, or that of the representative of equal states.
 
         Actions are those of the representative, so decisions are looked up by `node_of`.
-
-        Raises
-        ------
-        UnknownStateError
-            If neither can be reached.
         """
         if self.canonical is not None and self.index_of(state) is None:
             with contextlib.suppress(Exception):  # what is no state of the game may break its function
@@ -132,8 +119,7 @@ class Names:
         texts: dict[str, Hashable] = {}
         for i in range(min(self.n_states, 5000)):
             texts.setdefault(repr(self.states[i]), self.states[i])
-        found = difflib.get_close_matches(repr(state), texts, n=count, cutoff=0.0)
-        return [texts[text] for text in found]
+        return [texts[near] for near in difflib.get_close_matches(repr(state), texts, n=count, cutoff=0.0)]
 
     def state_of(self, node: int) -> Hashable | None:
         """State of a node, None for inline nodes."""
@@ -141,26 +127,14 @@ class Names:
         return None if index < 0 else self.states[index]
 
     def action_of(self, edge: int) -> Hashable:
-        """Action of an edge of a decision node.
-
-        Raises
-        ------
-        UnknownStateError
-            There is no such edge, or nobody decides where it leaves.
-        """
+        """Action of an edge of a decision node; an `UnknownStateError` if it is none."""
         node = int(np.searchsorted(self.indptr, edge, side="right")) - 1
         if not 0 <= edge < len(self.dst) or not self.decides[node]:
             raise UnknownStateError(f"edge {edge} is not an edge of a decision", value=edge)
         return self.actions[int(self._action_start[node]) + edge - int(self.indptr[node])]
 
     def edge_of(self, node: int, action: Hashable) -> int:
-        """Edge of a decision node by its action.
-
-        Raises
-        ------
-        UnknownStateError
-            If the node has no such action.
-        """
+        """Edge of a decision node by its action; an `UnknownStateError` if the node has no such action."""
         first = int(self._action_start[node])
         for edge in self.edges(node) if self.decides[node] else ():
             known = self.actions[first + edge - int(self.indptr[node])]

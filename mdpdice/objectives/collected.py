@@ -81,13 +81,12 @@ def _with_sums(
     unit = math.lcm(*(reward.denominator for reward in rewards.values()))
     # Plays that stop without an end are paid nothing more.
     ends = np.flatnonzero(network.kind == Kind.END).tolist()
-    least = min((network.exact_payoff(node) for node in ends), default=Fraction(0))
-    least = min(least, Fraction(0))
+    least = min([Fraction(0), *(network.exact_payoff(node) for node in ends)])
     limit = top(unit, least) if min(rewards.values()) >= 0 else None
     if limit is None:
         label = components(network)[0]
         inside = label[network.source[paying]] == label[network.dst[paying]]
-        if (inside & (network.weight[paying] > 0)).any():
+        if inside.any():
             edge = paying[int(np.argmax(inside))]
             msg = (
                 f"{name} of rewards that a play can collect again and again: their sum has no bound; count them in "
@@ -222,7 +221,7 @@ def _ending(network: Network, gains: Bools, name: str) -> Network:
             "has collected; count the decisions in the state, and end the play with end(...)"
         )
         raise UnsupportedError(msg, value=network.horizon)
-    component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE, network.weight > 0)
+    component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
     source = network.source
     for_ever = loose & (component >= 0)
     leaving = for_ever[source] & (component[source] != component[network.dst])
@@ -233,5 +232,5 @@ def _ending(network: Network, gains: Bools, name: str) -> Network:
             "play an end there, or count the points in the state and pay them with end(...)"
         )
         raise UnsupportedError(msg, state=network.describe(node))
-    payoff = np.where(for_ever, 0.0, network.payoff)
-    return network.keep_edges(np.flatnonzero(~for_ever[source]), payoff=payoff)
+    kept = np.flatnonzero(~for_ever[source])
+    return network.keep_edges(kept, payoff=np.where(for_ever, 0.0, network.payoff))

@@ -82,17 +82,16 @@ def drop_infinite(network: Network, because: Because = "collects") -> Lowering |
     if not rich.any():
         return None
     infinite = can_reach(network, rich)
-    policy = _infinite_policy(network, component, rich, infinite, inside)
-    return without(network, ~infinite, policy, because)
+    return without(network, ~infinite, _infinite_policy(network, component, rich, infinite, inside), because)
 
 
 def _infinite_policy(network: Network, component: Ints, rich: Bools, infinite: Bools, inside: Bools) -> Ints:
     """A policy under which the total is infinite from every infinite node: go to a positive edge, for ever again."""
-    policy = np.full(network.n_nodes, -1, dtype=np.int64)
-    paid = np.flatnonzero(inside & rich[network.source] & (network.reward > 0))
+    edges = np.flatnonzero(inside & rich[network.source])
+    paid = edges[network.reward[edges] > 0]
     _, first = np.unique(component[network.source[paid]], return_index=True)
     goals = paid[first]
-    edges = np.flatnonzero(inside & rich[network.source])
+    policy = np.full(network.n_nodes, -1, dtype=np.int64)
     policy = towards(network, edges, network.source[goals].tolist(), policy)
     policy[network.source[goals]] = goals
     into = np.flatnonzero(infinite[network.source] & infinite[network.dst] & ~rich[network.source])
@@ -188,8 +187,7 @@ def end_idle_chance(network: Network) -> Lowering | None:
     """End plays with a horizon where chance alone goes round for ever and pays nothing: no decision ever comes."""
     if network.horizon is None:
         return None
-    by_chance = (network.kind == Kind.CHANCE)[network.source] & (network.weight > 0)
-    idle = _idle(network, by_chance)[0] >= 0
+    idle = _idle(network, (network.kind == Kind.CHANCE)[network.source])[0] >= 0
     if not idle.any():
         return None
     kept = np.flatnonzero(~idle[network.source])

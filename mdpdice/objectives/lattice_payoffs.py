@@ -43,9 +43,8 @@ def pay_worth(lattice: Lattice, objective: OfPayoff, run: Run) -> tuple[Lattice,
     if not (lattice.reward >= 0).any():
         return _with_worths(lattice, objective, as_expr(0), 1, 0), bool(objective.worth(Fraction(0)))
     if lattice.averaged:
-        _refuse(
-            objective, "this lattice holds means of rewards that differ; compile_lattice(game, merge=False)"
-        )
+        how = "compile_lattice(game, merge=False)"
+        _refuse(objective, f"this lattice holds means of rewards that differ; {how}")
     refuse_counter([axis.name for axis in lattice.axes])
     used = np.unique(lattice.reward[lattice.reward >= 0]).tolist()
     unit = math.lcm(*(_denominator(lattice.rewards[at]) for at in used))
@@ -57,8 +56,7 @@ def pay_worth(lattice: Lattice, objective: OfPayoff, run: Run) -> tuple[Lattice,
     last = _largest_sum(lattice, paid, objective, run) if top is None else max(0, top)
     if lattice.size * (last + 1) >= MOST_POINTS:
         _refuse(objective, f"its sums go up to {last:,}, on {lattice.size:,} points of the other counters")
-    counted = _with_counter(lattice, paid, last)
-    lowered = _with_worths(counted, objective, CounterValue(COLLECTED), unit, last)
+    lowered = _with_worths(_with_counter(lattice, paid, last), objective, CounterValue(COLLECTED), unit, last)
     if top is None:
         return lowered, True
     settled, worth = CounterValue(COLLECTED) >= last, as_expr(objective.worth(Fraction(top, unit) + floor))
@@ -107,21 +105,19 @@ def _with_counter(lattice: Lattice, paid: dict[int, Expr], last: int) -> Lattice
 def _largest_sum(lattice: Lattice, paid: dict[int, Expr], objective: OfPayoff, run: Run) -> int:
     """The largest sum of rewards that a play can collect."""
     moves = (lattice.kind != Kind.END) & (lattice.indptr[1:] > lattice.indptr[:-1])
-    rewards = [paid.get(at, as_expr(0)) for at in range(len(lattice.rewards))]
     greedy = attrs.evolve(
         lattice,
         kind=np.where(moves, np.uint8(Kind.MAX), lattice.kind),
         switch=np.zeros_like(lattice.switch),
         payoff=np.full_like(lattice.payoff, -1),
-        rewards=tuple(rewards),
+        rewards=tuple([paid.get(at, as_expr(0)) for at in range(len(lattice.rewards))]),
         total=Fraction(0),
         actions=(),
     )
     layers = find_layers(greedy, run)
     if layers.cyclic:
-        _refuse(
-            objective, "play can come back to counters that it had, so it is not known how much it collects"
-        )
+        why = "play can come back to counters that it had, so it is not known how much it collects"
+        _refuse(objective, why)
     return int(solve_layers(layers, run)[0][0, lattice.start_point])
 
 
@@ -134,9 +130,8 @@ def _payoffs(lattice: Lattice) -> Iterator[Expr]:
 def _with_worths(lattice: Lattice, objective: OfPayoff, collected: Expr, unit: int, last: int) -> Lattice:
     """The lattice whose ends pay what their payoff, with what was collected, is worth."""
     ends = lattice.kind == Kind.END
-    place = np.unique(lattice.payoff[ends], return_inverse=True)[1]
     payoff = np.full_like(lattice.payoff, -1)
-    payoff[ends] = place
+    payoff[ends] = np.unique(lattice.payoff[ends], return_inverse=True)[1]
     if isinstance(objective, PayoffAtLeast | PayoffAtMost):
         worths = [_compared(expr, objective, collected, unit) for expr in _payoffs(lattice)]
     else:
@@ -168,10 +163,9 @@ def _tabulated(
     low, high = min(alone, default=0), max(alone, default=0) + step * last
     if max(high - low, len(alone) * last) >= MOST_VALUES:
         _refuse(objective, f"payoffs go from {low:,} to {high:,}, in parts of 1/{finer}")
-    sums = {value + step * more for value in alone for more in range(last + 1)}
-    entries = [
-        _worth(objective, Fraction(value, finer)) if value in sums else 0 for value in range(low, high + 1)
-    ]
+    entries = [0] * (high - low + 1)
+    for value in sorted({value + step * more for value in alone for more in range(last + 1)}):
+        entries[value - low] = _worth(objective, Fraction(value, finer))
     return table(entries, own + step * collected - low)
 
 

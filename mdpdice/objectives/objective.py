@@ -52,19 +52,9 @@ from mdpdice.objectives.reductions import (
 from mdpdice.objectives.two_player_infinities import drop_won, turn_if_alone
 
 __all__ = [
-    "Discounted",
-    "Horizon",
-    "Objective",
-    "OfPayoff",
-    "PayoffAtLeast",
-    "PayoffAtMost",
-    "Reach",
-    "Total",
-    "UntilReward",
-    "Utility",
-    "asked",
-    "refuse_pass_to",
-]
+    "Discounted", "Horizon", "Objective", "OfPayoff", "PayoffAtLeast", "PayoffAtMost", "Reach", "Total",
+    "UntilReward", "Utility", "asked", "refuse_pass_to",
+]  # fmt: skip
 
 States: TypeAlias = Collection[Hashable] | Callable[[Any], bool]
 Step: TypeAlias = Callable[[Network], Lowering | None]
@@ -322,8 +312,7 @@ class Reach(Objective):
         """The network in which targets end with payoff 1 and everything else pays nothing."""
         refuse_pass_to(network, self)
         goal = _marked(network, self.targets)
-        shunned = _marked(network, self.avoiding) & ~goal
-        ends = goal | shunned | (network.kind == Kind.END)
+        ends = goal | _marked(network, self.avoiding) | (network.kind == Kind.END)
         return stop_at(network, ends, goal.astype(np.float64), self.wanted(network), rewards=False)
 
 
@@ -473,10 +462,8 @@ class _OfThreshold(OfPayoff):
 
     @property
     def _endless(self) -> bool:
-        return self.threshold in (
-            math.inf,
-            -math.inf,
-        )  # which math.isinf cannot ask of an int beyond all floats
+        # math.isinf cannot ask it of an int beyond all floats.
+        return self.threshold in (math.inf, -math.inf)
 
 
 class PayoffAtLeast(_OfThreshold):

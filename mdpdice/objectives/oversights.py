@@ -18,11 +18,8 @@ M = TypeVar("M", Network, Lattice)
 
 def noted(model: M, objective: Objective | None) -> M:
     """Return a model, with its oversights among its warnings if the undiscounted total is asked for."""
-    if (
-        not isinstance(objective, Total | None)
-        or model.discount != 1
-        or getattr(model, "horizon", None) is not None
-    ):
+    limited = model.discount != 1 or getattr(model, "horizon", None) is not None
+    if limited or not isinstance(objective, Total | None):
         return model
     payoffs, on_the_way = _paid_on_network(model) if isinstance(model, Network) else _paid_on_lattice(model)
     if on_the_way:

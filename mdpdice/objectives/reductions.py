@@ -20,21 +20,9 @@ from mdpdice.networks.arrays import moved_numbers, split_exact
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network, edge_fields
 
 __all__ = [
-    "Because",
-    "Lowering",
-    "Merged",
-    "both_sides",
-    "chain",
-    "for_sense",
-    "negate",
-    "shift_total",
-    "shift_value",
-    "stop_at",
-    "towards",
-    "turn_sides",
-    "unroll",
-    "without",
-]
+    "Because", "Lowering", "Merged", "both_sides", "chain", "for_sense", "negate", "shift_total",
+    "shift_value", "stop_at", "towards", "turn_sides", "unroll", "without",
+]  # fmt: skip
 
 _OTHER_SIDE = np.array([Kind.END, Kind.MIN, Kind.MAX, Kind.CHANCE], dtype=np.uint8)
 M = TypeVar("M", Network, Lattice)
@@ -214,10 +202,8 @@ def shift_total(network: Network) -> Lowering | None:
         return None
     half = network.total / 2
     ends = np.flatnonzero(network.kind == Kind.END).tolist()
-    payoff, exact_payoffs = split_exact(
-        network.n_nodes, {node: network.exact_payoff(node) - half for node in ends}
-    )
-    lowered = attrs.evolve(network, payoff=payoff, total=Fraction(0), exact_payoffs=exact_payoffs)
+    payoff, exact = split_exact(network.n_nodes, {node: network.exact_payoff(node) - half for node in ends})
+    lowered = attrs.evolve(network, payoff=payoff, total=Fraction(0), exact_payoffs=exact)
     return Lowering(lowered, shift=half, **_identity(network))
 
 
@@ -229,7 +215,6 @@ def shift_value(network: Network, *, shift: Fraction) -> Lowering | None:
 def stop_at(network: Network, ends: Bools, payoff: Floats, sense: Sense, *, rewards: bool) -> Network:
     """The undiscounted network whose plays stop at the marked nodes with new payoffs, with its rewards or without."""
     kept = np.flatnonzero(~ends[network.source])
-    without_rewards = {"reward": np.zeros(len(kept)), "exact_rewards": {}}
     return network.keep_edges(
         kept,
         payoff=np.where(ends, payoff, 0.0),
@@ -237,7 +222,7 @@ def stop_at(network: Network, ends: Bools, payoff: Floats, sense: Sense, *, rewa
         total=Fraction(0),
         sense=sense,
         exact_payoffs={},
-        **({} if rewards else without_rewards),
+        **({} if rewards else {"reward": np.zeros(len(kept)), "exact_rewards": {}}),
     )
 
 

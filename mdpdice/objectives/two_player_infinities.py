@@ -36,12 +36,11 @@ def drop_won(network: Network) -> Lowering | None:
         not network.two_player
         or network.discount < 1
         or network.horizon is not None
-        or not (network.reward * (network.weight > 0)).any()
+        or not network.reward.any()
         or is_acyclic(network.indptr, network.dst)
     ):
         return None
-    game = _Sides.of(network)
-    won, chosen = game.won_by_maximiser()
+    won, chosen = _Sides.of(network).won_by_maximiser()
     n = network.n_nodes
     plus, minus = won[:n], won[n:]
     if not won.any():
@@ -56,12 +55,11 @@ def drop_won(network: Network) -> Lowering | None:
     for nodes, edge in ((plus, chosen[:n]), (minus, chosen[n:] - network.n_edges)):
         mine = nodes & (edge >= 0)
         policy[mine] = edge[mine]
-    lowering = without(network, ~(plus | minus), policy, because="won")
-    return attrs.evolve(lowering, lost=minus)
+    return attrs.evolve(without(network, ~(plus | minus), policy, because="won"), lost=minus)
 
 
 def turn_if_alone(network: Network) -> Lowering | None:
-    """Make the minimiser, if he is the only player left, a maximiser of what he pays."""
+    """Make a minimiser who is the only player left a maximiser of what was paid."""
     alone = bool((network.kind == Kind.MIN).any()) and not network.two_player
     return negate(network) if alone else None
 
@@ -73,23 +71,22 @@ class _Sides:
     game: Network
     chance: Bools
     maximises: Bools
-    possible: Bools
 
     @staticmethod
     def of(network: Network) -> _Sides:
         game = both_sides(network)
-        return _Sides(game, game.kind == Kind.CHANCE, game.kind == Kind.MAX, game.weight > 0)
+        return _Sides(game, game.kind == Kind.CHANCE, game.kind == Kind.MAX)
 
     def _signs(self) -> tuple[Bools, Bools]:
         """Edges that collect in a component, and those that pay in one where others collect."""
-        component = end_components(self.game.indptr, self.game.dst, self.chance, self.possible)
-        inside = self.possible & (component[self.game.source] >= 0)
+        component = end_components(self.game.indptr, self.game.dst, self.chance)
+        inside = component[self.game.source] >= 0
         inside &= component[self.game.source] == component[self.game.dst]
         gains, pays = inside & (self.game.reward > 0), inside & (self.game.reward < 0)
         return gains, pays & np.isin(component[self.game.source], component[self.game.source[gains]])
 
     def won_by_maximiser(self) -> tuple[Bools, Ints]:
-        """Where he collects without end with positive probability, and the edges that he takes there."""
+        """Where the maximiser collects without end with positive probability, and the edges to take there."""
         collects, spoils = self._signs()
         chosen = np.full(len(self.chance), -1)
         won = np.zeros(len(self.chance), dtype=np.bool_)
@@ -97,24 +94,22 @@ class _Sides:
             sure, rank = self._almost_surely(~won, collects, spoils)
             if not sure.any():
                 break
-            among = self.possible & sure[self.game.source] & sure[self.game.dst] & ~spoils
+            among = sure[self.game.source] & sure[self.game.dst] & ~spoils
             self._choose(chosen, sure, among & (collects | (rank[self.game.dst] < rank[self.game.source])))
             rank = np.where(won | sure, 0, -1)
-            self._attract(rank, self.chance | self.maximises, self.possible)
-            nearer = (
-                self.possible & (rank[self.game.dst] >= 0) & (rank[self.game.dst] < rank[self.game.source])
-            )
+            self._attract(rank, self.chance | self.maximises)
+            nearer = (rank[self.game.dst] >= 0) & (rank[self.game.dst] < rank[self.game.source])
             self._choose(chosen, (rank > 0) & ~won & ~sure, nearer)
             won = rank >= 0
         return won, chosen
 
     def _almost_surely(self, alive: Bools, collects: Bools, spoils: Bools) -> tuple[Bools, Ints]:
-        """Where he collects again and again almost surely if plays stay `alive`, and how far the next reward is.
+        """Where the maximiser collects again and again almost surely if plays stay `alive`, and how far the next is.
 
-        He does without options that spoil it, and keeps away from where somebody else may take one.
+        That is without options that spoil it, and away from where somebody else may take one.
         """
         n = len(alive)
-        usable = self.possible & ~(spoils & self.maximises[self.game.source])
+        usable = ~(spoils & self.maximises[self.game.source])
         never = np.zeros(n, dtype=np.bool_)
         never[self.game.source[spoils & usable]] = True
         inside = alive
@@ -133,7 +128,7 @@ class _Sides:
             if not never.any():
                 return inside, rank
 
-    def _attract(self, rank: Ints, some: Bools, keep: Bools) -> None:
+    def _attract(self, rank: Ints, some: Bools, keep: Bools | None = None) -> None:
         """Rank nodes that come to ranked ones: those in `some` by one of their edges, the others by all."""
         attract(self.game.source, self.game.dst, some, rank, keep)
 

@@ -58,38 +58,20 @@ class Event:
     what: Any  # see `Happening`
     among: tuple[Any, ...] = ()  # the actions of a choice, in the order of the options
     total: Fraction = Fraction(0)  # what the play has been worth so far to player 0
-    seen: Rolled | None = (
-        None  # the dice as they lie; None after a decision, and where the other player begins
-    )
+    seen: Rolled | None = None  # the dice as they lie; not after a decision, or where the other player begins
     lost: bool = False  # whether a roll ends the turn, or the play without a payoff
 
 
 @attrs.frozen
 class Turn:
-    """Where a player has to decide.
-
-    Parameters
-    ----------
-    state : hashable
-        The state.
-    player : {0, 1}
-        Who decides.
-    actions : tuple
-        What can be done, in the order of the options.
-    options : tuple of Option
-        Where the actions lead.
-    steps_left : int or None
-        Decisions left, with a horizon.
-    seen : Rolled or None
-        The dice as they lie.
-    """
+    """Where a player has to decide."""
 
     state: Hashable
-    player: int
-    actions: tuple[Any, ...]
-    options: tuple[Option[Any], ...]
-    steps_left: int | None = None
-    seen: Rolled | None = None
+    player: int  # 0 or 1: who decides
+    actions: tuple[Any, ...]  # what can be done, in the order of the options
+    options: tuple[Option[Any], ...]  # where the actions lead
+    steps_left: int | None = None  # decisions left, with a horizon
+    seen: Rolled | None = None  # the dice as they lie
 
 
 EDGES = (Go, PassTo, End, Chance)
@@ -158,7 +140,7 @@ def play(
         raise GameError(f"a play has one or two seats, not {len(seats)}", value=len(seats))
     game = plain(game)
     generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
-    return _Play(game, seats, generator, horizon, symmetric, exact_discount(game.discount)).events(max_moves)
+    return _Play(game, seats, generator, horizon, symmetric).events(max_moves)
 
 
 def loses(edge: object, sense: Sense) -> bool:
@@ -166,22 +148,30 @@ def loses(edge: object, sense: Sense) -> bool:
     return isinstance(edge, PassTo) or (isinstance(edge, End) and not edge.payoff and sense == "max")
 
 
-@attrs.define(eq=False)
 class _Play:
     """A play that is going on."""
 
-    game: Game[Any, Any]
-    seats: Sequence[Seat]
-    generator: random.Random
-    steps_left: int | None
-    symmetric: bool
-    discount: Fraction
-    factor: Fraction = Fraction(1)
-    decided: bool = False
-    player: int = 0
-    side: int = 1  # how rewards count for player 0: with pass_to, those of the other one are a loss
-    total: Fraction = Fraction(0)
-    seen: Rolled | None = None
+    def __init__(
+        self,
+        game: Game[Any, Any],
+        seats: Sequence[Seat],
+        generator: random.Random,
+        horizon: int | None,
+        symmetric: bool,
+    ) -> None:
+        self.game = game
+        self.seats = seats
+        self.generator = generator
+        self.symmetric = symmetric
+        self.steps_left = horizon
+        self.discount = exact_discount(game.discount)
+        self.factor = Fraction(1)
+        self.decided = False
+        self.player = 0
+        # By how much rewards count for player 0: with pass_to, those of the other one are his loss.
+        self.side = 1
+        self.total = Fraction(0)
+        self.seen: Rolled | None = None
 
     def events(self, max_moves: int) -> Iterator[Event]:
         state = self._place(ask(self.game.start, what="start()"))
@@ -237,10 +227,19 @@ class _Play:
         if self.decided:
             self.factor *= self.discount
         self.decided = True
-        pairs = zip(node.actions, node.options, strict=True)
-        offered = [pair for pair in pairs if pair[1] is not None and not isinstance(pair[1], Unavailable)]
-        actions, options = (tuple(pair[at] for pair in offered) for at in range(2))
-        turn = Turn(state, self.player, actions, options, self.steps_left, self.seen)
+        offered = [
+            (action, option)
+            for action, option in zip(node.actions, node.options, strict=True)
+            if option is not None and not isinstance(option, Unavailable)
+        ]
+        turn = Turn(
+            state,
+            self.player,
+            tuple(action for action, _ in offered),
+            tuple(option for _, option in offered),
+            self.steps_left,
+            self.seen,
+        )
         seat = self.seats[self.player if len(self.seats) == 2 else 0]
         action = ask(seat, turn, what="the function of the seat", state=state)
         for known, option in offered:

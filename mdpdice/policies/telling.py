@@ -59,8 +59,9 @@ class Teller:
             case Happening.CHOICE:
                 yield from self.flush()
                 self.action, self._moved, self._note = event.what, True, note
-                act = self.look.act(self.core, event.what, event.seen)
-                self._waiting = f"{name}{self._spoken(act.words)}"
+                self._waiting = (
+                    f"{name}{self._spoken(self.look.act(self.core, event.what, event.seen).words)}"
+                )
             case Happening.ROLL:
                 self.outcome, self._moved = event.what, True
                 heard = self.look.heard(self.core, event.what, event.seen, lost=event.lost)

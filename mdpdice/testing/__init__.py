@@ -21,13 +21,6 @@ from mdpdice.testing.same_model import check_same
 from mdpdice.testing.solvers import SOLVER_CHECKS, check_solver
 
 __all__ = [
-    "GAME_CHECKS",
-    "MODELS",
-    "SOLVER_CHECKS",
-    "Check",
-    "Conformance",
-    "Model",
-    "check_game",
-    "check_same",
+    "GAME_CHECKS", "MODELS", "SOLVER_CHECKS", "Check", "Conformance", "Model", "check_game", "check_same",
     "check_solver",
-]
+]  # fmt: skip

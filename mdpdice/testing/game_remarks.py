@@ -52,9 +52,8 @@ def check_policies(ledger: Ledger, game: Game[Any, Any], network: Network) -> No
         try:
             rule = look_of(game).policy(name)
         except Exception as error:  # noqa: BLE001 - a function of the user
-            ledger.fail(
-                "policies", f"the rule of {name!r} raised {type(error).__name__}: {error}", cause=error
-            )
+            msg = f"the rule of {name!r} raised {type(error).__name__}: {error}"
+            ledger.fail("policies", msg, cause=error)
         try:
             Policy.of(network, cast("Any", rule))
         except MdpDiceError as error:

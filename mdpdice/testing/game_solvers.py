@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from mdpdice.backend import Run, Searched
 from mdpdice.errors import CycleError, PluginError, SolveInterrupted, UnsupportedError
 from mdpdice.solving.proposal import check_candidate
+from mdpdice.testing.interrupted_solvers import out_of_time, same_answer
 from mdpdice.testing.known_models import MODELS, Model
 from mdpdice.testing.reports import Ledger
 
@@ -30,10 +30,7 @@ def check_searches(ledger: Ledger, solver: Any) -> None:
         answers.append((model, found))
     for model, found in reversed(answers):
         again = _ask(ledger, solver, model)
-        if again is None or not (
-            np.array_equal(again.candidate.value, found.candidate.value)
-            and np.array_equal(again.candidate.policy, found.candidate.policy)
-        ):
+        if again is None or not same_answer(again.candidate, found.candidate):
             msg = "asked a second time, after other games, it gives another answer"
             ledger.fail("determinism", msg)
     ledger.model = None
@@ -58,8 +55,7 @@ def _ask(ledger: Ledger, solver: Any, model: Model) -> Searched | None:
     except (UnsupportedError, CycleError):
         return None
     except Exception as error:  # noqa: BLE001 - whatever the code of a back-end raises
-        text = f"it raised {type(error).__name__}: {error} ({model.hazard})"
-        ledger.fail("answer", text, cause=error)
+        ledger.fail("answer", f"it raised {type(error).__name__}: {error} ({model.hazard})", cause=error)
     if not isinstance(found, Searched):
         ledger.fail("answer", f"it returned {found!r} instead of a Searched")
     try:
@@ -90,7 +86,7 @@ def _check_stops(ledger: Ledger, solver: Any) -> None:
     cancelled = threading.Event()
     cancelled.set()
     game = next(model for model in MODELS if model.name == "deep").make
-    for check, run in (("cancel", Run(cancel=cancelled)), ("deadline", Run(deadline=time.monotonic() - 1.0))):
+    for check, run in (("cancel", Run(cancel=cancelled)), ("deadline", out_of_time())):
         try:
             solver.search(game(), run)
         except SolveInterrupted:

@@ -24,8 +24,9 @@ from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.sense import sense_of
 from mdpdice.modelling.text import encode
-from mdpdice.networks.network import Bools, Kind, Network
+from mdpdice.networks.network import Kind, Network
 from mdpdice.numerics.graph import reachable
+from mdpdice.numerics.regions import can_reach
 from mdpdice.objectives.objective import Discounted, Horizon, Objective
 from mdpdice.testing.equivalent_games import asker, check_counters, check_symmetry
 from mdpdice.testing.game_remarks import check_infinite_reason, check_policies, check_words
@@ -34,24 +35,10 @@ from mdpdice.testing.reports import Conformance, Ledger, subject_of
 __all__ = ["GAME_CHECKS", "check_game", "examine"]
 
 GAME_CHECKS = (
-    "declaration",
-    "nodes",
-    "probabilities",
-    "rewards",
-    "labels",
-    "determinism",
-    "reachability",
-    "termination",
-    "texts",
-    "counters",
-    "canonical",
-    "symmetry",
-    "solution",
-    "payoff_range",
-    "estimate",
-    "policies",
-    "words",
-)
+    "declaration", "nodes", "probabilities", "rewards", "labels", "determinism", "reachability",
+    "termination", "texts", "counters", "canonical", "symmetry", "solution", "payoff_range", "estimate",
+    "policies", "words",
+)  # fmt: skip
 """Names of the checks of a game."""
 
 _BLAME: tuple[tuple[type[errors.MdpDiceError], str], ...] = (
@@ -191,12 +178,12 @@ def _sample(count: int, size: int) -> list[int]:
 
 def _check_declaration(ledger: Ledger, game: Any) -> None:
     if not isinstance(game, Game):
-        what = (
+        how = (
             "a class needs to be called: MyGame()"
             if isinstance(game, type)
             else "derive it from mdpdice.Game"
         )
-        ledger.fail("declaration", f"{game!r} is no Game; {what}", value=game)
+        ledger.fail("declaration", f"{game!r} is no Game; {how}", value=game)
     ledger.ask("declaration", "sense", sense_of, game)
     bounds: Any = game.payoff_range
     if bounds is not None:
@@ -206,9 +193,8 @@ def _check_declaration(ledger: Ledger, game: Any) -> None:
             msg = f"payoff_range is {bounds!r}; it is two numbers, or None"
             ledger.fail("declaration", msg, value=bounds, cause=error)
         if not low <= high or math.isinf(low) or math.isinf(high):
-            ledger.fail(
-                "declaration", f"payoff_range is {bounds!r}; it is two finite numbers, the smaller first"
-            )
+            msg = f"payoff_range is {bounds!r}; it is two finite numbers, the smaller first"
+            ledger.fail("declaration", msg)
     ledger.passed("declaration", 1)
 
 
@@ -231,8 +217,7 @@ def _check_network(ledger: Ledger, network: Network) -> None:
     rows = int((network.kind == Kind.CHANCE).sum())
     ledger.passed("probabilities", rows, "; ".join(("distributions", *network.warnings)))
     ledger.passed("rewards", int((network.reward != 0).sum()) + int((network.kind == Kind.END).sum()))
-    decisions = np.flatnonzero(network.decides)
-    for node in decisions.tolist():
+    for node in np.flatnonzero(network.decides).tolist():
         texts: dict[str, Hashable] = {}
         for edge in network.edges(node):
             action = network.action_of(edge)
@@ -253,22 +238,16 @@ def _text(action: Hashable) -> str:
 
 def _check_determinism(ledger: Ledger, game: Game[Any, Any], network: Network, some: list[int]) -> None:
     again = _explored(ledger, game)
-    remedy = (
-        "node() must depend on the state and on nothing else, and give its options in an order of its own"
-    )
+    remedy = "node() must depend on the state alone, and give its options in an order of its own"
     if again.n_states == network.n_states:
         for old, new in zip(network.states, again.states, strict=True):
             if old != new:
-                ledger.fail(
-                    "determinism",
-                    f"explored again, {new!r} is found in the place of {old!r}; {remedy}",
-                    state=old,
-                )
+                msg = f"explored again, {new!r} is found in the place of {old!r}; {remedy}"
+                ledger.fail("determinism", msg, state=old)
         for node, (old, new) in enumerate(zip(network.actions, again.actions, strict=False)):
             if old != new:
-                ledger.fail(
-                    "determinism", f"explored again, action {node} is {new!r} and not {old!r}; {remedy}"
-                )
+                msg = f"explored again, action {node} is {new!r} and not {old!r}; {remedy}"
+                ledger.fail("determinism", msg)
     if again.digest != network.digest:
         ledger.fail("determinism", f"explored again, it gave another network; {remedy}")
     cores: Sequence[Hashable] = [network.states[i] for i in some]
@@ -289,10 +268,10 @@ def _check_determinism(ledger: Ledger, game: Game[Any, Any], network: Network, s
 def _check_reachability(
     ledger: Ledger, game: Game[Any, Any], network: Network, reaches: Sequence[Hashable]
 ) -> None:
-    there = reachable(network.indptr, network.dst, [network.start], network.weight > 0)
+    there = reachable(network.indptr, network.dst, [network.start])
     if not there.all():
-        node = int(np.argmin(there))
-        ledger.fail("reachability", "no play gets there", state=network.describe(node))
+        state = network.describe(int(np.argmin(there)))
+        ledger.fail("reachability", "no play gets there", state=state)
     for state in reaches:
         try:
             network.value_node_of(state)
@@ -308,13 +287,7 @@ def _check_reachability(
 
 def _trap(network: Network) -> int | None:
     """A node from which no end can be reached, whatever the players do; a state, if one is among them."""
-    keep = network.weight > 0
-    order = np.argsort(network.dst[keep], kind="stable")
-    sources = network.source[keep][order]
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(network.dst[keep], minlength=network.n_nodes))))
-    ends: Bools = network.kind == Kind.END
-    free = reachable(indptr.astype(np.int64), sources, np.flatnonzero(ends)) if ends.any() else ends
-    lost = np.flatnonzero(~free)
+    lost = np.flatnonzero(~can_reach(network, network.kind == Kind.END))
     if not len(lost):
         return None
     named = lost[network.node_state[lost] >= 0]

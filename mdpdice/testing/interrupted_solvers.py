@@ -22,7 +22,7 @@ from mdpdice.solving.checkpoints import Checkpoint
 from mdpdice.testing.known_models import MODELS
 from mdpdice.testing.reports import Ledger
 
-__all__ = ["check_checkpoint", "check_stops"]
+__all__ = ["check_checkpoint", "check_stops", "out_of_time", "same_answer"]
 
 _REMEDY = "call run.check() before the first step and several times a second"
 
@@ -47,6 +47,16 @@ class _Looks(threading.Event):
         return True
 
 
+def same_answer(one: Candidate, other: Candidate) -> bool:
+    """Whether two answers are the same to the last bit."""
+    return np.array_equal(one.value, other.value) and np.array_equal(one.policy, other.policy)
+
+
+def out_of_time() -> Run:
+    """A solve whose time is over before it starts."""
+    return Run(deadline=time.monotonic() - 1.0)
+
+
 def _deep() -> Network:
     return next(model for model in MODELS if model.name == "deep").problem().canonical
 
@@ -69,8 +79,7 @@ def check_stops(ledger: Ledger, solver: Solver, patience: float) -> None:
         words = f"cancelled at look {last} of {len(looks.times)}"
         _expect(ledger, "cancel", solver, Run(cancel=_Looks(last)), words)
     ledger.passed("cancel", len(looks.times), "looks")
-    late = Run(deadline=time.monotonic() - 1.0)
-    _expect(ledger, "deadline", solver, late, "out of time before it started")
+    _expect(ledger, "deadline", solver, out_of_time(), "out of time before it started")
     ledger.passed("deadline", 1)
     interrupted = Run(cancel=_Looks(1, raises=True))
     _expect(ledger, "interrupt", solver, interrupted, "interrupted by Ctrl-C", allowed=(KeyboardInterrupt,))
@@ -117,13 +126,10 @@ def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
         whole = solver.solve(network, Run(cancel=looks))
         for last in sorted({1 + len(looks.times) // 2, len(looks.times)} - {0, 1}):
             with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "solve"
-                answer = _in_two_parts(ledger, solver, network, path, last)
+                answer = _in_two_parts(ledger, solver, network, Path(folder) / "solve", last)
             if answer is None:
                 continue
-            if not (
-                np.array_equal(answer.value, whole.value) and np.array_equal(answer.policy, whole.policy)
-            ):
+            if not same_answer(answer, whole):
                 msg = "resumed, it comes to another answer; keep all that changes in the arrays of run.save()"
                 ledger.fail("checkpoint", msg)
             resumed += 1

@@ -26,31 +26,14 @@ S = TypeVar("S", bound=Hashable)
 
 @attrs.frozen(eq=False)
 class Model:
-    """One model of the battery.
+    """One model of the battery; with a horizon a value is a tuple whose entry k has k decisions left."""
 
-    Parameters
-    ----------
-    name : str
-        What reports call it.
-    hazard : str
-        What goes wrong there, and why the value is what it is.
-    make : callable
-        Gives the game, a new one every time.
-    values : callable
-        Gives the exact values of its states, in payoff units; with a horizon a tuple whose entry k is
-        the value with k decisions left.
-    sense : {"max", "min"}
-        What the player to move wants.
-    horizon : int or None
-        Largest number of decisions.
-    """
-
-    name: str
-    hazard: str
-    make: Callable[[], Game[Any, Any]]
-    values: Callable[[], Mapping[Any, Any]]
-    sense: Sense = "max"
-    horizon: int | None = None
+    name: str  # what reports call it
+    hazard: str  # what goes wrong there, and why the value is what it is
+    make: Callable[[], Game[Any, Any]]  # gives the game, a new one every time
+    values: Callable[[], Mapping[Any, Any]]  # gives the exact values of its states, in payoff units
+    sense: Sense = "max"  # what the player to move wants
+    horizon: int | None = None  # largest number of decisions
 
     def game(self) -> Game[Any, Any]:
         """The game, with its sense."""

@@ -75,9 +75,8 @@ def check_same(
         try:
             networks.append(game if isinstance(game, Network) else explore(game, max_states=max_states))
         except MdpDiceError as error:
-            ledger.fail(
-                "same", f"{subject_of(game)} cannot be explored, see check_game: {error.message}", cause=error
-            )
+            msg = f"{subject_of(game)} cannot be explored, see check_game: {error.message}"
+            ledger.fail("same", msg, cause=error)
     note = compare_networks(ledger, "same", *networks, rename_state=rename_state, rename_action=rename_action)
     ledger.passed("same", networks[0].n_nodes, note)
     return ledger.report()
@@ -101,9 +100,7 @@ def compare_networks(
         rows = (_rows(one, rename_action), _rows(two, None))
     except Exception as error:  # noqa: BLE001 - a function of the user
         side.fail(f"rename_action raised {type(error).__name__}: {error}", cause=error)
-    side.passed = tuple(
-        _without_certainties(network, row) for network, row in zip((one, two), rows, strict=True)
-    )
+    side.passed = (_without_certainties(one, rows[0]), _without_certainties(two, rows[1]))
     colours = side.refine(rows)
     if colours[0][one.start] != colours[1][two.start]:
         side.fail(
@@ -126,10 +123,8 @@ def _rows(network: Network, rename: Callable[[Any], Hashable] | None) -> list[_R
                 action = network.action_of(edge)
                 action = action if rename is None else rename(action)
                 action = (type(action), action)
-            reward = network.exact_reward(edge)
-            row.append(
-                (action, p, reward, int(network.sign[edge]), bool(network.step[edge]), int(network.dst[edge]))
-            )
+            sign, step, to = int(network.sign[edge]), bool(network.step[edge]), int(network.dst[edge])
+            row.append((action, p, network.exact_reward(edge), sign, step, to))
         rows.append(row)
     return rows
 
@@ -140,10 +135,9 @@ def _without_certainties(network: Network, rows: list[_Row]) -> set[int]:
     for node, row in enumerate(rows):
         if network.kind[node] != Kind.CHANCE or network.node_state[node] >= 0:
             continue
-        on = {(sign, step, to) for _, p, _, sign, step, to in row if p}
+        on = {(sign, step, to) for *_, sign, step, to in row}
         if len(on) == 1:
-            mean = sum((p * reward for _, p, reward, *_ in row), Fraction(0))
-            ways[node] = (mean, *on.pop())
+            ways[node] = (sum((p * reward for _, p, reward, *_ in row), Fraction(0)), *on.pop())
     passed: set[int] = set()
     for row in rows:
         row[:] = [_beyond(edge, ways, passed) for edge in row]
@@ -167,9 +161,7 @@ def _beyond(
 
 def _signature(row: _Row, colours: list[int], own: int) -> Any:
     if row and row[0][0] is not None:
-        return own, frozenset(
-            (action, reward, sign, step, colours[to]) for action, _, reward, sign, step, to in row
-        )
+        return own, frozenset((name, paid, sign, step, colours[to]) for name, _, paid, sign, step, to in row)
     # Copies of one target are one target, as far as chances go.
     chances: dict[Any, Fraction] = {}
     for _, p, reward, sign, step, to in row:
@@ -220,15 +212,11 @@ class _Comparison:
     def refine(self, rows: tuple[list[_Row], list[_Row]]) -> tuple[list[int], list[int]]:
         """Colours of the nodes of both networks; fails as soon as one occurs on one side only."""
         names: dict[Any, int] = {}
-        one, two = (
-            [
-                names.setdefault(
-                    (int(net.kind[i]), net.exact_payoff(i) if net.kind[i] == Kind.END else 0), len(names)
-                )
-                for i in range(net.n_nodes)
-            ]
+        first = [
+            [(int(kind), net.exact_payoff(i) if kind == Kind.END else 0) for i, kind in enumerate(net.kind)]
             for net in self.networks
-        )
+        ]
+        one, two = ([names.setdefault(colour, len(names)) for colour in side] for side in first)
         count = 0
         while True:
             self.compare_sides(one, two)

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import attrs
-import numpy as np
 
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution, Status
@@ -26,7 +25,7 @@ from mdpdice.solving.pipeline import solve_problem
 from mdpdice.solving.problem import Problem
 from mdpdice.solving.proposal import check_candidate
 from mdpdice.testing.game_solvers import check_searches
-from mdpdice.testing.interrupted_solvers import check_checkpoint, check_stops
+from mdpdice.testing.interrupted_solvers import check_checkpoint, check_stops, same_answer
 from mdpdice.testing.known_models import MODELS, Model
 from mdpdice.testing.reports import Conformance, Ledger
 
@@ -35,20 +34,9 @@ __all__ = ["SOLVER_CHECKS", "check_solver"]
 FEATURES = tuple(feature.name.lower() for feature in Feature)
 
 SOLVER_CHECKS = (
-    "protocol",
-    "answer",
-    "inputs",
-    "values",
-    "policy",
-    "certificate",
-    "bounds",
-    "determinism",
-    "cancel",
-    "deadline",
-    "interrupt",
-    "traced",
-    *FEATURES,
-)
+    "protocol", "answer", "inputs", "values", "policy", "certificate", "bounds", "determinism", "cancel",
+    "deadline", "interrupt", "traced", *FEATURES,
+)  # fmt: skip
 """Names of the checks of a back-end."""
 
 
@@ -100,8 +88,7 @@ def check_solver(
     ConformanceError
         The first check that fails; `model` names the model.
     """
-    subject = _subject(solver)
-    ledger = Ledger(subject, SOLVER_CHECKS, require)
+    ledger = Ledger(_subject(solver), SOLVER_CHECKS, require)
     backend = _check_protocol(ledger, solver)
     if hasattr(backend, "search"):
         check_searches(ledger, backend)
@@ -198,9 +185,7 @@ class _Battery:
         for model, answer in reversed(answers):
             ledger.model = model.name
             again = self._ask(model, model.problem())
-            if not (
-                np.array_equal(again.value, answer.value) and np.array_equal(again.policy, answer.policy)
-            ):
+            if not same_answer(again, answer):
                 ledger.fail(
                     "determinism",
                     "asked a second time, after other problems, it gives another answer; let it depend on the problem "
@@ -279,12 +264,10 @@ class _Battery:
     def _judge(self, model: Model, problem: Problem, answer: Candidate) -> int:
         """Compare an answer with the known values; how many there were."""
         # State, place in the arrays of an answer, decisions left in words, and value.
-        known = [
-            (state, (node,), "", truth)
-            if steps is None
-            else (state, (steps, node), f" with {steps} decisions left", truth)
-            for steps, state, node, truth in model.rows(problem.network)
-        ]
+        known: list[tuple[Any, tuple[int, ...], str, Any]] = []
+        for steps, state, node, truth in model.rows(problem.network):
+            left = "" if steps is None else f" with {steps} decisions left"
+            known.append((state, (node,) if steps is None else (steps, node), left, truth))
         replay = cast("Solver", _Replay(self.solver.name, self.solver.features, answer))
         try:
             solution = solve_problem(problem, replay, Run(tolerance=self.epsilon), self.epsilon)
@@ -293,12 +276,10 @@ class _Battery:
         self._compare_values(model, known, solution)
         self._compare_policy(model, known, solution)
         if not solution.proved:
-            msg = f"the answer could not be certified: {solution.reason}"
-            self.ledger.fail("certificate", msg)
+            self.ledger.fail("certificate", f"the answer could not be certified: {solution.reason}")
+        lowers, uppers = solution.nodes.lowers, solution.nodes.uppers
         for state, at, _, truth in known:
-            if (
-                not solution.nodes.lowers[at] <= truth <= solution.nodes.uppers[at]
-            ):  # pragma: no cover - a fault of mdpdice
+            if not lowers[at] <= truth <= uppers[at]:  # pragma: no cover - a fault of mdpdice
                 msg = f"the certified interval does not hold {truth}: a fault of mdpdice, please report it"
                 self.ledger.fail("certificate", msg, state=state)
         if Feature.EXACT in self.solver.features and Feature.HORIZON not in problem.needs():
@@ -346,10 +327,8 @@ class _Battery:
             msg = "it is registered, but its solve is not decorated with mdpdice.backend.traced; a cross-check could "
             self.ledger.fail("traced", msg + "not tell when one back-end answers by asking another")
         else:
-            self.ledger.skipped(
-                "traced",
-                "solve is not decorated with mdpdice.backend.traced, as one that is registered has to be",
-            )
+            why = "solve is not decorated with mdpdice.backend.traced, as one that is registered has to be"
+            self.ledger.skipped("traced", why)
 
     def check_features(self) -> None:
         """List what it can do, and what it was not asked."""
@@ -363,11 +342,8 @@ class _Battery:
                 self.ledger.passed(name, self.exact, "models with exact answers")
             elif feature in self.solver.features:
                 self.ledger.passed(name, need, "models")
-            elif feature is Feature.HORIZON:
-                self.ledger.skipped(
-                    name, f"not declared; the stages of {need} models were written side by side"
-                )
             else:
-                self.ledger.skipped(
-                    name, f"not declared; {missing} models were left out" if missing else "not declared"
-                )
+                more = f"; {missing} models were left out" if missing else ""
+                if feature is Feature.HORIZON:
+                    more = f"; the stages of {need} models were written side by side"
+                self.ledger.skipped(name, f"not declared{more}")

@@ -94,10 +94,8 @@ def quotient(pair: Pair) -> float:
 def best_moves(part: Part, value: list[Pair]) -> list[list[int]]:
     """The moves of every decision that are worth most (or least, to the minimiser), by exact comparison."""
     floats = [quotient(pair) for pair in value]
-    return [
-        best(moves, value, floats, minimise=kind == Kind.MIN)
-        for moves, kind in zip(part.moves, part.kind, strict=True)
-    ]
+    pairs = zip(part.moves, part.kind, strict=True)
+    return [best(moves, value, floats, minimise=kind == Kind.MIN) for moves, kind in pairs]
 
 
 def best(

@@ -63,18 +63,10 @@ LEADING = 60
 
 @attrs.define(eq=False)
 class EndlessGainError(ArithmeticError):
-    """A class of states that is never left gains or loses on every round, so the system has no solution.
+    """A class of states that is never left gains or loses on every round, so the system has no solution."""
 
-    Parameters
-    ----------
-    row : int
-        A state of the class.
-    gain : int
-        Something with the sign of the gain of a round.
-    """
-
-    row: int
-    gain: int
+    row: int  # a state of the class
+    gain: int  # something with the sign of the gain of a round
 
 
 def reduced(numerator: int, denominator: int) -> Pair:
@@ -95,21 +87,10 @@ def common_multiple(denominators: Iterable[int]) -> int:
 def solve(
     rows: Sequence[Row], check: Callable[[], None] = lambda: None, closed: list[int] | None = None
 ) -> list[Pair]:
-    """Values of all unknowns; 0 in classes of states that are never left and gain nothing on a round.
+    """Values of all unknowns, where ``sum_j |a_ij| <= d_i``; an `EndlessGainError` if there are none.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        The equations, with ``sum_j |a_ij| <= d_i``.
-    check : callable, optional
-        Called now and then; may raise to stop the work.
-    closed : list, optional
-        One state of every class that is never left and gains nothing is added to it.
-
-    Raises
-    ------
-    EndlessGainError
-        A class that is never left gains or loses on a round.
+    They are 0 in classes of states that are never left and gain nothing on a round, of which one state each is added
+    to `closed`.  `check` is called now and then, and may raise to stop the work.
     """
     plan = _Plan.of(rows)
     bits = sum(row[0].bit_length() for row in rows)
@@ -176,8 +157,7 @@ def _direct(rows: Sequence[Row], plan: _Plan, check: Callable[[], None], closed:
     for count, k in enumerate(plan.order):
         if count % 64 == 0:
             check()
-        mine = entries[k]
-        den[k] -= mine.pop(k, 0)
+        den[k] -= entries[k].pop(k, 0)
         if den[k] == 0:
             # All of its probability comes back: a class that is never left.
             if const[k]:
@@ -334,8 +314,7 @@ def _reconstruct(digits: list[Ints], prime: int) -> list[Pair] | None:
     few = np.arange(0, len(digits[0]), max(1, len(digits[0]) // 2))
     if any(_rational(x, modulus) is None for x in _number([digit[few].tolist() for digit in digits], prime)):
         return None
-    denominator = 1
-    values = []
+    denominator, values = 1, []
     for x in _number([digit.tolist() for digit in digits], prime):
         # Denominators are mostly equal: try the one that the values so far have in common.
         numerator = x * denominator % modulus
@@ -344,8 +323,7 @@ def _reconstruct(digits: list[Ints], prime: int) -> list[Pair] | None:
             found = _rational(numerator % modulus, modulus)
             if found is None:
                 return None
-            numerator = found[0]
-            denominator *= found[1]
+            numerator, denominator = found[0], denominator * found[1]
         values.append((numerator, denominator))
     return [reduced(n, d) for n, d in values]
 

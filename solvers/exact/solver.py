@@ -179,8 +179,8 @@ class _Solve:
             self.policy = np.full(problem.n_nodes, -1, dtype=np.int64)
             self.ties = np.zeros(problem.n_edges, dtype=np.bool_)
             if k > 0:
-                backed_up = [self.decide(node) for node in decisions]
-                for node, pair in zip(decisions, backed_up, strict=True):
+                # All of them before one is kept, since they read each other.
+                for node, pair in [(node, self.decide(node)) for node in decisions]:
                     self.keep(node, pair)
             self.solve_stage(keep, chance)
             values.append(self.value)
@@ -243,13 +243,12 @@ class _Solve:
     def solve_component(self, nodes: list[int], start: Ints) -> None:
         self.local = {node: i for i, node in enumerate(nodes)}
         kind = [self.kind[node] for node in nodes]
-        pairs = list(zip(nodes, kind, strict=True))
-        moves = [[] if k == Kind.CHANCE else self.moves(node) for node, k in pairs]
-        branch = [self.branch(node) if k == Kind.CHANCE else None for node, k in pairs]
+        chance = [k == Kind.CHANCE for k in kind]
+        moves = [[] if c else self.moves(node) for node, c in zip(nodes, chance, strict=True)]
+        branch = [self.branch(node) if c else None for node, c in zip(nodes, chance, strict=True)]
         part = Part(kind, moves, branch, self.discount == (1, 1))
         policy = [
-            -1 if not options else int(start[node]) - self.indptr[node]
-            for node, options in zip(nodes, moves, strict=True)
+            int(start[node]) - self.indptr[node] if m else -1 for node, m in zip(nodes, moves, strict=True)
         ]
         try:
             answer = strategy_improvement.optimise(part, policy, self.run.check)
@@ -297,10 +296,8 @@ class _Solve:
 
     def move(self, edge: int) -> Move:
         """An option as the part sees it: with its whole worth where it leaves."""
-        gain = self.gain(edge)
-        factor = self.factor(edge)
-        target = self.local.get(self.dst[edge], -1)
-        pays = gain[0] != 0
+        gain, factor = self.gain(edge), self.factor(edge)
+        target, pays = self.local.get(self.dst[edge], -1), gain[0] != 0
         if target < 0:
             n, d = self.before[self.dst[edge]]
             ahead = factor[0] * n, factor[1] * d

@@ -3,11 +3,11 @@
 A `Part` is a set of nodes whose successors outside have known values.  `optimise` finds the exact value of its
 nodes, the best options and an optimal policy, starting from any policy.
 
-Two players alternate as Hoffman and Karp (1966) proposed: the minimiser finds his best reply to the
+Two players alternate as Hoffman and Karp (1966) proposed: the minimiser finds the best reply to the
 maximiser's policy by policy iteration, then the maximiser switches wherever that is strictly better.  An
 endless play without rewards is worth 0.  So an equation ``v = T v`` is not enough where such plays exist: a
-player may also improve among equally good options, by staying in a *trap*: nodes that are worse for him
-than 0, which he need not leave by options that attain ``v``, and which his opponent can only leave by options
+player may also improve among equally good options, by staying in a *trap*: nodes that are worse for this player
+than 0, which options that attain ``v`` need not leave, and which the opponent can only leave by options
 that do not.  Each step, by a strictly better option or by a trap, raises the value of the maximiser's policy
 against best replies (or lowers that of the reply), so no policy comes back and the iteration ends.
 
@@ -59,13 +59,7 @@ class Answer:
 
 
 def optimise(part: Part, policy: list[int], check: Callable[[], None]) -> Answer:
-    """The exact solution of a part, starting from a policy.
-
-    Raises
-    ------
-    InfiniteValueError
-        Some value is infinite.
-    """
+    """The exact solution of a part, starting from a policy; an `InfiniteValueError` if some value is infinite."""
     if not part.signed():
         return _Search(part, policy, check).run()
     n = len(part.kind)
@@ -83,8 +77,7 @@ def optimise(part: Part, policy: list[int], check: Callable[[], None]) -> Answer
                 second.require_totals()
                 return Answer(value, attained, policy, 1)
     answer = _Search(both, policy * 2, check).run()
-    systems = answer.systems + first.systems
-    return Answer(answer.value[:n], answer.best[:n], answer.policy[:n], systems)
+    return Answer(answer.value[:n], answer.best[:n], answer.policy[:n], answer.systems + first.systems)
 
 
 class _Search:
@@ -153,8 +146,7 @@ class _Search:
         edges: list[tuple[int, int, bool]] = []
         for i, branch in enumerate(self.part.branch):
             if branch is not None:
-                after = [j for j, _ in branch.shares] + [n] * branch.leaves
-                edges += [(i, j, branch.pays) for j in after]
+                edges += [(i, j, branch.pays) for j in [*(j for j, _ in branch.shares), *[n] * branch.leaves]]
             else:
                 moves = [self.part.moves[i][k] for k in options(i)]
                 edges += [(i, n if move.target < 0 else move.target, move.pays) for move in moves]
@@ -219,7 +211,7 @@ class _Search:
         return [self.policy[node]]
 
     def stay(self, player: Kind, value: list[Pair], options: Callable[[int], list[int]]) -> bool:
-        """Make a player stay in his trap; whether there was one."""
+        """Make a player stay in a trap; whether there was one."""
         inside = self.trap(player, value, options)
         for node in inside:
             if self.part.kind[node] == player:

@@ -20,16 +20,8 @@ from mdpdice.numerics.regions import idle_components
 from mdpdice.solvers.linear_programming.pulp_adapter import Program
 
 __all__ = [
-    "Block",
-    "View",
-    "choose",
-    "evaluate",
-    "excess",
-    "leaving",
-    "program",
-    "reduce_block",
-    "stopping_rows",
-]
+    "Block", "View", "choose", "evaluate", "excess", "leaving", "program", "reduce_block", "stopping_rows",
+]  # fmt: skip
 
 NESTING = 64
 """Chance nodes nested deeper than this are kept."""
@@ -40,33 +32,15 @@ STAY = -1
 
 @attrs.frozen(eq=False)
 class View:
-    """A network as the maximising player of the program sees it.
-
-    Parameters
-    ----------
-    problem : Network
-        The network.
-    sense : float
-        1 if its player maximises; -1 if he minimises, then all rewards and values here are negated.
-    gain : ndarray of float64, shape (E,)
-        Reward of an edge times its weight.
-    coef : ndarray of float64, shape (E,)
-        Weight of an edge, times the discount where it takes a step.
-    value : ndarray of float64, shape (N,)
-        Values of the blocks that are done, and payoffs; NaN elsewhere.
-    local : ndarray of int64, shape (N,)
-        Position of a node in the block at work, -1 outside of it.
-    component : ndarray of int64, shape (N,)
-        Zero-reward end component of a node, -1 outside of them.
-    """
+    """A network as the maximising player of the program sees it."""
 
     problem: Network
-    sense: float
-    gain: Floats
-    coef: Floats
-    value: Floats
-    local: Ints
-    component: Ints
+    sense: float  # 1 if the player of the network maximises, else -1, and all rewards and values here are negated
+    gain: Floats  # reward of an edge times its weight
+    coef: Floats  # weight of an edge, times the discount where it takes a step
+    value: Floats  # of the nodes of the blocks that are done, and payoffs; NaN elsewhere
+    local: Ints  # position of a node in the block at work, -1 outside of it
+    component: Ints  # zero-reward end component of a node, -1 outside of them
 
     @classmethod
     def of(cls, problem: Network) -> View:
@@ -94,48 +68,23 @@ class View:
 
 @attrs.frozen(eq=False)
 class Block:
-    """The reduced program of a block with ``n`` variables, ``m`` options and ``k`` kept chance nodes.
+    """The reduced program of a block with ``n`` variables, ``m`` options and ``k`` kept chance nodes."""
 
-    Parameters
-    ----------
-    variables : ndarray of int64, shape (n,)
-        Nodes of the variables.
-    owner : ndarray of int64, shape (m,)
-        Variable that an option belongs to.
-    edge : ndarray of int64, shape (m,)
-        Edge of an option, or `STAY`.
-    chance : ndarray of int64, shape (k,)
-        Variables that are chance nodes.
-    matrix : csr_array of float64, shape (m + k, n)
-        Rows of the options, then of the kept chance nodes.
-    gain : ndarray of float64, shape (m + k,)
-        Their right-hand sides.
-    rest : ndarray of int64, shape (r,)
-        Nodes of the block that were eliminated.
-    expand, base : csr_array of float64, shape (r, n), and ndarray of float64, shape (r,)
-        Their values: ``expand @ v + base``.
-    """
-
-    variables: Ints
-    owner: Ints
-    edge: Ints
-    chance: Ints
-    matrix: Matrix
-    gain: Floats
-    rest: Ints
-    expand: Matrix
+    variables: Ints  # their nodes, shape (n,)
+    owner: Ints  # variable that an option belongs to, shape (m,)
+    edge: Ints  # edge of an option, or `STAY`; shape (m,)
+    chance: Ints  # variables that are chance nodes, shape (k,)
+    matrix: Matrix  # rows of the options, then of the kept chance nodes; shape (m + k, n)
+    gain: Floats  # their right-hand sides
+    rest: Ints  # nodes of the block that were eliminated, shape (r,)
+    expand: Matrix  # their values are ``expand @ v + base``; shape (r, n)
     base: Floats
 
 
 def reduce_block(view: View, nodes: Ints) -> Block:
-    """Write the program of a block, eliminating chance nodes where that adds no non-zeros.
+    """Write the program of the block of some nodes, no ends, eliminating chance nodes where that adds no non-zeros.
 
-    Parameters
-    ----------
-    view : View
-        The network; `View.value` holds the values of all successors outside the block.
-    nodes : ndarray of int64
-        The nodes of the block, without END nodes.
+    `View.value` holds the values of all successors outside the block.
     """
     problem = view.problem
     n = len(nodes)
@@ -201,8 +150,7 @@ def _eliminate(decides: Bools, source: Ints, target: Ints, entered: Ints) -> tup
     kept = decides.copy()
     levels: list[Ints] = []
     for _ in range(NESTING):
-        waits = np.bincount(source[width[target] < 0], minlength=n) > 0
-        ready = np.flatnonzero((width < 0) & ~waits)
+        ready = np.flatnonzero((width < 0) & (np.bincount(source[width[target] < 0], minlength=n) == 0))
         if len(ready) == 0:
             break
         size = np.bincount(source, np.maximum(width[target], 0), minlength=n)[ready].astype(np.int64)
@@ -268,16 +216,11 @@ def program(block: Block, form: str, gain: Floats) -> Program:
 
 
 def choose(block: Block, flow: Floats, *, cyclic: bool) -> Ints | None:
-    """The option that the flow of the dual takes at every variable.
+    """The row that the flow of the dual takes at every variable, shape (n,); None if there is no such choice.
 
     At a vertex of the dual one option of each decision has a positive flow.  Where a solver hands back a
     mixture of optimal vertices, the largest flows may run in a circle; then those options of the mixture
     are taken that lead out of the block, which it must have since its flow is finite.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        Row of every variable (for kept chance nodes their own); None if there is no such choice.
     """
     m = len(block.edge)
     row = np.full(len(block.variables), -1, dtype=np.int64)
@@ -317,8 +260,7 @@ def stopping_rows(block: Block, usable: Bools) -> Ints:
     while found.any():
         rows = np.flatnonzero(found)[::-1]
         row[owner[rows]] = rows
-        reached = (row >= 0).astype(np.float64)
-        found = usable & (row[owner] < 0) & (moves @ reached > 0)
+        found = usable & (row[owner] < 0) & (moves @ (row >= 0).astype(np.float64) > 0)
     return row
 
 

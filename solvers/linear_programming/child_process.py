@@ -27,17 +27,8 @@ PAUSE = 0.1
 def leash(solver: Any, stop: Callable[[], bool]) -> Iterator[threading.Event]:
     """Inside the block, the program of a PuLP solver is killed once `stop` says so, and when the block is left.
 
-    Parameters
-    ----------
-    solver : LpSolver
-        Its path is changed, and so is its folder for temporary files.
-    stop : callable
-        Asked from another thread.
-
-    Yields
-    ------
-    threading.Event
-        Set when the program was stopped.
+    The solver gets another path and another folder for temporary files; `stop` is asked from another thread, and the
+    event is set when the program was stopped.
     """
     stopped, over = threading.Event(), threading.Event()
     path = getattr(solver, "path", None)

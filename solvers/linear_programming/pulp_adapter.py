@@ -64,52 +64,26 @@ class Outcome(enum.Enum):
 
 @attrs.frozen(eq=False)
 class Program:
-    """A linear program: the best ``cost @ x`` subject to ``matrix @ x >= rhs``.
+    """A linear program: the best ``cost @ x`` subject to ``matrix @ x >= rhs``."""
 
-    Parameters
-    ----------
-    maximise : bool
-        Whether the largest cost is wanted, or the smallest.
-    cost : ndarray of float64, shape (n,)
-        Coefficients of the objective.
-    nonnegative : ndarray of bool, shape (n,)
-        Variables with the lower bound 0; the others are free.
-    matrix : csr_array of float64, shape (m, n)
-        Coefficients of the rows.
-    rhs : ndarray of float64, shape (m,)
-        Right-hand sides.
-    equal : ndarray of bool, shape (m,)
-        Rows that hold with equality instead of ``>=``.
-    """
-
-    maximise: bool
-    cost: NDArray[np.float64]
-    nonnegative: NDArray[np.bool_]
-    matrix: csr_array[Any, Any]
-    rhs: NDArray[np.float64]
-    equal: NDArray[np.bool_]
+    maximise: bool  # whether the largest cost is wanted, or the smallest
+    cost: NDArray[np.float64]  # coefficients of the objective, shape (n,)
+    nonnegative: NDArray[np.bool_]  # variables with the lower bound 0, the others are free; shape (n,)
+    matrix: csr_array[Any, Any]  # coefficients of the rows, shape (m, n)
+    rhs: NDArray[np.float64]  # right-hand sides, shape (m,)
+    equal: NDArray[np.bool_]  # rows that hold with equality instead of ``>=``, shape (m,)
 
 
 @attrs.frozen(eq=False)
 class Answer:
-    """What a solver says about a program; nothing of it is proved.
+    """What a solver says about a program; nothing of it is proved."""
 
-    Parameters
-    ----------
-    outcome : Outcome
-        How the run ended.  Only `Outcome.OPTIMAL` comes with numbers.
-    x : ndarray of float64, shape (n,)
-        Values of the variables.
-    dual : ndarray of float64, shape (m,), or None
-        Duals of the rows, with the sign that the solver likes; None where it gives none.
-    iterations : int
-        Simplex iterations, 0 where the solver does not tell.
-    """
-
-    outcome: Outcome
-    x: NDArray[np.float64]
-    dual: NDArray[np.float64] | None
-    iterations: int = 0
+    outcome: Outcome  # only `Outcome.OPTIMAL` comes with numbers
+    x: NDArray[np.float64]  # values of the variables, shape (n,)
+    dual: (
+        NDArray[np.float64] | None
+    )  # of the rows, with the sign that the solver likes, where it gives any; shape (m,)
+    iterations: int = 0  # of the simplex method, 0 where the solver does not tell
 
 
 def _pulp() -> Any:
@@ -131,20 +105,12 @@ def available_solvers() -> tuple[str, ...]:
 
 
 def require(solver: str) -> None:
-    """Check that PuLP has a solver of that name and that it can run here.
-
-    Raises
-    ------
-    UnsupportedError
-        It has not; the message lists those that can run.
-    """
+    """Refuse a solver that PuLP has not, or that cannot run here; the message lists those that can."""
     if solver not in available_solvers():
         known = solver in _pulp().listSolvers()
         what = "is known to PuLP but cannot run here" if known else "is not a solver of PuLP"
-        msg = (
-            f"{solver!r} {what}; available here: {', '.join(available_solvers()) or 'none, install highspy'}"
-        )
-        raise UnsupportedError(msg, value=solver)
+        others = ", ".join(available_solvers()) or "none, install highspy"
+        raise UnsupportedError(f"{solver!r} {what}; available here: {others}", value=solver)
 
 
 @cache
@@ -162,26 +128,11 @@ def solve(
     time_limit: float | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Answer:
-    """Hand a program to a PuLP solver.
+    """Hand a program to a PuLP solver, which gives up after `time_limit` seconds; a `PluginError` if it cannot run.
 
-    Parameters
-    ----------
-    program : Program
-        The linear program.
-    solver : str
-        PuLP's name of the solver; see `require`.
-    interior : bool
-        Let HiGHS try its interior point method with crossover to a basis first.
-    time_limit : float, optional
-        Seconds after which the solver gives up.
-    stop : callable
-        Asked at every iteration whether to give up; of the other solvers, which are
-        programs of their own, several times a second, and they are killed then.
-
-    Raises
-    ------
-    PluginError
-        The solver failed to run at all.
+    With `interior` HiGHS tries its interior point method with crossover to a basis first.  It asks `stop` at every
+    iteration whether to give up; the other solvers are programs of their own, for which `stop` is asked several times
+    a second, and which are killed then.
     """
     pulp = _pulp()
     problem, variables, rows = _build(pulp, program)
@@ -211,19 +162,7 @@ def solve(
 
 
 def write(program: Program, path: str, form: str, names: Sequence[str]) -> None:
-    """Write a program to a file in PuLP's own way.
-
-    Parameters
-    ----------
-    program : Program
-        The linear program.
-    path : str
-        The file.
-    form : {"lp", "mps"}
-        Its format.
-    names : sequence of str
-        Names of the variables: letters and digits, fewer than 255.
-    """
+    """Write a program to a file of the form ``"lp"`` or ``"mps"``; names have letters and digits, fewer than 255."""
     problem, variables, _ = _build(_pulp(), program)
     for variable, name in zip(variables, names, strict=True):
         variable.name = name
@@ -330,12 +269,7 @@ _silenced = False
 
 
 def _silence_highs(highspy: Any) -> None:
-    """Let HiGHS print its banner to nowhere.
-
-    The first `Highs` object of a process prints two lines to standard output
-    before any option can be set, which would spoil the output of a program
-    that writes JSON there.
-    """
+    """Let HiGHS print the two lines of its first object to nowhere; no option does, and they would spoil JSON there."""
     global _silenced  # noqa: PLW0603 - once per process is the point
     with _silence_lock:
         if _silenced:

@@ -337,8 +337,7 @@ class _Solve:
         answer = self.run_program(program, interior=tangle >= INTERIOR_POINT_FROM_VARIABLES)
         if answer.outcome is not Outcome.OPTIMAL:
             return None
-        flow = self.flow(block, answer, gain * scale)
-        row = blocks.choose(block, flow, cyclic=tangle > 0)
+        row = blocks.choose(block, self.flow(block, answer, gain * scale), cyclic=tangle > 0)
         value = None if row is None else blocks.evaluate(block, row)
         return None if row is None or value is None else (row, value)
 
@@ -386,8 +385,7 @@ class _Solve:
         """The error that tells why the program of a block has no optimal basis."""
         problem = self.problem
         ray = self.ray(block)
-        everything = np.ones(block.matrix.shape[0], dtype=np.bool_)
-        lost = np.flatnonzero(blocks.stopping_rows(block, everything) < 0)
+        lost = np.flatnonzero(blocks.stopping_rows(block, np.ones(len(block.gain), dtype=np.bool_)) < 0)
         stay = graph.end_components(problem.indptr, problem.dst, problem.kind == Kind.CHANCE) >= 0
         if (ray is not None or len(lost)) and problem.discount == 1 and not stay.any():
             msg = (
@@ -450,10 +448,9 @@ def _occupation(view: View, solved: list[tuple[Block, Ints]]) -> Floats:
         row_of, column = view.local[source], view.local[target]
         view.local[nodes] = -1
         inside, leaves = column >= 0, column < 0
-        shape = (len(nodes), len(nodes))
-        moves = csr_array((coef[inside], (row_of[inside], column[inside])), shape=shape)
-        balance = eye_array(len(nodes), format="csr") - moves
-        visits[nodes] = factorise(balance).solve(visits[nodes], trans="T")
+        n = len(nodes)
+        moves = csr_array((coef[inside], (row_of[inside], column[inside])), shape=(n, n))
+        visits[nodes] = factorise(eye_array(n, format="csr") - moves).solve(visits[nodes], trans="T")
         uses[edge] = problem.weight[edge] * visits[source]
         np.add.at(visits, target[leaves], coef[leaves] * visits[source[leaves]])
     return uses

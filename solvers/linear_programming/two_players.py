@@ -10,7 +10,7 @@ collected, which is less than the values say where these are positive; so there 
 iteration goes on.
 
 A network with `pass_to` edges is first written out with a node for either side: node ``N + i`` is node ``i``
-as the player to move sees it, node ``i`` the same seen by his opponent, who minimises the negated value there.
+as the player to move sees it, node ``i`` the same seen by the opponent, who minimises the negated value there.
 
 References
 ----------
@@ -76,7 +76,7 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
 
 
 def _reply(game: Network, chosen: Ints) -> tuple[Network, Ints]:
-    """The maximiser's problem when the minimiser keeps to his choices, and the edges of the game that it keeps."""
+    """The maximiser's problem when the minimiser keeps to some choices, and the edges of the game that it keeps."""
     minimises = game.kind == Kind.MIN
     keep = ~minimises[game.source]
     keep[chosen[minimises]] = True
@@ -92,9 +92,9 @@ def _towards_ends(game: Network) -> Ints:
 
 
 def _keeps(game: Network, value: Floats, worth: Floats, gap: Floats) -> tuple[Ints, Ints]:
-    """Decisions of the minimiser in the largest set where he can keep a play, and an edge that stays, of every node.
+    """Decisions of the minimiser in the largest set where a play can be kept, and an edge that stays, of every node.
 
-    By edges that lose nothing he stays in the set, and the maximiser has no such edge that leaves it.
+    Edges that lose nothing stay in the set, and the maximiser has no such edge that leaves it.
     """
     none = np.zeros(0, dtype=np.int64)
     if game.discount < 1:

@@ -41,15 +41,7 @@ class Position(NamedTuple):
 
 
 class Expansions:
-    """Positions of a game by state, kept up to a number of them.
-
-    Parameters
-    ----------
-    game : Game
-        The game.
-    limit : int
-        Positions to keep; when there are more all are forgotten, and asked for again when they are needed.
-    """
+    """Positions of a game by state; when there would be more than `limit` all are forgotten, and asked for again."""
 
     def __init__(self, game: Game[Any, Any], limit: int) -> None:
         self.game = game
@@ -71,13 +63,7 @@ class Expansions:
         self._kept: dict[Hashable, Position] = {}
 
     def __getitem__(self, state: Hashable) -> Position:
-        """Position of a state.
-
-        Raises
-        ------
-        GameError
-            The game raised or returned junk, or a payoff lies outside `Game.payoff_range`.
-        """
+        """Position of a state; a `GameError` tells what the game did wrong."""
         found = self._kept.get(state)
         if found is None:
             if len(self._kept) >= self.limit:
@@ -94,13 +80,7 @@ class Expansions:
         return self._end(node.payoff, state) if type(node) is End else None
 
     def estimate(self, state: Hashable) -> float:
-        """What the game thinks a state is worth.
-
-        Raises
-        ------
-        GameError
-            It is not a finite number, or lies outside `Game.payoff_range`.
-        """
+        """What the game thinks a state is worth; a `GameError` if that is no number of `Game.payoff_range`."""
         guess = self._call(self.game.estimate, state)
         try:
             number = float(guess)

@@ -70,16 +70,8 @@ _Child: TypeAlias = tuple[float, Hashable, int, float, float]
 class Expectimax:
     """One search of a game, whose tables are kept from call to call.
 
-    Parameters
-    ----------
-    positions : Expansions
-        The game.
-    pruning : {"none", "star1", "star2"}
-        What is left out.
-    limit : int
-        Bounds to keep; when there are more all are forgotten.
-    check : callable
-        Called now and then; raises to stop the search.
+    When there would be more than `limit` bounds all are forgotten; `check` is called now and then, and raises to
+    stop the search.
     """
 
     def __init__(
@@ -107,10 +99,7 @@ class Expectimax:
     def rows(self, state: Hashable, depth: int, which: int = ESTIMATE) -> list[tuple[float, bool]]:
         """Value of every option of a decision, and whether it rests on no estimate; `depth` counts this decision.
 
-        Raises
-        ------
-        CycleError
-            A play can go on for ever by chance alone.
+        A `CycleError` if a play can go on for ever by chance alone.
         """
         position = self.positions[state]
         negated = position.kind == MIN
@@ -190,9 +179,8 @@ class Expectimax:
         if kind == CHANCE:
             value, firm = yield from self._chance(state, position, depth, which, alpha, beta)
         elif kind == MIN:
-            value, firm = yield from self._decision(
-                state, position, depth, _TOGGLED[which], -beta, -alpha, probe
-            )
+            inner = _TOGGLED[which]
+            value, firm = yield from self._decision(state, position, depth, inner, -beta, -alpha, probe)
             value = -value
         else:
             value, firm = yield from self._decision(state, position, depth, which, alpha, beta, probe)
@@ -233,9 +221,8 @@ class Expectimax:
         first = self._best.get(state, 0)
         best, best_at, firm = -math.inf, first, True
         for at in (first,) if probe else (first, *range(first), *range(first + 1, len(rows))):
-            value, sure = yield from self._row(
-                rows[at], depth - 1, which, max(alpha, best) if self.prunes else -math.inf, beta
-            )
+            least = max(alpha, best) if self.prunes else -math.inf
+            value, sure = yield from self._row(rows[at], depth - 1, which, least, beta)
             firm = firm and sure
             if value > best:
                 best, best_at = value, at

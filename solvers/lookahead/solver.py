@@ -78,13 +78,7 @@ class Lookahead(AlwaysAvailable):
     seconds: float | None = attrs.field(default=None, validator=attrs.validators.optional(at_least(0)))
 
     def solve(self, problem: Network, run: Run) -> Candidate:
-        """Refuse a network.
-
-        Raises
-        ------
-        UnsupportedError
-            Always.
-        """
+        """Refuse a network, with an `UnsupportedError`."""
         msg = "lookahead searches a game, not a network, and proves nothing; pass the game itself to solve()"
         raise UnsupportedError(msg, value=self.name)
 
@@ -105,19 +99,9 @@ class Lookahead(AlwaysAvailable):
         return _Rounds(self, game, run).play()
 
     def options(self, game: Game[S, A], states: Iterable[S]) -> Iterator[dict[A, float]]:
-        """Look from many decisions of a game, with one table for all.
+        """Look from many decisions of a game, `At` values where it has counters, with one table for all.
 
-        Parameters
-        ----------
-        game : Game
-            The game.
-        states : iterable
-            Decisions; of a game with counters, `At` values.
-
-        Yields
-        ------
-        dict
-            Estimate of every action, in the order of the options.  The policy takes the best of them.
+        Yields the estimate of every action, in the order of the options.  The policy takes the best of them.
         """
         engine = _engine(self, game, lambda: None)
         for state in states:
@@ -189,8 +173,7 @@ class _Rounds:
         return low, high
 
     def _best(self, state: Hashable, row: list[tuple[float, bool]]) -> float:
-        pick = min if self.positions[state].kind == MIN else max
-        return pick(value for value, _ in row)
+        return (min if self.positions[state].kind == MIN else max)(value for value, _ in row)
 
     def _searched(self, answer: _Answer, depth: int, bounds: tuple[_Values, _Values] | None) -> Searched:
         """The game up to the first decisions, whose options are ends worth what was found."""
@@ -211,18 +194,10 @@ class _Rounds:
         lower = np.where(np.isinf(lower), lower, np.maximum(lower - room, low))
         upper = np.where(np.isinf(upper), upper, np.minimum(upper + room, high))
         seen = f"{depth} decision{'s' * (depth != 1)} ahead"
-        return Searched(
-            network=network,
-            candidate=Candidate(
-                value=value,
-                policy=_policy(network),
-                iterations=self.search.visits,
-                details={"depth": depth, "complete": complete, "positions": self.positions.asked},
-            ),
-            lower=lower,
-            upper=upper,
-            reason=f"searched {seen}, where all plays had ended" if complete else f"an estimate from {seen}",
-        )
+        reason = f"searched {seen}, where all plays had ended" if complete else f"an estimate from {seen}"
+        details = {"depth": depth, "complete": complete, "positions": self.positions.asked}
+        candidate = Candidate(value, _policy(network), self.search.visits, details)
+        return Searched(network, candidate, lower, upper, reason)
 
 
 class _First(Game[Any, Any]):
@@ -277,6 +252,5 @@ def _policy(network: Network) -> Ints:
         edges = network.edges(node)
         worth = network.payoff[network.dst[edges.start : edges.stop]]
         little = (network.kind[node] == Kind.MIN) != (network.sense == "min")
-        at = np.argmin(worth) if little else np.argmax(worth)
-        policy[node] = edges.start + int(at)
+        policy[node] = edges.start + int(np.argmin(worth) if little else np.argmax(worth))
     return policy

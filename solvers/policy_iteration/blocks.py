@@ -43,15 +43,7 @@ RESTLESS_FROM = 0.01
 def propose(
     problem: Network, run: Run, max_iterations: int = 1000, direct: int = 600, sweeps: int = 20
 ) -> Candidate:
-    """Policy iteration over all components, successors first; for the numbers see `PolicyIteration`.
-
-    Raises
-    ------
-    NotConvergedError
-        A block was not done after the limit of iterations; `partial` is the candidate so far.
-    UnsupportedError
-        Some value is infinite.
-    """
+    """Policy iteration over all components, successors first; for the numbers and errors see `PolicyIteration`."""
     return _Solve(problem, run, max_iterations, direct, sweeps).candidate()
 
 
@@ -112,8 +104,7 @@ class _Solve:
 
     def proposed(self) -> Candidate:
         first = np.where(self.problem.decides, self.problem.indptr[:-1], -1)
-        chosen = np.where(self.policy < 0, first, self.policy)
-        return Candidate(self.value, chosen, max(1, self.iterations))
+        return Candidate(self.value, np.where(self.policy < 0, first, self.policy), max(1, self.iterations))
 
     def check(self) -> None:
         try:
@@ -360,29 +351,33 @@ class _Search:
                 return rests
             if at < ROUNDS:
                 worst = 1 if (sign > 0).any() else -1
-                self.flee(self.is_min if worst > 0 else self.is_max, sign == worst)
+                self.flee(self.is_min if worst > 0 else self.is_max, sign == worst, rests)
         raise _InfiniteError(int(np.argmax(sign != 0)))
 
     def take_back(self, wish: Ints, before: Ints, deciders: Bools) -> Ints:
         """Take those switches back after which plays lose for ever; rounding alone can make them look good."""
         _, sign = self.lasting()
-        bad = np.where(self.is_min[deciders].any(), 1, -1)
-        wrong = self.coming_to(sign == bad)[wish]
+        wrong = self.coming_to(sign == (1 if self.is_min[deciders].any() else -1))[wish]
         self.policy[wish[wrong]] = before[wrong]
         return wish[~wrong]
 
-    def flee(self, player: Bools, losing: Bools) -> None:
-        """Make a player make for the way out of where he loses for ever.
+    def flee(self, player: Bools, losing: Bools, rests: Bools) -> None:
+        """Make a player make for the way out of losing for ever.
 
         The minimiser replies to the maximiser's policy; the maximiser must get out whatever the reply.
         """
         others = (self.is_max | self.is_min) & ~player
-        # A single player keeps what does no harm.
-        found = np.zeros_like(losing) if self.two_player else ~self.coming_to(losing)
         usable = np.ones(len(self.owner), dtype=bool)
         if not (player & self.is_max).any():
             usable[others[self.owner]] = False
             usable[self.policy[others]] = True
+            found = rests
+        else:
+            # Where the minimiser has a say a play need not rest.
+            found = rests & ~self.coming_to(rests & others)
+        if not self.two_player:
+            # A single player keeps what does no harm.
+            found = ~self.coming_to(losing)
         rank, way = self.attract(found, self.block.leave > 0, usable, ~others)
         if not (losing & (rank >= 0)).any():
             raise _InfiniteError(int(np.argmax(losing)))
@@ -453,5 +448,5 @@ class _Search:
         """Make the minimiser leave where staying would give the maximiser 0 instead of less."""
         _, _, way = self.kept(Kind.MAX)
         leave = self.is_min & (way >= 0)
-        # His present option is kept where it leads away as well, which the search cannot tell; so it is replaced.
+        # The present option would do where it leads away as well, but the search cannot tell; so it is replaced.
         self.policy[leave] = way[leave]

@@ -113,14 +113,9 @@ def _preconditioned(P: Matrix, gain: Floats, x: Floats, target: float, check: Ca
     # The move to the solution, in units of the residual: scipy breaks down where numbers are small.
     size = max(float(np.abs(rest).max(initial=0.0)), 1e-300)
     move, _ = bicgstab(
-        balance,
-        rest / size,
-        rtol=0.0,
-        atol=0.5 * target / size,
-        maxiter=PATIENCE // 2,
-        M=LinearOperator(P.shape, factor.solve),
-        callback=lambda _: check(),
-    )
+        balance, rest / size, rtol=0.0, atol=0.5 * target / size, maxiter=PATIENCE // 2,
+        M=LinearOperator(P.shape, factor.solve), callback=lambda _: check(),
+    )  # fmt: skip
     found: Floats = x + size * move
     return found
 

@@ -35,13 +35,7 @@ STEPS, ROUNDS = 150, 6
 
 
 def propose(problem: Network, run: Run, max_iterations: int) -> Candidate | None:
-    """Value, policy and the expected lengths of plays; None if the problem is not of this kind, or too hard.
-
-    Raises
-    ------
-    NotConvergedError
-        The policy still changed after `max_iterations` systems.
-    """
+    """Value, policy and the expected lengths of plays; None if the problem is not of this kind, or too hard."""
     from mdpdice.numerics.kernels import policy as kernels
 
     if (
@@ -94,10 +88,13 @@ class _Search:
         while True:
             self.iterations += 1
             if self.iterations > max_iterations:
-                done = f"policy iteration was not done after max_iterations={max_iterations}"
-                msg = f"{done}; raise it, or use solver='exact'"
-                partial = self.proposed()
-                raise NotConvergedError(msg, iterations=self.iterations, width=np.inf, partial=partial)
+                raise NotConvergedError(
+                    f"policy iteration was not done after max_iterations={max_iterations}; "
+                    "raise it, or use solver='exact'",
+                    iterations=self.iterations,
+                    width=np.inf,
+                    partial=self.proposed(),
+                )
             self.gather()
             found = self.evaluate(self.gain, x, rough=ROUGH if switched else 0.0)
             if found is None:
@@ -159,8 +156,7 @@ class _Search:
         """Expected number of nodes before the end under the policy, roughly."""
         problem = self.problem
         w = np.where(problem.kind == Kind.END, 0.0, 1.0)
-        to = problem.dst[self.policy[problem.decides]]
-        base = 1.0 + (problem.kind[to] == Kind.CHANCE)
+        base = 1.0 + (problem.kind[problem.dst[self.policy[problem.decides]]] == Kind.CHANCE)
         found = self.evaluate(base, base * self.scale, target=0.2)
         if found is None:
             return {}

@@ -31,39 +31,19 @@ OTHER_SIDE = np.array([Kind.END, Kind.MIN, Kind.MAX, Kind.CHANCE], dtype=np.uint
 class Block:
     """A part of the network with ``n`` variables and ``m`` options.
 
-    Parameters
-    ----------
-    nodes : ndarray of int64
-        Nodes of the variables.  Where the players change sides inside, variable ``i + len(nodes)`` is
-        variable ``i`` with the other player to move, its value negated; else there are as many variables
-        as nodes.
-    kind : ndarray of uint8, shape (n,)
-        MAX, MIN or CHANCE.
-    start : ndarray of int64, shape (n + 1,)
-        The options of variable ``i`` are ``start[i] .. start[i+1] - 1``.
-    edge : ndarray of int64, shape (m,)
-        Edge of an option, -1 for the only option of a chance node.
-    matrix : csr_array of float64, shape (m, n)
-        Probability that each variable comes next, times the discount.
-    gain : ndarray of float64, shape (m,)
-        Reward until then, with the value of what lies outside.
-    leave : ndarray of float64, shape (m,)
-        What the row of the matrix lacks to 1.
-    pays : ndarray of bool, shape (m,)
-        Whether there is a reward on the way.
-    left_out : ndarray of int64
-        Chance nodes that are no variables, successors first.
+    Where the players change sides inside, variable ``i + len(nodes)`` is variable ``i`` with the other player
+    to move, its value negated; else there are as many variables as nodes.
     """
 
-    nodes: Ints
-    kind: NDArray[np.uint8]
-    start: Ints
-    edge: Ints
-    matrix: Matrix
-    gain: Floats
-    leave: Floats
-    pays: Bools
-    left_out: Ints
+    nodes: Ints  # of the variables
+    kind: NDArray[np.uint8]  # MAX, MIN or CHANCE; shape (n,)
+    start: Ints  # the options of variable ``i`` are ``start[i] .. start[i+1] - 1``; shape (n + 1,)
+    edge: Ints  # edge of an option, -1 for the only option of a chance node; shape (m,)
+    matrix: Matrix  # probability that each variable comes next, times the discount; shape (m, n)
+    gain: Floats  # reward until then, with the value of what lies outside; shape (m,)
+    leave: Floats  # what the row of the matrix lacks to 1, shape (m,)
+    pays: Bools  # whether there is a reward on the way, shape (m,)
+    left_out: Ints  # chance nodes that are no variables, successors first
 
 
 @attrs.define(eq=False)
@@ -86,20 +66,10 @@ class _Edges:
 
 
 def write_block(problem: Network, operator: Operator, value: Floats, local: Ints, nodes: Ints) -> Block:
-    """Write a part of the network as a block.
+    """Write some nodes of the network, no ends among them, as a block.
 
-    Parameters
-    ----------
-    problem : Network
-        The network.
-    operator : Operator
-        Its Bellman operator.
-    value : ndarray of float64, shape (N,)
-        Values of the nodes outside that edges lead to.
-    local : ndarray of int64, shape (N,)
-        Scratch space, -1 everywhere.
-    nodes : ndarray of int64
-        The nodes of the block, no ends among them.
+    `value` holds the values of the nodes outside that edges lead to; `local`, a number for every node, is scratch
+    space and -1 everywhere.
     """
     local[nodes] = np.arange(len(nodes))
     edges = _edges(problem, operator, value, local, nodes)
@@ -128,8 +98,7 @@ def _both_sides(edges: _Edges, n: int) -> _Edges:
     """The edges of nodes ``0 .. n - 1``, and of their copies with the other player to move."""
     inside = edges.target >= 0
     crosses = edges.coef < 0
-    near = np.where(inside, edges.target + n * crosses, -1)
-    far = np.where(inside, edges.target + n * ~crosses, -1)
+    near, far = (np.where(inside, edges.target + n * turns, -1) for turns in (crosses, ~crosses))
     return _Edges(
         number=np.tile(edges.number, 2),
         source=np.concatenate((edges.source, edges.source + n)),
@@ -145,8 +114,7 @@ def _inline(kind: NDArray[np.uint8], edges: _Edges) -> tuple[Bools, Ints]:
     """Chance nodes to write into the one edge that leads to them, and the same, successors first."""
     n = len(kind)
     inside = edges.target >= 0
-    entering = np.bincount(edges.target[inside], minlength=n)
-    inline = (kind == Kind.CHANCE) & (entering == 1)
+    inline = (kind == Kind.CHANCE) & (np.bincount(edges.target[inside], minlength=n) == 1)
     among = inside & inline[edges.source]
     among[among] = inline[edges.target[among]]
     source, target = edges.source[among], edges.target[among]

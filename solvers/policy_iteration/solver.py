@@ -30,7 +30,7 @@ Evaluation
 
 Two players
 -----------
-Hoffman and Karp (1966): the minimiser finds his best reply to the maximiser's policy by policy iteration, then the
+Hoffman and Karp (1966): the minimiser finds the best reply to the maximiser's policy by policy iteration, then the
 maximiser switches.  A component in which the players change sides (`pass_to`) is written twice, once for
 each player to move.
 
@@ -38,7 +38,7 @@ Endless plays
 -------------
 Where plays may pay for ever, the first policy makes for the way out (an attractor to the ends), and switches after
 which a play would lose for ever are taken back.  Where they may go on for ever without rewards, that is worth 0,
-and a player in a place that is worth less to him, and that his opponent can only leave at a loss, stays.
+and a player stays in a place that would be worth less, and that the opponent can only leave at a loss.
 
 Stopping rule and guarantee
 ---------------------------

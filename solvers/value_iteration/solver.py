@@ -201,7 +201,7 @@ class _Blocks:
         wrong = [name for name in ("value", "w", "room") if not np.isfinite(state[name]).all()]
         wrong += [name for name in ("policy", "moves") if not _own_edges(indptr, state[name])]
         wrong += [
-            name for name in ("counts", "at") if not ((state[name] >= 0) & (state[name] < 1 << 53)).all()
+            name for name in ("counts", "at") if (state[name] < 0).any() or (state[name] >= 1 << 53).any()
         ]
         if wrong or at[0] > len(self.cyclic) or not number[4] >= 0:
             raise _corrupt(self.run, wrong[0] if wrong else "at")
@@ -305,8 +305,7 @@ def _stationary(problem: Network, run: Run, max_sweeps: int) -> Candidate:
         most, least, noise = measure(operator, blocks.order, value, value, greedy)
         if play is None:
             # Ties matter here: the greedy policy only fills in what no sweep has reached.
-            chosen = np.where(policy < 0, greedy, policy)
-            return Candidate(back(value), edges(chosen), blocks.sweeps), 0.0
+            return Candidate(back(value), edges(np.where(policy < 0, greedy, policy)), blocks.sweeps), 0.0
         gap = max(most, -least)
         w = back(play[0])
         more = {"lengths": w} if problem.discount == 1 else {}
@@ -408,8 +407,7 @@ def _check_stages(problem: Network, run: Run, state: dict[str, NDArray[Any]]) ->
 
 def _own_edges(indptr: Ints, policy: Ints) -> bool:
     """Whether each node has one of its own edges, or none (-1)."""
-    own = (indptr[:-1] <= policy) & (policy < indptr[1:])
-    return bool((own | (policy == -1)).all())
+    return bool(((indptr[:-1] <= policy) & (policy < indptr[1:]) | (policy == -1)).all())
 
 
 def _corrupt(run: Run, field: str) -> Exception:

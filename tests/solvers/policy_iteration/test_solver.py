@@ -78,6 +78,15 @@ def test_values_and_policies_by_trying_all_policies(kind):
     assert compared >= 6
 
 
+def test_the_maximiser_flees_to_where_chance_goes_round_for_nothing():
+    # Going round costs 1 each time; elsewhere the opponent chooses between an end for -3 and chance that never ends.
+    net = Network(
+        [CHANCE, MIN, MAX, END], [0, 1, 3, 5, 5], [0, 0, 3, 1, 2], [1] * 5, [0, 0, 0, 0, -1], [1] * 5, [0] * 5,
+        [0, 0, 0, -3], 2,
+    )  # fmt: skip
+    assert propose(net).value.tolist() == [0, -3, -3, -3]
+
+
 @pytest.mark.parametrize("direct", [0, 2, 1000])
 @pytest.mark.parametrize("sweeps", [0, 5])
 def test_every_way_to_evaluate_gives_the_exact_values(direct, sweeps):
