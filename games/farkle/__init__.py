@@ -4,7 +4,7 @@ from mdpdice.games.farkle.dice_table import Die, UnknownDieError, find_die, load
 from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.race import FarkleRace
 from mdpdice.games.farkle.rules import JOKER, KCD, PATCH, Rules
-from mdpdice.games.farkle.states import Bank, Choose, Keep, Ready
+from mdpdice.games.farkle.states import Bank, Choose, Keep, Ready, Second
 
 __all__ = [
     "JOKER",
@@ -18,6 +18,7 @@ __all__ = [
     "Keep",
     "Ready",
     "Rules",
+    "Second",
     "UnknownDieError",
     "find_die",
     "load_dice",

@@ -58,15 +58,19 @@ from mdpdice import (
 )
 from mdpdice.errors import GameError
 from mdpdice.games.farkle.banking import BankingBound, banking_bound
-from mdpdice.games.farkle.dice_table import ORDINARY, Die, read_die
+from mdpdice.games.farkle.dice_table import ORDINARY, Die, list_dice
 from mdpdice.games.farkle.menus import DiceLeft, Keep, MenuBook, menu_book
 from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, RULES, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.parameters import in_range, none_or_int, one_of
 
-__all__ = ["DICE_HELP", "KcdFarkle", "read_dice", "read_rules"]
+__all__ = ["DICE_HELP", "RULES_HELP", "KcdFarkle", "read_dice", "read_rules"]
 
-DICE_HELP = "a number of ordinary dice, or dice separated by commas: Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5"
+DICE_HELP = (
+    "a number of ordinary dice, or dice separated by commas: 2 x Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5;"
+    " 'mdpdice dice' lists them"
+)
+RULES_HELP = f"scoring rules: {', '.join(RULES)}"
 _MISREAD = (2, 3, 4, 5, 6, 6, JOKER)
 _GRID = 50  # the public solver tabulates the points in steps of 50
 
@@ -96,15 +100,13 @@ def read_dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
     UnknownDieError
         No die has a name that was given, or several have.
     """
-    if isinstance(dice, str):
-        dice = int(dice) if dice.strip().isdecimal() else [name.strip() for name in dice.split(",")]
+    if isinstance(dice, str) and dice.strip().isdecimal():
+        dice = int(dice)
     if isinstance(dice, int):
         # None, or one more than the most, are refused below.
         chosen = (ORDINARY,) * max(0, min(dice, MAX_DICE + 1))
-    elif isinstance(dice, Die):
-        chosen = (dice,)
     else:
-        chosen = tuple(one if isinstance(one, Die) else read_die(one) for one in dice)
+        chosen = tuple(list_dice([dice] if isinstance(dice, Die) else dice))
     if not 1 <= len(chosen) <= MAX_DICE:
         raise GameError(
             f"dice={dice!r}: a turn is played with 1 to {MAX_DICE} dice", value=dice, limit=MAX_DICE
@@ -132,11 +134,11 @@ class KcdFarkle(Game[State, Action]):
 
     Parameters
     ----------
-    rules : Rules or {"kcd", "patch"}
-        What scores.
+    rules : Rules or str
+        What scores, or the name of shipped rules: kcd, patch, plain, facebook, zilch.
     dice : int, or names or `Die` objects, as a list or separated by commas
         A number of ordinary dice, or the dice one by one; see
-        `mdpdice.games.farkle.dice_table.read_die` for names.
+        `mdpdice.games.farkle.dice_table.find_die` for names.
     cap : int or None
         The turn ends when its points reach the cap.  None (``"none"``) plays
         without one, up to the bound above which banking is proved optimal.
@@ -163,9 +165,7 @@ class KcdFarkle(Game[State, Action]):
     >>> network = explore(KcdFarkle(dice=2, cap=500))
     """
 
-    rules: Rules = attrs.field(
-        default=KCD, converter=read_rules, metadata={"help": "scoring rules: kcd or patch"}
-    )
+    rules: Rules = attrs.field(default=KCD, converter=read_rules, metadata={"help": RULES_HELP})
     dice: tuple[Die, ...] = attrs.field(
         default=cast("Any", MAX_DICE),  # not the six dice: "6" is what --help shows
         converter=read_dice,

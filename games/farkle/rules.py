@@ -34,7 +34,8 @@ import attrs
 
 from mdpdice.errors import GameError
 
-__all__ = ["JOKER", "KCD", "MAX_DICE", "PATCH", "RULES", "Counts", "Rules", "counts_of", "pack", "unpack"]
+__all__ = ["FACEBOOK", "JOKER", "KCD", "MAX_DICE", "PATCH", "PLAIN", "RULES", "ZILCH"]
+__all__ += ["Counts", "Rules", "counts_of", "pack", "unpack"]
 
 JOKER = 7
 """The symbol of a joker, next to the faces 1 to 6."""
@@ -100,6 +101,8 @@ class Rules:
     doubling : bool
         Whether every die beyond three equal ones doubles the points of the
         three (``"222"``: 200, so four twos 400, five 800, six 1600).
+    nothing : int
+        Points for six dice of which none scores; 0: that is a bust.
 
     Examples
     --------
@@ -116,6 +119,7 @@ class Rules:
     name: str
     patterns: tuple[tuple[str, int], ...] = attrs.field(converter=_pairs)
     doubling: bool = False
+    nothing: int = 0
 
     def __attrs_post_init__(self) -> None:
         for pattern, points in self.patterns:
@@ -148,7 +152,7 @@ class Rules:
     @property
     def grid(self) -> int:
         """The largest number that divides all scores."""
-        return math.gcd(*self.combinations().values())
+        return math.gcd(*self.combinations().values(), self.nothing)
 
     def scores(self, jokers: int = 0) -> Mapping[int, int]:
         """Return the score of every legal selection of at most `MAX_DICE` dice.
@@ -223,6 +227,12 @@ def _scores(rules: Rules, jokers: int) -> Mapping[int, int]:
                     reached[size + dice].append(grown)
                 best[grown] = max(so_far + points, best.get(grown, 0))
     del best[0]  # setting nothing aside is not a selection
+    if rules.nothing:
+        legal = [unpack(selection) for selection in best]
+        for roll in itertools.combinations_with_replacement(range(1, JOKER + (jokers > 0)), MAX_DICE):
+            counts = counts_of(roll)
+            if counts[-1] <= jokers and not any(all(map(int.__le__, one, counts)) for one in legal):
+                best[pack(counts)] = rules.nothing
     return MappingProxyType(best)
 
 
@@ -259,5 +269,25 @@ Four of a kind with a pair is one combination of 1500; its parts, four for 1000
 and a pair of ones for 200, may be taken apart but never score more.
 """
 
-RULES: Mapping[str, Rules] = MappingProxyType({rules.name: rules for rules in (KCD, PATCH)})
+PLAIN = Rules("plain", {"1": 100, "5": 50} | _triples(1000))
+"""Farkle with single dice and triples only, the core that most families share; usually to 10,000."""
+
+FACEBOOK = Rules(
+    "facebook",
+    {"1": 100, "5": 50} | _triples(1000) | {"123456": 1500, "AABBCC": 750},
+    doubling=True,
+)
+"""Farkle as it was played on Facebook; without its 300 points to bank at least, and its penalty for three busts."""
+
+ZILCH = Rules(
+    "zilch",
+    {"1": 100, "5": 50} | _triples(1000) | {"123456": 1500, "AABBCC": 1500, "AAAABB": 1500},
+    doubling=True,
+    nothing=500,
+)
+"""Zilch (zilch.playr.co.uk/rules.php); without its 300 points to bank at least, and its penalty for three busts."""
+
+RULES: Mapping[str, Rules] = MappingProxyType(
+    {rules.name: rules for rules in (KCD, PATCH, PLAIN, FACEBOOK, ZILCH)}
+)
 """The shipped rule sets by name."""

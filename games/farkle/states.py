@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from mdpdice.games.farkle.menus import DiceLeft, Keep, Menu
 
-__all__ = ["Action", "Bank", "Choose", "Keep", "Ready", "State"]
+__all__ = ["Action", "Bank", "Choose", "Keep", "Ready", "Second", "State"]
 
 # Named tuples are made and hashed several times faster than attrs classes, which decides how fast
 # a game is explored.  These are never equal by accident: they differ in their field.
@@ -39,6 +39,18 @@ class Choose(NamedTuple):
     """
 
     menu: Menu
+
+
+class Second(NamedTuple):
+    """The second player of a race is to move, whose dice are not those of the first.
+
+    Attributes
+    ----------
+    state : Ready or Choose
+        What lies on the table.
+    """
+
+    state: Ready | Choose
 
 
 class Bank(NamedTuple):
