@@ -1,5 +1,6 @@
 """Farkle, with the rules of Kingdom Come: Deliverance and of Patch Products."""
 
+from mdpdice.games.farkle.best_set import BestSet, best_set
 from mdpdice.games.farkle.dice_table import Die, UnknownDieError, find_die, load_dice
 from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.race import FarkleRace
@@ -11,6 +12,7 @@ __all__ = [
     "KCD",
     "PATCH",
     "Bank",
+    "BestSet",
     "Choose",
     "Die",
     "FarkleRace",
@@ -20,6 +22,7 @@ __all__ = [
     "Rules",
     "Second",
     "UnknownDieError",
+    "best_set",
     "find_die",
     "load_dice",
 ]

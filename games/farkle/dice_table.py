@@ -30,10 +30,15 @@ from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.farkle.rules import JOKER
 
 __all__ = ["ORDINARY", "Die", "UnknownDieError", "chances", "find_die", "list_dice", "load_dice", "matching"]
-__all__ += ["other_editions", "read_die", "same_name"]
+__all__ += ["other_editions", "read_die", "same_name", "source"]
 
 _FACES = 6
 _COUNTED = re.compile(r"\s*(?:(\d{1,3})\s*[x*\N{MULTIPLICATION SIGN}]\s*)?(.*)", re.DOTALL)
+_SOURCES = {
+    "kcd2/A": "lowentropy/kcd2-dice",
+    "kcd2/B": "ShaneeexD/KCD-2-Dice-Calc",
+    "kcd1/A": "phlip9/kcddice",
+}  # the first of each on github.com
 _ALIASES = {
     "Hugo's die": "Ordinary die",
     "Molar die": "Ordinary die",
@@ -153,6 +158,12 @@ def other_editions(die: Die) -> list[Die]:
     game, mine = die.name.partition("/")[0], load_dice().get(die.name)
     others = [one for one in load_dice().values() if mine and one.name.startswith(f"{game}/")]
     return [one for one in others if one.short_name == die.short_name and chances(one) != chances(die)]
+
+
+def source(die: Die) -> str:
+    """Where the weights of a die of the table come from, as in `kcd_dice.README.md`."""
+    game, edition, _ = die.name.split("/")
+    return _SOURCES[f"{game}/{edition}"]
 
 
 def same_name(a: str, b: str) -> bool:

@@ -41,7 +41,7 @@ from mdpdice.games.farkle.rules import JOKER, Counts, Rules, counts_of, pack
 from mdpdice.looks import Die as ShownDie
 from mdpdice.looks import Throw, remember
 
-__all__ = ["DiceLeft", "Keep", "Menu", "MenuBook", "Rolls", "menu_book"]
+__all__ = ["UNIT", "DiceLeft", "Keep", "Menu", "MenuBook", "Rolls", "alike", "menu_book", "subset_sums"]
 
 DiceLeft: TypeAlias = "int | tuple[int, ...]"
 """A set of dice: their number if all are of one kind, else their number per kind."""
@@ -261,7 +261,7 @@ class MenuBook:
             for throw, number, at in zip(thrown, counts, chosen, strict=True)
         ]
         offers = self._offers(np.hstack(shown), counts)
-        first, group = _alike(offers.keys)
+        first, group = alike(offers.keys)
         # Python's integers where the weights of all rolls together may not fit 64 bits.
         exact: Any = np.int64 if math.prod(throw.total for throw in thrown) < 1 << 63 else object
         weights: Any = 1
@@ -297,10 +297,10 @@ class MenuBook:
     def _offers(self, symbols: npt.NDArray[np.int64], counts: tuple[int, ...]) -> _Offers:
         """Find what rolls offer, one row of numbers per roll (step 2 and 3 of the module's text)."""
         dice = sum(counts)
-        points = self._points[_subset_sums(_UNIT[symbols])]
+        points = self._points[subset_sums(UNIT[symbols])]
         best = points.max(axis=1)
         if self.misread is not None:
-            points = self._points[_subset_sums(_UNIT[np.array((0, *self.misread))[symbols]])]
+            points = self._points[subset_sums(UNIT[np.array((0, *self.misread))[symbols]])]
         columns: dict[DiceLeft, list[int]] = {}
         kind_of = [kind for kind, number in enumerate(counts) for _ in range(number)]
         for subset in range(1, 1 << dice):
@@ -365,7 +365,7 @@ class _Offers:
         ]
 
 
-_UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER + 1)], dtype=np.int32)
+UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER + 1)], dtype=np.int32)
 
 
 def _throws(die: Die, number: int) -> Dist[tuple[int, ...]]:
@@ -377,7 +377,7 @@ def _listed(counts: Counts) -> tuple[int, ...]:
     return tuple(symbol for symbol, count in enumerate(counts, start=1) for _ in range(count))
 
 
-def _alike(keys: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def alike(keys: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Group equal rows: the first row of every group, in order, and the group of every row."""
     # Sorting numbers takes a fraction of the time of sorting rows; that they stand for the rows is checked.
     factors = np.random.default_rng(0).integers(1, 1 << 63, keys.shape[1], dtype=np.uint64)
@@ -392,7 +392,7 @@ def _alike(keys: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     return first[order], place[group]
 
 
-def _subset_sums(units: Ints) -> Ints:
+def subset_sums(units: Ints) -> Ints:
     """Return the sum of every subset of a row: subset s is column s, read as a binary number."""
     rolls, dice = units.shape
     sums = np.zeros((rolls, 1 << dice), dtype=np.int32)

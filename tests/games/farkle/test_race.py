@@ -273,7 +273,7 @@ def test_texts_of_both_seats():
     assert theirs.state == Second(Choose(game.turns[1].book.menu(((1, 2, 5),))))
     assert look.show_state(theirs).startswith("player=2 mine=200 theirs=100 roll=1,")
     assert look.words(theirs, Keep(150, 1)) == "set aside the 1 and the 5 for 150; 150 at risk, roll one die"
-    assert look.words(mine, Bank(100)) == "bank the 1 for 100: 250 in all"
+    assert look.words(mine, Bank(100)) == "bank the 1 (Odd die) for 100: 250 in all"
     for state in explore(attrs.evolve(game, target=300).unrolled()).states:
         assert look.read_state(look.show_state(state)) == state
     equal = look_of(FarkleRace())
