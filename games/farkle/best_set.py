@@ -1,11 +1,11 @@
 r"""The best six of the dice that a player owns, by the points of a turn or by the chance to win a race.
 
-A set `S` is worth :math:`V_S(S, 0)`, with :math:`V_S(D, p)` for the value of rolling `D`, a part of `S`, with `p` points at
-risk (`mdpdice.games.farkle.game`).
+A set `S` is worth :math:`V_S(S, 0)`, with :math:`V_S(D, p)` for the value of rolling `D`, a part of `S`, with `p`
+points at risk (`mdpdice.games.farkle.game`).
 
-*The bound.*  Let a player exchange dice: who rolls `k` of them takes any `k` of `S`, whatever was set aside.  Then a
-roll is as good as its faces, counted in `c`, and with :math:`(s, k') \in c` for the points of a selection and the number
-of dice that it leaves (all six where it leaves none),
+*The bound.*  Let a player exchange dice: who rolls `k` of them takes any `k` of `S`, whatever was set aside.
+Then a roll is as good as its faces, counted in `c`, and with :math:`(s, k') \in c` for the points of a selection and
+the number of dice that it leaves (all six where it leaves none),
 
 .. math::
 
@@ -14,8 +14,8 @@ of dice that it leaves (all six where it leaves none),
 
 :math:`V_S(D, p) \le W_{|D|}(p)`.  Proof, from the most points downwards, since every selection adds points: a turn
 banks :math:`b(c)` as above, or keeps `s` points and rolls what is left, some :math:`D' \subseteq S` with
-:math:`(s, |D'|) \in c`, for which :math:`V_S(D', p + s) \le W_{|D'|}(p + s)` was shown before.  So no option is worth more
-than :math:`h(c, p)`, and `D` is one of the sets of the maximum.
+:math:`(s, |D'|) \in c`, for which :math:`V_S(D', p + s) \le W_{|D'|}(p + s)` was shown before.  So no option is worth
+more than :math:`h(c, p)`, and `D` is one of the sets of the maximum.
 
 *The search.*  Sets are solved in the order of their bounds, with a certificate, until the next bound is below the best
 value.  The bounds are floats: sums of products of numbers that are not negative, of at most 120,000 terms, one in the
@@ -40,8 +40,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from mdpdice import solve
-from mdpdice.errors import CorruptFileError, GameError, ProblemMismatchError, SolveInterrupted
+from mdpdice import pool, solve
+from mdpdice.errors import CheckpointMismatchError, CorruptFileError, GameError, SolveInterrupted
 from mdpdice.games.farkle.dice_table import Die, chances, list_dice
 from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.race import FarkleRace
@@ -121,7 +121,7 @@ def best_set(
         There are fewer than six dice, or `cap` or `among` is out of its range.
     SolveInterrupted
         Ctrl-C stopped it.
-    ProblemMismatchError, CorruptFileError
+    CheckpointMismatchError, CorruptFileError
         The checkpoint belongs to other dice, or is none.
 
     Examples
@@ -135,11 +135,11 @@ def best_set(
     owned: dict[Any, list[Die]] = {}
     for die in list_dice(dice):
         owned.setdefault(chances(die), []).append(die)
-    pool = [same[0] for same in owned.values() for _ in same]
-    if len(pool) < MAX_DICE or among < 1 or not 1 <= cap <= 10_000:
-        msg = f"{len(pool)} dice, among={among}, cap={cap}: give six dice or more, and a cap from 1 to 10,000 points"
+    mine = [same[0] for same in owned.values() for _ in same]
+    if len(mine) < MAX_DICE or among < 1 or not 1 <= cap <= 10_000:
+        msg = f"{len(mine)} dice, among={among}, cap={cap}: give six dice or more, and a cap from 1 to 10,000 points"
         raise GameError(msg, value=dice)
-    sets = list(dict.fromkeys(itertools.combinations(pool, MAX_DICE)))
+    sets = list(dict.fromkeys(itertools.combinations(mine, MAX_DICE)))
     wanted = min(among, len(sets)) if race else 1
     tell = progress or (lambda _phase, _numbers: None)
     raced: Known = {}
@@ -172,9 +172,9 @@ def best_set(
             find("raced", duel, ([at] for at in best), raced, lambda: wanted)
     solved = raced if race else solved
     first = max(solved, key=lambda at: solved[at])
-    mine = tuple(owned[chances(die)].pop(0) for die in sets[first])
+    six = tuple(owned[chances(die)].pop(0) for die in sets[first])
     upper = max(upper for _, _, upper in solved.values())
-    return BestSet(mine, *solved[first][:2], upper, len(sets), len(solved), len(sets) - len(solved))
+    return BestSet(six, *solved[first][:2], upper, len(sets), len(solved), len(sets) - len(solved))
 
 
 def _each(
@@ -210,7 +210,9 @@ def _kept(path: str | os.PathLike[str] | None, question: str) -> Iterator[tuple[
                 f"{path} is no search for a best set that was stopped", path=str(path)
             ) from error
         if read != asked:
-            raise ProblemMismatchError(f"{path} belongs to a search among other dice")
+            raise CheckpointMismatchError(
+                f"{path} belongs to a search among other dice", path=str(path), field="dice"
+            )
     try:
         yield bounds, solved
     except (KeyboardInterrupt, SolveInterrupted) as stop:
@@ -224,75 +226,57 @@ def _kept(path: str | os.PathLike[str] | None, question: str) -> Iterator[tuple[
         file.unlink(missing_ok=True)
 
 
-def _solved(game: Any, dice: str, sets: list[Dice]) -> list[tuple[float, float, float]]:
+def _solved(game: Any, dice: str, sets: list[Dice]) -> list[list[float]]:
     """Values of a game with sets as its parameter `dice`, and their intervals."""
     found = [solve(attrs.evolve(game, **{dice: some})) for some in sets]
-    return [(solution.value(), solution.lower(), solution.upper()) for solution in found]
+    return [[solution.value(), solution.lower(), solution.upper()] for solution in found]
 
 
 # --- bounds ---------------------------------------------------------------------------------------
 
 
-@functools.cache
-def _throws(symbols: int) -> list[dict[Counts, int]]:
-    """Count vectors of 0 to 6 dice, numbered."""
-    rolls = (
-        itertools.combinations_with_replacement(range(1, symbols + 1), dice) for dice in range(MAX_DICE + 1)
-    )
-    return [{counts_of(roll): at for at, roll in enumerate(some)} for some in rolls]
-
-
-@functools.cache
-def _one_more(symbols: int, dice: int) -> Ints:
-    """The count vector that another die makes of every one, for every symbol that it may show."""
-    before, after = _throws(symbols)[dice : dice + 2]
-    units = np.eye(JOKER, dtype=int)[:symbols]
-    return np.array(
-        [[after[tuple((counts + unit).tolist())] for unit in units] for counts in map(np.array, before)]
-    )
-
-
 @functools.lru_cache(maxsize=20_000)
-def _thrown(dice: Dice, symbols: int) -> Floats:
-    """Chances of the count vectors that some dice show."""
-    if not dice:
-        return np.ones(1)
-    odds = dice[-1].symbols()
-    last = [float(odds.prob(symbol)) for symbol in range(1, symbols + 1)]
-    chance = np.outer(_thrown(dice[:-1], symbols), last)
-    return np.bincount(_one_more(symbols, len(dice) - 1).ravel(), chance.ravel())
+def _thrown(dice: Dice, places: _Places) -> Floats:
+    """Chances of the count vectors that some dice show, in their places, which are all that score."""
+    shown = pool([die.symbols() for die in dice], faces=range(1, JOKER + 1))
+    chance = np.zeros(len(places.of))
+    for counts, weight in zip(shown.outcomes, shown.weights, strict=True):
+        if counts in places.of:
+            chance[places.of[counts]] = weight / shown.total
+    return chance
 
 
-class _Offers(NamedTuple):
-    """What throws offer that score, those of few dice first.
+@attrs.frozen(eq=False)
+class _Places:
+    """Where the count vectors stand that score something."""
 
-    places : where they stand among all throws, per number of dice
-    best : most points to bank, shape (throws, 1)
-    first, points, left : where the selections of each start, their points, and how many dice they leave
-    """
-
-    places: list[Ints]
-    best: Ints
-    first: Ints
-    points: Ints
-    left: Ints
+    of: dict[Counts, int]
 
 
 @functools.cache
-def _offers(rules: Rules, symbols: int) -> _Offers:
-    scores = rules.scores(MAX_DICE if symbols == JOKER else 0)
+def _offers(rules: Rules, jokers: int) -> tuple[list[_Places], Ints, Ints, Ints, Ints]:
+    """What count vectors offer, for 1 to 6 dice: their places, most points to bank, and selections in a row.
+
+    Of the selections: where those of each vector start, their points, and how many dice they leave.
+    """
+    scores = rules.scores(jokers)
     legal, worth = np.array([unpack(code) for code in scores]), np.array(list(scores.values()))
-    fits = [(np.array(list(throws))[:, None] >= legal).all(axis=2) for throws in _throws(symbols)]
-    places = [np.flatnonzero(some.any(axis=1)) for some in fits]
-    offered = np.concatenate([some[place] for some, place in zip(fits, places, strict=True)])
-    dice = np.repeat(np.arange(MAX_DICE + 1), [len(place) for place in places])
-    throw, chosen = np.nonzero(offered)
-    left = dice[throw] - legal[chosen].sum(axis=1)
-    best = (offered * worth).max(axis=1, keepdims=True)
-    return _Offers(
+    places, offered, dice = [], [], []
+    for number in range(1, MAX_DICE + 1):
+        rolls = itertools.combinations_with_replacement(range(1, JOKER + 1), number)
+        throws = np.array([counts_of(roll) for roll in rolls if roll.count(JOKER) <= jokers])
+        fits = (throws[:, None] >= legal).all(axis=2)
+        scoring = fits.any(axis=1)
+        places.append(_Places({tuple(one): at for at, one in enumerate(throws[scoring].tolist())}))
+        offered.append(fits[scoring])
+        dice += [number] * len(places[-1].of)
+    throw, chosen = np.nonzero(np.concatenate(offered))
+    left = np.array(dice)[throw] - legal[chosen].sum(axis=1)
+    first = np.flatnonzero(np.diff(throw, prepend=-1))
+    return (
         places,
-        best,
-        np.flatnonzero(np.diff(throw, prepend=-1)),
+        np.maximum.reduceat(worth[chosen], first)[:, None],
+        first,
         worth[chosen],
         np.where(left, left, MAX_DICE),
     )
@@ -300,25 +284,20 @@ def _offers(rules: Rules, symbols: int) -> _Offers:
 
 def _bounds(rules: Rules, cap: int, sets: list[Dice]) -> list[float]:
     """W of the module's text for six dice and no points, of several sets at once."""
-    symbols = JOKER if any(die.joker for dice in sets for die in dice) else JOKER - 1
-    offers, numbers = _offers(rules, symbols), range(1, MAX_DICE + 1)
+    places, best, first, points, left = _offers(
+        rules, MAX_DICE if any(d.joker for s in sets for d in s) else 0
+    )
     chance = [
-        np.array(
-            [
-                [_thrown(some, symbols)[offers.places[k]] for some in itertools.combinations(dice, k)]
-                for dice in sets
-            ]
-        )
-        for k in numbers
+        np.array([[_thrown(some, scoring) for some in itertools.combinations(dice, number)] for dice in sets])
+        for number, scoring in enumerate(places, start=1)
     ]
-    ends = np.cumsum([len(place) for place in offers.places])
-    steps, gain = -(-cap // rules.grid), offers.points // rules.grid
+    ends = np.cumsum([len(scoring.of) for scoring in places])[:-1]
+    steps, gain = -(-cap // rules.grid), points // rules.grid
     worth = np.zeros((steps + gain.max(), MAX_DICE + 1, len(sets)))  # 0 from the cap on: the turn ends there
     for at in range(steps - 1, -1, -1):
-        rolls = np.maximum.reduceat(worth[at + gain, offers.left], offers.first)
-        rolls = np.maximum(rolls, at * rules.grid + offers.best)
-        for k in numbers:
-            some = rolls[ends[k - 1] : ends[k]].T[:, :, None]
-            worth[at, k] = (chance[k - 1] @ some)[:, :, 0].max(axis=1)
+        offered = np.maximum.reduceat(worth[at + gain, left], first)
+        rolls = np.split(np.maximum(offered, at * rules.grid + best), ends)
+        for number in range(MAX_DICE):
+            worth[at, number + 1] = (chance[number] @ rolls[number].T[:, :, None])[:, :, 0].max(axis=1)
     found: list[float] = worth[0, MAX_DICE].tolist()
     return found

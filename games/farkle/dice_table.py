@@ -67,11 +67,6 @@ class Die:
         Relative chances of the faces 1 to 6.
     joker : bool
         Whether face 1 is a joker.
-
-    Examples
-    --------
-    >>> from mdpdice.games.farkle.dice_table import Die
-    >>> loaded = Die("loaded", (1, 1, 1, 1, 1, 5))
     """
 
     name: str
@@ -172,13 +167,7 @@ def same_name(a: str, b: str) -> bool:
 
 
 def list_dice(listed: str | Iterable[str | Die]) -> list[Die]:
-    """Return dice of a list or of a text with commas, in which ``2 x Lucky die`` are two.
-
-    Raises
-    ------
-    UnknownDieError, GameError
-        As `read_die`.
-    """
+    """Return dice of a list or of a text with commas, in which ``2 x Lucky die`` are two."""
     found: list[Die] = []
     for one in listed.split(",") if isinstance(listed, str) else listed:
         if isinstance(one, Die):
@@ -190,26 +179,7 @@ def list_dice(listed: str | Iterable[str | Die]) -> list[Die]:
 
 
 def read_die(text: str) -> Die:
-    """Return a die of the table by its name, or a new one by its name and weights.
-
-    Parameters
-    ----------
-    text : str
-        A name as `find_die` takes it, or ``name=w1:w2:w3:w4:w5:w6``.
-
-    Raises
-    ------
-    UnknownDieError
-        No die has this name, or several have.
-    GameError
-        The weights are not six whole numbers.
-
-    Examples
-    --------
-    >>> from mdpdice.games.farkle.dice_table import read_die
-    >>> read_die("loaded=1:1:1:1:1:5")
-    Die(name='loaded', weights=(1, 1, 1, 1, 1, 5), joker=False)
-    """
+    """Return a die of the table by its name, as `find_die`, or a new one of a text ``name=w1:w2:w3:w4:w5:w6``."""
     name, given, weights = (part.strip() for part in text.partition("="))
     if not given:
         return find_die(name)

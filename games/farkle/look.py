@@ -51,7 +51,7 @@ class _Table(Look[Any], abc.ABC):
         """What was scored so far."""
 
     @abc.abstractmethod
-    def banked(self, best: int) -> Text:
+    def banked(self, best: int) -> tuple[Any, str]:
         """What banking so many points comes to."""
 
     def of(self, state: Any) -> tuple[KcdFarkle, Any]:
@@ -85,23 +85,10 @@ class _Table(Look[Any], abc.ABC):
             sets = tuple(
                 chain.from_iterable(places for (points, _), places in found.items() if points == best)
             )
-            return Act(
-                ("bank ", *_spread(self._chosen(roll, sets), best), ": ", *_tuple(self.banked(best))),
-                ("roll", sets),
-            )
+            return Act(("bank ", _chosen(roll, sets, best), ": ", *self.banked(best)), ("roll", sets))
         sets = tuple(found.get((action.points, action.dice), ()))
-        risk = self.risk() + action.points
-        words = (
-            "set aside ",
-            *_spread(self._chosen(roll, sets), action.points),
-            "; ",
-            risk,
-            " at risk, roll ",
-        )
-        return Act((*words, _words_for(turn, action.dice)), ("roll", sets))
-
-    def _chosen(self, roll: Rolled, sets: tuple[tuple[int, ...], ...]) -> str:
-        return said(roll, min(sets, key=len)) if sets else ""
+        words = ("set aside ", _chosen(roll, sets, action.points), "; ", self.risk() + action.points)
+        return Act((*words, f" at risk, roll {_words_for(turn, action.dice)}"), ("roll", sets))
 
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         return f"{seen}: bust" if lost else str(seen)
@@ -116,11 +103,12 @@ class _Table(Look[Any], abc.ABC):
             for dice in turn.book.subsets()
         }
         rows = [(names, str(bust), float(bust)) for names, bust in chances.items()]
-        return [
-            Table(
-                "busts", "chance that a roll of these dice scores nothing", ("dice", "exact", "chance"), rows
-            )
-        ]
+        title = "chance that a roll of these dice scores nothing"
+        return [Table("busts", title, ("dice", "exact", "chance"), rows)]
+
+    def remarks(self) -> list[str]:
+        """Notes of the kind of game."""
+        return []
 
     def notes(self) -> list[str]:
         found = []
@@ -128,11 +116,8 @@ class _Table(Look[Any], abc.ABC):
             found.append(
                 "defects=public-solver: these are the numbers of a defective program, not of the game"
             )
-        found += [
-            f"sets of dice are counted in this order: {turn.names(turn.all_dice)}"
-            for turn in self.turns
-            if len(turn.kinds) > 1
-        ]
+        orders = (turn.names(turn.all_dice) for turn in self.turns if len(turn.kinds) > 1)
+        found += [f"sets of dice are counted in this order: {order}" for order in orders] + self.remarks()
         for die in dict.fromkeys(kind for turn in self.turns for kind in turn.kinds):
             for other in other_editions(die):
                 odds = ["-".join(map(str, one.weights)) for one in (die, other)]
@@ -152,7 +137,7 @@ class FarkleLook(_Table, of=KcdFarkle):
     def scores(self) -> list[Part]:
         return [Score("this turn", value=self.game.points, risk=True)]
 
-    def banked(self, best: int) -> Text:
+    def banked(self, best: int) -> tuple[Any, str]:
         return self.game.points + best, " points"
 
     def show_state(self, state: Any) -> str:
@@ -167,12 +152,8 @@ class FarkleLook(_Table, of=KcdFarkle):
     def infinite_reason(self) -> str | None:
         return self.turn.endless
 
-    def notes(self) -> list[str]:
-        return (
-            super().notes()
-            if self.turn.cap is not None
-            else [*super().notes(), self.turn.endless or self._bound()]
-        )
+    def remarks(self) -> list[str]:
+        return [] if self.turn.cap is not None else [self.turn.endless or self._bound()]
 
     def _bound(self) -> str:
         bound = self.turn.banking_bound
@@ -236,7 +217,7 @@ class RaceLook(_Table, of=FarkleRace):
             Score("this turn", value=game.turn, risk=True),
         ]
 
-    def banked(self, best: int) -> Text:
+    def banked(self, best: int) -> tuple[Any, str]:
         return self.game.mine + self.game.turn + best, " in all"
 
     def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
@@ -361,9 +342,5 @@ def _read_seat(text: str, turns: tuple[KcdFarkle, ...]) -> tuple[int, str]:
     return int(found is not None and found[1] == "2" and len(turns) > 1), _SEAT.sub("", text).strip()
 
 
-def _spread(chosen: str, points: int) -> tuple[str, ...]:
-    return (f"{chosen} for {points}",) if chosen else (f"dice for {points}",)
-
-
-def _tuple(text: Text) -> tuple[Any, ...]:
-    return text if isinstance(text, tuple) else (text,)
+def _chosen(roll: Rolled, sets: tuple[tuple[int, ...], ...], points: int) -> str:
+    return f"{said(roll, min(sets, key=len)) if sets else 'dice'} for {points}"

@@ -41,7 +41,7 @@ from mdpdice.games.farkle.rules import JOKER, Counts, Rules, counts_of, pack
 from mdpdice.looks import Die as ShownDie
 from mdpdice.looks import Throw, remember
 
-__all__ = ["UNIT", "DiceLeft", "Keep", "Menu", "MenuBook", "Rolls", "alike", "menu_book", "subset_sums"]
+__all__ = ["DiceLeft", "Keep", "Menu", "MenuBook", "Rolls", "menu_book"]
 
 DiceLeft: TypeAlias = "int | tuple[int, ...]"
 """A set of dice: their number if all are of one kind, else their number per kind."""
@@ -53,16 +53,7 @@ Ints: TypeAlias = npt.NDArray[np.int32]
 
 
 class Keep(NamedTuple):
-    """Set dice aside and roll on.
-
-    Attributes
-    ----------
-    points : int
-        What the selection scores.
-    dice : int or tuple of int
-        The dice to roll next: those that are left, or all of them again when
-        none is left (hot dice).
-    """
+    """Set dice aside that score some points, and roll the dice that are left, or all if none is (hot dice)."""
 
     points: int
     dice: DiceLeft
@@ -70,17 +61,10 @@ class Keep(NamedTuple):
 
 @final
 class Menu:
-    """What a roll offers.
+    """What a roll offers: most points to bank, 0 if it scores nothing, and the ways to roll on, best points first.
 
     Menus are interned: equal menus are one object, so that states that hold one
     are hashed and compared in no time.  Call `Menu.of`, not the class.
-
-    Attributes
-    ----------
-    best : int
-        Most points that the roll can be banked for, 0 if it scores nothing.
-    keeps : tuple of Keep
-        The ways to roll on, best points first.
     """
 
     __slots__ = ("best", "keeps")
@@ -94,14 +78,7 @@ class Menu:
 
     @staticmethod
     def of(best: int, keeps: Iterable[tuple[int, DiceLeft]]) -> Menu:
-        """Return the one menu with these contents.
-
-        Examples
-        --------
-        >>> from mdpdice.games.farkle.menus import Menu
-        >>> Menu.of(100, [(50, 1), (100, 6)]) is Menu.of(100, [(100, 6), (50, 1)])
-        True
-        """
+        """Return the one menu with these contents, in whatever order."""
         ordered = tuple(
             sorted((Keep(*keep) for keep in keeps), key=lambda keep: (-keep.points, str(keep.dice)))
         )
@@ -134,15 +111,7 @@ def _interned(best: int, keeps: tuple[Keep, ...]) -> Menu:
 
 @attrs.frozen(eq=False)
 class Rolls:
-    """The rolls of one set of dice.
-
-    Parameters
-    ----------
-    menus : Dist of Menu
-        What they offer.
-    examples : mapping of Menu to tuple of tuple of int
-        For every menu one roll that offers it.
-    """
+    """The rolls of one set of dice: what they offer, and for every menu one roll that offers it."""
 
     menus: Dist[Menu]
     examples: Mapping[Menu, Symbols]
@@ -160,30 +129,16 @@ class Rolls:
 
 @attrs.frozen(eq=False)
 class MenuBook:
-    """The menus of every subset of a set of dice, found when first asked for.
-
-    Parameters
-    ----------
-    rules : Rules
-        What scores.
-    kinds : tuple of Die
-        The different dice.
-    full : tuple of int
-        How many there are of each.
-    keep_all : bool
-        Whether a selection of all dice may be kept, to roll all dice of `full`
-        again (hot dice).  It can be banked in any case.
-    misread : tuple of int, optional
-        What a program with a defective decoder takes the symbols 1 to 6 (and
-        the joker) for when it looks for ways to roll on.  Banking reads the
-        true ones.
-    """
+    """The menus of every subset of a set of dice, found when first asked for."""
 
     rules: Rules
     kinds: tuple[Die, ...]
     full: tuple[int, ...]
+    """How many there are of each kind."""
     keep_all: bool = True
+    """Whether a selection of all dice may be kept, to roll all again (hot dice); it can be banked in any case."""
     misread: tuple[int, ...] | None = None
+    """What a defective decoder takes the symbols for when it looks for ways to roll on; banking reads the true ones."""
     _cache: dict[DiceLeft, Rolls] = attrs.field(init=False, factory=dict, repr=False)
 
     def name(self, kind: Die) -> str:
@@ -220,25 +175,13 @@ class MenuBook:
         return found
 
     def menu(self, roll: Symbols) -> Menu:
-        """Return what one roll offers.
-
-        Parameters
-        ----------
-        roll : tuple of tuple of int
-            What the dice of every kind show.
-        """
+        """Return what one roll offers, told by what the dice of every kind show."""
         symbols = np.array([list(itertools.chain.from_iterable(roll))], dtype=np.int64)
         (menu,) = self._offers(symbols, tuple(map(len, roll))).menus(np.zeros(1, dtype=np.int64))
         return menu
 
     def example(self, menu: Menu) -> Symbols:
-        """Return a roll that offers a menu.
-
-        Raises
-        ------
-        UnknownStateError
-            No roll of these dice does.
-        """
+        """Return a roll that offers a menu; an UnknownStateError if none of these dice does."""
         found = self._examples.get(menu)
         if found is None:
             raise UnknownStateError(f"no roll of these dice offers {menu!r}", value=menu)
@@ -261,7 +204,7 @@ class MenuBook:
             for throw, number, at in zip(thrown, counts, chosen, strict=True)
         ]
         offers = self._offers(np.hstack(shown), counts)
-        first, group = alike(offers.keys)
+        first, group = _alike(offers.keys)
         # Python's integers where the weights of all rolls together may not fit 64 bits.
         exact: Any = np.int64 if math.prod(throw.total for throw in thrown) < 1 << 63 else object
         weights: Any = 1
@@ -297,10 +240,10 @@ class MenuBook:
     def _offers(self, symbols: npt.NDArray[np.int64], counts: tuple[int, ...]) -> _Offers:
         """Find what rolls offer, one row of numbers per roll (step 2 and 3 of the module's text)."""
         dice = sum(counts)
-        points = self._points[subset_sums(UNIT[symbols])]
+        points = self._points[_subset_sums(_UNIT[symbols])]
         best = points.max(axis=1)
         if self.misread is not None:
-            points = self._points[subset_sums(UNIT[np.array((0, *self.misread))[symbols]])]
+            points = self._points[_subset_sums(_UNIT[np.array((0, *self.misread))[symbols]])]
         columns: dict[DiceLeft, list[int]] = {}
         kind_of = [kind for kind, number in enumerate(counts) for _ in range(number)]
         for subset in range(1, 1 << dice):
@@ -365,7 +308,7 @@ class _Offers:
         ]
 
 
-UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER + 1)], dtype=np.int32)
+_UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER + 1)], dtype=np.int32)
 
 
 def _throws(die: Die, number: int) -> Dist[tuple[int, ...]]:
@@ -377,7 +320,7 @@ def _listed(counts: Counts) -> tuple[int, ...]:
     return tuple(symbol for symbol, count in enumerate(counts, start=1) for _ in range(count))
 
 
-def alike(keys: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _alike(keys: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Group equal rows: the first row of every group, in order, and the group of every row."""
     # Sorting numbers takes a fraction of the time of sorting rows; that they stand for the rows is checked.
     factors = np.random.default_rng(0).integers(1, 1 << 63, keys.shape[1], dtype=np.uint64)
@@ -392,7 +335,7 @@ def alike(keys: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     return first[order], place[group]
 
 
-def subset_sums(units: Ints) -> Ints:
+def _subset_sums(units: Ints) -> Ints:
     """Return the sum of every subset of a row: subset s is column s, read as a binary number."""
     rolls, dice = units.shape
     sums = np.zeros((rolls, 1 << dice), dtype=np.int32)

@@ -26,24 +26,11 @@ from __future__ import annotations
 
 import functools
 from collections import Counter as Multiset
-from itertools import chain
 from typing import Any, ClassVar, TypeAlias, cast
 
 import attrs
 
-from mdpdice import (
-    Counter,
-    Edge,
-    Game,
-    Node,
-    Option,
-    decide,
-    end,
-    go,
-    pass_to,
-    roll,
-    when,
-)
+from mdpdice import Counter, Edge, Game, Node, Option, decide, end, go, pass_to, roll, when
 from mdpdice.games.farkle.dice_table import Die
 from mdpdice.games.farkle.game import DICE_HELP, RULES_HELP, KcdFarkle, read_dice, read_rules
 from mdpdice.games.farkle.rules import KCD, MAX_DICE, Rules
@@ -53,6 +40,7 @@ from mdpdice.games.parameters import in_range
 __all__ = ["FarkleRace"]
 
 RaceState: TypeAlias = State | Second
+_own = attrs.converters.optional(read_dice)
 
 
 @attrs.frozen
@@ -101,14 +89,10 @@ class FarkleRace(Game[RaceState, Action]):
     )
     rules: Rules = attrs.field(default=KCD, converter=read_rules, metadata={"help": RULES_HELP})
     my_dice: tuple[Die, ...] | None = attrs.field(
-        default=None,
-        converter=attrs.converters.optional(read_dice),
-        metadata={"help": "dice of the player who starts, if not `dice`"},
+        default=None, converter=_own, metadata={"help": "dice of the player who starts, if not `dice`"}
     )
     their_dice: tuple[Die, ...] | None = attrs.field(
-        default=None,
-        converter=attrs.converters.optional(read_dice),
-        metadata={"help": "dice of the other player, if not `dice`"},
+        default=None, converter=_own, metadata={"help": "dice of the other player, if not `dice`"}
     )
     my_points: int = attrs.field(
         default=0, converter=int, metadata={"help": "points of the player who starts"}
@@ -156,21 +140,13 @@ class FarkleRace(Game[RaceState, Action]):
             return roll(rolls.menus, lambda menu: go(_seen_from(seat, Choose(menu))) if menu.best else lost)
         best = self.mine + self.turn + core.menu.best
         banked: Edge[RaceState] = pass_to(other, *swap, self.theirs.set(best))
-        bank: tuple[Action, Option[RaceState]] = (
-            Bank(core.menu.best),
-            when(best >= self.target, end(1), banked),
-        )
-        keeps = (
-            (
-                keep,
-                when(
-                    self.mine + self.turn + keep.points < self.target,
-                    go(_seen_from(seat, Ready(keep.dice)), self.turn.add(keep.points)),
-                ),
-            )
-            for keep in core.menu.keeps
-        )
-        return decide(chain([bank], keeps))
+        options: dict[Action, Option[RaceState]] = {
+            Bank(core.menu.best): when(best >= self.target, end(1), banked)
+        }
+        for keep in core.menu.keeps:
+            on = go(_seen_from(seat, Ready(keep.dice)), self.turn.add(keep.points))
+            options[keep] = when(self.mine + self.turn + keep.points < self.target, on)
+        return decide(options)
 
 
 def _seen_from(seat: int, state: State) -> RaceState:

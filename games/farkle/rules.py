@@ -51,14 +51,7 @@ _BITS = 3  # of a packed count: 3 bits hold 0..7, more than MAX_DICE
 
 
 def counts_of(symbols: Iterable[int]) -> Counts:
-    """Count the dice per symbol.
-
-    Examples
-    --------
-    >>> from mdpdice.games.farkle.rules import JOKER, counts_of
-    >>> counts_of([1, 5, 5, JOKER])
-    (1, 0, 0, 0, 2, 0, 1)
-    """
+    """Count the dice per symbol."""
     counts = [0] * JOKER
     for symbol in symbols:
         if not 1 <= symbol <= JOKER:
@@ -70,11 +63,7 @@ def counts_of(symbols: Iterable[int]) -> Counts:
 
 
 def pack(counts: Counts) -> int:
-    """Pack a count vector of at most `MAX_DICE` dice into one integer.
-
-    Every count has three bits of its own, so packing turns the sum of vectors
-    into the sum of integers and is one-to-one.
-    """
+    """Pack a count vector of at most `MAX_DICE` dice into an integer, one-to-one; sums of vectors become sums."""
     return sum(count << _BITS * place for place, count in enumerate(counts))
 
 
@@ -155,29 +144,11 @@ class Rules:
         return math.gcd(*self.combinations().values(), self.nothing)
 
     def scores(self, jokers: int = 0) -> Mapping[int, int]:
-        """Return the score of every legal selection of at most `MAX_DICE` dice.
-
-        Parameters
-        ----------
-        jokers : int
-            Most jokers in a selection.
-
-        Returns
-        -------
-        mapping of int to int
-            From the packed count vector to the points; what is not in it is
-            not legal.
-        """
+        """Return the score of every legal selection with at most so many jokers, by packed count vector."""
         return _scores(self, jokers)
 
     def score(self, symbols: Iterable[int]) -> int:
-        """Return the points for setting aside all of these dice, 0 if that is not legal.
-
-        Parameters
-        ----------
-        symbols : iterable of int
-            Faces 1 to 6, or `JOKER`.
-        """
+        """Return the points for setting aside all of these faces 1 to 6, or `JOKER`; 0 if that is not legal."""
         counts = counts_of(symbols)
         if sum(counts) > MAX_DICE:
             raise GameError(f"{sum(counts)} dice are more than {MAX_DICE}", value=sum(counts), limit=MAX_DICE)

@@ -17,50 +17,25 @@ __all__ = ["Action", "Bank", "Choose", "Keep", "Ready", "Second", "State"]
 
 
 class Ready(NamedTuple):
-    """Some dice are about to be rolled.
-
-    Attributes
-    ----------
-    dice : int or tuple of int
-        The number of dice, or where they are of several kinds the number of
-        each, in the order of `KcdFarkle.kinds`.
-    """
+    """Some dice are about to be rolled: their number, or of several kinds the number of each, as `KcdFarkle.kinds`."""
 
     dice: DiceLeft
 
 
 class Choose(NamedTuple):
-    """A roll that scores lies on the table.
-
-    Attributes
-    ----------
-    menu : Menu
-        What the roll offers.
-    """
+    """A roll that scores lies on the table, told by what it offers."""
 
     menu: Menu
 
 
 class Second(NamedTuple):
-    """The second player of a race is to move, whose dice are not those of the first.
-
-    Attributes
-    ----------
-    state : Ready or Choose
-        What lies on the table.
-    """
+    """The second player of a race is to move, whose dice are not those of the first, and this lies on the table."""
 
     state: Ready | Choose
 
 
 class Bank(NamedTuple):
-    """End the turn and bank the points.
-
-    Attributes
-    ----------
-    points : int
-        The best score of this roll, which is added to those at risk.
-    """
+    """End the turn and bank the best score of this roll, which is added to the points at risk."""
 
     points: int
 

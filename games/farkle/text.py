@@ -53,14 +53,7 @@ def show_state(book: MenuBook, state: State, points: int) -> str:
 
 
 def read_state(book: MenuBook, text: str, form: str = FORM) -> tuple[State, int]:
-    """Return the state of a text, and the points at risk; `form` is how a state is written, for messages.
-
-    Raises
-    ------
-    UnknownStateError
-        The text has another form, names a die or a face that the game does not
-        have, or the roll scores nothing, which ends the turn.
-    """
+    """Return the state of a text, and the points at risk; `form` is how a state is written, for messages."""
     values = _fields(text, form)
     points = values.get("points", "0")
     if not points.isdecimal():
