@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 import click
@@ -13,7 +14,7 @@ from mdpdice.cli.game_command import Answer, command
 from mdpdice.cli.options import NewFile, json_option
 from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.text import aligned, figure
-from mdpdice.errors import GameError
+from mdpdice.errors import GameError, UnknownStateError
 
 __all__ = ["best_set"]
 
@@ -44,18 +45,18 @@ def best_set(
     They are the best by the points of a turn. For a race those that are best by points are tried, which is no proof
     for the others. 'mdpdice dice' lists the dice.
     """
-    from mdpdice.games.farkle.best_set import best_set as search
+    from mdpdice.games.farkle.purse import best_set as search
     from mdpdice.games.farkle.race import FarkleRace
 
     began = time.perf_counter()
     with ProgressBars() as progress, contextlib.ExitStack() as stack:
-        executor = stack.enter_context(ProcessPoolExecutor(jobs)) if jobs > 1 else None
+        executor = stack.enter_context(ProcessPoolExecutor(jobs, get_context("spawn"))) if jobs > 1 else None
         try:
             duel = FarkleRace(target=target, their_dice=theirs) if race else None
             best = search(
                 " ".join(dice), executor, race=duel, among=among, checkpoint=checkpoint, progress=progress
             )
-        except GameError as error:
+        except (GameError, UnknownStateError) as error:
             raise click.UsageError(error.message) from error
     data: dict[str, Any] = {**best._asdict(), "dice": [die.name for die in best.dice]}
     data |= {"race": race, "seconds": time.perf_counter() - began}

@@ -45,7 +45,7 @@ def dice() -> Answer:
             f"{one['die']}{' *' * bool(one['disagrees'])}",
             f"{' '.join(map(str, one['weights']))}{', 1 is a joker' * one['joker']}",
             f"{one['points']:.1f}",
-            f"{one['bust']:.1%}",
+            f"{one['bust']:.2%}",
             one["source"],
         )
         for one in found

@@ -10,7 +10,7 @@ import pytest
 from mdpdice import solve
 from mdpdice.errors import CheckpointMismatchError, CorruptFileError, GameError, SolveInterrupted
 from mdpdice.games.farkle import FarkleRace, KcdFarkle, best_set, find_die
-from mdpdice.games.farkle.best_set import SLACK, _bounds
+from mdpdice.games.farkle.purse import SLACK, _bounds
 from mdpdice.games.farkle.rules import KCD, RULES
 
 EIGHT = ["Lucky", "Odd die", "Heavenly", "Even", "Ordinary", "Devil's", "Strip", "x=0:3:1:1:1:1"]

@@ -288,3 +288,11 @@ def test_thresholds_with_different_dice():
         evaluate(network, Policy.of(network, look_of(game).policy(name))).value(), abs=1e-10
     )
     assert not look_of(FarkleRace(my_dice=3, their_dice=2)).policies()
+
+
+@pytest.mark.slow
+def test_patch_to_10000():
+    # 918 million states; an independent program gives this value, too.
+    solution = solve(FarkleRace(target=10_000, rules="patch"))
+    assert solution.value() == pytest.approx(0.530388094, abs=1e-8)
+    assert solution.n_states == 918_353_600
