@@ -173,8 +173,8 @@ def best_set(
     solved = raced if race else solved
     first = max(solved, key=lambda at: solved[at])
     six = tuple(owned[chances(die)].pop(0) for die in sets[first])
-    upper = max(upper for _, _, upper in solved.values())
-    return BestSet(six, *solved[first][:2], upper, len(sets), len(solved), len(sets) - len(solved))
+    (value, lower, _), upper = solved[first], max(upper for _, _, upper in solved.values())
+    return BestSet(six, value, lower, upper, len(sets), len(solved), len(sets) - len(solved))
 
 
 def _each(
@@ -265,8 +265,8 @@ def _offers(rules: Rules, jokers: int) -> tuple[list[_Places], Ints, Ints, Ints,
     for number in range(1, MAX_DICE + 1):
         rolls = itertools.combinations_with_replacement(range(1, JOKER + 1), number)
         throws = np.array([counts_of(roll) for roll in rolls if roll.count(JOKER) <= jokers])
-        fits = (throws[:, None] >= legal).all(axis=2)
-        scoring = fits.any(axis=1)
+        fits = np.all(throws[:, None] >= legal, axis=2)
+        scoring = np.flatnonzero(fits.any(axis=1))
         places.append(_Places({tuple(one): at for at, one in enumerate(throws[scoring].tolist())}))
         offered.append(fits[scoring])
         dice += [number] * len(places[-1].of)

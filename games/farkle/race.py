@@ -40,7 +40,6 @@ from mdpdice.games.parameters import in_range
 __all__ = ["FarkleRace"]
 
 RaceState: TypeAlias = State | Second
-_own = attrs.converters.optional(read_dice)
 
 
 @attrs.frozen
@@ -89,10 +88,14 @@ class FarkleRace(Game[RaceState, Action]):
     )
     rules: Rules = attrs.field(default=KCD, converter=read_rules, metadata={"help": RULES_HELP})
     my_dice: tuple[Die, ...] | None = attrs.field(
-        default=None, converter=_own, metadata={"help": "dice of the player who starts, if not `dice`"}
+        default=None,
+        converter=attrs.converters.optional(read_dice),
+        metadata={"help": "dice of the player who starts, if not `dice`"},
     )
     their_dice: tuple[Die, ...] | None = attrs.field(
-        default=None, converter=_own, metadata={"help": "dice of the other player, if not `dice`"}
+        default=None,
+        converter=attrs.converters.optional(read_dice),
+        metadata={"help": "dice of the other player, if not `dice`"},
     )
     my_points: int = attrs.field(
         default=0, converter=int, metadata={"help": "points of the player who starts"}

@@ -11,6 +11,8 @@ from mdpdice.cli.progress_bars import ProgressBars
 
 __all__ = ["dice"]
 
+_KEYS = ("die", "weights", "joker", "points", "bust", "source", "disagrees")
+
 
 @command("dice")
 @json_option
@@ -23,7 +25,7 @@ def dice() -> Answer:
     from mdpdice.games.farkle.game import KcdFarkle
 
     known: dict[Any, tuple[float, float]] = {}
-    found, table = [], load_dice()
+    found, rows, table = [], [], load_dice()
     with ProgressBars() as progress:
         for at, die in enumerate(table.values()):
             progress("dice", {"dice": at, "of": len(table)})
@@ -32,24 +34,11 @@ def dice() -> Answer:
                 known[chances(die)] = mdpdice.solve(turn).value(), float(turn.book.rolls(turn.all_dice).bust)
             points, bust = known[chances(die)]
             others = [other.name for other in other_editions(die)]
-            about = {
-                "die": die.name,
-                "weights": list(die.weights),
-                "joker": die.joker,
-                "points": points,
-                "bust": bust,
-            }
-            found.append({**about, "source": source(die), "disagrees": others})
-    rows = [
-        (
-            f"{one['die']}{' *' * bool(one['disagrees'])}",
-            f"{' '.join(map(str, one['weights']))}{', 1 is a joker' * one['joker']}",
-            f"{one['points']:.1f}",
-            f"{one['bust']:.2%}",
-            one["source"],
-        )
-        for one in found
-    ]
+            facts = (die.name, list(die.weights), die.joker, points, bust, source(die), others)
+            found.append(dict(zip(_KEYS, facts, strict=True)))
+            weights = f"{' '.join(map(str, die.weights))}{', 1 is a joker' * die.joker}"
+            name = f"{die.name}{' *' * bool(others)}"
+            rows.append((name, weights, f"{points:.1f}", f"{bust:.2%}", source(die)))
     columns = ("die", "weights of 1 to 6", "turn", "bust", "source")
     title = "points of a turn with six of a die, and the chance that six of it score nothing (*: sources disagree)"
     return Answer({"dice": found}, mdpdice.Table("dice", title, columns, rows).text())
