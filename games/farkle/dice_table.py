@@ -38,7 +38,7 @@ _SOURCES = {
     "kcd2/A": "lowentropy/kcd2-dice",
     "kcd2/B": "ShaneeexD/KCD-2-Dice-Calc",
     "kcd1/A": "phlip9/kcddice",
-}  # the first of each on github.com
+}
 _ALIASES = {
     "Hugo's die": "Ordinary die",
     "Molar die": "Ordinary die",
@@ -156,9 +156,8 @@ def other_editions(die: Die) -> list[Die]:
 
 
 def source(die: Die) -> str:
-    """Where the weights of a die of the table come from, as in `kcd_dice.README.md`."""
-    game, edition, _ = die.name.split("/")
-    return _SOURCES[f"{game}/{edition}"]
+    """The repository on github.com from which the weights of a die of the table come."""
+    return _SOURCES[die.name.rpartition("/")[0]]
 
 
 def same_name(a: str, b: str) -> bool:

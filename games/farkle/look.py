@@ -34,13 +34,9 @@ class _Table(Look[Any], abc.ABC):
 
     def __init__(self, game: Any) -> None:
         super().__init__(game)
-        self.turns: tuple[KcdFarkle, ...] = self.rules_of_turns()
+        self.turns: tuple[KcdFarkle, ...] = game.turns if isinstance(game, FarkleRace) else (game,)
         self.turn = self.turns[0]
         self._selected = functools.lru_cache(maxsize=64)(_selections)
-
-    @abc.abstractmethod
-    def rules_of_turns(self) -> tuple[KcdFarkle, ...]:
-        """The rules of one turn of each player."""
 
     @abc.abstractmethod
     def risk(self) -> Any:
@@ -128,9 +124,6 @@ class _Table(Look[Any], abc.ABC):
 class FarkleLook(_Table, of=KcdFarkle):
     """One turn."""
 
-    def rules_of_turns(self) -> tuple[KcdFarkle, ...]:
-        return (self.game,)
-
     def risk(self) -> Any:
         return self.game.points
 
@@ -201,10 +194,6 @@ class FarkleLook(_Table, of=KcdFarkle):
 
 class RaceLook(_Table, of=FarkleRace):
     """The race for two."""
-
-    def rules_of_turns(self) -> tuple[KcdFarkle, ...]:
-        turns: tuple[KcdFarkle, ...] = self.game.turns
-        return turns
 
     def risk(self) -> Any:
         return self.game.turn

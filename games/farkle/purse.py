@@ -65,7 +65,6 @@ class BestSet(NamedTuple):
     Attributes
     ----------
     dice : tuple of Die
-        The dice.
     value, lower, upper : float
         Expected points of a turn, or the chance to win for the player who starts, and its certified interval.
     sets, solved, excluded : int
@@ -107,7 +106,7 @@ def best_set(
     among : int
         How many sets are tried in the race.
     rules : Rules
-        What scores; by default, and in a race always, as in the race.
+        What scores in a turn; where there is a race, its rules are taken.
     cap : int
         Points at which a turn ends, at most 10,000.
     checkpoint : path, optional
@@ -144,9 +143,7 @@ def best_set(
     tell = progress or (lambda _phase, _numbers: None)
     raced: Known = {}
 
-    def find(
-        what: str, function: Any, batches: Iterable[list[int]], known: Known, of: Callable[[], int]
-    ) -> None:
+    def find(what: str, function: Any, batches: Any, known: Known, of: Callable[[], int]) -> None:
         for batch, found in _each(executor, function, sets, batches):
             known.update(zip(batch, found, strict=True))
             tell(f"sets {what}", {"sets": len(known), "of": of()})
@@ -165,10 +162,8 @@ def best_set(
         turn = functools.partial(_solved, KcdFarkle(rules, cap=cap), "dice")
         find("solved", turn, rest, solved, lambda: sum(map(may_win, order)))
         if race:
-            duel, best = (
-                functools.partial(_solved, race, "my_dice"),
-                heapq.nlargest(wanted, solved, key=lambda at: solved[at]),
-            )
+            best = heapq.nlargest(wanted, solved, key=lambda at: solved[at])
+            duel = functools.partial(_solved, race, "my_dice")
             find("raced", duel, ([at] for at in best), raced, lambda: wanted)
     solved = raced if race else solved
     first = max(solved, key=lambda at: solved[at])
@@ -236,25 +231,21 @@ def _solved(game: Any, dice: str, sets: list[Dice]) -> list[list[float]]:
 
 
 @functools.lru_cache(maxsize=20_000)
-def _thrown(dice: Dice, places: _Places) -> Floats:
-    """Chances of the count vectors that some dice show, in their places, which are all that score."""
-    shown = pool([die.symbols() for die in dice], faces=range(1, JOKER + 1))
-    chance = np.zeros(len(places.of))
+def _thrown(dice: Dice, rules: Rules, jokers: int) -> Floats:
+    """Chances of the count vectors that some dice show and that score, in their places."""
+    shown, places = (
+        pool([die.symbols() for die in dice], faces=range(1, JOKER + 1)),
+        _offers(rules, jokers)[0],
+    )
+    chance = np.zeros(len(places[len(dice) - 1]))
     for counts, weight in zip(shown.outcomes, shown.weights, strict=True):
-        if counts in places.of:
-            chance[places.of[counts]] = weight / shown.total
+        if (place := places[len(dice) - 1].get(counts)) is not None:
+            chance[place] = weight / shown.total
     return chance
 
 
-@attrs.frozen(eq=False)
-class _Places:
-    """Where the count vectors stand that score something."""
-
-    of: dict[Counts, int]
-
-
 @functools.cache
-def _offers(rules: Rules, jokers: int) -> tuple[list[_Places], Ints, Ints, Ints, Ints]:
+def _offers(rules: Rules, jokers: int) -> tuple[list[dict[Counts, int]], Ints, Ints, Ints, Ints]:
     """What count vectors offer, for 1 to 6 dice: their places, most points to bank, and selections in a row.
 
     Of the selections: where those of each vector start, their points, and how many dice they leave.
@@ -267,37 +258,33 @@ def _offers(rules: Rules, jokers: int) -> tuple[list[_Places], Ints, Ints, Ints,
         throws = np.array([counts_of(roll) for roll in rolls if roll.count(JOKER) <= jokers])
         fits = np.all(throws[:, None] >= legal, axis=2)
         scoring = np.flatnonzero(fits.any(axis=1))
-        places.append(_Places({tuple(one): at for at, one in enumerate(throws[scoring].tolist())}))
+        places.append({tuple(one): at for at, one in enumerate(throws[scoring].tolist())})
         offered.append(fits[scoring])
-        dice += [number] * len(places[-1].of)
+        dice += [number] * len(scoring)
     throw, chosen = np.nonzero(np.concatenate(offered))
     left = np.array(dice)[throw] - legal[chosen].sum(axis=1)
     first = np.flatnonzero(np.diff(throw, prepend=-1))
-    return (
-        places,
-        np.maximum.reduceat(worth[chosen], first)[:, None],
-        first,
-        worth[chosen],
-        np.where(left, left, MAX_DICE),
-    )
+    best = np.maximum.reduceat(worth[chosen], first)[:, None]
+    return places, best, first, worth[chosen], np.where(left, left, MAX_DICE)
 
 
 def _bounds(rules: Rules, cap: int, sets: list[Dice]) -> list[float]:
     """W of the module's text for six dice and no points, of several sets at once."""
-    places, best, first, points, left = _offers(
-        rules, MAX_DICE if any(d.joker for s in sets for d in s) else 0
-    )
+    jokers = MAX_DICE if any(die.joker for dice in sets for die in dice) else 0
+    places, best, first, points, left = _offers(rules, jokers)
     chance = [
-        np.array([[_thrown(some, scoring) for some in itertools.combinations(dice, number)] for dice in sets])
-        for number, scoring in enumerate(places, start=1)
+        np.array(
+            [[_thrown(some, rules, jokers) for some in itertools.combinations(dice, k)] for dice in sets]
+        )
+        for k in range(1, MAX_DICE + 1)
     ]
-    ends = np.cumsum([len(scoring.of) for scoring in places])[:-1]
+    ends = np.cumsum([len(some) for some in places])[:-1]
     steps, gain = -(-cap // rules.grid), points // rules.grid
     worth = np.zeros((steps + gain.max(), MAX_DICE + 1, len(sets)))  # 0 from the cap on: the turn ends there
     for at in range(steps - 1, -1, -1):
         offered = np.maximum.reduceat(worth[at + gain, left], first)
         rolls = np.split(np.maximum(offered, at * rules.grid + best), ends)
-        for number in range(MAX_DICE):
-            worth[at, number + 1] = (chance[number] @ rolls[number].T[:, :, None])[:, :, 0].max(axis=1)
+        for k, (odds, some) in enumerate(zip(chance, rolls, strict=True), start=1):
+            worth[at, k] = (odds @ some.T[:, :, None])[:, :, 0].max(axis=1)
     found: list[float] = worth[0, MAX_DICE].tolist()
     return found

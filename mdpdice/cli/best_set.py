@@ -6,7 +6,6 @@ import contextlib
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from typing import Any
 
 import click
 
@@ -58,16 +57,15 @@ def best_set(
             )
         except (GameError, UnknownStateError) as error:
             raise click.UsageError(error.message) from error
-    data: dict[str, Any] = {**best._asdict(), "dice": [die.name for die in best.dice]}
-    data |= {"race": race, "seconds": time.perf_counter() - began}
+    seconds, six = time.perf_counter() - began, [die.name for die in best.dice]
+    data = {**best._asdict(), "dice": six, "race": race, "seconds": seconds}
     what = f"chance to win to {target:,} points if you begin" if race else "points of a turn"
     how = "had fewer points in a turn, and were not raced" if race else "cannot be better, by their bounds"
-    names = [die.name for die in dict.fromkeys(best.dice)]
     rows = [
-        ("best six", ", ".join(f"{data['dice'].count(name)} x {name}" for name in names)),
+        ("best six", ", ".join(f"{six.count(name)} x {name}" for name in dict.fromkeys(six))),
         ("value", f"{figure(best.value)} ({what})"),
         ("interval", f"[{figure(best.lower)}, {figure(best.upper)}]"),
         ("sets", f"{best.sets:,}: {best.solved:,} solved, {best.excluded:,} {how}"),
-        ("time", f"{data['seconds']:.1f} s"),
+        ("time", f"{seconds:.1f} s"),
     ]
     return Answer(data, [aligned(rows)])
