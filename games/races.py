@@ -21,8 +21,8 @@ def show_scores(counters: Mapping[str, int]) -> str:
     return " ".join(f"{name}={counters[name]}" for name in _NAMES)
 
 
-def read_scores(text: str) -> tuple[dict[str, int], str]:
-    """Return the scores that a text names, 0 where it names none, and the rest of the text.
+def read_scores(text: str, usual: tuple[int, int] = (0, 0)) -> tuple[dict[str, int], str]:
+    """Return the scores that a text names, the usual ones where it names none, and the rest of the text.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def read_scores(text: str) -> tuple[dict[str, int], str]:
     if len(dict(fields)) < len(fields):
         msg = f"{text!r} names a score twice"
         raise UnknownStateError(msg, value=text)
-    scores: dict[str, int] = dict.fromkeys(_NAMES, 0)
+    scores = dict(zip(_NAMES, usual, strict=True))
     scores.update((name, int(points)) for name, points in fields)
     return scores, _SCORE.sub("", text).strip()
 

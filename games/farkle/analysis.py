@@ -23,11 +23,6 @@ class EveryPosition(Game[State | _Start, Action | At[Ready]]):
 
     Play reaches only some of them (two dice of six are never left with 50
     points at risk), but a table of thresholds is about all.
-
-    Parameters
-    ----------
-    game : KcdFarkle
-        The turn.
     """
 
     game: KcdFarkle
@@ -44,7 +39,6 @@ class EveryPosition(Game[State | _Start, Action | At[Ready]]):
         ]
 
     def start(self) -> State | _Start:
-        """The choice of a position."""
         return _START
 
     def node(self, state: State | _Start, /) -> Node[State | _Start, Action | At[Ready]]:
@@ -58,28 +52,14 @@ class EveryPosition(Game[State | _Start, Action | At[Ready]]):
 
 
 def thresholds(game: KcdFarkle) -> dict[DiceLeft, int | None]:
-    """Return the largest points at risk at which rolling is optimal, for every set of dice.
+    """Return the largest points at risk at which rolling is optimal, or None, for every set of dice.
 
     Rolling is optimal up to the threshold and nowhere beyond it: one more point
     at risk adds at most one point to the value of any position, and that of a
     roll rises by less, since the roll may bust.  The thresholds need not grow
     with the dice: with the rules of Kingdom Come: Deliverance one die is rolled
-    up to 250 points, two dice only up to 200.
-
-    Parameters
-    ----------
-    game : KcdFarkle
-        The turn.
-
-    Returns
-    -------
-    dict
-        None for a set of dice that is better not rolled at all.
-
-    Raises
-    ------
-    NotCertifiedError
-        The solution could not be proved.
+    up to 250 points, two dice only up to 200.  A solution that could not be proved is a
+    NotCertifiedError.
     """
     solution = solve(EveryPosition(game))
     solution.value()  # raises unless proved, and then the intervals below are meant

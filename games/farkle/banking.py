@@ -54,23 +54,14 @@ _Gains = Mapping[DiceLeft, Fraction]
 
 @attrs.frozen
 class BankingBound:
-    """Where a turn may end.
-
-    Parameters
-    ----------
-    points : Fraction or None
-        From that many points at risk on, only sets that never bust are rolled.
-        None if the value is infinite.
-    dice : int or tuple of int
-        The set of dice that needs the bound; if the value is infinite, a set
-        that can be rolled for ever.
-    sure : frozenset
-        The sets that never bust.
-    """
+    """Where a turn may end."""
 
     points: Fraction | None
+    """From that many points at risk on, only sets that never bust are rolled; None if the value is infinite."""
     dice: DiceLeft
+    """The set of dice that needs the bound; if the value is infinite, a set that can be rolled for ever."""
     sure: frozenset[DiceLeft]
+    """The sets that never bust."""
 
 
 def banking_bound(book: MenuBook) -> BankingBound:

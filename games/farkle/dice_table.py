@@ -3,7 +3,8 @@
 The table (`kcd_dice.csv`; its sources stand in `kcd_dice.README.md`) names a die
 by game, edition and name, because its sources disagree: ``kcd2/A/Odd die``.
 `find_die` also takes shorter names: the edition, or the game and the edition,
-may be left out where every die that is then meant has the same chances.
+may be left out where every die that is then meant has the same chances, and so may
+what follows the beginning of a word.
 ``Odd die`` stands in both games, with weights 8:2 and 4:1, which is the same
 die; ``Lu die`` has two sets of weights, so it needs its game and edition.
 
@@ -28,9 +29,16 @@ from mdpdice import Dist
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.farkle.rules import JOKER
 
-__all__ = ["ORDINARY", "Die", "UnknownDieError", "find_die", "load_dice", "read_die", "same_name"]
+__all__ = ["ORDINARY", "Die", "UnknownDieError", "chances", "find_die", "list_dice", "load_dice", "matching"]
+__all__ += ["other_editions", "read_die", "same_name", "source"]
 
 _FACES = 6
+_COUNTED = re.compile(r"\s*(?:(\d{1,3})\s*[x*\N{MULTIPLICATION SIGN}]\s*)?(.*)", re.DOTALL)
+_SOURCES = {
+    "kcd2/A": "lowentropy/kcd2-dice",
+    "kcd2/B": "ShaneeexD/KCD-2-Dice-Calc",
+    "kcd1/A": "phlip9/kcddice",
+}
 _ALIASES = {
     "Hugo's die": "Ordinary die",
     "Molar die": "Ordinary die",
@@ -59,11 +67,6 @@ class Die:
         Relative chances of the faces 1 to 6.
     joker : bool
         Whether face 1 is a joker.
-
-    Examples
-    --------
-    >>> from mdpdice.games.farkle.dice_table import Die
-    >>> loaded = Die("loaded", (1, 1, 1, 1, 1, 5))
     """
 
     name: str
@@ -111,9 +114,9 @@ def find_die(name: str) -> Die:
     Parameters
     ----------
     name : str
-        ``game/edition/name``, ``game/name`` or ``name``; upper and lower case are
-        the same.  Of several dice with the same chances the first of the table
-        is returned, and the table begins with kcd2, edition A.
+        ``game/edition/name``, ``game/name`` or ``name``, where the beginning of a name or of a word in it will
+        do: ``Lucky``, ``Antiochus``; upper and lower case are the same.  Of several dice with the same chances
+        the first of the table is returned, and the table begins with kcd2, edition A.
 
     Raises
     ------
@@ -124,26 +127,37 @@ def find_die(name: str) -> Die:
     Examples
     --------
     >>> from mdpdice.games.farkle.dice_table import find_die
-    >>> find_die("Odd die").name, find_die("kcd1/Odd die").name
+    >>> find_die("Odd die").name, find_die("kcd1/Odd").name
     ('kcd2/A/Odd die', 'kcd1/A/Odd die')
     >>> find_die("kcd2/B/Odd die").name  # B lists only what differs from A
     'kcd2/A/Odd die'
     """
     dice = load_dice()
-    *place, wanted = (_plain(part) for part in name.split("/"))
-    found = _matching(dice.values(), place, wanted)
-    if not found and place == ["kcd2", "b"]:
-        found = _matching(dice.values(), ["kcd2", "a"], wanted)
+    found = matching(dice.values(), name)
+    if not found and _plain(name).startswith("kcd2/b/"):
+        found = matching(dice.values(), f"kcd2/a/{name.rpartition('/')[2]}")
     if not found:
         close = _nearest(_plain(name), dice)
         known = f"the nearest are {', '.join(close)}" if close else f"there are {', '.join(dice)}"
         raise UnknownDieError(f"no die is called {name!r}; {known}", value=name)
-    if len({_chances(die) for die in found}) > 1:
+    if len({chances(die) for die in found}) > 1:
         names = ", ".join(die.name for die in found)
-        raise UnknownDieError(
-            f"{name!r} may be any of {names}, and their chances differ; give game and edition too", value=name
-        )
+        alike = len({die.short_name for die in found}) == 1
+        more = "give game and edition too" if alike else "write more of its name"
+        raise UnknownDieError(f"{name!r} may be any of {names}, and their chances differ; {more}", value=name)
     return found[0]
+
+
+def other_editions(die: Die) -> list[Die]:
+    """Dice of the table that another source of the same game gives other chances under the same name."""
+    game, mine = die.name.partition("/")[0], load_dice().get(die.name)
+    others = [one for one in load_dice().values() if mine and one.name.startswith(f"{game}/")]
+    return [one for one in others if one.short_name == die.short_name and chances(one) != chances(die)]
+
+
+def source(die: Die) -> str:
+    """The repository on github.com from which the weights of a die of the table come."""
+    return _SOURCES[die.name.rpartition("/")[0]]
 
 
 def same_name(a: str, b: str) -> bool:
@@ -151,27 +165,20 @@ def same_name(a: str, b: str) -> bool:
     return _plain(a) == _plain(b)
 
 
+def list_dice(listed: str | Iterable[str | Die]) -> list[Die]:
+    """Return dice of a list or of a text with commas, in which ``2 x Lucky die`` are two."""
+    found: list[Die] = []
+    for one in listed.split(",") if isinstance(listed, str) else listed:
+        if isinstance(one, Die):
+            found.append(one)
+        else:
+            number, name = _COUNTED.fullmatch(one).groups()  # type: ignore[union-attr]  # it fits any text
+            found += [read_die(name)] * int(number or 1)
+    return found
+
+
 def read_die(text: str) -> Die:
-    """Return a die of the table by its name, or a new one by its name and weights.
-
-    Parameters
-    ----------
-    text : str
-        A name as `find_die` takes it, or ``name=w1:w2:w3:w4:w5:w6``.
-
-    Raises
-    ------
-    UnknownDieError
-        No die has this name, or several have.
-    GameError
-        The weights are not six whole numbers.
-
-    Examples
-    --------
-    >>> from mdpdice.games.farkle.dice_table import read_die
-    >>> read_die("loaded=1:1:1:1:1:5")
-    Die(name='loaded', weights=(1, 1, 1, 1, 1, 5), joker=False)
-    """
+    """Return a die of the table by its name, as `find_die`, or a new one of a text ``name=w1:w2:w3:w4:w5:w6``."""
     name, given, weights = (part.strip() for part in text.partition("="))
     if not given:
         return find_die(name)
@@ -185,16 +192,22 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").casefold().split())
 
 
-def _matching(dice: Iterable[Die], place: list[str], wanted: str) -> list[Die]:
-    found = []
-    for die in dice:
-        game, edition, name = (_plain(part) for part in die.name.split("/"))
-        if name == wanted and place in ([], [game], [game, edition]):
-            found.append(die)
-    return found
+def matching(dice: Iterable[Die], text: str) -> list[Die]:
+    """Dice that a name means: in full, without "die", or else those with a word, or several, that begin so."""
+    *place, wanted = (_plain(part) for part in text.split("/"))
+    named = [(die, [_plain(part) for part in die.name.split("/")]) for die in dice]
+    here = [(die, parts[-1]) for die, parts in named if place == parts[:-1][: len(place)]]
+    for fits in (
+        lambda name: name in (wanted, f"{wanted} die"),
+        lambda name: name.startswith(wanted),
+        lambda name: f" {wanted}" in name,
+    ):
+        if wanted and (found := [die for die, name in here if fits(name)]):
+            return found
+    return []
 
 
-def _chances(die: Die) -> tuple[tuple[int, ...], bool]:
+def chances(die: Die) -> tuple[tuple[int, ...], bool]:
     """Return what decides whether two dice are the same, up to a factor of the weights."""
     divisor = math.gcd(*die.weights)
     return tuple(weight // divisor for weight in die.weights), die.joker

@@ -44,41 +44,28 @@ from typing import Any, Literal, cast
 
 import attrs
 
-from mdpdice import (
-    Counter,
-    Game,
-    Node,
-    Option,
-    decide,
-    end,
-    go,
-    least,
-    roll,
-    when,
-)
+from mdpdice import Counter, Game, Node, Option, decide, end, go, least, roll, when
 from mdpdice.errors import GameError
 from mdpdice.games.farkle.banking import BankingBound, banking_bound
-from mdpdice.games.farkle.dice_table import ORDINARY, Die, read_die
+from mdpdice.games.farkle.dice_table import ORDINARY, Die, list_dice
 from mdpdice.games.farkle.menus import DiceLeft, Keep, MenuBook, menu_book
 from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, RULES, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.parameters import in_range, none_or_int, one_of
 
-__all__ = ["DICE_HELP", "KcdFarkle", "read_dice", "read_rules"]
+__all__ = ["DICE_HELP", "RULES_HELP", "KcdFarkle", "read_dice", "read_rules"]
 
-DICE_HELP = "a number of ordinary dice, or dice separated by commas: Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5"
+DICE_HELP = (
+    "a number of ordinary dice, or dice separated by commas: 2 x Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5;"
+    " 'mdpdice dice' lists them"
+)
+RULES_HELP = f"scoring rules: {', '.join(RULES)}"
 _MISREAD = (2, 3, 4, 5, 6, 6, JOKER)
 _GRID = 50  # the public solver tabulates the points in steps of 50
 
 
 def read_rules(rules: Rules | str) -> Rules:
-    """Return the rules of a name.
-
-    Raises
-    ------
-    GameError
-        There are none of this name.
-    """
+    """Return the rules of a name; a GameError if there are none."""
     if isinstance(rules, Rules):
         return rules
     if rules not in RULES:
@@ -89,41 +76,31 @@ def read_rules(rules: Rules | str) -> Rules:
 def read_dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
     """Return the dice of a turn: a number of ordinary ones, or names or dice, in a text with commas.
 
-    Raises
-    ------
-    GameError
-        They are too many or too few, or two kinds share a name.
-    UnknownDieError
-        No die has a name that was given, or several have.
+    They raise a GameError if they are too many or too few, or two kinds share a name.
     """
-    if isinstance(dice, str):
-        dice = int(dice) if dice.strip().isdecimal() else [name.strip() for name in dice.split(",")]
+    if isinstance(dice, str) and dice.strip().isdecimal():
+        dice = int(dice)
     if isinstance(dice, int):
         # None, or one more than the most, are refused below.
         chosen = (ORDINARY,) * max(0, min(dice, MAX_DICE + 1))
-    elif isinstance(dice, Die):
-        chosen = (dice,)
     else:
-        chosen = tuple(one if isinstance(one, Die) else read_die(one) for one in dice)
+        chosen = tuple(list_dice([dice] if isinstance(dice, Die) else dice))
     if not 1 <= len(chosen) <= MAX_DICE:
         raise GameError(
             f"dice={dice!r}: a turn is played with 1 to {MAX_DICE} dice", value=dice, limit=MAX_DICE
         )
-    by_name: dict[str, Die] = {}
+    by_name = {die.name: die for die in chosen}
     for die in chosen:
-        if by_name.setdefault(die.name, die) != die:
-            raise GameError(
-                f"two different dice are called {die.name!r}; give every kind its name", value=die
-            )
+        if by_name[die.name] != die:
+            msg = f"two different dice are called {die.name!r}; give every kind its name"
+            raise GameError(msg, value=die)
     return chosen
 
 
 def _flag(flag: bool | str) -> bool:
-    if isinstance(flag, str):
-        if flag.strip().casefold() not in ("true", "false"):
-            raise GameError(f"{flag!r} is neither true nor false", value=flag)
-        return flag.strip().casefold() == "true"
-    return flag
+    if str(flag).strip().casefold() not in ("true", "false"):
+        raise GameError(f"{flag!r} is neither true nor false", value=flag)
+    return str(flag).strip().casefold() == "true"
 
 
 @attrs.frozen
@@ -132,11 +109,11 @@ class KcdFarkle(Game[State, Action]):
 
     Parameters
     ----------
-    rules : Rules or {"kcd", "patch"}
-        What scores.
+    rules : Rules or str
+        What scores, or the name of shipped rules: kcd, patch, plain, facebook, zilch.
     dice : int, or names or `Die` objects, as a list or separated by commas
         A number of ordinary dice, or the dice one by one; see
-        `mdpdice.games.farkle.dice_table.read_die` for names.
+        `mdpdice.games.farkle.dice_table.find_die` for names.
     cap : int or None
         The turn ends when its points reach the cap.  None (``"none"``) plays
         without one, up to the bound above which banking is proved optimal.
@@ -163,9 +140,7 @@ class KcdFarkle(Game[State, Action]):
     >>> network = explore(KcdFarkle(dice=2, cap=500))
     """
 
-    rules: Rules = attrs.field(
-        default=KCD, converter=read_rules, metadata={"help": "scoring rules: kcd or patch"}
-    )
+    rules: Rules = attrs.field(default=KCD, converter=read_rules, metadata={"help": RULES_HELP})
     dice: tuple[Die, ...] = attrs.field(
         default=cast("Any", MAX_DICE),  # not the six dice: "6" is what --help shows
         converter=read_dice,
@@ -283,15 +258,14 @@ class KcdFarkle(Game[State, Action]):
                 return roll(rolls.menus, lambda menu: go(Choose(menu)), reward=self.points * -rolls.bust)
             return roll(rolls.menus, lambda menu: go(Choose(menu)) if menu.best else end())
         best = state.menu.best
-        options: dict[Action, Option[State]] = {_bank(best): self._ways[best]}
-        for keep in state.menu.keeps:
-            options[keep] = self._ways[keep]
+        options: dict[Action, Option[State]] = {_bank(best): self._ways(best)}
+        options |= {keep: self._ways(keep) for keep in state.menu.keeps}
         return decide(options)
 
     @functools.cached_property
-    def _ways(self) -> _Ways:
-        """Where banking some points, or keeping some dice, leads to."""
-        return _Ways(self._way)
+    def _ways(self) -> Callable[[int | Keep], Option[State]]:
+        """Where banking some points, or keeping some dice, leads to; many menus offer the same."""
+        return functools.cache(self._way)
 
     def _way(self, chosen: int | Keep) -> Option[State]:
         if isinstance(chosen, int):
@@ -319,15 +293,3 @@ class KcdFarkle(Game[State, Action]):
 
 
 _bank = functools.cache(Bank)
-
-
-class _Ways(dict[Any, "Option[State]"]):
-    """Options by what is chosen, each made once: many menus offer the same, and finding is faster than making."""
-
-    def __init__(self, make: Callable[[Any], Option[State]]) -> None:
-        super().__init__()
-        self.make = make
-
-    def __missing__(self, chosen: Any) -> Option[State]:
-        found = self[chosen] = self.make(chosen)
-        return found

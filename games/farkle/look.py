@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import functools
+import re
 from collections.abc import Callable, Mapping
 from itertools import chain, combinations
 from typing import Any
 
 from mdpdice import At, Enclosure, Solution, Table, Thresholds, compile_lattice, evaluate, table
-from mdpdice.errors import GameError
+from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.farkle.analysis import thresholds
+from mdpdice.games.farkle.dice_table import other_editions
 from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.menus import DiceLeft
 from mdpdice.games.farkle.race import FarkleRace
-from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
+from mdpdice.games.farkle.states import Action, Bank, Ready, Second
 from mdpdice.games.farkle.text import FORM, read_rolled, read_state, rolled, show_state
 from mdpdice.games.farkle.thresholds import ThresholdTurn, described
 from mdpdice.games.races import check_undecided, read_scores, show_scores
@@ -22,6 +25,7 @@ from mdpdice.looks import Act, Dice, Look, NamedPolicy, Note, Part, Rolled, Scor
 
 __all__ = ["FarkleLook", "RaceLook"]
 
+_SEAT = re.compile(r"\bplayer\s*=\s*([12])(?!\S)")
 _COUNTS = ("no", "one die", "two dice", "three dice", "four dice", "five dice", "six dice")
 
 
@@ -30,13 +34,9 @@ class _Table(Look[Any], abc.ABC):
 
     def __init__(self, game: Any) -> None:
         super().__init__(game)
-        self.turn: KcdFarkle = self.rules_of_turn()
-        self.book = self.turn.book
-        self._selected = functools.lru_cache(maxsize=64)(self._selections)
-
-    @abc.abstractmethod
-    def rules_of_turn(self) -> KcdFarkle:
-        """The rules of one turn."""
+        self.turns: tuple[KcdFarkle, ...] = game.turns if isinstance(game, FarkleRace) else (game,)
+        self.turn = self.turns[0]
+        self._selected = functools.lru_cache(maxsize=64)(_selections)
 
     @abc.abstractmethod
     def risk(self) -> Any:
@@ -47,77 +47,44 @@ class _Table(Look[Any], abc.ABC):
         """What was scored so far."""
 
     @abc.abstractmethod
-    def banked(self, best: int) -> Text:
+    def banked(self, best: int) -> tuple[Any, str]:
         """What banking so many points comes to."""
+
+    def of(self, state: Any) -> tuple[KcdFarkle, Any]:
+        """Whose turn it is, and what lies on the table."""
+        return (self.turns[1], state.state) if isinstance(state, Second) else (self.turn, state)
 
     def shown(self, state: Any, seen: Rolled | None) -> Rolled:
         """The roll; where none was seen, some roll that offers the same."""
         if seen is not None and seen.faces:
             return seen
-        return rolled(self.book, self.book.example(state.menu))
+        turn, core = self.of(state)
+        return rolled(turn.book, turn.book.example(core.menu))
 
     def seen(self, text: str) -> Rolled | None:
-        return read_rolled(self.book, read_scores(text)[1])
+        seat, rest = _read_seat(read_scores(text)[1], self.turns)
+        return read_rolled(self.turns[seat].book, rest)
 
     def table(self, state: Any, seen: Rolled | None = None) -> list[Part]:
-        if isinstance(state, Ready):
-            return [*self.scores(), Note("to roll", text=self._words_for(state.dice))]
+        turn, core = self.of(state)
+        if isinstance(core, Ready):
+            return [*self.scores(), Note("to roll", text=_words_for(turn, core.dice))]
         roll = self.shown(state, seen)
         return [*self.scores(), Dice("roll", faces=roll.faces, dice=roll.dice)]
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
         roll = self.shown(state, seen)
-        found = self._selected(roll)
+        turn, core = self.of(state)
+        found = self._selected(turn, roll)
         if isinstance(action, Bank):
-            best = state.menu.best
+            best = core.menu.best
             sets = tuple(
                 chain.from_iterable(places for (points, _), places in found.items() if points == best)
             )
-            return Act(
-                ("bank ", *_spread(self._chosen(roll, sets), best), ": ", *_tuple(self.banked(best))),
-                ("roll", sets),
-            )
+            return Act(("bank ", _chosen(roll, sets, best), ": ", *self.banked(best)), ("roll", sets))
         sets = tuple(found.get((action.points, action.dice), ()))
-        risk = self.risk() + action.points
-        words = (
-            "set aside ",
-            *_spread(self._chosen(roll, sets), action.points),
-            "; ",
-            risk,
-            " at risk, roll ",
-        )
-        return Act((*words, self._words_for(action.dice)), ("roll", sets))
-
-    def _chosen(self, roll: Rolled, sets: tuple[tuple[int, ...], ...]) -> str:
-        return said(roll, min(sets, key=len)) if sets else ""
-
-    def _words_for(self, dice: DiceLeft) -> str:
-        counts = self.book.counts(dice)
-        if counts == self.book.full:
-            return {1: "the die", 2: "both dice"}.get(sum(counts), f"all {_COUNTS[sum(counts)]}")
-        if len(counts) == 1:
-            return _COUNTS[counts[0]]
-        named = zip(counts, self.book.shown_dice, strict=True)
-        return ", ".join(f"{number} x {die.name}" for number, die in named if number)
-
-    def _selections(self, roll: Rolled) -> Mapping[tuple[int, DiceLeft], list[tuple[int, ...]]]:
-        """Places that may be set aside, by their points and the dice to roll next."""
-        shown = self.book.shown_dice
-        which = [shown.index(die) for die in roll.dice]
-        symbols = [self.book.kinds[kind].symbol(face) for kind, face in zip(which, roll.faces, strict=True)]
-        everywhere = range(len(symbols))
-        found: dict[tuple[int, DiceLeft], list[tuple[int, ...]]] = {}
-        for places in chain.from_iterable(
-            combinations(everywhere, number) for number in range(1, len(symbols) + 1)
-        ):
-            points = self.turn.rules.score([symbols[at] for at in places])
-            if points:
-                rest = [which[at] for at in everywhere if at not in places]
-                left = tuple(rest.count(kind) for kind in range(len(shown)))
-                found.setdefault((points, self.book.left(left if any(left) else self.book.full)), []).append(
-                    places
-                )
-        return found
+        words = ("set aside ", _chosen(roll, sets, action.points), "; ", self.risk() + action.points)
+        return Act((*words, f" at risk, roll {_words_for(turn, action.dice)}"), ("roll", sets))
 
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         return f"{seen}: bust" if lost else str(seen)
@@ -126,31 +93,36 @@ class _Table(Look[Any], abc.ABC):
         """How often every set of dice busts."""
         if solution is not None or self.turn.defective:
             return []
-        chances = ((dice, self.book.rolls(dice).bust) for dice in self.book.subsets())
-        rows = [(self.turn.names(dice), str(bust), float(bust)) for dice, bust in chances]
-        return [
-            Table(
-                "busts", "chance that a roll of these dice scores nothing", ("dice", "exact", "chance"), rows
-            )
-        ]
+        chances = {
+            turn.names(dice): turn.book.rolls(dice).bust
+            for turn in self.turns
+            for dice in turn.book.subsets()
+        }
+        rows = [(names, str(bust), float(bust)) for names, bust in chances.items()]
+        title = "chance that a roll of these dice scores nothing"
+        return [Table("busts", title, ("dice", "exact", "chance"), rows)]
+
+    def remarks(self) -> list[str]:
+        """Notes of the kind of game."""
+        return []
 
     def notes(self) -> list[str]:
-        turn, found = self.turn, []
-        if turn.defective:
+        found = []
+        if self.turn.defective:
             found.append(
                 "defects=public-solver: these are the numbers of a defective program, not of the game"
             )
-        if len(turn.kinds) > 1:
-            found.append(f"sets of dice are counted in this order: {turn.names(turn.all_dice)}")
+        orders = (turn.names(turn.all_dice) for turn in self.turns if len(turn.kinds) > 1)
+        found += [f"sets of dice are counted in this order: {order}" for order in orders] + self.remarks()
+        for die in dict.fromkeys(kind for turn in self.turns for kind in turn.kinds):
+            for other in other_editions(die):
+                odds = ["-".join(map(str, one.weights)) for one in (die, other)]
+                found.append(f"sources disagree on {die.name}, {odds[0]} here: {other.name} is {odds[1]}")
         return found
 
 
 class FarkleLook(_Table, of=KcdFarkle):
     """One turn."""
-
-    def rules_of_turn(self) -> KcdFarkle:
-        game: KcdFarkle = self.game
-        return game
 
     def risk(self) -> Any:
         return self.game.points
@@ -158,27 +130,23 @@ class FarkleLook(_Table, of=KcdFarkle):
     def scores(self) -> list[Part]:
         return [Score("this turn", value=self.game.points, risk=True)]
 
-    def banked(self, best: int) -> Text:
+    def banked(self, best: int) -> tuple[Any, str]:
         return self.game.points + best, " points"
 
     def show_state(self, state: Any) -> str:
         """Text of a state: ``roll=1,1,5 points=300`` or ``dice=3 points=300``."""
-        return show_state(self.book, state.state, state.counters["points"])
+        return show_state(self.turn.book, state.state, state.counters["points"])
 
     def read_state(self, text: str) -> Any:
         """State of a text (see `mdpdice.games.farkle.text`)."""
-        state, points = read_state(self.book, text)
+        state, points = read_state(self.turn.book, text)
         return At(state, points=points)
 
     def infinite_reason(self) -> str | None:
         return self.turn.endless
 
-    def notes(self) -> list[str]:
-        return (
-            super().notes()
-            if self.turn.cap is not None
-            else [*super().notes(), self.turn.endless or self._bound()]
-        )
+    def remarks(self) -> list[str]:
+        return [] if self.turn.cap is not None else [self.turn.endless or self._bound()]
 
     def _bound(self) -> str:
         bound = self.turn.banking_bound
@@ -213,7 +181,7 @@ class FarkleLook(_Table, of=KcdFarkle):
 
     def policies(self) -> list[NamedPolicy]:
         """``threshold:...``, for dice of one kind."""
-        return _threshold_policies(self.turn, lambda listed: _threshold_rule(self.turn, listed))
+        return _threshold_policies(self.turns, lambda listed: _threshold_rule(self.turn, listed))
 
     def thresholds(
         self, *, monotone: bool = False, search: int = 0, seed: int = 0, progress: Any = None
@@ -227,10 +195,6 @@ class FarkleLook(_Table, of=KcdFarkle):
 class RaceLook(_Table, of=FarkleRace):
     """The race for two."""
 
-    def rules_of_turn(self) -> KcdFarkle:
-        turn: KcdFarkle = self.game.one_turn
-        return turn
-
     def risk(self) -> Any:
         return self.game.turn
 
@@ -242,46 +206,63 @@ class RaceLook(_Table, of=FarkleRace):
             Score("this turn", value=game.turn, risk=True),
         ]
 
-    def banked(self, best: int) -> Text:
+    def banked(self, best: int) -> tuple[Any, str]:
         return self.game.mine + self.game.turn + best, " in all"
 
     def ending(self, state: Any, action: Any, outcome: Any, payoff: Any) -> Text:
         return "wins with ", self.game.mine + self.game.turn + action.points, " to ", self.game.theirs
 
     def show_state(self, state: Any) -> str:
-        """Text of a state: ``mine=1200 theirs=800 roll=1,1,5 points=300``, or ``dice=3`` before a roll."""
-        return f"{show_scores(state.counters)} {show_state(self.book, state.state, state.counters['turn'])}"
+        """Text of a state: ``mine=1200 theirs=800 roll=1,1,5 points=300``, or ``dice=3`` before a roll.
+
+        Where the dice differ it begins with ``player=2`` if the second player is to move, who is `mine` then.
+        """
+        turn, core = self.of(state.state)
+        seat = "player=2 " if isinstance(state.state, Second) else ""
+        return f"{seat}{show_scores(state.counters)} {show_state(turn.book, core, state.counters['turn'])}"
 
     def read_state(self, text: str) -> Any:
-        """State of a text; scores that are not named are 0, and so are the points of the turn."""
-        scores, rest = read_scores(text)
-        core, turn = read_state(self.book, rest, f"mine=1200 theirs=800 {FORM}")
+        """State of a text; scores that are not named are those of the start, and the turn has no points then."""
+        seat, rest = _read_seat(text, self.turns)
+        usual = (self.game.my_points, self.game.their_points)
+        scores, rest = read_scores(rest, usual[::-1] if seat else usual)
+        core, turn = read_state(self.turns[seat].book, rest, f"mine=1200 theirs=800 {FORM}")
         check_undecided(text, self.game.target, scores["mine"] + turn, scores["theirs"])
-        return At(core, **scores, turn=turn)
+        return At(Second(core) if seat else core, **scores, turn=turn)
+
+    def summary(self, solution: Solution) -> list[str]:
+        """The chance to win of the player who starts, and if the other one started instead."""
+        game, scores = self.game, (self.game.my_points, self.game.their_points)
+        if solution.horizon is not None:
+            return []
+        shown = [f"{solution.value():.10g} if you begin"]
+        with contextlib.suppress(UnknownStateError):  # where the first never busts, the second never begins
+            theirs = At(game.begin(1), mine=scores[1], theirs=scores[0], turn=0)
+            shown.append(f"{1 - solution.value(theirs):.10g} if they do")
+        return [f"your chance to win: {', '.join(shown)}"]
 
     def policies(self) -> list[NamedPolicy]:
         """``threshold:...``, as for a turn; whoever can win by banking does."""
-        return _threshold_policies(self.turn, self._rule, self._value)
+        return _threshold_policies(self.turns, self._rule, self._value)
 
-    def _rule(self, listed: str) -> Callable[[At[State]], Action]:
-        turn, target = _threshold_rule(self.turn, listed), self.game.target
+    def _rule(self, listed: str) -> Callable[[At[Any]], Action]:
+        rules, target = {turn: _threshold_rule(turn, listed) for turn in self.turns}, self.game.target
 
-        def rule(at: At[State]) -> Action:
-            assert isinstance(at.state, Choose)
-            best, points = at.state.menu.best, at.counters["turn"]
+        def rule(at: At[Any]) -> Action:
+            turn, core = self.of(at.state)
+            best, points = core.menu.best, at.counters["turn"]
             wins = at.counters["mine"] + points + best >= target
-            return Bank(best) if wins else turn(At(at.state, points=points))
+            return Bank(best) if wins else rules[turn](At(core, points=points))
 
         return rule
 
     def _value(self, listed: str, progress: Any) -> Enclosure:
         """The chance of the starter to win if both play by the same rule, on the lattice."""
-        turn, game = _threshold_rule(self.turn, listed), self.game
+        rules, game = {turn: _threshold_rule(turn, listed) for turn in self.turns}, self.game
 
-        def scores(whole: At[State]) -> dict[Action, Any]:
-            state = whole.state
-            assert isinstance(state, Choose)
-            chosen = [turn(At(state, points=points)) for points in game.points()]
+        def scores(whole: At[Any]) -> dict[Action, Any]:
+            turn, state = self.of(whole.state)
+            chosen = [rules[turn](At(state, points=points)) for points in game.points()]
             at = game.turn // game.rules.grid
             found = {
                 action: table([int(one == action) for one in chosen], at) for action in dict.fromkeys(chosen)
@@ -294,10 +275,43 @@ class RaceLook(_Table, of=FarkleRace):
         return Enclosure(value.value(), value.lower(), value.upper(), "both players on the lattice")
 
 
-def _threshold_policies(turn: KcdFarkle, rule: Callable[[str], Any], value: Any = None) -> list[NamedPolicy]:
-    if len(turn.kinds) > 1 or turn.defective:
+def _words_for(turn: KcdFarkle, dice: DiceLeft) -> str:
+    book = turn.book
+    counts = book.counts(dice)
+    if counts == book.full:
+        return {1: "the die", 2: "both dice"}.get(sum(counts), f"all {_COUNTS[sum(counts)]}")
+    if len(counts) == 1:
+        return _COUNTS[counts[0]]
+    named = zip(counts, book.shown_dice, strict=True)
+    return ", ".join(f"{number} x {die.name}" for number, die in named if number)
+
+
+def _selections(turn: KcdFarkle, roll: Rolled) -> Mapping[tuple[int, DiceLeft], list[tuple[int, ...]]]:
+    """Places that may be set aside, by their points and the dice to roll next."""
+    book = turn.book
+    shown = book.shown_dice
+    which = [shown.index(die) for die in roll.dice]
+    symbols = [book.kinds[kind].symbol(face) for kind, face in zip(which, roll.faces, strict=True)]
+    everywhere = range(len(symbols))
+    found: dict[tuple[int, DiceLeft], list[tuple[int, ...]]] = {}
+    for places in chain.from_iterable(
+        combinations(everywhere, number) for number in range(1, len(symbols) + 1)
+    ):
+        points = turn.rules.score([symbols[at] for at in places])
+        if points:
+            rest = [which[at] for at in everywhere if at not in places]
+            left = tuple(rest.count(kind) for kind in range(len(shown)))
+            found.setdefault((points, book.left(left if any(left) else book.full)), []).append(places)
+    return found
+
+
+def _threshold_policies(
+    turns: tuple[KcdFarkle, ...], rule: Callable[[str], Any], value: Any = None
+) -> list[NamedPolicy]:
+    numbers = {len(turn.dice) for turn in turns}
+    if len(numbers) > 1 or any(len(turn.kinds) > 1 or turn.defective for turn in turns):
         return []
-    form = f"threshold:{','.join(f'T{dice}' for dice in range(1, len(turn.dice) + 1))}"
+    form = f"threshold:{','.join(f'T{dice}' for dice in range(1, max(numbers) + 1))}"
     return [NamedPolicy(form, "with d dice left bank from Td points on, else roll", rule, value)]
 
 
@@ -311,9 +325,11 @@ def _threshold_rule(turn: KcdFarkle, listed: str) -> Callable[[Any], Action]:
     return ThresholdTurn(turn).rule(vector)
 
 
-def _spread(chosen: str, points: int) -> tuple[str, ...]:
-    return (f"{chosen} for {points}",) if chosen else (f"dice for {points}",)
+def _read_seat(text: str, turns: tuple[KcdFarkle, ...]) -> tuple[int, str]:
+    """Whose turn ``player=2`` says that it is, and the rest of the text; seats of equal dice are one."""
+    found = _SEAT.search(text)
+    return int(found is not None and found[1] == "2" and len(turns) > 1), _SEAT.sub("", text).strip()
 
 
-def _tuple(text: Text) -> tuple[Any, ...]:
-    return text if isinstance(text, tuple) else (text,)
+def _chosen(roll: Rolled, sets: tuple[tuple[int, ...], ...], points: int) -> str:
+    return f"{said(roll, min(sets, key=len)) if sets else 'dice'} for {points}"

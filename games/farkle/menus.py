@@ -53,16 +53,7 @@ Ints: TypeAlias = npt.NDArray[np.int32]
 
 
 class Keep(NamedTuple):
-    """Set dice aside and roll on.
-
-    Attributes
-    ----------
-    points : int
-        What the selection scores.
-    dice : int or tuple of int
-        The dice to roll next: those that are left, or all of them again when
-        none is left (hot dice).
-    """
+    """Set dice aside that score some points, and roll the dice that are left, or all if none is (hot dice)."""
 
     points: int
     dice: DiceLeft
@@ -70,17 +61,10 @@ class Keep(NamedTuple):
 
 @final
 class Menu:
-    """What a roll offers.
+    """What a roll offers: most points to bank, 0 if it scores nothing, and the ways to roll on, best points first.
 
     Menus are interned: equal menus are one object, so that states that hold one
     are hashed and compared in no time.  Call `Menu.of`, not the class.
-
-    Attributes
-    ----------
-    best : int
-        Most points that the roll can be banked for, 0 if it scores nothing.
-    keeps : tuple of Keep
-        The ways to roll on, best points first.
     """
 
     __slots__ = ("best", "keeps")
@@ -94,14 +78,7 @@ class Menu:
 
     @staticmethod
     def of(best: int, keeps: Iterable[tuple[int, DiceLeft]]) -> Menu:
-        """Return the one menu with these contents.
-
-        Examples
-        --------
-        >>> from mdpdice.games.farkle.menus import Menu
-        >>> Menu.of(100, [(50, 1), (100, 6)]) is Menu.of(100, [(100, 6), (50, 1)])
-        True
-        """
+        """Return the one menu with these contents, in whatever order."""
         ordered = tuple(
             sorted((Keep(*keep) for keep in keeps), key=lambda keep: (-keep.points, str(keep.dice)))
         )
@@ -134,15 +111,7 @@ def _interned(best: int, keeps: tuple[Keep, ...]) -> Menu:
 
 @attrs.frozen(eq=False)
 class Rolls:
-    """The rolls of one set of dice.
-
-    Parameters
-    ----------
-    menus : Dist of Menu
-        What they offer.
-    examples : mapping of Menu to tuple of tuple of int
-        For every menu one roll that offers it.
-    """
+    """The rolls of one set of dice: what they offer, and for every menu one roll that offers it."""
 
     menus: Dist[Menu]
     examples: Mapping[Menu, Symbols]
@@ -160,30 +129,16 @@ class Rolls:
 
 @attrs.frozen(eq=False)
 class MenuBook:
-    """The menus of every subset of a set of dice, found when first asked for.
-
-    Parameters
-    ----------
-    rules : Rules
-        What scores.
-    kinds : tuple of Die
-        The different dice.
-    full : tuple of int
-        How many there are of each.
-    keep_all : bool
-        Whether a selection of all dice may be kept, to roll all dice of `full`
-        again (hot dice).  It can be banked in any case.
-    misread : tuple of int, optional
-        What a program with a defective decoder takes the symbols 1 to 6 (and
-        the joker) for when it looks for ways to roll on.  Banking reads the
-        true ones.
-    """
+    """The menus of every subset of a set of dice, found when first asked for."""
 
     rules: Rules
     kinds: tuple[Die, ...]
     full: tuple[int, ...]
+    """How many there are of each kind."""
     keep_all: bool = True
+    """Whether a selection of all dice may be kept, to roll all again (hot dice); it can be banked in any case."""
     misread: tuple[int, ...] | None = None
+    """What a defective decoder takes the symbols for when it looks for ways to roll on; banking reads the true ones."""
     _cache: dict[DiceLeft, Rolls] = attrs.field(init=False, factory=dict, repr=False)
 
     def name(self, kind: Die) -> str:
@@ -220,25 +175,13 @@ class MenuBook:
         return found
 
     def menu(self, roll: Symbols) -> Menu:
-        """Return what one roll offers.
-
-        Parameters
-        ----------
-        roll : tuple of tuple of int
-            What the dice of every kind show.
-        """
+        """Return what one roll offers, told by what the dice of every kind show."""
         symbols = np.array([list(itertools.chain.from_iterable(roll))], dtype=np.int64)
         (menu,) = self._offers(symbols, tuple(map(len, roll))).menus(np.zeros(1, dtype=np.int64))
         return menu
 
     def example(self, menu: Menu) -> Symbols:
-        """Return a roll that offers a menu.
-
-        Raises
-        ------
-        UnknownStateError
-            No roll of these dice does.
-        """
+        """Return a roll that offers a menu; an UnknownStateError if none of these dice does."""
         found = self._examples.get(menu)
         if found is None:
             raise UnknownStateError(f"no roll of these dice offers {menu!r}", value=menu)

@@ -17,40 +17,33 @@ The scores of the player to move and of the other, and the points of this turn, 
 where banking the best points `b(m)` wins if they suffice, and rolling on is offered only below the
 target.  A bust leads back to the same scores, so the equations are cyclic; the sum of the scores
 never falls.
+
+Where the two roll different dice, a position also tells whose turn it is: `P` is one function for each of
+the players, and the value of the other one's turn is that of the other one's function.
 """
 
 from __future__ import annotations
 
 import functools
-from itertools import chain
-from typing import Any, ClassVar, cast
+from collections import Counter as Multiset
+from typing import Any, ClassVar, TypeAlias, cast
 
 import attrs
 
-from mdpdice import (
-    Counter,
-    Edge,
-    Game,
-    Node,
-    Option,
-    decide,
-    end,
-    go,
-    pass_to,
-    roll,
-    when,
-)
+from mdpdice import Counter, Edge, Game, Node, Option, decide, end, go, pass_to, roll, when
 from mdpdice.games.farkle.dice_table import Die
-from mdpdice.games.farkle.game import DICE_HELP, KcdFarkle, read_dice, read_rules
+from mdpdice.games.farkle.game import DICE_HELP, RULES_HELP, KcdFarkle, read_dice, read_rules
 from mdpdice.games.farkle.rules import KCD, MAX_DICE, Rules
-from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
+from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, Second, State
 from mdpdice.games.parameters import in_range
 
 __all__ = ["FarkleRace"]
 
+RaceState: TypeAlias = State | Second
+
 
 @attrs.frozen
-class FarkleRace(Game[State, Action]):
+class FarkleRace(Game[RaceState, Action]):
     """Two-player Farkle, each playing for the chance to win; the value is that of the player to move.
 
     Parameters
@@ -58,9 +51,13 @@ class FarkleRace(Game[State, Action]):
     target : int
         Points that win when they are banked.
     dice : int, or names or `Die` objects, as a list or separated by commas
-        As in `mdpdice.games.farkle.KcdFarkle`; both players roll the same dice.
-    rules : Rules or {"kcd", "patch"}
-        What scores.
+        Dice of both players, as in `mdpdice.games.farkle.KcdFarkle`.
+    rules : Rules or str
+        What scores, as in `mdpdice.games.farkle.KcdFarkle`.
+    my_dice, their_dice : like `dice`, optional
+        Dice of the player who starts, and of the other one, where they are others.
+    my_points, their_points : int
+        What the two have when the race starts.
 
     Raises
     ------
@@ -89,12 +86,24 @@ class FarkleRace(Game[State, Action]):
     dice: tuple[Die, ...] = attrs.field(
         default=cast("Any", MAX_DICE), converter=read_dice, metadata={"help": DICE_HELP}
     )
-    rules: Rules = attrs.field(
-        default=KCD, converter=read_rules, metadata={"help": "scoring rules: kcd or patch"}
+    rules: Rules = attrs.field(default=KCD, converter=read_rules, metadata={"help": RULES_HELP})
+    my_dice: tuple[Die, ...] | None = attrs.field(
+        default=None,
+        converter=attrs.converters.optional(read_dice),
+        metadata={"help": "dice of the player who starts, if not `dice`"},
     )
+    their_dice: tuple[Die, ...] | None = attrs.field(
+        default=None,
+        converter=attrs.converters.optional(read_dice),
+        metadata={"help": "dice of the other player, if not `dice`"},
+    )
+    my_points: int = attrs.field(
+        default=0, converter=int, metadata={"help": "points of the player who starts"}
+    )
+    their_points: int = attrs.field(default=0, converter=int, metadata={"help": "points of the other player"})
 
-    mine = Counter(lambda game: game.points())
-    theirs = Counter(lambda game: game.points())
+    mine = Counter(lambda game: game.points(), start=lambda game: game.my_points)
+    theirs = Counter(lambda game: game.points(), start=lambda game: game.their_points)
     turn = Counter(lambda game: game.points())
 
     def points(self) -> range:
@@ -102,40 +111,46 @@ class FarkleRace(Game[State, Action]):
         return range(0, self.target, self.rules.grid)
 
     @functools.cached_property
-    def one_turn(self) -> KcdFarkle:
-        """A turn of the race, as a game of its own."""
-        return KcdFarkle(rules=self.rules, dice=self.dice, cap=self.target)
+    def turns(self) -> tuple[KcdFarkle, ...]:
+        """A turn of each player as a game of its own; one for both where their dice are the same."""
+        mine, theirs = (
+            KcdFarkle(rules=self.rules, dice=self.dice if own is None else own, cap=self.target)
+            for own in (self.my_dice, self.their_dice)
+        )
+        return (mine,) if Multiset(mine.dice) == Multiset(theirs.dice) else (mine, theirs)
+
+    def begin(self, seat: int) -> RaceState:
+        """State in which the player of a seat, 0 or 1, is about to roll all dice."""
+        seat %= len(self.turns)
+        return _seen_from(seat, Ready(self.turns[seat].all_dice))
 
     def progress(self) -> Any:
         """The sum of the scores."""
         return self.mine + self.theirs
 
-    def start(self) -> State:
+    def start(self) -> RaceState:
         """The starter is about to roll all dice."""
-        return Ready(self.one_turn.all_dice)
+        return self.begin(0)
 
-    def node(self, state: State, /) -> Node[State, Action]:
+    def node(self, state: RaceState, /) -> Node[RaceState, Action]:
         """A roll, or what to do with it (see the module's text)."""
+        seat, core = (1, state.state) if isinstance(state, Second) else (0, state)
+        other = self.begin(seat + 1)
         swap = (self.mine.set(self.theirs), self.turn.set(0))
-        start = self.start()
-        if isinstance(state, Ready):
-            lost: Edge[State] = pass_to(start, *swap, self.theirs.set(self.mine))
-            rolls = self.one_turn.book.rolls(state.dice)
-            return roll(rolls.menus, lambda menu: go(Choose(menu)) if menu.best else lost)
-        best = self.mine + self.turn + state.menu.best
-        banked: Edge[State] = pass_to(start, *swap, self.theirs.set(best))
-        bank: tuple[Action, Option[State]] = (
-            Bank(state.menu.best),
-            when(best >= self.target, end(1), banked),
-        )
-        keeps = (
-            (
-                keep,
-                when(
-                    self.mine + self.turn + keep.points < self.target,
-                    go(Ready(keep.dice), self.turn.add(keep.points)),
-                ),
-            )
-            for keep in state.menu.keeps
-        )
-        return decide(chain([bank], keeps))
+        if isinstance(core, Ready):
+            lost: Edge[RaceState] = pass_to(other, *swap, self.theirs.set(self.mine))
+            rolls = self.turns[seat].book.rolls(core.dice)
+            return roll(rolls.menus, lambda menu: go(_seen_from(seat, Choose(menu))) if menu.best else lost)
+        best = self.mine + self.turn + core.menu.best
+        banked: Edge[RaceState] = pass_to(other, *swap, self.theirs.set(best))
+        options: dict[Action, Option[RaceState]] = {
+            Bank(core.menu.best): when(best >= self.target, end(1), banked)
+        }
+        for keep in core.menu.keeps:
+            on = go(_seen_from(seat, Ready(keep.dice)), self.turn.add(keep.points))
+            options[keep] = when(self.mine + self.turn + keep.points < self.target, on)
+        return decide(options)
+
+
+def _seen_from(seat: int, state: State) -> RaceState:
+    return Second(state) if seat else state

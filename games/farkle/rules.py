@@ -34,7 +34,8 @@ import attrs
 
 from mdpdice.errors import GameError
 
-__all__ = ["JOKER", "KCD", "MAX_DICE", "PATCH", "RULES", "Counts", "Rules", "counts_of", "pack", "unpack"]
+__all__ = ["FACEBOOK", "JOKER", "KCD", "MAX_DICE", "PATCH", "PLAIN", "RULES", "ZILCH"]
+__all__ += ["Counts", "Rules", "counts_of", "pack", "unpack"]
 
 JOKER = 7
 """The symbol of a joker, next to the faces 1 to 6."""
@@ -50,14 +51,7 @@ _BITS = 3  # of a packed count: 3 bits hold 0..7, more than MAX_DICE
 
 
 def counts_of(symbols: Iterable[int]) -> Counts:
-    """Count the dice per symbol.
-
-    Examples
-    --------
-    >>> from mdpdice.games.farkle.rules import JOKER, counts_of
-    >>> counts_of([1, 5, 5, JOKER])
-    (1, 0, 0, 0, 2, 0, 1)
-    """
+    """Count the dice per symbol."""
     counts = [0] * JOKER
     for symbol in symbols:
         if not 1 <= symbol <= JOKER:
@@ -69,11 +63,7 @@ def counts_of(symbols: Iterable[int]) -> Counts:
 
 
 def pack(counts: Counts) -> int:
-    """Pack a count vector of at most `MAX_DICE` dice into one integer.
-
-    Every count has three bits of its own, so packing turns the sum of vectors
-    into the sum of integers and is one-to-one.
-    """
+    """Pack a count vector of at most `MAX_DICE` dice into an integer, one-to-one; sums of vectors become sums."""
     return sum(count << _BITS * place for place, count in enumerate(counts))
 
 
@@ -100,6 +90,8 @@ class Rules:
     doubling : bool
         Whether every die beyond three equal ones doubles the points of the
         three (``"222"``: 200, so four twos 400, five 800, six 1600).
+    nothing : int
+        Points for six dice of which none scores; 0: that is a bust.
 
     Examples
     --------
@@ -116,6 +108,7 @@ class Rules:
     name: str
     patterns: tuple[tuple[str, int], ...] = attrs.field(converter=_pairs)
     doubling: bool = False
+    nothing: int = 0
 
     def __attrs_post_init__(self) -> None:
         for pattern, points in self.patterns:
@@ -148,32 +141,14 @@ class Rules:
     @property
     def grid(self) -> int:
         """The largest number that divides all scores."""
-        return math.gcd(*self.combinations().values())
+        return math.gcd(*self.combinations().values(), self.nothing)
 
     def scores(self, jokers: int = 0) -> Mapping[int, int]:
-        """Return the score of every legal selection of at most `MAX_DICE` dice.
-
-        Parameters
-        ----------
-        jokers : int
-            Most jokers in a selection.
-
-        Returns
-        -------
-        mapping of int to int
-            From the packed count vector to the points; what is not in it is
-            not legal.
-        """
+        """Return the score of every legal selection with at most so many jokers, by packed count vector."""
         return _scores(self, jokers)
 
     def score(self, symbols: Iterable[int]) -> int:
-        """Return the points for setting aside all of these dice, 0 if that is not legal.
-
-        Parameters
-        ----------
-        symbols : iterable of int
-            Faces 1 to 6, or `JOKER`.
-        """
+        """Return the points for setting aside all of these faces 1 to 6, or `JOKER`; 0 if that is not legal."""
         counts = counts_of(symbols)
         if sum(counts) > MAX_DICE:
             raise GameError(f"{sum(counts)} dice are more than {MAX_DICE}", value=sum(counts), limit=MAX_DICE)
@@ -223,6 +198,12 @@ def _scores(rules: Rules, jokers: int) -> Mapping[int, int]:
                     reached[size + dice].append(grown)
                 best[grown] = max(so_far + points, best.get(grown, 0))
     del best[0]  # setting nothing aside is not a selection
+    if rules.nothing:
+        legal = [unpack(selection) for selection in best]
+        for roll in itertools.combinations_with_replacement(range(1, JOKER + (jokers > 0)), MAX_DICE):
+            counts = counts_of(roll)
+            if counts[-1] <= jokers and not any(all(map(int.__le__, one, counts)) for one in legal):
+                best[pack(counts)] = rules.nothing
     return MappingProxyType(best)
 
 
@@ -259,5 +240,25 @@ Four of a kind with a pair is one combination of 1500; its parts, four for 1000
 and a pair of ones for 200, may be taken apart but never score more.
 """
 
-RULES: Mapping[str, Rules] = MappingProxyType({rules.name: rules for rules in (KCD, PATCH)})
+PLAIN = Rules("plain", {"1": 100, "5": 50} | _triples(1000))
+"""Farkle with single dice and triples only, the core that most families share; usually to 10,000."""
+
+FACEBOOK = Rules(
+    "facebook",
+    {"1": 100, "5": 50} | _triples(1000) | {"123456": 1500, "AABBCC": 750},
+    doubling=True,
+)
+"""Farkle as it was played on Facebook; without its 300 points to bank at least, and its penalty for three busts."""
+
+ZILCH = Rules(
+    "zilch",
+    {"1": 100, "5": 50} | _triples(1000) | {"123456": 1500, "AABBCC": 1500, "AAAABB": 1500},
+    doubling=True,
+    nothing=500,
+)
+"""Zilch (zilch.playr.co.uk/rules.php); without its 300 points to bank at least, and its penalty for three busts."""
+
+RULES: Mapping[str, Rules] = MappingProxyType(
+    {rules.name: rules for rules in (KCD, PATCH, PLAIN, FACEBOOK, ZILCH)}
+)
 """The shipped rule sets by name."""

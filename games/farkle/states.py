@@ -10,45 +10,32 @@ from typing import NamedTuple, TypeAlias
 
 from mdpdice.games.farkle.menus import DiceLeft, Keep, Menu
 
-__all__ = ["Action", "Bank", "Choose", "Keep", "Ready", "State"]
+__all__ = ["Action", "Bank", "Choose", "Keep", "Ready", "Second", "State"]
 
 # Named tuples are made and hashed several times faster than attrs classes, which decides how fast
 # a game is explored.  These are never equal by accident: they differ in their field.
 
 
 class Ready(NamedTuple):
-    """Some dice are about to be rolled.
-
-    Attributes
-    ----------
-    dice : int or tuple of int
-        The number of dice, or where they are of several kinds the number of
-        each, in the order of `KcdFarkle.kinds`.
-    """
+    """Some dice are about to be rolled: their number, or of several kinds the number of each, as `KcdFarkle.kinds`."""
 
     dice: DiceLeft
 
 
 class Choose(NamedTuple):
-    """A roll that scores lies on the table.
-
-    Attributes
-    ----------
-    menu : Menu
-        What the roll offers.
-    """
+    """A roll that scores lies on the table, told by what it offers."""
 
     menu: Menu
 
 
-class Bank(NamedTuple):
-    """End the turn and bank the points.
+class Second(NamedTuple):
+    """The second player of a race is to move, whose dice are not those of the first, and this lies on the table."""
 
-    Attributes
-    ----------
-    points : int
-        The best score of this roll, which is added to those at risk.
-    """
+    state: Ready | Choose
+
+
+class Bank(NamedTuple):
+    """End the turn and bank the best score of this roll, which is added to the points at risk."""
 
     points: int
 

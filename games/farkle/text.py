@@ -8,8 +8,8 @@
 ``dice=Odd die,Lucky die``          the same with dice of several kinds
 ==================================  ===========================================
 
-A die is named by its full name (``kcd2/A/Odd die``), or by its short one where
-the dice of the game have one of that name only.  The devil's head of a joker die
+A die is named by its full name (``kcd2/A/Odd die``), or by a short one or the beginning
+of a word (``1@Odd``) where that means one of the dice of the game only.  The devil's head of a joker die
 is its face 1: ``1@Devil's head die``; ``J`` is read too.
 
 Only the menu of a roll matters, so a state is shown with some roll that offers
@@ -22,7 +22,7 @@ import re
 from collections import Counter
 
 from mdpdice.errors import UnknownStateError
-from mdpdice.games.farkle.dice_table import Die, same_name
+from mdpdice.games.farkle.dice_table import Die, matching
 from mdpdice.games.farkle.menus import MenuBook, Symbols
 from mdpdice.games.farkle.rules import JOKER
 from mdpdice.games.farkle.states import Choose, Ready, State
@@ -53,14 +53,7 @@ def show_state(book: MenuBook, state: State, points: int) -> str:
 
 
 def read_state(book: MenuBook, text: str, form: str = FORM) -> tuple[State, int]:
-    """Return the state of a text, and the points at risk; `form` is how a state is written, for messages.
-
-    Raises
-    ------
-    UnknownStateError
-        The text has another form, names a die or a face that the game does not
-        have, or the roll scores nothing, which ends the turn.
-    """
+    """Return the state of a text, and the points at risk; `form` is how a state is written, for messages."""
     values = _fields(text, form)
     points = values.get("points", "0")
     if not points.isdecimal():
@@ -139,7 +132,7 @@ def _check_counts(book: MenuBook, counts: tuple[int, ...], text: str) -> None:
 
 
 def _kind(book: MenuBook, name: str, text: str) -> Die:
-    found = [kind for kind in book.kinds if same_name(name, kind.name) or same_name(name, kind.short_name)]
+    found = matching(book.kinds, name)
     if len(found) != 1:
         names = ", ".join(book.name(kind) for kind in book.kinds)
         raise UnknownStateError(

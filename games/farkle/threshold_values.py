@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-import attrs
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Offers"]
+__all__ = ["Offers", "roll"]
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 
-@attrs.frozen(eq=False)
-class Offers:
+class Offers(NamedTuple):
     """The menus of all numbers of dice as arrays; dice are counted from 0, points in units of the grid.
 
-    Parameters
+    Attributes
     ----------
     first_menu : ndarray of int64, shape (dice + 1,)
         Where the menus of each number of dice start.
@@ -39,43 +36,22 @@ class Offers:
     points: Ints
     dice: Ints
 
-    def roll(self, low: Ints, high: Ints, grid: int, most: float, rolled: Floats) -> None:
-        """Write R of `mdpdice.games.farkle.thresholds` for a rule.
 
-        Parameters
-        ----------
-        low, high : ndarray of int64, shape (dice,)
-            From `low` points on the rule may bank, and below `high` it may roll, in units of the
-            grid; for a vector of thresholds they are the same.
-        grid : int
-            The unit.
-        most : float
-            Most points that can be banked.
-        rolled : ndarray of float64, shape (points, dice)
-            The values, written here; not where the rule never rolls.
-        """
-        _compiled()(
-            self.first_menu,
-            self.chance,
-            self.best,
-            self.first_keep,
-            self.points,
-            self.dice,
-            low,
-            high,
-            grid,
-            most,
-            rolled,
-        )
+def roll(offers: Offers, low: Ints, high: Ints, grid: int, most: float, rolled: Floats) -> None:
+    """Write R of `mdpdice.games.farkle.thresholds` for a rule to `rolled`, where it rolls: by points and dice.
+
+    From `low` points on the rule may bank, and below `high` it may roll, in units of the grid; for a vector of
+    thresholds they are the same.  No more than `most` points are banked.
+    """
+    _compiled()(*offers, low, high, grid, most, rolled)
 
 
 @functools.cache
-def _compiled() -> Callable[..., None]:
+def _compiled() -> Any:
     """Return `_roll`, compiled when it is first used: importing numba takes a second."""
     import numba
 
-    function: Callable[..., None] = numba.njit(cache=True, nogil=True)(_roll)
-    return function
+    return numba.njit(cache=True, nogil=True)(_roll)
 
 
 def _roll(
@@ -91,7 +67,7 @@ def _roll(
     most: float,
     rolled: Floats,
 ) -> None:
-    """The loops of `Offers.roll`, on plain arrays for the compiler."""
+    """The loops of `roll`, on plain arrays for the compiler."""
     steps, count = rolled.shape
     # From how many points on a menu is banked for sure: most are, most of the time.
     sure = np.zeros(len(chance), dtype=np.int64)

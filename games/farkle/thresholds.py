@@ -39,7 +39,7 @@ from mdpdice.games.farkle.analysis import thresholds as roll_limits
 from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.menus import Menu
 from mdpdice.games.farkle.states import Action, Bank, Choose, State
-from mdpdice.games.farkle.threshold_values import Offers
+from mdpdice.games.farkle.threshold_values import Offers, roll
 
 __all__ = ["Found", "Gap", "ThresholdTurn", "gap", "refine", "search"]
 
@@ -58,17 +58,7 @@ _OFFSETS: Final = np.array(
 
 @attrs.frozen
 class ThresholdTurn:
-    """One turn of Farkle, played by thresholds.
-
-    Parameters
-    ----------
-    game : KcdFarkle
-        The turn, with dice of one kind.
-
-    Raises
-    ------
-    UnsupportedError
-        The dice are of several kinds, or the rules are the defective ones.
+    """One turn of Farkle, played by thresholds; an UnsupportedError for dice of several kinds, or the defective rules.
 
     Examples
     --------
@@ -93,7 +83,6 @@ class ThresholdTurn:
 
     @property
     def n_dice(self) -> int:
-        """Number of dice, the length of a vector."""
         return len(self.game.dice)
 
     def value(self, vector: Sequence[int]) -> float:
@@ -101,26 +90,13 @@ class ThresholdTurn:
         return float(self.values(np.array([self._checked(vector)]))[0])
 
     def values(self, vectors: npt.ArrayLike) -> Floats:
-        """Expected score of a turn for many vectors.
-
-        Parameters
-        ----------
-        vectors : array_like of int, shape (n, dice)
-            Thresholds in points.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-        """
+        """Expected score of a turn for many vectors, an array of shape (n, dice)."""
         given = np.asarray(vectors, dtype=np.int64).reshape(-1, self.n_dice)
         rolled = np.zeros((self.steps, self.n_dice))
         return np.array([self._rolling(vector, rolled)[0, -1] for vector in given])
 
     def table(self, vector: Sequence[int]) -> dict[int, Floats]:
-        """The value table W: for every number of dice the value at 0, 1, 2, ... units of the grid.
-
-        Entry ``i`` belongs to ``i * game.rules.grid`` points at risk.
-        """
+        """The value table W: for every number of dice the value at 0, 1, 2, ... units of the grid."""
         checked = self._checked(vector)
         rolling = self._rolling(np.array(checked))
         points = np.arange(self.steps) * self.grid
@@ -130,15 +106,7 @@ class ThresholdTurn:
         }
 
     def policy(self, vector: Sequence[int], network: Network | None = None) -> Policy:
-        """The policy on the network of the game, to be evaluated or simulated like any other.
-
-        Parameters
-        ----------
-        vector : sequence of int
-            Thresholds in points.
-        network : Network, optional
-            Of this game, if it was explored already.
-        """
+        """The policy on the network of the game, to be evaluated or simulated like any other."""
         return Policy.of(explore(self.game) if network is None else network, self.rule(vector))
 
     def rule(self, vector: Sequence[int]) -> Callable[[At[State]], Action]:
@@ -184,14 +152,8 @@ class ThresholdTurn:
             first_menu.append(len(menus))
         chance, best = np.array(menus, dtype=np.float64).reshape(-1, 2).T
         points, dice = np.array(keeps, dtype=np.int64).reshape(-1, 2).T
-        return Offers(
-            np.array(first_menu),
-            chance.copy(),
-            best.copy(),
-            np.array(first_keep),
-            points.copy(),
-            dice.copy(),
-        )
+        starts, keep_starts = np.array(first_menu), np.array(first_keep)
+        return Offers(starts, chance.copy(), best.copy(), keep_starts, points.copy(), dice.copy())
 
     def upper_bound(self, place: int) -> float:
         """What no rule with ``T[place] <= T[place + 1]`` can exceed, whatever its other thresholds are.
@@ -219,7 +181,7 @@ class ThresholdTurn:
 
     def _run(self, low: Ints, high: Ints, rolled: Floats) -> Floats:
         clip = self.game.at_cap == "clip" and self.game.cap is not None
-        self._offers.roll(low, high, self.grid, float(self.game.limit) if clip else np.inf, rolled)
+        roll(self._offers, low, high, self.grid, float(self.game.limit) if clip else np.inf, rolled)
         return rolled
 
     def _choose(self, menu: Menu, points: int, vector: Vector, rolled: Floats) -> Action:
@@ -258,17 +220,7 @@ def _number(dice: int | tuple[int, ...]) -> int:
 
 @attrs.frozen
 class Found:
-    """A vector that a search came to.
-
-    Parameters
-    ----------
-    vector : tuple of int
-        The thresholds, in points.
-    value : float
-        Expected score of a turn.
-    tried : int
-        Vectors that were evaluated.
-    """
+    """A vector that a search came to, its expected score of a turn, and how many vectors were evaluated."""
 
     vector: Vector
     value: float
@@ -286,20 +238,8 @@ def search(
 ) -> Found:
     """Search for a good vector: draw some at random, then refine the best one.
 
-    Parameters
-    ----------
-    turn : ThresholdTurn
-        The turn.
-    n : int
-        Number of random vectors.
-    seed : int
-        Seed of the random numbers.
-    monotone : bool
-        Keep to vectors that do not fall: ``T[1] <= T[2] <= ...``.
-    refined : bool
-        Whether to refine (see `refine`).
-    progress : callable, optional
-        Called as ``progress("search", {"vectors": ..., "of": n})``, then as `refine` does.
+    Of `n` vectors, `monotone` ones (``T[1] <= T[2] <= ...``) if that is asked, the best is `refined`.
+    `progress` is called as ``progress("search", {"vectors": ..., "of": n})``, then as by `refine`.
     """
     if n < 1:
         raise GameError(f"a search draws at least 1 vector, not {n}", value=n, limit=1)
@@ -363,24 +303,15 @@ def _moves(turn: ThresholdTurn, vector: Vector, *, monotone: bool) -> Iterator[I
 
 @attrs.frozen
 class Gap:
-    """What the best monotone vector loses against the optimal policy.
-
-    Parameters
-    ----------
-    optimal : float
-        The optimal expected score, certified.
-    vector : tuple of int
-        The thresholds of the optimal policy.
-    monotone : Found
-        The best monotone vector that was found.
-    bound : float
-        No monotone vector is worth more than this.
-    """
+    """What the best monotone vector that was found loses against the optimal policy."""
 
     optimal: float
+    """The optimal expected score, certified."""
     vector: Vector
+    """The thresholds of the optimal policy."""
     monotone: Found
     bound: float
+    """No monotone vector is worth more than this."""
 
     @property
     def loss(self) -> float:

@@ -11,8 +11,10 @@ from typing import Any
 import click
 
 from mdpdice.cli.advise import advise
+from mdpdice.cli.best_set import best_set
 from mdpdice.cli.check import check
 from mdpdice.cli.crosscheck import crosscheck
+from mdpdice.cli.dice import dice
 from mdpdice.cli.evaluate import evaluate
 from mdpdice.cli.export import export
 from mdpdice.cli.import_ import import_
@@ -57,7 +59,7 @@ def main() -> None:
 
 
 for command in (
-    *(advise, check, crosscheck, evaluate, export, import_, info, list_, new),
+    *(advise, best_set, check, crosscheck, dice, evaluate, export, import_, info, list_, new),
     *(play, plot, policy, simulate, solve, thresholds, tree),
 ):
     main.add_command(command)

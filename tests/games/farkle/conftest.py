@@ -40,7 +40,37 @@ def patch_block(faces: list[int]) -> int:
     return table.get(tuple(groups), 0)
 
 
-BLOCKS = {"kcd": kcd_block, "patch": patch_block}
+def plain_block(faces: list[int]) -> int:
+    """Points of one combination where only single dice and triples score."""
+    if len(faces) == 1:
+        return {1: 100, 5: 50}.get(faces[0], 0)
+    if len(faces) == 3 and len(set(faces)) == 1:
+        return 1000 if faces[0] == 1 else 100 * faces[0]
+    return 0
+
+
+def doubling_block(faces: list[int], pairs: int) -> int:
+    """Points of one combination of Zilch and of Facebook's Farkle, which differ in three pairs."""
+    if len(faces) >= 3 and len(set(faces)) == 1:
+        return plain_block(faces[:3]) * 2 ** (len(faces) - 3)
+    if len(set(faces)) == 6:
+        return 1500
+    groups = sorted(Counter(faces).values())
+    if groups == [2, 2, 2] or (
+        groups == [2, 4] and pairs == 1500
+    ):  # Zilch takes four equal dice for two pairs
+        return pairs
+    return plain_block(faces)
+
+
+BLOCKS = {
+    "kcd": kcd_block,
+    "patch": patch_block,
+    "plain": plain_block,
+    "facebook": functools.partial(doubling_block, pairs=750),
+    "zilch": functools.partial(doubling_block, pairs=1500),
+}
+NOTHING = {"zilch": 500}
 
 
 @functools.cache
@@ -53,6 +83,10 @@ def score(rules: str, dice: tuple[int, ...]) -> int:
         for at, face in zip(jokers, faces, strict=True):
             shown[at] = face
         best = max(best, _split(rules, shown, frozenset(jokers), tuple(range(len(dice)))))
+    if not best and len(dice) == 6 and rules in NOTHING:
+        parts = [part for size in range(1, 6) for part in itertools.combinations(dice, size)]
+        if not any(score(rules, part) for part in parts):
+            return NOTHING[rules]
     return best
 
 

@@ -8,7 +8,17 @@ import pytest
 
 import mdpdice.games.farkle
 from mdpdice.errors import GameError, UnknownStateError
-from mdpdice.games.farkle.dice_table import ORDINARY, Die, UnknownDieError, find_die, load_dice, read_die
+from mdpdice.games.farkle.dice_table import (
+    ORDINARY,
+    Die,
+    UnknownDieError,
+    find_die,
+    list_dice,
+    load_dice,
+    other_editions,
+    read_die,
+    source,
+)
 from mdpdice.games.farkle.rules import JOKER
 
 TABLE = Path(mdpdice.games.farkle.__file__).parent / "kcd_dice.csv"
@@ -106,3 +116,51 @@ def test_dice_of_ones_own():
 def test_wrong_weights(weights):
     with pytest.raises(GameError, match="six weights"):
         Die("wrong", weights)
+
+
+def test_beginnings_of_names():
+    assert find_die("Lucky") == find_die("lucky DIE") == Die("kcd2/A/Lucky die", (6, 1, 2, 3, 4, 6))
+    assert find_die("Heavenly").short_name == "Heavenly Kingdom die"
+    assert find_die("kcd2/B/Antio").weights == (3, 1, 5, 1, 2, 3)  # the beginning of a word
+    assert find_die("kcd1/Least").name == "kcd1/A/Least common die"
+    with pytest.raises(
+        UnknownDieError, match="kcd2/A/Saint Antiochus' die, kcd2/B/.* give game and edition too"
+    ):
+        find_die("Antiochus")
+    with pytest.raises(
+        UnknownDieError, match="'S' may be any of kcd2/A/Sad Greaser's die, .* write more of its name"
+    ):
+        find_die("S")
+    with pytest.raises(UnknownDieError, match="the nearest are kcd2/A/Lucky die"):
+        find_die("Luky die")
+    for name in ("", "kcd2/A/", "kcd3/Lucky"):
+        with pytest.raises(UnknownDieError):
+            find_die(name)
+
+
+def test_counted_dice():
+    lucky, fair = find_die("Lucky die"), ORDINARY
+    assert list_dice("2 x Lucky, 4x Ordinary die") == [lucky] * 2 + [fair] * 4
+    assert list_dice("2*Lucky, Ordinary") == [lucky, lucky, fair]
+    assert list_dice("2 \N{MULTIPLICATION SIGN} Lucky,Ordinary") == [lucky, lucky, fair]
+    assert list_dice(["3 x mine=1:1:1:1:1:5", lucky]) == [Die("mine", (1, 1, 1, 1, 1, 5))] * 3 + [lucky]
+    assert list_dice("0 x Lucky, Ordinary") == [fair]
+    with pytest.raises(UnknownDieError):
+        list_dice("2 x")
+
+
+def test_dice_whose_sources_disagree():
+    names = {die.name for die in load_dice().values() if other_editions(die)}
+    disputed = ("Lu", "Ci", "Fer", "Holy Trinity", "Saint Antiochus'", "Three", "Painted")
+    assert names == {f"kcd2/{edition}/{name} die" for name in disputed for edition in "AB"}
+    (other,) = other_editions(find_die("kcd2/A/Lu"))
+    assert other == find_die("kcd2/B/Lu")
+    assert not other_editions(Die("Lu die", (1, 1, 1, 1, 1, 1)))
+
+
+def test_every_die_has_a_source():
+    assert {source(die) for die in load_dice().values()} == {
+        *("lowentropy/kcd2-dice", "ShaneeexD/KCD-2-Dice-Calc", "phlip9/kcddice")
+    }
+    readme = TABLE.with_name("kcd_dice.README.md").read_text(encoding="utf-8")
+    assert all(f"github.com/{source(die)}" in readme for die in load_dice().values())

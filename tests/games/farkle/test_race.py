@@ -8,9 +8,10 @@ import pytest
 
 from mdpdice import At, Policy, cross_check, evaluate, explore, simulate, solve
 from mdpdice.errors import GameError, UnknownStateError
-from mdpdice.games.farkle import Bank, Choose, FarkleRace, Keep, Ready
+from mdpdice.games.farkle import Bank, Choose, FarkleRace, Keep, Ready, Second
 from mdpdice.games.farkle.menus import Menu
 from mdpdice.looks import look_of
+from tests.helpers import plain_farkle_race
 
 
 def plain_race(offers, dice, target):
@@ -179,3 +180,119 @@ def test_thresholds_of_both_players():
     assert look_of(game).policy_value("optimal") is None
     with pytest.raises(GameError, match="threshold:250,200"):
         look_of(game).policy_value("threshold:x")
+
+
+# --- different dice -------------------------------------------------------------------------------
+
+LUCKY, FAIR, EVEN = (6, 1, 2, 3, 4, 6), (1,) * 6, (2, 8, 2, 8, 2, 8)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "target"),
+    [
+        ("3 x Lucky", "2 x Ordinary", 200),
+        ("Lucky, Even", "Ordinary, Even", 250),
+        ("Devil, Lucky", "2 x Even", 200),
+    ],
+)
+def test_different_dice_against_plain_sweeps(mine, theirs, target, oracle):
+    game = FarkleRace(target=target, my_dice=mine, their_dice=theirs)
+    full = [tuple(turn.dice.count(kind) for kind in turn.kinds) for turn in game.turns]
+    tables = [
+        oracle.offers("kcd", [(kind.weights, kind.joker) for kind in turn.kinds], counts)
+        for turn, counts in zip(game.turns, full, strict=True)
+    ]
+    expected = plain_farkle_race.plain_race(tables, full, target)
+    solution = solve(explore(game), epsilon=1e-11)
+    seats = set()
+    for state in solution.network.states:
+        seat, core = (1, state.state.state) if isinstance(state.state, Second) else (0, state.state)
+        if isinstance(core, Ready):
+            at, dice = state.counters, core.dice if isinstance(core.dice, tuple) else (core.dice,)
+            key = (seat, dice, at["mine"], at["theirs"], at["turn"])
+            assert solution.value(state) == pytest.approx(expected[key], abs=1e-11), state
+            seats.add(seat)
+    assert seats == {0, 1}
+
+
+def test_swapped_seats_add_up():
+    a, b = "2 x Lucky, Odd", "3 x Even"
+    one = FarkleRace(target=400, my_dice=a, their_dice=b, my_points=100, their_points=250)
+    other = FarkleRace(target=400, my_dice=b, their_dice=a, my_points=250, their_points=100)
+    first, second = solve(one), solve(other)
+    # A begins in one, and is the second in the other; B the other way round.
+    assert second.value(At(other.begin(1), mine=100, theirs=250, turn=0)) == pytest.approx(
+        first.value(), abs=1e-9
+    )
+    assert first.value(At(one.begin(1), mine=250, theirs=100, turn=0)) == pytest.approx(
+        second.value(), abs=1e-9
+    )
+    (line,) = look_of(one).summary(first)
+    assert (
+        line == f"your chance to win: {first.value():.10g} if you begin, {1 - second.value():.10g} if they do"
+    )
+
+
+def test_the_better_dice_win_more_often_from_both_seats():
+    game = FarkleRace(target=500, my_dice="3 x Lucky", their_dice="3 x Ordinary")
+    solution, fair = solve(game), solve(FarkleRace(target=500, dice=3))
+    assert solution.value() > fair.value()
+    assert solution.value(At(game.begin(1), mine=0, theirs=0, turn=0)) < fair.value()
+
+
+def test_equal_dice_are_the_same_game():
+    plain, named = (
+        FarkleRace(target=400, dice=3),
+        FarkleRace(target=400, my_dice=3, their_dice="3 x Ordinary die"),
+    )
+    assert len(named.turns) == 1
+    assert explore(plain).digest == explore(named).digest
+    assert len(FarkleRace(my_dice="Odd, Lucky", their_dice="Lucky, Odd").turns) == 1
+    assert FarkleRace(dice=3, their_dice=2).turns[0] == FarkleRace(dice=3).turns[0]
+    assert explore(plain).states[0] == At(Ready(3), mine=0, theirs=0, turn=0)
+
+
+def test_points_to_start_from():
+    solution = solve(FarkleRace(target=600, dice=3))
+    for mine, theirs in [(300, 100), (50, 550)]:
+        ahead = solve(FarkleRace(target=600, dice=3, my_points=mine, their_points=theirs))
+        assert ahead.value() == pytest.approx(
+            solution.value(At(Ready(3), mine=mine, theirs=theirs, turn=0)), abs=1e-9
+        )
+    with pytest.raises(GameError, match="'mine' starts at 600, outside its values"):
+        explore(FarkleRace(target=600, my_points=600))
+
+
+def test_texts_of_both_seats():
+    game = FarkleRace(target=1000, my_dice="2 x Lucky, Odd", their_dice=3, my_points=100, their_points=200)
+    look = look_of(game)
+    mine = look.read_state("roll=1@Odd,2@lucky points=50")
+    assert mine.counters == {"mine": 100, "theirs": 200, "turn": 50}
+    theirs = look.read_state("player=2 roll=1,5,2")
+    assert theirs.counters == {"mine": 200, "theirs": 100, "turn": 0}
+    assert theirs.state == Second(Choose(game.turns[1].book.menu(((1, 2, 5),))))
+    assert look.show_state(theirs).startswith("player=2 mine=200 theirs=100 roll=1,")
+    assert look.words(theirs, Keep(150, 1)) == "set aside the 1 and the 5 for 150; 150 at risk, roll one die"
+    assert look.words(mine, Bank(100)) == "bank the 1 (Odd die) for 100: 250 in all"
+    for state in explore(attrs.evolve(game, target=300).unrolled()).states:
+        assert look.read_state(look.show_state(state)) == state
+    equal = look_of(FarkleRace())
+    assert equal.read_state("player=2 dice=3") == equal.read_state("dice=3")
+
+
+def test_thresholds_with_different_dice():
+    game = FarkleRace(target=300, my_dice="2 x Lucky", their_dice=2)
+    name = "threshold:100,150"
+    known, network = look_of(game).policy_value(name), explore(game)
+    assert known.value == pytest.approx(
+        evaluate(network, Policy.of(network, look_of(game).policy(name))).value(), abs=1e-10
+    )
+    assert not look_of(FarkleRace(my_dice=3, their_dice=2)).policies()
+
+
+@pytest.mark.slow
+def test_patch_to_10000():
+    # 918 million states; an independent program gives this value, too.
+    solution = solve(FarkleRace(target=10_000, rules="patch"))
+    assert solution.value() == pytest.approx(0.530388094, abs=1e-8)
+    assert solution.n_states == 918_353_600

@@ -59,6 +59,15 @@ def test_without_hot_dice(oracle):
     assert oracle.turn("kcd", cap=6000, hot_dice=False)[(6,), 0] == close(509.0500146359)
 
 
+@pytest.mark.parametrize(
+    ("rules", "value"), [("plain", 446.571440344), ("facebook", 551.553998750), ("zilch", 623.017488975)]
+)
+def test_other_families(rules, value, oracle):
+    """Zilch with its 300 points to bank at least and its penalty is worth 620.855 (www.mattbusche.org), a bit less."""
+    assert solve(KcdFarkle(rules=rules, cap=2000)).value() == close(oracle.turn(rules, cap=2000)[(6,), 0])
+    assert solve(KcdFarkle(rules=rules, cap=None)).value() == close(value)
+
+
 def test_patch_rules(oracle):
     game = KcdFarkle(rules="patch", cap=None)
     assert solve(game).value() == close(542.06324400)
