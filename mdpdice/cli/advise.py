@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,11 +12,11 @@ import click
 import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.named_policies import known_names, rule_and_ratings
+from mdpdice.cli.named_policies import known_names, players, rule_and_ratings
 from mdpdice.cli.options import objective_options, question_options, solver_option
 from mdpdice.cli.text import action_data, aligned, json_number, short
 from mdpdice.cli.values import after, meaning, proof_row, value_data
-from mdpdice.errors import MdpDiceError, UnknownStateError
+from mdpdice.errors import CounterRangeError, DeadEndError, GameError, MdpDiceError, UnknownStateError
 
 if TYPE_CHECKING:
     from mdpdice.looks import Rolled
@@ -54,8 +55,9 @@ def advise(case: Case, state: tuple[str, ...], every: bool, chosen: str | None, 
     searched = game_solver(solver_of(solver)) is not None
     position = asked if searched else case.game.canonical(asked)
     solution = case.solve(solver, case.game.at(asked) if searched else None)
-    kind = _kind(case, solution, position, text)
-    notes = case.notes(solution)
+    solution, notes = _reaching(case, solution, solver, position, text)
+    kind = solution.kind(position)
+    notes += case.notes(solution)
     if position != asked:
         notes.append(f"by symmetry this is {case.look.show_state(position)}, whose actions are shown")
     data = {
@@ -80,13 +82,24 @@ def advise(case: Case, state: tuple[str, ...], every: bool, chosen: str | None, 
     )
 
 
-def _kind(case: Case, solution: mdpdice.Solution, position: Hashable, text: str) -> mdpdice.Kind:
-    """What happens in a position, which may be none of this game."""
+def _reaching(
+    case: Case, solution: mdpdice.Solution, solver: str, position: Hashable, text: str
+) -> tuple[mdpdice.Solution, list[str]]:
+    """A solution that knows a position: another one where play from the start does not come there, and a remark."""
     try:
-        return solution.kind(position)
-    except UnknownStateError as error:
-        near = "\n".join(f"  {case.look.show_state(state)}" for state in solution.nearest(position))
-        raise click.UsageError(f"{text!r} cannot be reached in this game. States like it:\n{near}") from error
+        solution.kind(position)
+    except UnknownStateError:
+        near = [case.look.show_state(state) for state in solution.nearest(position)]
+    else:
+        return solution, []
+    try:
+        found = case.solve_from(solver, position, solution)
+    except (CounterRangeError, DeadEndError, GameError, UnknownStateError) as error:
+        why = error.message.removeprefix(f"state {position!r} is none of this game: ")
+        like = "".join(f"\n  {state}" for state in near)
+        msg = f"{text!r} is no position of this game: {why}. States like it:{like}"
+        raise click.UsageError(msg) from error
+    return found, [f"play from the start does not come here; it comes to {near[0]}, for example"]
 
 
 def _decision(
@@ -168,9 +181,9 @@ def _by_policy(case: Case, name: str, state: Hashable, seen: Rolled | None) -> A
     from mdpdice.policies.playthrough import plain
 
     found = rule_and_ratings(case, name)
-    if found is None:
+    if found is None and not Path(name).is_file():
         raise click.UsageError(f"{case.name} has no policy {name!r} to ask; write {known_names(case)}")
-    rule, ratings = found
+    rule, ratings = found or (_of_file(case, name), lambda _: None)
     game = plain(case.game)
     try:
         node = ask(game.node, state, what="node()", state=state)
@@ -208,6 +221,17 @@ def _by_policy(case: Case, name: str, state: Hashable, seen: Rolled | None) -> A
         ]
         lines += ["", *_table(("what counts most", "chance", "its rating", "and then"), shown)]
     return Answer(data, [*lines, *after(data)])
+
+
+def _of_file(case: Case, name: str) -> Callable[[Any], Any]:
+    """What a policy in a file does: an action, or a `Dist` of several."""
+    (policy,) = players(case, [name], "auto")[1]
+
+    def rule(state: Any) -> Any:
+        chances = policy.probabilities(case.game.canonical(state))
+        return mdpdice.Dist(chances) if len(chances) > 1 else next(iter(chances))
+
+    return rule
 
 
 def _best_first(case: Case, node: Any, rated: Mapping[Any, Any] | None) -> dict[Any, float]:

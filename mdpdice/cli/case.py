@@ -151,6 +151,19 @@ class Case(NamedTuple):
             asked["max_states"] = most_states(more["max_states"])
         return mdpdice.solve(self.game if what is None else what, self.objective, **asked)
 
+    def solve_from(
+        self, solver: str, position: Hashable, known: mdpdice.Solution, **more: Any
+    ) -> mdpdice.Solution:
+        """Solve the game from a position that play from the start, which is `known`, does not come to."""
+        from mdpdice.solving.lattice_route import compile_from
+
+        there = (
+            self.game.at(position)
+            if known.lattice is None
+            else compile_from(self.game, self.objective, position, progress=self.progress)
+        )
+        return self.solve(solver, there, **more)
+
 
 def open_case(
     name: str,

@@ -85,7 +85,7 @@ def _solved(case: Case, position: Hashable) -> tuple[mdpdice.Solution | None, li
         whole = position is None or bool(axes(case.game))
         solution = case.solve("auto", case.game if whole else case.game.at(position), max_states=most)
         if position is not None and not solution.reaches(case.game.canonical(position)):
-            solution = case.solve("auto", case.game.at(position), max_states=most)
+            solution = case.solve_from("auto", position, solution, max_states=most)
     except StateLimitError:
         return None, ["the game is too large to be solved, so what lies beyond is estimated"]
     return solution, [] if solution.proved else [f"values beyond are not proved: {solution.reason}"]
