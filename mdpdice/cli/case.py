@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
@@ -48,6 +48,10 @@ class Case(NamedTuple):
         What counts; None: the total, of which the player wants what the game says.
     objective_text : str
         How it was written.
+    no_cache : bool
+        Whether answers are neither read nor kept.
+    prove : bool
+        Whether kept answers are certified again.
     """
 
     name: str
@@ -61,6 +65,8 @@ class Case(NamedTuple):
     progress: ProgressBars
     objective: mdpdice.Objective | None = None
     objective_text: str = "total"
+    no_cache: bool = False
+    prove: bool = False
 
     @property
     def look(self) -> Look[Any]:
@@ -150,6 +156,63 @@ class Case(NamedTuple):
         if "max_states" in more:
             asked["max_states"] = most_states(more["max_states"])
         return mdpdice.solve(self.game if what is None else what, self.objective, **asked)
+
+    def answer(
+        self,
+        solver: str = "auto",
+        make: Callable[[], mdpdice.Solution] | None = None,
+        *,
+        network: bool = False,
+        **more: Any,
+    ) -> mdpdice.Solution:
+        """The kept answer (see `kept`), or that of `make`, by default of `solve` with `more`, which is kept then."""
+        found = self.kept(solver, network=network)
+        if found is None:
+            found = self.solve(solver, **more) if make is None else make()
+            self.keep(found, solver, network=network)
+        return found
+
+    def kept(self, solver: str = "auto", *, network: bool = False) -> mdpdice.Solution | None:
+        """The kept answer, if there is one; with `network` none on a lattice that would be written out for one."""
+        from mdpdice.solving import kept
+        from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES
+
+        for form in (network, not network):
+            if (question := self._question(solver, form)) is None:
+                break
+            asked = {"horizon": self.horizon, "epsilon": self.epsilon, "prove": self.prove}
+            found = kept.find(question, self.game, self.objective, **asked)
+            if found is not None and not (
+                network and found.lattice and found.n_edges <= FALL_BACK_UP_TO_EDGES
+            ):
+                return found
+        return None
+
+    def keep(self, solution: mdpdice.Solution, solver: str = "auto", *, network: bool = False) -> None:
+        """Keep an answer, if it was proved; with `network` one that stands on a network in any case."""
+        from mdpdice.solving import kept
+
+        if solution.proved and (question := self._question(solver, network)) is not None:
+            kept.keep(question, self.game, solution)
+
+    def _question(self, solver: str, network: bool) -> dict[str, Any] | None:
+        """What tells a kept answer from all others; None where nothing is kept."""
+        from mdpdice.solving.kept import folder
+        from mdpdice.solving.problem import library_version
+        from mdpdice.solving.sources import source_hash
+
+        if self.no_cache or folder() is None or (sources := source_hash(self.game)) is None:
+            return None
+        return {
+            **self.data(),
+            "game": self.name.rpartition(":")[2],
+            "epsilon": self.epsilon,
+            "solver": solver,
+            "network": network,
+            "class": type(self.game).__qualname__,
+            "mdpdice": library_version(),
+            "sources": sources,
+        }
 
     def solve_from(
         self, solver: str, position: Hashable, known: mdpdice.Solution, **more: Any

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from mdpdice.cli.advise import advise
+from mdpdice.cli.cache import cache
 from mdpdice.cli.check import check
 from mdpdice.cli.crosscheck import crosscheck
 from mdpdice.cli.evaluate import evaluate
@@ -57,7 +58,7 @@ def main() -> None:
 
 
 for command in (
-    *(advise, check, crosscheck, evaluate, export, import_, info, list_, new),
+    *(advise, cache, check, crosscheck, evaluate, export, import_, info, list_, new),
     *(play, plot, policy, simulate, solve, thresholds, tree),
 ):
     main.add_command(command)

@@ -24,7 +24,6 @@ from mdpdice.answers.answer import Provenance, Status
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.solution import Solution
 from mdpdice.backend import Progress, Run
-from mdpdice.certification.lattice_verdict import certify_lattice
 from mdpdice.errors import StateLimitError, UnsupportedError
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.lattices.lattice import Lattice
@@ -155,6 +154,8 @@ def certified(
 
     Values have the shape (entries, points of the grid), and count where play can come.
     """
+    from mdpdice.certification.lattice_verdict import certify_lattice  # numba: kept answers do without
+
     stored = np.where(layers.reached, values, np.nan)
     verdict = certify_lattice(layers, stored, epsilon, run.check)
     return Solution(

@@ -148,10 +148,6 @@ def test_states_of_farkle_that_cannot_be_read(run):
     assert "roll=1,5 points=" in result.output
 
 
-def test_a_state_is_needed(run, pig):
-    assert run("advise", pig).exit_code == 2
-
-
 def test_a_read_state_that_raises_is_no_crash(run, write):
     path = write(
         """
