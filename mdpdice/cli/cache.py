@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +12,7 @@ import click
 from mdpdice.cli.game_command import Answer, command
 from mdpdice.cli.options import json_option
 from mdpdice.cli.text import aligned
+from mdpdice.solving import kept
 
 __all__ = ["cache"]
 
@@ -23,52 +26,56 @@ def cache() -> None:
     """
 
 
-def _listed(*, clears: bool) -> Answer:
-    from mdpdice.solving import kept
-
-    found = kept.clear() if clears else kept.entries()
-    data = {
-        "folder": None if (where := kept.folder()) is None else str(where),
-        "answers": len(found),
-        "bytes": sum(entry.size for entry in found),
-    }
-    told = [("folder", data["folder"] or "none"), ("deleted" if clears else "answers", f"{len(found):,}")]
-    lines = [
-        aligned([*told, ("size", f"{data['bytes'] / 1e6:,.1f} MB, at most {kept.MOST_BYTES / 1e6:,.0f} MB")])
-    ]
-    if clears:
-        return Answer(data, lines)
-    data["kept"] = [
-        {**(entry.question or {}), "file": entry.path.name, "bytes": entry.size, "used": entry.used}
-        for entry in found
-    ]
-    return Answer(data, [*lines, *(_line(one) for one in data["kept"])])
-
-
-def _line(one: dict[str, Any]) -> str:
-    from mdpdice.cli.game_parameters import show
-
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one["used"]))
-    if "game" not in one:
-        return f"{when}  {one['bytes'] / 1e6:8,.1f} MB  {one['file']}, which cannot be read"
-    given = [f"{key}={show(value)}" for key, value in one["parameters"].items()]
-    horizon = [] if one["horizon"] is None else [f"horizon {one['horizon']}"]
-    asked = ", ".join([f"{one['objective']} {one['sense']}", *horizon])
-    return f"{when}  {one['bytes'] / 1e6:8,.1f} MB  {' '.join([one['game'], *given])}: {asked}"
-
-
 @command("list")
 @json_option
 def list_() -> Answer:
     """List the answers that are kept, last used first."""
-    return _listed(clears=False)
+    found = kept.entries()
+    told = [
+        {**_question(one.path), "file": one.path.name, "bytes": one.size, "used": one.used} for one in found
+    ]
+    data, lines = _told("answers", found)
+    return Answer({**data, "kept": told}, [*lines, *map(_line, told)])
 
 
 @command()
 @json_option
 def clear() -> Answer:
     """Delete all answers that are kept."""
-    return _listed(clears=True)
+    return Answer(*_told("deleted", kept.clear()))
+
+
+def _told(what: str, found: list[kept.Entry]) -> tuple[dict[str, Any], list[str]]:
+    where, size = kept.folder(), sum(one.size for one in found)
+    rows = [
+        ("folder", "none" if where is None else str(where)),
+        (what, f"{len(found):,}"),
+        ("size", f"{size / 1e6:,.1f} MB, at most {kept.MOST_BYTES / 1e6:,.0f} MB"),
+    ]
+    return {"folder": None if where is None else str(where), what: len(found), "bytes": size}, [aligned(rows)]
+
+
+def _question(path: Path) -> dict[str, Any]:
+    """What a kept answer answers; nothing where it cannot be read."""
+    import numpy as np  # not for --help
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return dict(json.loads(file["header"].tobytes())["question"])
+    except Exception:  # noqa: BLE001 - of whatever is wrong with the file
+        return {}
+
+
+def _line(one: dict[str, Any]) -> str:
+    from mdpdice.cli.game_parameters import show
+
+    told = f"{one['file']}, which cannot be read"
+    if "game" in one:
+        words = [one["game"], *(f"{key}={show(value)}" for key, value in one["parameters"].items())]
+        horizon = "" if one["horizon"] is None else f", horizon {one['horizon']}"
+        told = f"{' '.join(words)}: {one['objective']}, {one['sense']}{horizon}"
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one["used"]))
+    return f"{when}  {one['bytes'] / 1e6:8,.1f} MB  {told}"
 
 
 cache.add_command(list_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -10,7 +11,7 @@ import click
 import mdpdice
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import read_objective
-from mdpdice.errors import MdpDiceError, UnsupportedError
+from mdpdice.errors import MdpDiceError, UnknownStateError, UnsupportedError
 
 if TYPE_CHECKING:
     from mdpdice.cli.catalogue import Found
@@ -175,28 +176,54 @@ class Case(NamedTuple):
     def kept(self, solver: str = "auto", *, network: bool = False) -> mdpdice.Solution | None:
         """The kept answer, if there is one; with `network` none on a lattice that would be written out for one."""
         from mdpdice.solving import kept
+        from mdpdice.solving.kept_files import read_kept
         from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES
 
+        asked: dict[str, Any] = {"horizon": self.horizon, "epsilon": self.epsilon, "prove": self.prove}
         for form in (network, not network):
-            if (question := self._question(solver, form)) is None:
-                break
-            asked = {"horizon": self.horizon, "epsilon": self.epsilon, "prove": self.prove}
-            found = kept.find(question, self.game, self.objective, **asked)
-            if found is not None and not (
-                network and found.lattice and found.n_edges <= FALL_BACK_UP_TO_EDGES
-            ):
+            question = self.question(solver=solver, network=form)
+            read = functools.partial(
+                read_kept, game=self.game, question=question, objective=self.objective, **asked
+            )
+            found = None if question is None else kept.find(question, read)
+            if found is None or not found.proved:
+                continue
+            if not network or found.lattice is None or found.n_edges > FALL_BACK_UP_TO_EDGES:
                 return found
         return None
 
     def keep(self, solution: mdpdice.Solution, solver: str = "auto", *, network: bool = False) -> None:
         """Keep an answer, if it was proved; with `network` one that stands on a network in any case."""
+        from mdpdice.modelling.counters import axes
         from mdpdice.solving import kept
+        from mdpdice.solving.kept_files import write_kept
+        from mdpdice.solving.lattice_route import FLAT_UP_TO_EDGES
 
-        if solution.proved and (question := self._question(solver, network)) is not None:
-            kept.keep(question, self.game, solution)
+        # A large network of a lattice is explored again for longer than it takes to solve the lattice.
+        vast = solution.lattice is None and solution.n_edges > FLAT_UP_TO_EDGES and bool(axes(self.game))
+        question = self.question(solver=solver, network=network) if solution.proved and not vast else None
+        if question is not None:
+            kept.keep(question, lambda path: write_kept(solution, path, self.game, question))
 
-    def _question(self, solver: str, network: bool) -> dict[str, Any] | None:
-        """What tells a kept answer from all others; None where nothing is kept."""
+    def tables(self, make: Callable[[], dict[str, Any]], **more: Any) -> dict[str, Any]:
+        """What `make` tells of a solution, with its ``tables``; kept like an answer, by what is `more` asked."""
+        import attrs
+
+        from mdpdice.solving import kept
+        from mdpdice.solving.kept_files import read_tables, write_tables
+
+        question = None if self.prove else self.question(**more)
+        found = None if question is None else kept.find(question, lambda path: read_tables(path, question))
+        if found is not None:
+            return {**found, "proof": "cached", "tables": [mdpdice.Table(**one) for one in found["tables"]]}
+        found = make()
+        if question is not None and found["value"] is not None:
+            told = {**found, "tables": [attrs.asdict(one) for one in found["tables"]]}
+            kept.keep(question, lambda path: write_tables(told, path, question))
+        return found
+
+    def question(self, **more: Any) -> dict[str, Any] | None:
+        """What tells a kept answer from all others, `more` among it; None where nothing is kept."""
         from mdpdice.solving.kept import folder
         from mdpdice.solving.problem import library_version
         from mdpdice.solving.sources import source_hash
@@ -206,12 +233,11 @@ class Case(NamedTuple):
         return {
             **self.data(),
             "game": self.name.rpartition(":")[2],
-            "epsilon": self.epsilon,
-            "solver": solver,
-            "network": network,
             "class": type(self.game).__qualname__,
+            "epsilon": self.epsilon,
             "mdpdice": library_version(),
             "sources": sources,
+            **more,
         }
 
     def solve_from(
@@ -220,11 +246,14 @@ class Case(NamedTuple):
         """Solve the game from a position that play from the start, which is `known`, does not come to."""
         from mdpdice.solving.lattice_route import compile_from
 
-        there = (
-            self.game.at(position)
-            if known.lattice is None
-            else compile_from(self.game, self.objective, position, progress=self.progress)
-        )
+        if known.lattice is None:
+            return self.solve(solver, self.game.at(position), **more)
+        core = getattr(position, "state", position)
+        if (
+            isinstance(core, str) and core not in known.lattice.states
+        ):  # rules seldom ask whether they know a label
+            raise UnknownStateError(f"no core state is called {core!r}", value=position)
+        there = compile_from(self.game, self.objective, position, progress=self.progress)
         return self.solve(solver, there, **more)
 
 

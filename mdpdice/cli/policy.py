@@ -46,39 +46,36 @@ def policy(case: Case, table: str | None, as_csv: bool, save: str | None, solver
             data, _csv(found) if as_csv else [aligned(case.rows()), "", *_shown(found), *after(data)]
         )
     case.refuse_infinite("every way to get there is as good as any other")
-    saves_only = save is not None and table is None and not as_csv
-    try:
+
+    def told() -> dict[str, Any]:
+        saves_only = save is not None and table is None and not as_csv
         solution = case.answer(
             solver,
             lambda: case.solve(solver, _written_out(case, solver, saves_only=saves_only)),
             network=not saves_only,
         )
+        if solution.lattice is not None and not saves_only:
+            raise _too_many(case, solution.n_states)
+        tables = [] if solution.lattice is not None else _tables(case, solution, table)
+        if save is not None:
+            (solution if solution.lattice is not None else solution.policy).save(save)
+        return {**value_data(solution), "tables": tables, "notes": case.notes(solution)}
+
+    try:
+        data = told() if save is not None else case.tables(told, table=table, solver=solver)
     except StateLimitError as error:
         if names := ", ".join(one.name for one in _of_rules(case)):
             error.message += f"; without a solution there are the tables: {names}"
         raise
-    tables: list[mdpdice.Table] = []
-    if solution.lattice is not None:
-        if not saves_only:
-            raise _too_many(case, solution.n_states)
-        solution.save(str(save))
-    else:
-        tables = _tables(case, solution, table)
-        if save is not None:
-            solution.policy.save(save)
-    data = {
-        **case.data(),
-        **value_data(solution),
-        "tables": [_data(one) for one in tables],
-        "notes": case.notes(solution),
-    }
+    tables, proved = data["tables"], data["value"] is not None
+    data = {**case.data(), **data, "tables": [_data(one) for one in tables]}
     if as_csv:
         # One file has one table.
-        return Answer(data, _csv(tables[0]), solution.proved)
+        return Answer(data, _csv(tables[0]), proved)
     lines = [aligned([*case.rows(), *value_rows(data)])]
     for one in tables:
         lines += ["", *_shown(one)]
-    return Answer(data, [*lines, *after(data)], solution.proved)
+    return Answer(data, [*lines, *after(data)], proved)
 
 
 def _written_out(case: Case, solver: str, *, saves_only: bool) -> mdpdice.Network | None:

@@ -19,7 +19,7 @@ from mdpdice.answers.answer import Status
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.node_values import NodeValues
 from mdpdice.answers.solution import Solution
-from mdpdice.archives import Archive, Question, exact_text, rational, read_header, write_archive
+from mdpdice.archives import Archive, Question, exact_text, rational, read_header, text_member, write_archive
 from mdpdice.backend import Run
 from mdpdice.lattices.grid_tables import GridTables
 from mdpdice.lattices.layering import rank_points
@@ -45,9 +45,10 @@ from mdpdice.solving.files import (
 from mdpdice.solving.lattice_route import compile_for
 from mdpdice.solving.problem import prepare
 
-__all__ = ["read_kept", "read_question", "write_kept"]
+__all__ = ["read_kept", "read_tables", "write_kept", "write_tables"]
 
 FORMAT = "mdpdice-kept-answer"
+_REMEDY = "the game is solved again"
 MOST_NAMES = 1_000_000
 """States up to which a network is kept with its names, which take a while to write; larger ones are explored again."""
 _ENTRIES = {
@@ -115,25 +116,28 @@ def _layer_members(layers: Layers) -> dict[str, NDArray[Any]]:
     }
 
 
+def write_tables(tables: dict[str, Any], path: str | os.PathLike[str], question: dict[str, Any]) -> None:
+    """Write JSON data that were made of a solution to a file."""
+    header = {"format": FORMAT, "version": VERSION, "question": question, "tables": tables}
+    write_archive(path, {"header": text_member(header)})
+
+
 # --- reading -----------------------------------------------------------------
 
 
-def read_question(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What the answer in a file answers.
-
-    Raises
-    ------
-    CorruptFileError
-        The file is damaged, or of another form.
-    """
-    question: dict[str, Any] = _read(path)[1]["question"]
-    return question
+def read_tables(path: str | os.PathLike[str], question: dict[str, Any]) -> dict[str, Any]:
+    """The JSON data in a file; CorruptFileError where it is damaged, or answers another question."""
+    file = Archive(os.fspath(path), {"header": ("|u1",)}, _REMEDY)
+    entries = {"format": str, "version": int, "question": dict, "tables": dict}
+    header = _answering(file, read_header(file, file.read(), FORMAT, VERSION, entries), question)
+    found: dict[str, Any] = header["tables"]
+    return found
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[Archive, dict[str, Any], dict[str, NDArray[Any]]]:
-    file = Archive(os.fspath(path), _DTYPES, "it is solved again", dimensions=2)
-    members = file.read()
-    return file, read_header(file, members, FORMAT, VERSION, _ENTRIES), members
+def _answering(file: Archive, header: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:
+    if header["question"] != question:
+        raise file.corrupt("question", "it answers another one")
+    return header
 
 
 def read_kept(
@@ -146,16 +150,16 @@ def read_kept(
     epsilon: float = 1e-6,
     prove: bool = False,
 ) -> Solution:
-    """The solution in a file; with `prove` it is explored and certified again.
+    """The solution in a file; with `prove` it is explored and certified again, else its `details` say that it is kept.
 
     Raises
     ------
     CorruptFileError, ProblemMismatchError
         The file is damaged, or answers another question.
     """
-    file, header, members = _read(path)
-    if header["question"] != question:
-        raise file.corrupt("question", "it answers another one")
+    file = Archive(os.fspath(path), _DTYPES, _REMEDY, dimensions=2)
+    members = file.read()
+    header = _answering(file, read_header(file, members, FORMAT, VERSION, _ENTRIES), question)
     chosen = asked(game, objective)
     read = SavedAnswer(file, header, members, Status(header["status"]))
     on_lattice = header["route"] == "lattice"
