@@ -60,7 +60,7 @@ def advise(case: Case, state: tuple[str, ...], every: bool, chosen: str | None, 
     if chosen is not None:
         rule, ratings = _rule_and_ratings(case, chosen)
 
-        def tell(_: Case, text: str) -> Answer:
+        def tell(case: Case, text: str) -> Answer:
             return _by_policy(case, chosen, rule, ratings, text)
     else:
         case.refuse_infinite("every way to get there is as good as any other")
@@ -93,12 +93,11 @@ def _each_line(case: Case, tell: Callable[[Case, str], Answer]) -> Answer:
             with ProgressBars() as progress:
                 answer = tell(case._replace(progress=progress), text)
         except (click.ClickException, MdpDiceError) as error:
-            told = error.message
-            answer = Answer({"state": text, "error": told}, ())
-            click.echo(f"Error: {told}", err=True)
+            click.echo(f"Error: {error.message}", err=True)
+            answer = Answer({"state": text, "error": error.message}, ())
         proved = proved and answer.ok
-        for told in [json.dumps(answer.data)] if case.as_json else [*answer.lines, ""]:
-            click.echo(told)
+        told = json.dumps(answer.data) if case.as_json else "".join(f"{one}\n" for one in answer.lines)
+        click.echo(told, nl=bool(told))
         sys.stdout.flush()
 
 

@@ -179,13 +179,13 @@ class Case(NamedTuple):
         from mdpdice.solving.kept_files import read_kept
         from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES
 
-        asked: dict[str, Any] = {"horizon": self.horizon, "epsilon": self.epsilon, "prove": self.prove}
+        asked: dict[str, Any] = {"objective": self.objective, "horizon": self.horizon}
+        asked |= {"epsilon": self.epsilon, "prove": self.prove}
         for form in (network, not network):
-            question = self.question(solver=solver, network=form)
-            read = functools.partial(
-                read_kept, game=self.game, question=question, objective=self.objective, **asked
-            )
-            found = None if question is None else kept.find(question, read)
+            if (question := self.question(solver=solver, network=form)) is None:
+                return None
+            read = functools.partial(read_kept, game=self.game, question=question, **asked)
+            found = kept.find(question, read)
             if found is None or not found.proved:
                 continue
             if not network or found.lattice is None or found.n_edges > FALL_BACK_UP_TO_EDGES:

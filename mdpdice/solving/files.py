@@ -156,7 +156,7 @@ def load_lattice(
     chosen: Objective,
     horizon: int | None,
     epsilon: float,
-    max_states: int,
+    max_states: int = 10_000_000,
     *,
     prove: bool,
 ) -> Solution:

@@ -188,8 +188,8 @@ def _node_values(
         network = prepare(game, objective, horizon=horizon).network
     if exact is not None:
         exact = [[float(x) if "inf" in x else rational(x) for x in row] for row in exact]
-    arrays = (members[name] for name in ("values", "lowers", "uppers", "policy"))
-    return NodeValues(network, *arrays, exact)
+    values, lowers, uppers, policy = (members[name] for name in ("values", "lowers", "uppers", "policy"))
+    return NodeValues(network, values, lowers, uppers, policy, exact)
 
 
 class _Named(NetworkFile):

@@ -22,13 +22,11 @@ MOST_FILES = 2000
 
 def source_hash(game: object) -> str | None:
     """SHA-256 of the files of a game and of the library; None where something may change unseen."""
-    import mdpdice
-    import mdpdice.games
-    import mdpdice.solvers
-
     files: set[Path] = set()
-    for package in (mdpdice, mdpdice.games, mdpdice.solvers):
-        files |= set(_inside(Path(package.__path__[0])))
+    for package in ("mdpdice", "mdpdice.games", "mdpdice.solvers"):
+        spec = importlib.util.find_spec(package)
+        for folder in (spec and spec.submodule_search_locations) or ():
+            files |= set(_inside(Path(folder)))
     todo: list[Path] = []
     for cls in type(game).__mro__:
         module = sys.modules.get(cls.__module__)
