@@ -21,11 +21,13 @@ from mdpdice.errors import (
     GameError,
     NotCertifiedError,
     TotalRewardUndefinedError,
+    UnknownStateError,
     UnsupportedError,
 )
 from mdpdice.html import card, grid
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.networks.network import Floats, Kind, Network
+from mdpdice.spelling import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +61,15 @@ class Decisions:
     lowers: Floats
     uppers: Floats
     actions: list[Any]
+
+
+class _Worth(dict[Any, float]):
+    """What every action is worth."""
+
+    def __missing__(self, action: Any) -> float:
+        hint = did_you_mean(action, self)
+        msg = f"no action {action!r} here; {hint}the actions are {list(self)!r}"
+        raise UnknownStateError(msg, action=action)
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -323,7 +334,7 @@ class Solution:
         Returns
         -------
         dict
-            In the order of the options.
+            In the order of the options; ``[]`` with an action that there is not raises an `UnknownStateError`.
 
         Raises
         ------
@@ -331,7 +342,7 @@ class Solution:
             A policy was evaluated on a lattice, where nothing is kept of the other actions.
         """
         _, options = self._options(state, steps_left)
-        return {action: value for action, value, _, _ in options}
+        return _Worth((action, value) for action, value, _, _ in options)
 
     def ties(self, state: Hashable = None, *, steps_left: int | None = None) -> list[Any]:
         """Actions that may be optimal: no other action is proved to be better.

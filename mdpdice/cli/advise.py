@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import math
+import sys
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.named_policies import known_names, rule_and_ratings
-from mdpdice.cli.options import objective_options, question_options, solver_option
+from mdpdice.cli.named_policies import known_names, players, rule_and_ratings
+from mdpdice.cli.options import objective_options, prove_option, question_options, solver_option
+from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.text import action_data, aligned, json_number, short
 from mdpdice.cli.values import after, meaning, proof_row, value_data
-from mdpdice.errors import MdpDiceError, UnknownStateError
+from mdpdice.errors import CounterRangeError, DeadEndError, GameError, MdpDiceError, UnknownStateError
 
 if TYPE_CHECKING:
     from mdpdice.looks import Rolled
 
 __all__ = ["advise"]
+
+Rule: TypeAlias = Callable[[Any], Any]
+Ratings: TypeAlias = Callable[[Any], Mapping[Any, Any] | None]
 
 SHOWN = 2
 """Moves that are shown without --all."""
@@ -32,30 +40,81 @@ MOST_OUTCOMES = 5
 @game_command()
 @question_options
 @objective_options
-@click.argument("state", nargs=-1, required=True)
+@click.argument("state", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="Show all moves, not just the best two.")
 @click.option("--policy", "chosen", metavar="POLICY", help="Show what a policy does there, and why.")
 @solver_option
+@prove_option
 def advise(case: Case, state: tuple[str, ...], every: bool, chosen: str | None, solver: str) -> Answer:
     """Say what to do in a state, what the moves are worth, and how likely they lose the turn.
 
     STATE may be several words, as in: mdpdice advise farkle roll=1,1,5 points=300
 
+    Without a STATE the game is solved once, and states are read from the standard input, one a line, until q or its
+    end; with --json every answer is one line.
+
     Exit status: 0 proved, 1 not, 2 wrong usage or a state that does not exist.
     """
     from mdpdice.solving.estimate import game_solver
 
-    text = " ".join(state)
-    asked = case.position(text)
     if chosen is not None:
-        return _by_policy(case, chosen, asked, case.look.seen(text))
-    case.refuse_infinite("every way to get there is as good as any other")
-    # A search begins at the position itself; what is solved from the start knows representatives only.
-    searched = game_solver(solver_of(solver)) is not None
-    position = asked if searched else case.game.canonical(asked)
-    solution = case.solve(solver, case.game.at(asked) if searched else None)
-    kind = _kind(case, solution, position, text)
-    notes = case.notes(solution)
+        rule, ratings = _rule_and_ratings(case, chosen)
+
+        def tell(case: Case, text: str) -> Answer:
+            return _by_policy(case, chosen, rule, ratings, text)
+    else:
+        case.refuse_infinite("every way to get there is as good as any other")
+        # A search begins at the position itself.
+        searched = game_solver(solver_of(solver)) is not None
+        solved = functools.cache(lambda: case.answer(solver))
+
+        def tell(case: Case, text: str) -> Answer:
+            asked = case.position(text)
+            solution = case.solve(solver, case.game.at(asked)) if searched else solved()
+            position = asked if searched else case.game.canonical(asked)
+            return _by_values(case, solution, solver, asked, position, text, every=every)
+
+    return tell(case, " ".join(state)) if state else _each_line(case, tell)
+
+
+def _each_line(case: Case, tell: Callable[[Case, str], Answer]) -> Answer:
+    """Answer about the states of the standard input, one a line."""
+    proved, ask = True, sys.stdin.isatty()
+    while True:
+        if ask:
+            click.echo("state (q leaves): ", nl=False, err=True)
+        line = sys.stdin.readline()
+        text = line.strip()
+        if not line or text in ("q", "quit"):
+            return Answer({}, (), proved)
+        if not text:
+            continue
+        try:
+            with ProgressBars() as progress:
+                answer = tell(case._replace(progress=progress), text)
+        except (click.ClickException, MdpDiceError) as error:
+            click.echo(f"Error: {error.message}", err=True)
+            answer = Answer({"state": text, "error": error.message}, ())
+        proved = proved and answer.ok
+        told = json.dumps(answer.data) if case.as_json else "".join(f"{one}\n" for one in answer.lines)
+        click.echo(told, nl=bool(told))
+        sys.stdout.flush()
+
+
+def _by_values(
+    case: Case,
+    solution: mdpdice.Solution,
+    solver: str,
+    asked: Hashable,
+    position: Hashable,
+    text: str,
+    *,
+    every: bool,
+) -> Answer:
+    """What the moves in a position are worth; what is solved from the start knows representatives only."""
+    solution, notes = _reaching(case, solution, solver, position, text)
+    kind = solution.kind(position)
+    notes += case.notes(solution)
     if position != asked:
         notes.append(f"by symmetry this is {case.look.show_state(position)}, whose actions are shown")
     data = {
@@ -80,13 +139,24 @@ def advise(case: Case, state: tuple[str, ...], every: bool, chosen: str | None, 
     )
 
 
-def _kind(case: Case, solution: mdpdice.Solution, position: Hashable, text: str) -> mdpdice.Kind:
-    """What happens in a position, which may be none of this game."""
+def _reaching(
+    case: Case, solution: mdpdice.Solution, solver: str, position: Hashable, text: str
+) -> tuple[mdpdice.Solution, list[str]]:
+    """A solution that knows a position: another one where play from the start does not come there, and a remark."""
     try:
-        return solution.kind(position)
-    except UnknownStateError as error:
-        near = "\n".join(f"  {case.look.show_state(state)}" for state in solution.nearest(position))
-        raise click.UsageError(f"{text!r} cannot be reached in this game. States like it:\n{near}") from error
+        solution.kind(position)
+    except UnknownStateError:
+        near = [case.look.show_state(state) for state in solution.nearest(position)]
+    else:
+        return solution, []
+    try:
+        found = case.solve_from(solver, position, solution)
+    except (CounterRangeError, DeadEndError, GameError, UnknownStateError) as error:
+        why = error.message.removeprefix(f"state {position!r} is none of this game: ")
+        like = "".join(f"\n  {state}" for state in near)
+        msg = f"{text!r} is no position of this game: {why}. States like it:{like}"
+        raise click.UsageError(msg) from error
+    return found, [f"play from the start does not come here; it comes to {near[0]}, for example"]
 
 
 def _decision(
@@ -161,16 +231,28 @@ def _table(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[str]:
 # --- what a policy does ---------------------------------------------------------------------------
 
 
-def _by_policy(case: Case, name: str, state: Hashable, seen: Rolled | None) -> Answer:
+def _rule_and_ratings(case: Case, name: str) -> tuple[Rule, Ratings]:
+    """What a policy does, and how it rates the actions of a state, if it does."""
+    if found := rule_and_ratings(case, name):
+        return found
+    if not Path(name).is_file():
+        raise click.UsageError(f"{case.name} has no policy {name!r} to ask; write {known_names(case)}")
+    (policy,) = players(case, [name], "auto")[1]
+
+    def rule(state: Any) -> Any:
+        chances = policy.probabilities(case.game.canonical(state))
+        return mdpdice.Dist(chances) if len(chances) > 1 else next(iter(chances))
+
+    return rule, lambda _: None
+
+
+def _by_policy(case: Case, name: str, rule: Rule, ratings: Ratings, text: str) -> Answer:
     """What a policy does in a state, by its own ratings."""
     from mdpdice.modelling.asking import ask
     from mdpdice.modelling.game import Decide
     from mdpdice.policies.playthrough import plain
 
-    found = rule_and_ratings(case, name)
-    if found is None:
-        raise click.UsageError(f"{case.name} has no policy {name!r} to ask; write {known_names(case)}")
-    rule, ratings = found
+    state, seen = case.position(text), case.look.seen(text)
     game = plain(case.game)
     try:
         node = ask(game.node, state, what="node()", state=state)
@@ -222,7 +304,7 @@ def _outcomes(
     game: mdpdice.Game[Any, Any],
     node: Any,
     action: Any,
-    ratings: Callable[[Any], Mapping[Any, Any] | None],
+    ratings: Ratings,
 ) -> list[dict[str, Any]]:
     """What the roll after an action may show, and the best rating there; what makes most of the mean comes first."""
     from mdpdice.looks import parted, spoken

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import functools
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
@@ -10,7 +11,7 @@ import click
 import mdpdice
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.objectives import read_objective
-from mdpdice.errors import MdpDiceError, UnsupportedError
+from mdpdice.errors import MdpDiceError, UnknownStateError, UnsupportedError
 
 if TYPE_CHECKING:
     from mdpdice.cli.catalogue import Found
@@ -48,6 +49,10 @@ class Case(NamedTuple):
         What counts; None: the total, of which the player wants what the game says.
     objective_text : str
         How it was written.
+    no_cache : bool
+        Whether answers are neither read nor kept.
+    prove : bool
+        Whether kept answers are certified again.
     """
 
     name: str
@@ -61,6 +66,8 @@ class Case(NamedTuple):
     progress: ProgressBars
     objective: mdpdice.Objective | None = None
     objective_text: str = "total"
+    no_cache: bool = False
+    prove: bool = False
 
     @property
     def look(self) -> Look[Any]:
@@ -150,6 +157,104 @@ class Case(NamedTuple):
         if "max_states" in more:
             asked["max_states"] = most_states(more["max_states"])
         return mdpdice.solve(self.game if what is None else what, self.objective, **asked)
+
+    def answer(
+        self,
+        solver: str = "auto",
+        make: Callable[[], mdpdice.Solution] | None = None,
+        *,
+        network: bool = False,
+        **more: Any,
+    ) -> mdpdice.Solution:
+        """The kept answer (see `kept`), or that of `make`, by default of `solve` with `more`, which is kept then."""
+        found = self.kept(solver, network=network)
+        if found is None:
+            found = self.solve(solver, **more) if make is None else make()
+            self.keep(found, solver, network=network)
+        return found
+
+    def kept(self, solver: str = "auto", *, network: bool = False) -> mdpdice.Solution | None:
+        """The kept answer, if there is one; with `network` none on a lattice that would be written out for one."""
+        from mdpdice.solving import kept
+        from mdpdice.solving.kept_files import read_kept
+        from mdpdice.solving.lattice_route import FALL_BACK_UP_TO_EDGES
+
+        asked: dict[str, Any] = {"objective": self.objective, "horizon": self.horizon}
+        asked |= {"epsilon": self.epsilon, "prove": self.prove}
+        for form in (network, not network):
+            if (question := self.question(solver=solver, network=form)) is None:
+                return None
+            read = functools.partial(read_kept, game=self.game, question=question, **asked)
+            found = kept.find(question, read)
+            if found is None or not found.proved:
+                continue
+            if not network or found.lattice is None or found.n_edges > FALL_BACK_UP_TO_EDGES:
+                return found
+        return None
+
+    def keep(self, solution: mdpdice.Solution, solver: str = "auto", *, network: bool = False) -> None:
+        """Keep an answer, if it was proved; with `network` one that stands on a network in any case."""
+        from mdpdice.modelling.counters import axes
+        from mdpdice.solving import kept
+        from mdpdice.solving.kept_files import write_kept
+        from mdpdice.solving.lattice_route import FLAT_UP_TO_EDGES
+
+        # A large network of a lattice is explored again for longer than it takes to solve the lattice.
+        vast = solution.lattice is None and solution.n_edges > FLAT_UP_TO_EDGES and bool(axes(self.game))
+        question = self.question(solver=solver, network=network) if solution.proved and not vast else None
+        if question is not None:
+            kept.keep(question, lambda path: write_kept(solution, path, self.game, question))
+
+    def tables(self, make: Callable[[], dict[str, Any]], **more: Any) -> dict[str, Any]:
+        """What `make` tells of a solution, with its ``tables``; kept like an answer, by what is `more` asked."""
+        import attrs
+
+        from mdpdice.solving import kept
+        from mdpdice.solving.kept_files import read_tables, write_tables
+
+        question = None if self.prove else self.question(**more)
+        found = None if question is None else kept.find(question, lambda path: read_tables(path, question))
+        if found is not None:
+            return {**found, "proof": "cached", "tables": [mdpdice.Table(**one) for one in found["tables"]]}
+        found = make()
+        if question is not None and found["value"] is not None:
+            told = {**found, "tables": [attrs.asdict(one) for one in found["tables"]]}
+            kept.keep(question, lambda path: write_tables(told, path, question))
+        return found
+
+    def question(self, **more: Any) -> dict[str, Any] | None:
+        """What tells a kept answer from all others, `more` among it; None where nothing is kept."""
+        from mdpdice.solving.kept import folder
+        from mdpdice.solving.problem import library_version
+        from mdpdice.solving.sources import source_hash
+
+        if self.no_cache or folder() is None or (sources := source_hash(self.game)) is None:
+            return None
+        return {
+            **self.data(),
+            "game": self.name.rpartition(":")[2],
+            "class": type(self.game).__qualname__,
+            "epsilon": self.epsilon,
+            "mdpdice": library_version(),
+            "sources": sources,
+            **more,
+        }
+
+    def solve_from(
+        self, solver: str, position: Hashable, known: mdpdice.Solution, **more: Any
+    ) -> mdpdice.Solution:
+        """Solve the game from a position that play from the start, which is `known`, does not come to."""
+        from mdpdice.solving.lattice_route import compile_from
+
+        if known.lattice is None:
+            return self.solve(solver, self.game.at(position), **more)
+        core = getattr(position, "state", position)
+        if (
+            isinstance(core, str) and core not in known.lattice.states
+        ):  # rules seldom ask whether they know a label
+            raise UnknownStateError(f"no core state is called {core!r}", value=position)
+        there = compile_from(self.game, self.objective, position, progress=self.progress)
+        return self.solve(solver, there, **more)
 
 
 def open_case(

@@ -45,5 +45,9 @@ def crosscheck(case: Case, solvers: str | None) -> Answer:
         progress=case.progress,
         max_states=most_states(),
     )
+    for entry in report.entries if report.ok else ():
+        if entry.solution is not None and entry.solution.proved:
+            case.keep(entry.solution, network=True)
+            break
     data = {**case.data(), **json.loads(report.to_json()), "notes": case.notes()}
     return Answer(data, [aligned(case.rows()), "", report.table(), *after(data)], report.ok)

@@ -73,11 +73,14 @@ def game_command(**more: Any) -> Callable[[Callable[..., Answer]], click.Command
             epsilon: float = 1e-6,
             objective: str | None = None,
             sense: Any = None,
+            no_cache: bool = False,
+            prove: bool = False,
             **options: Any,
         ) -> None:
             def answer() -> Answer:
                 with ProgressBars() as progress:
                     case = open_case(name, pairs, horizon, epsilon, objective, sense, as_json, progress)
+                    case = case._replace(no_cache=no_cache, prove=prove)
                     with known_targets(case.objective, case.objective_text):
                         return function(case, **options)
 
@@ -91,9 +94,9 @@ def game_command(**more: Any) -> Callable[[Callable[..., Answer]], click.Command
 def _tell(as_json: bool, ask: Callable[[], Answer]) -> None:
     with _failures():
         answer = ask()
-        if as_json:
+        if as_json and answer.data:
             click.echo(json.dumps(answer.data))
-        else:
+        elif not as_json:
             for line in answer.lines:
                 click.echo(line)
     click.get_current_context().exit(not answer.ok)

@@ -12,6 +12,7 @@ import click
 
 from mdpdice.cli.advise import advise
 from mdpdice.cli.best_set import best_set
+from mdpdice.cli.cache import cache
 from mdpdice.cli.check import check
 from mdpdice.cli.crosscheck import crosscheck
 from mdpdice.cli.dice import dice
@@ -59,7 +60,7 @@ def main() -> None:
 
 
 for command in (
-    *(advise, best_set, check, crosscheck, dice, evaluate, export, import_, info, list_, new),
+    *(advise, best_set, cache, check, crosscheck, dice, evaluate, export, import_, info, list_, new),
     *(play, plot, policy, simulate, solve, thresholds, tree),
 ):
     main.add_command(command)

@@ -207,8 +207,13 @@ def players(
 
 def _lattice_policy(case: Case, name: str, lattice: mdpdice.Lattice, solver: str) -> mdpdice.Policy:
     """The policy of a name, for a game that is too large to be written out."""
+    from mdpdice.lattices.digest import same_core
+
     if name == "optimal":
-        return case.solve(solver, lattice).policy
+        found = case.kept(solver)
+        if found is None or found.lattice is None or not same_core(found.lattice, lattice):
+            found = case.solve(solver, lattice)
+        return found.policy
     if name == "random":
         return mdpdice.Policy.uniform(lattice)
     rule = _acting(case, name)
@@ -226,7 +231,8 @@ def network_policies(
     max_states = most_states(max_states)
     # Rewards that differ stay apart, so that the distribution of totals is right.
     network = mdpdice.explore(case.game, progress=case.progress, max_states=max_states)
-    if network.averaged:
+    averaged = network.averaged
+    if averaged:
         network = mdpdice.explore(case.game, merge=False, progress=case.progress, max_states=max_states)
     if case.horizon is not None:
         network = mdpdice.Horizon(case.horizon).apply(network)
@@ -243,9 +249,12 @@ def network_policies(
         raise click.UsageError(alone(case))
 
     def optimum() -> mdpdice.Solution:
-        return mdpdice.solve(
-            whole, case.objective, solver=solver, epsilon=case.epsilon, progress=case.progress, **limits()
-        )
+        asked: dict[str, Any] = {"solver": solver, "epsilon": case.epsilon, "progress": case.progress}
+        if (found := case.kept(solver, network=True)) is None:
+            found = mdpdice.solve(whole, case.objective, **asked, **limits())
+            if not averaged:
+                case.keep(found, solver, network=True)
+        return found
 
     made = {name: policy_on(case, name, network, optimum) for name in dict.fromkeys(names)}
     return network, [made[name] for name in names]

@@ -16,7 +16,7 @@ from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.named_policies import policy_on
-from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
+from mdpdice.cli.options import NewFile, objective_options, prove_option, question_options, solver_option
 from mdpdice.cli.routes import compiled
 from mdpdice.errors import GameError
 
@@ -78,6 +78,7 @@ KINDS = {
     "--title", metavar="TEXT", help="A title; by default the game with the parameters that are given."
 )
 @solver_option
+@prove_option
 def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer:
     """Draw a picture of a game and write it to a file.
 
@@ -116,15 +117,17 @@ class _Desk:
     def network(self) -> mdpdice.Network:
         """The network of the game; of one whose grid is too large for that, the states that are drawn."""
         case, solver, lattice = self.case, self.solver, None
-        if not self.whole and solver == "auto":
+        solved = None if self.whole else case.kept(solver, network=True)
+        if solved is None and not self.whole and solver == "auto":
             lattice, large = compiled(case, case.objective)
             if lattice is not None and large is not None:
-                solved = case.solve(solver, lattice)
-                try:
-                    self._solution = solved.excerpt(self.where())
-                except GameError as error:
-                    raise click.UsageError(f"--where: {error.message}") from error
-                return self._solution.network
+                solved = case.answer(solver, lambda: case.solve(solver, lattice))
+        if solved is not None:
+            try:
+                self._solution = solved if solved.lattice is None else solved.excerpt(self.where())
+            except GameError as error:
+                raise click.UsageError(f"--where: {error.message}") from error
+            return self._solution.network
         return self.applied(
             mdpdice.explore(case.game, progress=case.progress, lattice=lattice, max_states=most_states())
         )
@@ -148,10 +151,18 @@ class _Desk:
         """The solved game, once."""
         question = self.question()  # a large grid comes with its solution
         if self._solution is None:
-            case, solver = self.case, solver_of(self.solver)
-            self._solution = mdpdice.solve(
-                *question, solver=solver, epsilon=case.epsilon, progress=case.progress, **limits()
-            )
+            case = self.case
+            asked: dict[str, Any] = {
+                "solver": solver_of(self.solver),
+                "epsilon": case.epsilon,
+                "progress": case.progress,
+            }
+
+            def solved() -> mdpdice.Solution:
+                return mdpdice.solve(*question, **asked, **limits())
+
+            # What is about all plays may stand on a network that is explored in another way.
+            self._solution = solved() if self.whole else case.answer(self.solver, solved, network=True)
         return self._solution
 
     def policy(self, name: str) -> mdpdice.Policy:

@@ -10,7 +10,7 @@ import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import most_states
-from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
+from mdpdice.cli.options import NewFile, objective_options, prove_option, question_options, solver_option
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, json_number
 from mdpdice.cli.values import after, value_data, value_rows
@@ -32,6 +32,7 @@ SHOWN = 40
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, of one table.")
 @click.option("--save", metavar="FILE", type=NewFile(), help="Write the policy to a file, too.")
 @solver_option
+@prove_option
 def policy(case: Case, table: str | None, as_csv: bool, save: str | None, solver: str) -> Answer:
     """Print the optimal policy as tables, in the words of the game.
 
@@ -45,34 +46,36 @@ def policy(case: Case, table: str | None, as_csv: bool, save: str | None, solver
             data, _csv(found) if as_csv else [aligned(case.rows()), "", *_shown(found), *after(data)]
         )
     case.refuse_infinite("every way to get there is as good as any other")
-    saves_only = save is not None and table is None and not as_csv
+
+    def told() -> dict[str, Any]:
+        saves_only = save is not None and table is None and not as_csv
+        solution = case.answer(
+            solver,
+            lambda: case.solve(solver, _written_out(case, solver, saves_only=saves_only)),
+            network=not saves_only,
+        )
+        if solution.lattice is not None and not saves_only:
+            raise _too_many(case, solution.n_states)
+        tables = [] if solution.lattice is not None else _tables(case, solution, table)
+        if save is not None:
+            (solution if solution.lattice is not None else solution.policy).save(save)
+        return {**value_data(solution), "tables": tables, "notes": case.notes(solution)}
+
     try:
-        solution = case.solve(solver, _written_out(case, solver, saves_only=saves_only))
+        data = told() if save is not None else case.tables(told, table=table, solver=solver)
     except StateLimitError as error:
         if names := ", ".join(one.name for one in _of_rules(case)):
             error.message += f"; without a solution there are the tables: {names}"
         raise
-    if solution.lattice is not None:
-        assert save is not None, "what is too large for a table was refused"
-        solution.save(save)
-        tables = []
-    else:
-        tables = _tables(case, solution, table)
-        if save is not None:
-            solution.policy.save(save)
-    data = {
-        **case.data(),
-        **value_data(solution),
-        "tables": [_data(one) for one in tables],
-        "notes": case.notes(solution),
-    }
+    tables, proved = data["tables"], data["value"] is not None
+    data = {**case.data(), **data, "tables": [_data(one) for one in tables]}
     if as_csv:
         # One file has one table.
-        return Answer(data, _csv(tables[0]), solution.proved)
+        return Answer(data, _csv(tables[0]), proved)
     lines = [aligned([*case.rows(), *value_rows(data)])]
     for one in tables:
         lines += ["", *_shown(one)]
-    return Answer(data, [*lines, *after(data)], solution.proved)
+    return Answer(data, [*lines, *after(data)], proved)
 
 
 def _written_out(case: Case, solver: str, *, saves_only: bool) -> mdpdice.Network | None:
@@ -86,13 +89,17 @@ def _written_out(case: Case, solver: str, *, saves_only: bool) -> mdpdice.Networ
         return mdpdice.explore(case.game, progress=case.progress, lattice=lattice, max_states=most_states())
     if saves_only:
         return None
+    raise _too_many(case, layers.states)
+
+
+def _too_many(case: Case, states: int) -> click.UsageError:
     names = ", ".join(one.name for one in _of_rules(case))
     msg = (
-        f"this game has {layers.states:,} states, too many for a table of decisions; "
+        f"this game has {states:,} states, too many for a table of decisions; "
         f"{f'its tables are: {names}; ' if names else ''}ask advise about one of them, or keep all values with "
         "--save FILE alone"
     )
-    raise click.UsageError(msg)
+    return click.UsageError(msg)
 
 
 def _of_rules(case: Case, name: str | None = "") -> list[mdpdice.Table]:

@@ -231,7 +231,7 @@ class Table:
         if self._solved is None:
             self.case.refuse_infinite("every way to get there is as good as any other")
             with ProgressBars() as progress:
-                solution = self.case.solve(self.solver, max_states=max_states, progress=progress)
+                solution = self.case.answer(self.solver, max_states=max_states, progress=progress)
             self._solved = _Solved(self.game, solution)
         return self._solved
 

@@ -28,6 +28,7 @@ from mdpdice.cli.options import (
     against_option,
     objective_options,
     policy_option,
+    prove_option,
     question_options,
     seed_option,
     solver_option,
@@ -58,6 +59,7 @@ PLAYS, FEW_PLAYS = 100_000, 1_000
 )
 @seed_option
 @solver_option
+@prove_option
 def simulate(
     case: Case, chosen: str, against: str | None, plays: int | None, seed: int, solver: str
 ) -> Answer:
@@ -99,7 +101,7 @@ def simulate(
 
 def _unknown(reason: str) -> dict[str, Any]:
     """Instead of an exact value."""
-    keys = ("value", "estimate", "lower", "upper", "width", "status", "states", "edges")
+    keys = ("value", "estimate", "lower", "upper", "width", "status", "proof", "states", "edges")
     return {**dict.fromkeys(keys), "reason": reason}
 
 

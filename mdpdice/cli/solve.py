@@ -35,6 +35,7 @@ def solve(case: Case, solver: str, checkpoint: str | None) -> Answer:
         told, notes = infinite_data(reason), case.notes(but=reason)
     else:
         solution = case.solve(solver, checkpoint=checkpoint)
+        case.keep(solution, solver)
         told, notes = value_data(solution), case.notes(solution)
         # What a game says in its own words is about its total.
         if solution.proved and case.objective is None:

@@ -11,7 +11,14 @@ import mdpdice
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import advised_up_to, limit_options
-from mdpdice.cli.options import NewFile, json_option, parameters_option, sense_option
+from mdpdice.cli.options import (
+    NewFile,
+    cache_option,
+    json_option,
+    parameters_option,
+    prove_option,
+    sense_option,
+)
 from mdpdice.errors import StateLimitError
 
 __all__ = ["tree"]
@@ -34,6 +41,8 @@ _COUNT = click.IntRange(min=1)
 @click.option("--max-lines", type=_COUNT, default=100_000, show_default=True, help="Refuse a larger tree.")
 @click.option("--to", "path", type=NewFile(path_type=Path), help="Write a page to fold out: tree.html.")
 @limit_options
+@cache_option
+@prove_option
 @json_option
 def tree(
     case: Case,
@@ -63,7 +72,8 @@ def tree(
     position = case.position(" ".join(state)) if state else None
     solution, notes = _solved(case, position) if solve else (None, [])
     grown = grow(case.game, position, depth=depth, solution=solution, max_places=max_lines)
-    data = {**case.data(), "depth": depth, "tree": grown.to_json(), "notes": notes}
+    proof = None if solution is None else solution.details.get("proof", "this run")
+    data = {**case.data(), "depth": depth, "proof": proof, "tree": grown.to_json(), "notes": notes}
     if path is None:
         lines = grown.lines(best=best, max_outcomes=max_outcomes)
         return Answer(data, (*lines, *(f"note: {note}" for note in notes)))
@@ -82,10 +92,12 @@ def _solved(case: Case, position: Hashable) -> tuple[mdpdice.Solution | None, li
     most = advised_up_to(case.game)
     try:
         # From the position on there is less to solve; but lattices are solved from the start.
-        whole = position is None or bool(axes(case.game))
-        solution = case.solve("auto", case.game if whole else case.game.at(position), max_states=most)
+        if position is None or axes(case.game):
+            solution = case.answer(max_states=most)
+        else:
+            solution = case.kept() or case.solve("auto", case.game.at(position), max_states=most)
         if position is not None and not solution.reaches(case.game.canonical(position)):
-            solution = case.solve("auto", case.game.at(position), max_states=most)
+            solution = case.solve_from("auto", position, solution, max_states=most)
     except StateLimitError:
         return None, ["the game is too large to be solved, so what lies beyond is estimated"]
     return solution, [] if solution.proved else [f"values beyond are not proved: {solution.reason}"]

@@ -28,6 +28,7 @@ def value_data(found: mdpdice.Solution, state: Hashable = None) -> dict[str, Any
         "width": json_number(found.width),
         "status": found.status.value,
         "reason": found.reason,
+        "proof": found.details.get("proof", "this run"),
         **({} if found.given is not None else {"solver": found.solver, "seconds": found.seconds}),
         "states": found.n_states,
         "edges": found.n_edges,
@@ -41,6 +42,7 @@ def infinite_data(reason: str) -> dict[str, Any]:
         "width": 0.0,
         "status": mdpdice.Status.EXACT.value,
         "reason": reason,
+        "proof": "this run",
         "solver": None,
         "seconds": 0.0,
         "states": 0,
@@ -60,6 +62,7 @@ def enclosed_data(known: mdpdice.Enclosure, epsilon: float) -> dict[str, Any]:
         "width": known.width,
         "status": status.value,
         "reason": "" if proved else f"the interval has relative width {known.width:.3g}",
+        "proof": "this run",
         "states": None,
         "edges": None,
     }
@@ -128,7 +131,8 @@ def proof_row(data: dict[str, Any]) -> tuple[str, str]:
         inside = f"; it lies in {interval}" if isinstance(data["lower"], float) else ""
         return "not proved", f"{data['status']}, by {data['solver']}{reason}{inside}"
     work = f"{data['states']:,} states, {data['seconds']:.2f} s"
-    return data["status"], f"in {interval}, by {data['solver']}: {work}{reason}"
+    kept = ", kept since" * (data["proof"] == "cached")
+    return data["status"], f"in {interval}, by {data['solver']}: {work}{kept}{reason}"
 
 
 def work_rows(data: dict[str, Any]) -> list[tuple[str, str]]:

@@ -32,11 +32,11 @@ from mdpdice.modelling.game import Game
 from mdpdice.modelling.text import decode, encode, named_classes
 from mdpdice.networks.network import Network
 
-__all__ = ["read_network", "write_network"]
+__all__ = ["NETWORK_DTYPES", "NetworkFile", "network_members", "read_network", "write_network"]
 
 FORMAT = "mdpdice-network"
 VERSION = 1
-_DTYPES: Mapping[str, tuple[str, ...]] = {
+NETWORK_DTYPES: Mapping[str, tuple[str, ...]] = {
     "kind": ("|u1",),
     "indptr": ("<i8",),
     "dst": ("<i8",),
@@ -77,6 +77,16 @@ _HEADER: Mapping[str, Any] = {
 
 def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any, Any] | None = None) -> None:
     """Implement `Network.save`."""
+    numbered = network.states == range(network.n_states)
+    states = [] if numbered else _state_texts(network, game)
+    actions = [encode(action) for action in network.actions]
+    write_archive(path, network_members(network, states, actions, shown=game is not None))
+
+
+def network_members(
+    network: Network, states: Any, actions: Any, *, shown: bool = False
+) -> dict[str, NDArray[Any]]:
+    """The members of an archive that hold a network, given its names as JSON data."""
     exact = network.numerator.dtype == object
     header = {
         "format": FORMAT,
@@ -91,21 +101,21 @@ def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any
         "digest": network.digest,
         # Numbered states are one number.
         "states": network.n_states if network.states == range(network.n_states) else None,
-        "shown": game is not None,
+        "shown": shown,
         "exact_numerators": [exact_text(x) for x in network.numerator.tolist()] if exact else None,
         "exact_rewards": {str(at): exact_text(x) for at, x in sorted(network.exact_rewards.items())},
         "exact_payoffs": {str(at): exact_text(x) for at, x in sorted(network.exact_payoffs.items())},
     }
     members: dict[str, NDArray[Any]] = {
         "header": text_member(header),
-        "states": text_member([] if header["states"] is not None else _state_texts(network, game)),
-        "actions": text_member([encode(action) for action in network.actions]),
+        "states": text_member(states),
+        "actions": text_member(actions),
     }
-    for name, dtypes in _DTYPES.items():
+    for name, dtypes in NETWORK_DTYPES.items():
         if name not in members:
             array = np.zeros(0) if exact and name == "numerator" else getattr(network, name)
             members[name] = array if array.dtype.str in dtypes else array.astype(dtypes[0])
-    write_archive(path, members)
+    return members
 
 
 def _state_texts(network: Network, game: Game[Any, Any] | None) -> list[Any]:
@@ -124,19 +134,20 @@ def _state_texts(network: Network, game: Game[Any, Any] | None) -> list[Any]:
 
 def read_network(path: str | os.PathLike[str], game: Game[Any, Any] | None = None) -> Network:
     """Implement `Network.load`."""
-    source = _File(os.fspath(path), game)
+    source = NetworkFile(os.fspath(path), game)
     return source.network(source.read())
 
 
-class _File(Archive):
+class NetworkFile(Archive):
     """A file being read, and the game that knows its names."""
 
     def __init__(self, path: str, game: Game[Any, Any] | None) -> None:
-        super().__init__(path, _DTYPES, "write it again with Network.save")
+        super().__init__(path, NETWORK_DTYPES, "write it again with Network.save")
         self.game = game
         self.classes = {} if game is None else named_classes(type(game))
 
     def network(self, members: dict[str, NDArray[Any]]) -> Network:
+        """The network of the members."""
         header = read_header(self, members, FORMAT, VERSION, _HEADER, older={"sense": "max"})
         fields: dict[str, Any] = {name: header[name] for name in ("start", "horizon", "sense", "averaged")}
         with self.part("warnings"):
@@ -159,7 +170,9 @@ class _File(Archive):
                 raise self.corrupt("states", f"{n_states} states, {len(members['state_node'])} in state_node")
             fields["states"] = range(n_states)
         fields["actions"] = self.names(members, "actions", self.name)
-        fields |= {name: members[name] for name in _DTYPES if name not in ("header", "states", "actions")}
+        fields |= {
+            name: members[name] for name in NETWORK_DTYPES if name not in ("header", "states", "actions")
+        }
         if header["exact_numerators"] is not None:
             if len(fields["numerator"]):
                 raise self.corrupt("numerator", "numerators are given twice")
@@ -176,6 +189,7 @@ class _File(Archive):
     def names(
         self, members: dict[str, NDArray[Any]], field: str, read: Callable[[Any], Hashable]
     ) -> list[Hashable]:
+        """The names in a member, each made by `read`."""
         with self.part(field):
             data = json.loads(members[field].tobytes())
             if not isinstance(data, list):

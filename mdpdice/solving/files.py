@@ -35,15 +35,16 @@ from mdpdice.solving.lattice_route import certified, compile_for, layers_of
 from mdpdice.solving.pipeline import solve_problem
 from mdpdice.solving.problem import Problem, prepare
 
-__all__ = ["load_solution", "save_solution"]
+__all__ = ["ANSWER_DTYPES", "HEADER", "VERSION", "SavedAnswer", "load_flat", "load_lattice", "load_solution"]
+__all__ += ["save_solution", "solution_members"]
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 
 FORMAT = "mdpdice-solution"
 VERSION = 3
-_DTYPES = {"header": ("|u1",), "values": ("<f8",), "policy": ("<i8",)}
-_HEADER = {
+ANSWER_DTYPES = {"header": ("|u1",), "values": ("<f8",), "policy": ("<i8",)}
+HEADER = {
     "format": str,
     "version": int,
     "route": str,
@@ -62,6 +63,11 @@ _HEADER = {
 
 def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
     """Write a solution to a file, which is replaced at once or not at all."""
+    write_archive(path, solution_members(solution))
+
+
+def solution_members(solution: Solution, form: str = FORMAT, **more: Any) -> dict[str, NDArray[Any]]:
+    """The members of an archive that hold a solution, with `more` entries in the header."""
     table = solution.table
     horizon, policy = None, np.zeros(0, dtype=np.int64)
     if isinstance(table, GridValues):
@@ -70,7 +76,7 @@ def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
     else:
         route, values, policy, horizon = "flat", table.values, table.choice, table.network.horizon
     header = {
-        "format": FORMAT,
+        "format": form,
         "version": VERSION,
         "route": route,
         "digest": solution.digest,
@@ -83,8 +89,9 @@ def save_solution(solution: Solution, path: str | os.PathLike[str]) -> None:
         "iterations": int(solution.iterations),
         "seconds": float(solution.seconds),
         "mdpdice": solution.version,
+        **more,
     }
-    write_archive(path, {"header": text_member(header), "values": values, "policy": policy})
+    return {"header": text_member(header), "values": values, "policy": policy}
 
 
 def load_solution(
@@ -98,25 +105,25 @@ def load_solution(
     max_states: int = 10_000_000,
 ) -> Solution:
     """Implement `Solution.load`; exact solutions come as certified ones."""
-    file = Archive(os.fspath(path), _DTYPES, "write it again with Solution.save", dimensions=2)
+    file = Archive(os.fspath(path), ANSWER_DTYPES, "write it again with Solution.save", dimensions=2)
     members = file.read()
-    header = read_header(file, members, FORMAT, VERSION, _HEADER)
+    header = read_header(file, members, FORMAT, VERSION, HEADER)
     if header["route"] not in ("flat", "lattice"):
         raise file.corrupt("route", repr(header["route"]))
     with file.part("status"):
         claimed = Status(header["status"])
-    read, chosen = _File(file, header, members, claimed), asked(game, objective)
+    read, chosen = SavedAnswer(file, header, members, claimed), asked(game, objective)
     if header["route"] == "lattice" and not isinstance(game, Network):
-        return _load_lattice(read, game, chosen, horizon, epsilon, max_states, prove=prove)
+        return load_lattice(read, game, chosen, horizon, epsilon, max_states, prove=prove)
     if isinstance(game, Lattice):
         raise read.mismatch("route", Question(str(chosen), chosen.wanted(game)))
-    return _load_flat(
+    return load_flat(
         read, prepare(game, chosen, horizon=horizon, max_states=max_states), epsilon, prove=prove
     )
 
 
 @attrs.frozen
-class _File:
+class SavedAnswer:
     """What a file holds."""
 
     file: Archive
@@ -125,6 +132,7 @@ class _File:
     claimed: Status
 
     def mismatch(self, field: str, asked: Question) -> ProblemMismatchError:
+        """The error about another question."""
         saved = Question(self.header["objective"], self.header["sense"], self.header["horizon"])
         return self.file.mismatch(field, saved, asked, "Solution.load(path, game, objective, horizon=...)")
 
@@ -138,19 +146,21 @@ class _File:
         return Provenance(*who, header["iterations"], header["seconds"], header["mdpdice"])
 
     def unproved(self) -> str:
+        """Why the answer is not proved, without `prove`."""
         return f"the file says {self.claimed.value}, and prove=False leaves it at that"
 
 
-def _load_lattice(
-    read: _File,
+def load_lattice(
+    read: SavedAnswer,
     game: Game[Any, Any] | Lattice,
     chosen: Objective,
     horizon: int | None,
     epsilon: float,
-    max_states: int,
+    max_states: int = 10_000_000,
     *,
     prove: bool,
 ) -> Solution:
+    """The answer on the lattice of a game."""
     started, sense = time.perf_counter(), chosen.wanted(game)
     question = Question(str(chosen), sense, horizon)
     if horizon is not None:
@@ -170,7 +180,8 @@ def _load_lattice(
     return attrs.evolve(found, provenance=made)
 
 
-def _load_flat(read: _File, problem: Problem, epsilon: float, *, prove: bool) -> Solution:
+def load_flat(read: SavedAnswer, problem: Problem, epsilon: float, *, prove: bool) -> Solution:
+    """The answer on the network of a problem."""
     file, header, members, claimed = read.file, read.header, read.members, read.claimed
     question = Question(problem.objective, problem.sense, problem.network.horizon)
     made = read.made(problem.network.digest, question)

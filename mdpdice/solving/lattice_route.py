@@ -12,8 +12,9 @@ that are told by no comparisons), or cannot prove: the intervals of a network ar
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import attrs
@@ -23,13 +24,12 @@ from mdpdice.answers.answer import Provenance, Status
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.solution import Solution
 from mdpdice.backend import Progress, Run
-from mdpdice.certification.lattice_verdict import certify_lattice
 from mdpdice.errors import StateLimitError, UnsupportedError
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import solve_layers
 from mdpdice.lattices.reachable_layers import Layers, find_large_layers, find_layers
-from mdpdice.modelling.counters import axes
+from mdpdice.modelling.counters import axes, full_state
 from mdpdice.modelling.game import Game
 from mdpdice.networks.network import Floats
 from mdpdice.objectives.collected import COLLECTED
@@ -43,6 +43,7 @@ __all__ = [
     "LAYER_SWEEPS",
     "certified",
     "compile_for",
+    "compile_from",
     "fits_lattices",
     "large_layers",
     "layers_of",
@@ -78,6 +79,19 @@ def compile_for(
     if lattice.averaged and isinstance(objective, OfPayoff):
         return compile_lattice(game, merge=False, max_states=max_states, progress=progress)
     return lattice
+
+
+def compile_from(
+    game: Game[Any, Any], objective: Objective | None, position: Hashable, *, progress: Progress | None = None
+) -> Lattice:
+    """The lattice of a game that begins in a position, which gives every counter a value of its range."""
+    found = axes(game)
+    there = full_state(position, found)
+    point = there.point(found)
+    moved = copy.copy(game)
+    # Frozen attrs classes refuse an ordinary assignment.
+    object.__setattr__(moved, "start", lambda: there.state)
+    return attrs.evolve(compile_for(moved, objective, progress=progress), start_point=point)
 
 
 def large_layers(
@@ -140,6 +154,8 @@ def certified(
 
     Values have the shape (entries, points of the grid), and count where play can come.
     """
+    from mdpdice.certification.lattice_verdict import certify_lattice  # numba: kept answers do without
+
     stored = np.where(layers.reached, values, np.nan)
     verdict = certify_lattice(layers, stored, epsilon, run.check)
     return Solution(

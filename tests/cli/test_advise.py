@@ -7,7 +7,11 @@ from fractions import Fraction
 
 import pytest
 
+from mdpdice import solve
+from mdpdice.games.farkle import FarkleRace
+from mdpdice.games.pig import PigTurn
 from mdpdice.games.school import Rules, bob
+from mdpdice.looks import look_of
 
 
 def answer(result, status=0):
@@ -86,13 +90,53 @@ def test_text(run, pig):
     assert proof.startswith("certified")
 
 
-@pytest.mark.parametrize("state", ["1", "5000", "what", '{"a"', "[1, 2]", '{"Unknown": {}}'])
+@pytest.mark.parametrize("state", ["what", '{"a"', "[1, 2]", '{"Unknown": {}}'])
 def test_states_that_do_not_exist(run, pig, state):
     result = run("advise", pig, state)
     assert result.exit_code == 2
     if "{" not in state:
-        assert "cannot be reached" in result.output
+        assert "is no position of this game: node() raised TypeError" in result.output
         assert "States like it:\n" in result.output
+
+
+FROM_ELSEWHERE = "play from the start does not come here; it comes to "
+
+
+def test_positions_that_play_does_not_come_to(run, pig):
+    data = answer(run("advise", pig, "1", "--json"))
+    assert data["action"] == "roll"
+    assert data["state"] == "1"
+    assert data["value"] == pytest.approx(solve(PigTurn(cap=20).at(1)).value())
+    (note,) = data["notes"]
+    assert note.startswith(FROM_ELSEWHERE)
+    over = answer(run("advise", pig, "5000", "--json"))
+    assert over["value"] == 5000
+    assert over["action"] is None
+
+
+def test_positions_off_the_lattice(run):
+    """Two dice of three are rolled with points at risk; the values are those of the written-out game."""
+    race = FarkleRace(dice=3, target=4000)
+    data = answer(
+        run("advise", "farkle-race", "-p", "dice=3", "roll=1,5", "mine=3850", "theirs=50", "--json")
+    )
+    assert any(note.startswith(FROM_ELSEWHERE) for note in data["notes"])
+    assert data["status"] == "certified"
+    assert data["solver"] == "layer-sweeps"
+    state = look_of(race).read_state("roll=1,5 mine=3850 theirs=50")
+    flat = solve(race.at(state))
+    assert data["value"] == pytest.approx(flat.value(), abs=1e-7)
+    wrong = run("advise", "farkle-race", "-p", "dice=3", "roll=1,5", "mine=3851")
+    assert wrong.exit_code == 2
+    assert "mine has the values range(0, 4000, 50). States like it:\n" in wrong.output
+    assert "Menu" not in wrong.output
+
+
+def test_a_file_of_a_policy_is_asked(run, pig, tmp_path):
+    path = tmp_path / "policy.npz"
+    assert run("policy", pig, "--save", path).exit_code == 0
+    assert run("advise", pig, "12", "--policy", path).output == f"{path}: roll.\n"
+    assert run("advise", pig, "1", "--policy", path).exit_code == 2
 
 
 def test_states_of_farkle_that_cannot_be_read(run):
@@ -102,10 +146,6 @@ def test_states_of_farkle_that_cannot_be_read(run):
     result = run("advise", "farkle", *small, "roll=1,5", "points=77")
     assert result.exit_code == 2
     assert "roll=1,5 points=" in result.output
-
-
-def test_a_state_is_needed(run, pig):
-    assert run("advise", pig).exit_code == 2
 
 
 def test_a_read_state_that_raises_is_no_crash(run, write):

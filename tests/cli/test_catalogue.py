@@ -43,7 +43,9 @@ def test_list_as_json(run):
 
 
 def test_every_command_has_json(run):
-    for name, command in main.commands.items():
+    for name, command in [*main.commands.items(), *main.commands["cache"].commands.items()]:
+        if name == "cache":
+            continue
         context = click.Context(command)
         assert any("--json" in param.opts for param in command.get_params(context)), name
 

@@ -26,6 +26,7 @@ SCHEMA = {
     "width": (float, str),
     "status": str,
     "reason": str,
+    "proof": str,
     "solver": (str, type(None)),
     "seconds": float,
     "states": int,

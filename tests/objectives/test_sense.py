@@ -39,7 +39,7 @@ from mdpdice.archives import Archive, text_member, write_archive
 from mdpdice.errors import GameError, MdpDiceError
 from mdpdice.exploration.expansion import replicate
 from mdpdice.formats import from_networkx
-from mdpdice.networks.files import _DTYPES
+from mdpdice.networks.files import NETWORK_DTYPES
 from mdpdice.objectives.objective import Objective
 from mdpdice.solvers.lookahead import Lookahead
 from mdpdice.solving.files import load_solution
@@ -209,7 +209,7 @@ def test_every_form_of_a_game_has_its_sense(game, tmp_path):
 def test_a_network_file_of_an_older_version_is_maximised(tmp_path):
     path = tmp_path / "net.npz"
     explore(LEAST).save(path)
-    members = Archive(str(path), _DTYPES, "").read()
+    members = Archive(str(path), NETWORK_DTYPES, "").read()
     header = json.loads(members["header"].tobytes())
     assert header.pop("sense") == "min"
     write_archive(path, {**members, "header": text_member(header)})

@@ -1,0 +1,82 @@
+"""``mdpdice cache``: the answers that are kept."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mdpdice.cli.game_command import Answer, command
+from mdpdice.cli.options import json_option
+from mdpdice.cli.text import aligned
+from mdpdice.solving import kept
+
+__all__ = ["cache"]
+
+
+@click.group()
+def cache() -> None:
+    """List the answers that are kept, or delete them.
+
+    They lie in a folder of yours. The environment variable MDPDICE_CACHE names another one; where it is empty, nothing
+    is kept.
+    """
+
+
+@command("list")
+@json_option
+def list_() -> Answer:
+    """List the answers that are kept, last used first."""
+    found = kept.entries()
+    told = [
+        {**_question(one.path), "file": one.path.name, "bytes": one.size, "used": one.used} for one in found
+    ]
+    data, lines = _told("answers", found)
+    return Answer({**data, "kept": told}, [*lines, *map(_line, told)])
+
+
+@command()
+@json_option
+def clear() -> Answer:
+    """Delete all answers that are kept."""
+    return Answer(*_told("deleted", kept.clear()))
+
+
+def _told(what: str, found: list[kept.Entry]) -> tuple[dict[str, Any], list[str]]:
+    where, size = kept.folder(), sum(one.size for one in found)
+    rows = [
+        ("folder", "none" if where is None else str(where)),
+        (what, f"{len(found):,}"),
+        ("size", f"{size / 1e6:,.1f} MB, at most {kept.MOST_BYTES / 1e6:,.0f} MB"),
+    ]
+    return {"folder": None if where is None else str(where), what: len(found), "bytes": size}, [aligned(rows)]
+
+
+def _question(path: Path) -> dict[str, Any]:
+    """What a kept answer answers; nothing where it cannot be read."""
+    import numpy as np  # not for --help
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return dict(json.loads(file["header"].tobytes())["question"])
+    except Exception:  # noqa: BLE001 - of whatever is wrong with the file
+        return {}
+
+
+def _line(one: dict[str, Any]) -> str:
+    from mdpdice.cli.game_parameters import show
+
+    told = f"{one['file']}, which cannot be read"
+    if "game" in one:
+        words = [one["game"], *(f"{key}={show(value)}" for key, value in one["parameters"].items())]
+        horizon = "" if one["horizon"] is None else f", horizon {one['horizon']}"
+        told = f"{' '.join(words)}: {one['objective']}, {one['sense']}{horizon}"
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one["used"]))
+    return f"{when}  {one['bytes'] / 1e6:8,.1f} MB  {told}"
+
+
+cache.add_command(list_)
+cache.add_command(clear)

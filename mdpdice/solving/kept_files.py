@@ -1,0 +1,219 @@
+"""Solutions in one file with all that was proved of them, so that nothing is explored or certified when they are read.
+
+Beside what a file of `Solution.save` holds there are the intervals and what was explored: a network with its names, or
+which points of a lattice play can reach.  It serves one version of a game and of the library, which its question names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from mdpdice.answers.answer import Status
+from mdpdice.answers.grid_values import GridValues
+from mdpdice.answers.node_values import NodeValues
+from mdpdice.answers.solution import Solution
+from mdpdice.archives import Archive, Question, exact_text, rational, read_header, text_member, write_archive
+from mdpdice.backend import Run
+from mdpdice.lattices.grid_tables import GridTables
+from mdpdice.lattices.layering import rank_points
+from mdpdice.lattices.program import compile_program
+from mdpdice.lattices.reachable_layers import Layer, Layers
+from mdpdice.modelling.game import Game
+from mdpdice.modelling.text import named_classes
+from mdpdice.networks.files import NETWORK_DTYPES, NetworkFile, network_members
+from mdpdice.networks.names import NamedStates
+from mdpdice.networks.network import Network
+from mdpdice.objectives.objective import Objective, asked
+from mdpdice.objectives.on_lattices import lower_lattice
+from mdpdice.solving.columns import by_columns, from_columns
+from mdpdice.solving.files import (
+    ANSWER_DTYPES,
+    HEADER,
+    VERSION,
+    SavedAnswer,
+    load_flat,
+    load_lattice,
+    solution_members,
+)
+from mdpdice.solving.lattice_route import compile_for
+from mdpdice.solving.problem import prepare
+
+__all__ = ["read_kept", "read_tables", "write_kept", "write_tables"]
+
+FORMAT = "mdpdice-kept-answer"
+_REMEDY = "the game is solved again"
+MOST_NAMES = 1_000_000
+"""States up to which a network is kept with its names, which take a while to write; larger ones are explored again."""
+_ENTRIES = {
+    **HEADER,
+    "question": dict,
+    "notes": list,
+    "width": float,
+    "exact": (list, type(None)),
+    "size": list,
+}
+_NETWORK = {f"network_{name}": kinds for name, kinds in NETWORK_DTYPES.items()}
+_DTYPES = {
+    **_NETWORK,
+    **ANSWER_DTYPES,
+    **dict.fromkeys(("lowers", "uppers", "widths"), ("<f8",)),
+    **dict.fromkeys(("layers", "points", "parts"), ("<i8",)),
+    "reached": ("|u1",),
+}
+
+
+# --- writing -----------------------------------------------------------------
+
+
+def write_kept(
+    solution: Solution, path: str | os.PathLike[str], game: Game[Any, Any], question: dict[str, Any]
+) -> None:
+    """Write a solution of a game to a file, which is replaced at once or not at all."""
+    table, exact, size = solution.table, None, []
+    members: dict[str, NDArray[Any]] = {name: np.zeros(0, kinds[0]) for name, kinds in _DTYPES.items()}
+    if isinstance(table, GridValues):
+        size = [table.layers.states, table.layers.edges, bool(table.layers.ranks.progress)]
+        members |= {"widths": table.widths, **_layer_members(table.layers)}
+    else:
+        members |= {"lowers": table.lowers, "uppers": table.uppers, **_named_network(table.network, game)}
+        if table.exact is not None:
+            exact = [
+                [exact_text(x) if isinstance(x, Fraction) else str(x) for x in row] for row in table.exact
+            ]
+    more = {"question": question, "notes": list(solution.provenance.notes), "width": float(solution.width)}
+    members |= solution_members(solution, FORMAT, **more, exact=exact, size=size)
+    write_archive(path, members)
+
+
+def _named_network(network: Network, game: Game[Any, Any]) -> dict[str, NDArray[Any]]:
+    """A network with its names; nothing of one that is soon explored again, or whose names have no text."""
+    if isinstance(network.states, NamedStates) or network.n_states > MOST_NAMES:
+        return {}
+    classes = named_classes(type(game))
+    names = [by_columns(each, classes) for each in (network.states, network.actions)]
+    if None in names:
+        return {}
+    return {f"network_{name}": array for name, array in network_members(network, *names).items()}
+
+
+def _layer_members(layers: Layers) -> dict[str, NDArray[Any]]:
+    none = np.full(1, -1)
+    found = layers.layers
+    parts = [none if one.part is None else one.part for one in found]
+    sizes = [(one.number, len(one.points), len(part)) for one, part in zip(found, parts, strict=True)]
+    return {
+        "reached": np.packbits(layers.reached),
+        "layers": np.array(sizes),
+        "points": np.concatenate([one.points for one in found]),
+        "parts": np.concatenate(parts),
+    }
+
+
+def write_tables(tables: dict[str, Any], path: str | os.PathLike[str], question: dict[str, Any]) -> None:
+    """Write JSON data that were made of a solution to a file."""
+    header = {"format": FORMAT, "version": VERSION, "question": question, "tables": tables}
+    write_archive(path, {"header": text_member(header)})
+
+
+# --- reading -----------------------------------------------------------------
+
+
+def read_tables(path: str | os.PathLike[str], question: dict[str, Any]) -> dict[str, Any]:
+    """The JSON data in a file; CorruptFileError where it is damaged, or answers another question."""
+    file = Archive(os.fspath(path), {"header": ("|u1",)}, _REMEDY)
+    entries = {"format": str, "version": int, "question": dict, "tables": dict}
+    header = _answering(file, read_header(file, file.read(), FORMAT, VERSION, entries), question)
+    found: dict[str, Any] = header["tables"]
+    return found
+
+
+def _answering(file: Archive, header: dict[str, Any], question: dict[str, Any]) -> dict[str, Any]:
+    if header["question"] != question:
+        raise file.corrupt("question", "it answers another one")
+    return header
+
+
+def read_kept(
+    path: str | os.PathLike[str],
+    game: Game[Any, Any],
+    question: dict[str, Any],
+    objective: Objective | None = None,
+    *,
+    horizon: int | None = None,
+    epsilon: float = 1e-6,
+    prove: bool = False,
+) -> Solution:
+    """The solution in a file; with `prove` it is explored and certified again, else its `details` say that it is kept.
+
+    Raises
+    ------
+    CorruptFileError, ProblemMismatchError
+        The file is damaged, or answers another question.
+    """
+    file = Archive(os.fspath(path), _DTYPES, _REMEDY, dimensions=2)
+    members = file.read()
+    header = _answering(file, read_header(file, members, FORMAT, VERSION, _ENTRIES), question)
+    chosen = asked(game, objective)
+    read = SavedAnswer(file, header, members, Status(header["status"]))
+    on_lattice = header["route"] == "lattice"
+    if prove:
+        if on_lattice:
+            return load_lattice(read, game, chosen, horizon, epsilon, prove=True)
+        return load_flat(read, prepare(game, chosen, horizon=horizon), epsilon, prove=True)
+    with file.part("answer"):
+        table = _grid_values(read, game, chosen) if on_lattice else _node_values(read, game, chosen, horizon)
+        made = read.made(table.digest, Question(header["objective"], chosen.wanted(game)))
+        made = attrs.evolve(made, notes=tuple(header["notes"]), details={"proof": "cached"})
+        return Solution(table, read.claimed, made, header["width"], header["reason"])
+
+
+def _node_values(
+    read: SavedAnswer, game: Game[Any, Any], objective: Objective, horizon: int | None
+) -> NodeValues:
+    members, exact = read.members, read.header["exact"]
+    if len(members["network_header"]):
+        network = _Named(read.file.path, game).network(
+            {name.removeprefix("network_"): members[name] for name in _NETWORK}
+        )
+        if type(game).canonical is not Game.canonical:
+            network = attrs.evolve(network, canonical=game.canonical)
+    else:
+        network = prepare(game, objective, horizon=horizon).network
+    if exact is not None:
+        exact = [[float(x) if "inf" in x else rational(x) for x in row] for row in exact]
+    values, lowers, uppers, policy = (members[name] for name in ("values", "lowers", "uppers", "policy"))
+    return NodeValues(network, values, lowers, uppers, policy, exact)
+
+
+class _Named(NetworkFile):
+    """A network whose names are in columns."""
+
+    def names(self, members: dict[str, NDArray[Any]], field: str, read: Any) -> list[Any]:
+        return from_columns(json.loads(members[field].tobytes()), self.classes)
+
+
+def _grid_values(read: SavedAnswer, game: Game[Any, Any], objective: Objective) -> GridValues:
+    members = read.members
+    states, edges, inferred = read.header["size"]
+    lattice, _ = lower_lattice(compile_for(game, objective), objective, Run())
+    program = compile_program(lattice)
+    shape = len(program.entries), lattice.size
+    reached = np.unpackbits(members["reached"], count=shape[0] * shape[1]).view(bool).reshape(shape)
+    layers, at, part_at = [], 0, 0
+    for number, length, parted in members["layers"].tolist():
+        part = members["parts"][part_at : part_at + parted]
+        points = members["points"][at : at + length]
+        layers.append(Layer(number, points, None if part[0] < 0 else part))
+        at, part_at = at + length, part_at + parted
+    ranks = rank_points(lattice, infer=inferred)
+    stored = np.full(shape, np.nan)
+    stored[reached] = members["values"]
+    found = Layers(program, ranks, tuple(layers), reached, states, edges, GridTables(lattice))
+    return GridValues(found, stored, members["widths"], objective.wanted(game))
