@@ -1,11 +1,11 @@
-"""Networks, solutions and reports in notebooks: small HTML tables, in which everything is escaped."""
+"""Small HTML tables for notebooks, in which everything is escaped, and the frame of a page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["card", "grid", "remarks"]
+__all__ = ["card", "document", "grid", "remarks"]
 
 LONGEST = 300
 """Longest text of a cell that is shown in full."""
@@ -27,6 +27,15 @@ def grid(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return f"<table>{_caption(title)}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def document(title: str, style: str, body: str) -> str:
+    """A page that stands alone; `body` is HTML already."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{style}</style></head>\n<body><main>{body}</main></body>\n</html>\n"
+    )
 
 
 def remarks(lines: Iterable[str]) -> str:
