@@ -122,7 +122,9 @@ def test_a_cell_tells_from_where_on(run):
     across = text[head].split()[3:]
     checked = 0
     for line in text[head + 1 :]:
-        mine, *cells = re.split(r" {2,}", line.strip())
+        mine = line.split()[0]
+        places = [found.start() for found in re.finditer(r"\d+", text[head])]
+        cells = [line[at:].split("  ")[0].strip() for at in places]
         for theirs, cell in zip(across, cells, strict=True):
             if found := re.fullmatch(r"hold (\d+)(?:\+|-(\d+))", cell):
                 first = int(found[1])
