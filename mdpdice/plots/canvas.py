@@ -27,6 +27,7 @@ __all__ = [
     "SUFFIXES",
     "Frame",
     "Picture",
+    "Sheet",
     "drawn",
     "finish",
     "new_axes",
@@ -71,6 +72,13 @@ class Frame(TypedDict, total=False):
 
 class Picture(Axes):
     """Axes that a notebook shows as a picture, whatever its matplotlib does."""
+
+    def _repr_png_(self) -> bytes:
+        return picture_bytes(self, ".png", dpi=100)
+
+
+class Sheet(Figure):
+    """A figure that a notebook shows as a picture."""
 
     def _repr_png_(self) -> bytes:
         return picture_bytes(self, ".png", dpi=100)

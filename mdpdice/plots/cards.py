@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from mdpdice.modelling.tables import Table
-from mdpdice.plots.canvas import INK, drawn
+from mdpdice.plots.canvas import INK, Sheet, drawn
 from mdpdice.policies.cards import heads, shown, tints
 
 __all__ = ["draw_card"]
@@ -71,7 +71,7 @@ def draw_card(tables: Sequence[Table], *, title: str, about: Sequence[str] = ())
     need = sum(height for height, _, _ in lines)
     scale = max(0.6, min(1.0, 72 * (PAGE[1] - 2 * MARGIN) / need))
     tall = max(PAGE[1], scale * need / 72 + 2 * MARGIN)
-    figure = Figure(figsize=(PAGE[0], tall))
+    figure = Sheet(figsize=(PAGE[0], tall))
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set(xlim=(0, 72 * PAGE[0]), ylim=(72 * tall, 0))
     ax.axis("off")

@@ -223,6 +223,9 @@ class _Search:
         """The rule in words."""
         found = []
         for line in lines:
+            if line.fits[self.ways[line.way] >= 0].all():
+                found.append(f"{self.names[line.way]} wherever that is offered")
+                continue
             first, *more = line.told
             plain = first.startswith(("from ", "up to "))
             found.append(f"{self.names[line.way]} {'' if plain else 'if '}{' and '.join((first, *more))}")
