@@ -100,10 +100,13 @@ def _cross_check(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
         return _paragraphs([why if solution.lattice is None else "Left out: other back-ends need a network."])
     question = solution.network if case.objective is None else case.game
     horizon = None if case.objective is None else case.horizon
-    found = mdpdice.cross_check(
-        question, case.objective, horizon=horizon, epsilon=case.epsilon, progress=case.progress
-    )
-    return [found._repr_html_()]
+    try:
+        found = mdpdice.cross_check(
+            question, case.objective, horizon=horizon, epsilon=case.epsilon, progress=case.progress
+        )
+    except MdpDiceError as error:
+        return _paragraphs([f"Left out: {error}."])
+    return [found._repr_html_()]  # noqa: SLF001 - as a notebook shows it
 
 
 def _strategy(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
