@@ -65,12 +65,13 @@ class CellProgress:
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + 0.25
-        from IPython.display import HTML, display
+        from IPython import display
 
+        cells: Any = display
         told = ", ".join(f"{name} {number:,.6g}" for name, number in numbers.items())
-        shown = HTML(f"<p>{escape(phase)}: {escape(told)}</p>")
+        shown = cells.HTML(f"<p>{escape(phase)}: {escape(told)}</p>")
         if self._handle is None:
-            self._handle = display(shown, display_id=True)
+            self._handle = cells.display(shown, display_id=True)
         else:
             self._handle.update(shown)
 

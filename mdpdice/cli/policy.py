@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -127,16 +128,16 @@ def _write(asked: SimpleNamespace, tables: list[mdpdice.Table], title: str, abou
             raise click.UsageError(msg)
         mdpdice.plots.save_picture(mdpdice.plots.draw_card(tables, title=title, about=about), asked.path)
         return
-    text = {
+    made: dict[str, Callable[[], str]] = {
         ".csv": tables[0].csv,
         ".md": lambda: markdown(tables, title, about),
         ".html": lambda: html_page(tables, title, about),
         ".txt": lambda: (
             "\n".join([title, *about, *(line for one in tables for line in ("", *one.text()))]) + "\n"
         ),
-    }[asked.form]()
+    }
     with replaced(Path(asked.path)) as file:
-        file.write(text.encode())
+        file.write(made[asked.form]().encode())
 
 
 def _written_out(case: Case, asked: SimpleNamespace) -> mdpdice.Network | None:
@@ -188,7 +189,7 @@ def _data(table: mdpdice.Table) -> dict[str, Any]:
 
 
 def _tables(case: Case, solution: mdpdice.Solution, asked: SimpleNamespace) -> list[mdpdice.Table]:
-    from mdpdice.policies.cards import decision_table, fields_table, pivot
+    from mdpdice.policies.cards import decision_table, pivot
 
     name, look = asked.table, case.look
     # The tables of a game are about its total.
@@ -198,11 +199,9 @@ def _tables(case: Case, solution: mdpdice.Solution, asked: SimpleNamespace) -> l
     if name in (None, DECISIONS):
         if solution.lattice is not None and not (asked.rows or asked.where):
             raise _too_many(case, solution.n_states)
-        if asked.as_csv:
-            return [fields_table(solution, look, asked.where)]
-        if asked.rows:
+        if asked.rows and not asked.as_csv:
             return [pivot(solution, look, asked.rows, asked.cols, asked.where)]
-        return [decision_table(solution, look, asked.where)]
+        return [decision_table(solution, look, asked.where, fields=asked.as_csv)]
     own = [*_of_rules(case), *own]
     if found := _by_name(own, name):
         return [found]

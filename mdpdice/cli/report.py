@@ -25,9 +25,16 @@ __all__ = ["report"]
 CROSS_CHECKED = 400_000
 """Edges up to which a report compares back-ends: more take minutes."""
 SPREAD = 3_000_000
-"""States up to which a report sends the distribution of totals forward."""
+"""States up to which a report computes how the total is spread."""
 LISTED = 40
 """Rows of a table that a report prints."""
+DOUBTS = (
+    "The rules: what is proved is about the game as it is declared. Compare it with the rules that you play by.",
+    "The proof: the interval follows from inequalities that code which shares nothing with the solver checked.",
+    "The machine: nobody would notice a fault in that checker, in numpy or in the processor.",
+    "Ties: where two actions are equally good within the interval, tables name the first.",
+    "The cross-check compares methods on one model: it finds faults of solvers, and none of the declaration.",
+)
 
 
 @game_command()
@@ -42,7 +49,7 @@ def report(case: Case, path: str, solver: str) -> Answer:
 
     Exit status: 0 proved, 1 not, 2 wrong usage.
     """
-    if Path(path).suffix.lower() not in (".html", ".htm"):
+    if Path(path).suffix.lower() != ".html":
         raise click.UsageError(f"--to {path}: write a file that ends in .html")
     case.refuse_infinite("there is no strategy to report")
     from mdpdice.archives import replaced
@@ -51,106 +58,113 @@ def report(case: Case, path: str, solver: str) -> Answer:
 
     solution = case.solve(solver)
     data = {**case.data(), **value_data(solution), "file": path, "notes": case.notes(solution)}
-    name = case.name.rpartition(":")[2]
+    name, words = case.name.rpartition(":")[2], _question(case)
     title = f"{name[:1].upper()}{name[1:]}: {meaning(case, solution, solution.start)}"
-    body = [f"<h1>{escape(title)}</h1>"]
+    doubts = [*DOUBTS, *data["notes"]]
+    if not solution.proved:
+        doubts[1:4] = [f"The answer is not proved: {solution.reason or solution.status.value}."]
+    cited = (
+        f"mdpdice {mdpdice.__version__}, {words}: {short(solution.estimate())} in [{short(solution.lower())}, "
+        f"{short(solution.upper())}], {solution.status.value} by {solution.solver}; model {solution.digest[:16]}; "
+        f"{dt.datetime.now(tz=dt.UTC):%d %B %Y}."
+    )
+    made = [f"mdpdice {one} {words}" for one in ("solve", "crosscheck", "policy", "evaluate", "report")]
     parts: dict[str, Callable[[], Iterable[str]]] = {
         "What was asked": lambda: [_rows(case.rows())],
         "The answer": lambda: [
-            _rows([*value_rows(data), *work_rows(data)]),
-            *_paragraphs(case.look.summary(solution)),
+            _rows([*value_rows(data), *work_rows(data)]), *_told(*case.look.summary(solution))
         ],
         "Cross-check": lambda: _cross_check(case, solution),
         "Strategy": lambda: _strategy(case, solution),
         "Pictures": lambda: _pictures(case, solution),
         "How the total of a play is spread": lambda: _totals(case, solution),
-        "What could be wrong": lambda: [
-            f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in _doubts(data))}</ul>"
-        ],
-        "How to cite": lambda: _paragraphs([_citation(case, solution)]),
-        "The commands that made it": lambda: [_commands(case, path)],
-    }
+        "What could be wrong": lambda: ["<ul>", *(f"<li>{escape(one)}</li>" for one in doubts), "</ul>"],
+        "How to cite": lambda: _told(cited),
+        "The commands that made it": lambda: _told(*made[:-1], f"{made[-1]} --to {shlex.quote(path)}"),
+    }  # fmt: skip
+    body = [f"<h1>{escape(title)}</h1>"]
     for heading, part in parts.items():
-        body += [f"<section><h2>{heading}</h2>", *part(), "</section>"]
+        try:
+            found = [*part()]
+        except MissingPackageError as error:
+            found = _told(f"Left out: {error}.")
+        except MdpDiceError as error:
+            found = _told(f"Left out: {error.message}.")
+        body += [f"<section><h2>{heading}</h2>", *found, "</section>"]
     with replaced(Path(path)) as file:
         file.write(document(title, STYLE, "\n".join(body)).encode())
     return Answer(data, [f"{path}: {title}"], solution.proved)
 
 
+def _question(case: Case) -> str:
+    """The game and what is asked of it, as words of a command."""
+    asked = [case.name, *(word for pair in case.pairs for word in ("-p", pair))]
+    asked += [] if case.horizon is None else ["--horizon", str(case.horizon)]
+    return shlex.join([*asked, *([] if case.objective is None else ["--objective", case.objective_text])])
+
+
 def _rows(rows: Iterable[tuple[str, str]]) -> str:
-    return (
-        "<table>"
-        + "".join(f"<tr><th>{escape(one)}</th><td>{escape(two)}</td></tr>" for one, two in rows)
-        + "</table>"
-    )
+    cells = (f"<tr><th>{escape(one)}</th><td>{escape(two)}</td></tr>" for one, two in rows)
+    return f"<table>{''.join(cells)}</table>"
 
 
-def _paragraphs(lines: Iterable[str]) -> list[str]:
-    told = list(lines)
+def _told(*lines: str) -> list[str]:
+    """Paragraphs; more than two lines belong below each other."""
+    text = escape("\n".join(lines))
     return (
-        [f"<pre>{escape(chr(10).join(told))}</pre>"]
-        if len(told) > 2
-        else [f"<p>{escape(line)}</p>" for line in told]
+        [f"<pre>{text}</pre>"] if len(lines) > 2 else [f"<p>{line}</p>" for line in text.split("\n") if line]
     )
 
 
 def _cross_check(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
-    if solution.lattice is not None or solution.n_edges > CROSS_CHECKED:
-        why = f"Left out: with {solution.n_edges:,} edges it takes long. mdpdice crosscheck makes it."
-        return _paragraphs([why if solution.lattice is None else "Left out: other back-ends need a network."])
-    question = solution.network if case.objective is None else case.game
+    if solution.lattice is not None:
+        return _told("Left out: other back-ends need a network.")
+    if solution.n_edges > CROSS_CHECKED:
+        return _told(f"Left out: it takes long with {solution.n_edges:,} edges.")
+    question = (solution.network, None) if case.objective is None else (case.game, case.objective)
     horizon = None if case.objective is None else case.horizon
-    try:
-        found = mdpdice.cross_check(
-            question, case.objective, horizon=horizon, epsilon=case.epsilon, progress=case.progress
-        )
-    except MdpDiceError as error:
-        return _paragraphs([f"Left out: {error}."])
-    return [found._repr_html_()]  # noqa: SLF001 - as a notebook shows it
+    found = mdpdice.cross_check(*question, horizon=horizon, epsilon=case.epsilon, progress=case.progress)
+    return [found._repr_html_()]
 
 
 def _strategy(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
     from mdpdice.policies.cards import decision_table, html_table
 
     tables = case.look.tables(solution) if solution.proved and case.objective is None else []
-    if not tables and solution.lattice is None:
-        tables = [decision_table(solution, case.look)]
-    elif not tables:
-        return _paragraphs(
-            ["Left out: there are too many states for a list; mdpdice advise answers for each."]
+    if not tables and solution.lattice is not None:
+        yield from _told("Left out: there are too many states for a list; mdpdice advise answers for each.")
+    for table in tables or ([decision_table(solution, case.look)] if solution.lattice is None else []):
+        cut = mdpdice.Table(
+            table.name, table.title, table.columns, table.rows[:LISTED], table.lines[: LISTED + 2]
         )
-    for table in tables:
-        more = max(len(table.rows), len(table.lines)) - LISTED
-        cut = mdpdice.Table(table.name, table.title, table.columns, table.rows[:LISTED], table.lines[:LISTED])
         yield html_table(cut).replace("h2>", "h3>")
-        if more > 0:
-            yield f"<p>{more:,} more rows are in mdpdice policy --table {escape(table.name)} --csv.</p>"
+        if not table.lines and len(table.rows) > LISTED:
+            yield from _told(
+                f"{len(table.rows) - LISTED:,} more: mdpdice policy {case.name} --table {table.name} --csv"
+            )
 
 
 def _pictures(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
     """Whatever can be drawn without being asked for more."""
-    try:
-        from mdpdice import plots
-    except MissingPackageError as error:
-        return _paragraphs([f"Left out: {error}."])
+    from mdpdice import plots
     from mdpdice.plots.coordinates import coordinate_names
 
-    drawn = []
+    drawn: dict[str, Callable[[], Any]] = {}
     if case.objective is None and case.horizon is None and (found := case.look.thresholds()):
-        drawn.append(("thresholds", lambda: plots.threshold_bars(found)))
+        drawn["thresholds"] = lambda: plots.threshold_bars(found)
     if solution.lattice is None and solution.n_states <= 300_000:
-        names = coordinate_names(solution.network)[:2]
-        if names:
-            drawn.append(("what to do", lambda: plots.policy_map(solution, *names)))
-        if len(names) == 2:
-            drawn.append(("values", lambda: plots.value_map(solution, *names)))
-        elif names:
-            drawn.append(("values", lambda: plots.value_curve(solution, *names, actions=True)))
+        if names := coordinate_names(solution.network)[:2]:
+            drawn["what to do"] = lambda: plots.policy_map(solution, *names)
+            drawn["values"] = lambda: (
+                plots.value_map(solution, *names)
+                if names[1:]
+                else plots.value_curve(solution, *names, actions=True)
+            )
         if solution.network.n_nodes <= 30:
-            drawn.append(("the network", lambda: plots.draw_network(solution.network, solution)))
-    told = [figure for about, draw in drawn if (figure := _figure(about, draw))]
-    return told or _paragraphs(
-        ["Left out: states have no numbers to draw over, or there are too many. See mdpdice plot."]
+            drawn["the network"] = lambda: plots.draw_network(solution.network, solution)
+    figures = [picture for about, draw in drawn.items() if (picture := _figure(about, draw))]
+    return figures or _told(
+        "Left out: states have no numbers to draw over, or there are too many; see mdpdice plot."
     )
 
 
@@ -159,7 +173,7 @@ def _figure(about: str, draw: Callable[[], Any]) -> str:
 
     try:
         picture = base64.b64encode(picture_bytes(draw(), ".svg")).decode()
-    except MdpDiceError:  # states that share a point, and the like: it is one picture less
+    except MdpDiceError:  # several states share a point, and the like: it is one picture less
         return ""
     image = f'<img alt="{about}" src="data:image/svg+xml;base64,{picture}">'
     return f"<figure>{image}<figcaption>{about}</figcaption></figure>"
@@ -167,59 +181,17 @@ def _figure(about: str, draw: Callable[[], Any]) -> str:
 
 def _totals(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
     if case.objective is not None or solution.n_states > SPREAD:
-        return _paragraphs(
-            ["Left out: it takes long here, or totals are not what counts; mdpdice evaluate tells more."]
-        )
-    import numpy as np
-
+        yield from _told("Left out: it takes long here, or totals are not what counts; see mdpdice evaluate.")
+        return
     model: Any = solution.lattice or solution.network
-    try:
-        if model.averaged and case.horizon is None:
-            model = case.game  # rewards that differ have to stay apart
-        spread = mdpdice.outcomes(model, solution.policy)
-    except MdpDiceError as error:
-        return _paragraphs([f"Left out: {error}."])
+    if model.averaged and case.horizon is None:
+        model = case.game  # rewards that differ have to stay apart
+    spread = mdpdice.outcomes(model, solution.policy)
     rows = [("mean", short(spread.mean)), ("standard deviation", short(spread.sd))]
     levels = (0.05, 0.25, 0.5, 0.75, 0.95)
     rows += [(f"{100 * at:g} % of plays have at most", short(spread.quantile(at))) for at in levels]
-    try:
-        ax = mdpdice.plots.outcome_chart(spread)
-        ax.set_xlim(right=spread.quantile(0.999) + 0.02 * float(np.ptp(ax.get_xlim())))  # no long empty tail
-        return [_rows(rows), _figure("totals", lambda: ax)]
-    except MissingPackageError:
-        return [_rows(rows)]
-
-
-def _doubts(data: dict[str, Any]) -> Iterable[str]:
-    proved = data["value"] is not None
-    yield "The rules: what is proved is about the game as it is declared. Compare it with the rules that you play by."
-    if proved:
-        yield (
-            "The proof: the interval follows from the Bellman inequalities, checked with rounding in mind by code that "
-            "shares nothing with the solver. A fault in this checker, in numpy or in the machine would not be noticed."
-        )
-        yield "Ties: where two actions are equally good within the interval, the table names the first."
-    else:
-        yield f"The answer is not proved: {data['reason'] or data['status']}."
-    yield "The cross-check compares methods on one model: it finds faults of solvers, and none of the declaration."
-    yield from data["notes"]
-
-
-def _citation(case: Case, solution: mdpdice.Solution) -> str:
-    asked = " ".join(case.pairs) or "default parameters"
-    return (
-        f"mdpdice {mdpdice.__version__}, game {case.name} ({asked}), objective {case.objective_text}: "
-        f"{short(solution.estimate())} in [{short(solution.lower())}, {short(solution.upper())}], "
-        f"{solution.status.value} by {solution.solver}; model {solution.digest[:16]}; {dt.date.today():%d %B %Y}."  # noqa: DTZ011
-    )
-
-
-def _commands(case: Case, path: str) -> str:
-    asked = [case.name, *(word for pair in case.pairs for word in ("-p", pair))]
-    asked += ["--horizon", str(case.horizon)] if case.horizon is not None else []
-    asked += ["--objective", case.objective_text] if case.objective is not None else []
-    words = shlex.join(asked)
-    lines = [
-        f"mdpdice {command} {words}" for command in ("solve", "crosscheck", "policy", "evaluate", "report")
-    ]
-    return f"<pre>{escape(chr(10).join(lines))} --to {escape(shlex.quote(path))}</pre>"
+    yield _rows(rows)
+    ax = mdpdice.plots.outcome_chart(spread)
+    left, right = ax.get_xlim()
+    ax.set_xlim(right=min(right, spread.quantile(0.999) + 0.02 * (right - left)))  # no long empty tail
+    yield _figure("totals", lambda: ax)

@@ -36,7 +36,7 @@ def draw_card(tables: Sequence[Table], *, title: str, about: Sequence[str] = ())
     >>> from mdpdice import Table
     >>> from mdpdice.plots import draw_card
     >>> figure = draw_card([Table("bank", "when to bank", ("dice", "bank from"), [(1, 300), (2, 250)])], title="Farkle")
-    >>> [float(side) for side in figure.get_size_inches()]
+    >>> [float(side) for side in figure.get_sidesinches()]
     [8.27, 11.69]
     """
     # Every line: its height and size of font in points, and its cells with their places, widths and colours.
@@ -63,7 +63,7 @@ def draw_card(tables: Sequence[Table], *, title: str, about: Sequence[str] = ())
         colours = tints(table)
         for number, row in enumerate(texts):
             places = [size * sum(widths[:at]) for at in range(len(row))]
-            boxes = [
+            boxes: list[tuple[float, float, str, str | None]] = [
                 (place, size * width, text, "#E4E4E4" if not number else colours.get(text, "white"))
                 for place, width, text in zip(places, widths, row, strict=True)
             ]
@@ -80,16 +80,8 @@ def draw_card(tables: Sequence[Table], *, title: str, about: Sequence[str] = ())
         for x, width, text, look in cells:
             at, middle = 72 * MARGIN + scale * x, y + scale * height / 2
             if width:
-                ax.add_patch(
-                    Rectangle(
-                        (at, y),
-                        scale * width,
-                        scale * height,
-                        facecolor=look,
-                        edgecolor="#999",
-                        linewidth=0.5,
-                    )
-                )
+                sides = scale * width, scale * height
+                ax.add_patch(Rectangle((at, y), *sides, facecolor=look, edgecolor="#999", linewidth=0.5))
                 at += scale * width / 2
             ax.text(
                 at, middle, drawn(text, 400), fontsize=scale * size, color=INK, va="center_baseline",

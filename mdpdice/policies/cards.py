@@ -19,7 +19,6 @@ from mdpdice.modelling.text import ITSELF, fields_of
 __all__ = [
     "STYLE",
     "decision_table",
-    "fields_table",
     "heads",
     "html_page",
     "html_table",
@@ -46,30 +45,32 @@ figure { margin: .5rem 0; } figure svg, figure img { max-width: 100%; height: au
 """
 
 
-def decision_table(solution: Solution, look: Look[Any], where: Where = None) -> Table:
-    """Every decision with what is done there and its value; with a horizon, when all of it is left."""
-    rows = [
-        (look.show_state(state), look.words(state, action), value)
-        for state, action, value, _ in _decided(solution, where)
-    ]
-    title = "what to do in every state in which somebody decides"
-    return Table("decisions", f"{title}{_fixed(where)}", ("state", "action", "value"), rows)
+def decision_table(
+    solution: Solution, look: Look[Any], where: Where = None, *, fields: bool = False
+) -> Table:
+    """Every decision, what is done there and its value, with `fields` a column for each field and counter too.
 
-
-def fields_table(solution: Solution, look: Look[Any], where: Where = None) -> Table:
-    """The table of all decisions, with a column for every field and counter of a state too."""
-    fields = [known for *_, known in _decided(solution, where)]
+    With a horizon: what is done when all of it is left.
+    """
+    found = list(_decided(solution, where))
     names = [
         name
-        for name in dict.fromkeys(name for known in fields for name in known)
-        if name != ITSELF and all(isinstance(known.get(name), _PLAIN) for known in fields)
+        for name in dict.fromkeys(name for *_, known in found for name in known)
+        if name != ITSELF and all(isinstance(known.get(name), _PLAIN) for *_, known in found)
+    ] * fields
+    columns = "state", "action", "value"
+    rows = [
+        (
+            look.show_state(state),
+            look.words(state, action),
+            value,
+            *(_told(known.get(name)) for name in names),
+        )
+        for state, action, value, known in found
     ]
-    plain = decision_table(solution, look, where)
-    more = [[_told(known.get(name)) for name in names] for known in fields]
-    columns = (*plain.columns, *(f"state.{name}" if name in plain.columns else name for name in names))
-    return Table(
-        plain.name, plain.title, columns, [(*row, *new) for row, new in zip(plain.rows, more, strict=True)]
-    )
+    named = (f"state.{name}" if name in columns else name for name in names)
+    title = f"what to do in every state in which somebody decides{_fixed(where)}"
+    return Table("decisions", title, (*columns, *named), rows)
 
 
 def pivot(

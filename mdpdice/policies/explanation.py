@@ -14,7 +14,8 @@ is sought again while the others stay.  The search promises nothing about the be
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import attrs
@@ -41,35 +42,41 @@ SLOPES = (1, 2, 3, 4, 5, 6, 8, 10, 12)
 """A difference counts whole, or its half, third and so on."""
 LINE_COST = 0.02
 """Share of the loss that a second condition or a difference has to gain."""
-MOST_VALUES = 700
-"""Different values of a number that is compared."""
 NEGLIGIBLE = 1e-3
 """Share of the gains and losses of a line that the search may overlook."""
-ROUNDS = 3
+MOST_VALUES = 700
+"""Different values of a number that is compared."""
+ROUNDS, SETTLED, LONGEST, PLAYED = 3, 1e-9, 10_000, 1e-4
 _SIDES = "mine", "theirs"
-SETTLED = 1e-9
-"""Gains below this, relative to the loss, are rounding."""
-LONGEST = 10_000
-PLAYED = 1e-4
-"""Chance of plays that are not followed to their end for the visits."""
 
 
 class Feature(NamedTuple):
-    """A whole number of every state: ``told(sign, number)`` says that it is at least or at most so much."""
+    """A whole number of every state: its name, its codes and what these stand for, what is added, what it costs."""
 
+    name: str
     codes: Ints
-    values: list[Any]
-    told: Callable[[str, Any], str]
+    values: list[float]
+    added: str
     cost: int
-    group: str
+
+    def told(self, least: bool, at: int) -> str:
+        """That it is at least, or at most, so much."""
+        number = self.values[at]
+        if self.added == "flag":
+            return self.name if least else f"not {self.name}"
+        if self.name == ITSELF and not self.added:
+            return f"{'from' if least else 'up to'} {number:g}"
+        if self.added and not least:  # it was rounded down
+            return f"{self.name} < {number + 1:g}{self.added}"
+        return f"{self.name} {'>=' if least else '<='} {number:g}{self.added}"
 
 
 class Line(NamedTuple):
-    """What is done, and where: its number among the ways to choose, its conditions, the decisions that they fit."""
+    """What is done, by its number among the ways to choose; in which decisions; and that in words."""
 
     way: int
-    told: tuple[str, ...]
     fits: NDArray[np.bool_]
+    told: str
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -142,11 +149,9 @@ def explain(
     """
     if solution is None:
         solution = solve(explore(game, progress=progress), progress=progress)
-    network = solution.network
-    if network.horizon is not None:
+    if solution.network.horizon is not None:
         raise UnsupportedError("a rule has no stages: explain an answer without a horizon", value=solution)
-    search = _Search(game, solution)
-    lines: list[Line] = []
+    search, lines = _Search(game, solution), list[Line]()
     best: tuple[float, list[Line]] = np.inf, []
     for turn in range(ROUNDS):
         before = search.told(lines)
@@ -155,14 +160,14 @@ def explain(
                 progress("explain", {"lines": turn * size + at, "of": ROUNDS * size})
             lines = search.improved(lines, at)
         visits = search.visits(search.choice(lines))
-        if (loss := float((visits * search.lost(lines)).sum())) < best[0]:
-            best = loss, lines
+        best = min(best, (float(visits @ search.lost(lines)), lines), key=lambda pair: pair[0])
         if search.told(lines) == before:
             break
         search.weight = (visits + search.optimal) / 2
-    policy = Policy(network, search.choice(best[1]))
-    both = (policy, solution.policy) if network.two_player else policy
-    return Explanation(search.told(best[1]), policy, solution, evaluate(network, both, progress=progress))
+    policy = Policy(solution.network, search.choice(best[1]))
+    both = (policy, solution.policy) if solution.network.two_player else policy
+    worth = evaluate(solution.network, both, progress=progress)
+    return Explanation(search.told(best[1]), policy, solution, worth)
 
 
 class _Search:
@@ -170,66 +175,44 @@ class _Search:
 
     def __init__(self, game: Game[Any, Any], solution: Solution) -> None:
         net, table = solution.network, solution.nodes
-        self.network, self.best = net, table.choice
-        self.nodes = np.flatnonzero(net.decides)
-        self.edges = np.flatnonzero(net.decides[net.source])
-        self.row = np.searchsorted(self.nodes, net.source[self.edges])  # the decision of every edge
+        self.network, self.best, self.nodes = net, table.choice, np.flatnonzero(net.decides)
+        edges = np.flatnonzero(net.decides[net.source])
+        row = np.searchsorted(self.nodes, net.source[edges])  # the decision of every edge
         ahead = table.values[net.dst]
-        worth = net.reward + np.where(net.step, float(net.factor), 1.0) * np.where(
-            net.sign < 0, float(net.total) - ahead, ahead
-        )
+        ahead = np.where(net.sign < 0, float(net.total) - ahead, ahead)
+        self.factor = np.where(net.step, float(net.factor), 1.0)
         turn = np.where((net.kind == Kind.MIN)[net.source] != (solution.sense == "min"), -1.0, 1.0)
-        self.loss = np.maximum(0.0, turn * (table.values[net.source] - worth))
+        lost = turn * (table.values[net.source] - net.reward - self.factor * ahead)
+        self.loss: Floats = np.maximum(0.0, lost)
         # Who minimises beside the player who learns the rule plays best.
         self.learns = net.kind[self.nodes] != Kind.MIN
         states = [net.states[at] for at in net.node_state[self.nodes].tolist()]
-        self.names, self.ways = _ways(net, self.edges, self.row, len(self.nodes))
-        self.losses = [np.where(way >= 0, self.loss[way], np.inf) for way in self.ways]
-        self.features = list(_features(game, states, self._options()))
+        self.names, self.ways = zip(*_ways(net, edges, row, len(states)).items(), strict=True)
+        self.features = list(_features(game, states, net.actions, row))
         self.optimal = self.weight = self.visits(self.best)
         everywhere = [at for at, way in enumerate(self.ways) if (way >= 0).all()]
-        self.otherwise = min(everywhere, key=lambda at: float((self.weight * self.losses[at]).sum()))
+        self.otherwise = min(everywhere, key=lambda at: float(self.weight @ self.loss[self.ways[at]]))
 
-    def _options(self) -> dict[str, Floats]:
-        """Most of every field of an action that a state offers."""
-        decided, found = self.network.actions, {}
-        for at, action in enumerate(decided):
-            for name, value in (init_fields(action) or {}).items():
-                if isinstance(value, int):
-                    known = found.setdefault(
-                        f"best {name} of {type(action).__name__}", np.zeros(len(self.nodes))
-                    )
-                    known[self.row[at]] = max(known[self.row[at]], value)
+    def taken(self, lines: list[Line]) -> Ints:
+        """The edge that the rule takes in every decision."""
+        found: Ints = self.ways[self.otherwise].copy()
+        for line in reversed(lines):
+            found[line.fits] = self.ways[line.way][line.fits]
         return found
 
     def choice(self, lines: list[Line]) -> Ints:
-        """The edge that the rule takes in every node, as of a `Policy`."""
+        """The edge that is taken in every node, as of a `Policy`."""
         found = self.best.copy()
-        found[self.nodes] = np.where(self.learns, self._taken(lines), self.best[self.nodes])
+        found[self.nodes] = np.where(self.learns, self.taken(lines), self.best[self.nodes])
         return found
 
     def lost(self, lines: list[Line]) -> Floats:
         """What the rule's action loses in every decision."""
-        return self.loss[self._taken(lines)]
-
-    def _taken(self, lines: list[Line]) -> Ints:
-        found = self.ways[self.otherwise].copy()
-        for line in reversed(lines):
-            fits = line.fits & (self.ways[line.way] >= 0)
-            found[fits] = self.ways[line.way][fits]
-        return found
+        return self.loss[self.taken(lines)]
 
     def told(self, lines: list[Line]) -> tuple[str, ...]:
         """The rule in words."""
-        found = []
-        for line in lines:
-            if line.fits[self.ways[line.way] >= 0].all():
-                found.append(f"{self.names[line.way]} wherever that is offered")
-                continue
-            first, *more = line.told
-            plain = first.startswith(("from ", "up to "))
-            found.append(f"{self.names[line.way]} {'' if plain else 'if '}{' and '.join((first, *more))}")
-        return (*found, f"otherwise {self.names[self.otherwise]}")
+        return (*(line.told for line in lines), f"otherwise {self.names[self.otherwise]}")
 
     def visits(self, choice: Ints) -> Floats:
         """How often plays come to every decision in the mean, if everybody follows this."""
@@ -238,9 +221,8 @@ class _Search:
         net, n = self.network, self.network.n_nodes
         chance = net.weight * ~net.decides[net.source]
         chance[choice[self.nodes]] = 1.0
-        chance *= np.where(net.step, float(net.factor), 1.0)
         some = np.flatnonzero(chance > 0)
-        flow = csr_array((chance[some], (net.dst[some], net.source[some])), shape=(n, n))
+        flow: Any = csr_array(((chance * self.factor)[some], (net.dst[some], net.source[some])), shape=(n, n))
         here, total = np.zeros(n), np.zeros(n)
         here[net.start] = 1.0
         for _ in range(LONGEST):
@@ -248,126 +230,105 @@ class _Search:
             here = flow @ here
             if here.sum() < PLAYED:
                 break
-        return total[self.nodes] * self.learns
+        found: Floats = total[self.nodes] * self.learns
+        return found
 
     def improved(self, lines: list[Line], at: int) -> list[Line]:
         """The rule with a better line at one place; where there is none yet, with one more wherever it does most."""
-        new = at >= len(lines)
-        whole = float((self.weight * self.lost(lines)).sum())
+        new, now = at >= len(lines), float(self.weight @ self.lost(lines))
         simple = [None, *(one for one in self.features if not one.cost)]
-        best: tuple[float, list[Line]] = SETTLED * max(1.0, whole), lines
+        best: tuple[float, list[Line]] = SETTLED * max(1.0, now), lines
         for place in range(len(lines) + 1) if new else (at,):
             before, after = lines[:place], lines[place + (not new) :]
-            open_ = self.weight > 0
-            for line in before:
-                open_ &= ~(line.fits & (self.ways[line.way] >= 0))
-            loss, some = self.lost(after), np.flatnonzero(open_)
-            kept = (
-                0.0 if new else float((self.weight * (self.lost([*before, *after]) - self.lost(lines))).sum())
-            )
+            caught = np.any([line.fits for line in before], axis=0) | (self.weight <= 0)
+            some, loss = np.flatnonzero(~caught), self.lost(after)
+            kept = float(self.weight @ self.lost([*before, *after])) - now
             for way, edges in enumerate(self.ways):
                 rows = some[edges[some] >= 0]
-                gain = self.weight[rows] * (loss[rows] - self.losses[way][rows])
-                if float(gain[gain > 0].sum()) <= best[0]:
+                gain = self.weight[rows] * (loss[rows] - self.loss[edges[rows]])
+                if float(gain.clip(0).sum()) - kept <= best[0]:
                     continue
                 order = np.argsort(np.abs(gain))  # what hardly counts is left out
-                heavy = order[
-                    np.searchsorted(np.abs(gain)[order].cumsum(), NEGLIGIBLE * np.abs(gain).sum()) :
-                ]
-                rows, gain = rows[heavy], gain[heavy]
+                sums = np.abs(gain)[order].cumsum()
+                heavy = order[np.searchsorted(sums, NEGLIGIBLE * sums[-1]) :]
                 for one, other in itertools.product(self.features, simple):
-                    if one is other or (other is not None and one.group == other.group):
+                    if other is not None and one.name == other.name:
                         continue
-                    price = LINE_COST * whole * (one.cost + (other is not None))
-                    most, signs, i, j = _corner(one, other, rows, gain)
-                    if most - price - kept > best[0] * (1 + 1e-9):
-                        best = (
-                            most - price - kept,
-                            [*before, self._line(way, one, other, signs, i, j), *after],
-                        )
+                    most, ends = _corner(one, other, rows[heavy], gain[heavy])
+                    most -= kept + LINE_COST * now * (one.cost + (other is not None))
+                    if most > best[0] * (1 + 1e-9):
+                        best = most, [*before, self._line(way, ((one, *ends[0]), (other, *ends[1]))), *after]
         return best[1]
 
-    def _line(
-        self, way: int, one: Feature, other: Feature | None, signs: tuple[str, str], i: int, j: int
-    ) -> Line:
-        fits, told = np.ones(len(self.nodes), dtype=bool), []
-        for feature, sign, at in ((one, signs[0], i), (other, signs[1], j)):
+    def _line(self, way: int, parts: tuple[tuple[Feature | None, bool, int], ...]) -> Line:
+        fits, told = self.ways[way] >= 0, []
+        everywhere = int(fits.sum())
+        for feature, least, at in parts:
             if feature is not None:
-                fits &= feature.codes >= at if sign == ">=" else feature.codes <= at
-                told.append(feature.told(sign, feature.values[at]))
-        return Line(way, tuple(told), fits)
+                fits = fits & (feature.codes >= at if least else feature.codes <= at)
+                told.append(feature.told(least, at))
+        if int(fits.sum()) == everywhere:
+            return Line(way, fits, f"{self.names[way]} wherever that is offered")
+        plain = told[0].startswith(("from ", "up to "))
+        return Line(way, fits, f"{self.names[way]} {'' if plain else 'if '}{' and '.join(told)}")
 
 
 def _corner(
     one: Feature, other: Feature | None, rows: Ints, gain: Floats
-) -> tuple[float, tuple[str, str], int, int]:
-    """The best pair of thresholds: its gain, signs and codes; of equal ones the widest."""
-    width = 1 if other is None else len(other.values)
-    place = one.codes[rows] * width + (0 if other is None else other.codes[rows])
-    table = np.bincount(place, gain, minlength=len(one.values) * width).reshape(-1, width)
-    best = -np.inf, (">=", ">="), 0, 0
-    for first in (">=", "<="):
-        for second in (">=",) if other is None else (">=", "<="):
-            turned = table[:: 1 if first == "<=" else -1, :: 1 if second == "<=" else -1]
-            sums = turned.cumsum(axis=0).cumsum(axis=1)
-            most = float(sums.max())
-            if most > best[0] + 1e-12 * abs(most):
-                i, j = np.argwhere(sums >= most - 1e-12 * abs(most))[-1].tolist()
-                ends = i if first == "<=" else len(table) - 1 - i, j if second == "<=" else width - 1 - j
-                best = most, (first, second), *ends
+) -> tuple[float, list[tuple[bool, int]]]:
+    """The best pair of thresholds, of equal ones the widest: its gain, whether they are least or most, and codes."""
+    shape = len(one.values), 1 if other is None else len(other.values)
+    place = one.codes[rows] * shape[1] + (0 if other is None else other.codes[rows])
+    table = np.bincount(place, gain, minlength=shape[0] * shape[1]).reshape(shape)
+    best: tuple[float, list[tuple[bool, int]]] = -np.inf, []
+    for least in itertools.product((True, False), (True,) if other is None else (True, False)):
+        sums = table[:: -1 if least[0] else 1, :: -1 if least[1] else 1].cumsum(axis=0).cumsum(axis=1)
+        most = float(sums.max())
+        if most > best[0] + 1e-12 * abs(most):
+            widest = np.argwhere(sums >= most - 1e-12 * abs(most))[-1].tolist()
+            best = (
+                most,
+                [(low, n - 1 - at if low else at) for low, n, at in zip(least, shape, widest, strict=True)],
+            )
     return best
 
 
-def _ways(net: Network, edges: Ints, row: Ints, n: int) -> tuple[list[str], list[Ints]]:
+def _ways(net: Network, edges: Ints, row: Ints, n: int) -> dict[str, Ints]:
     """Ways to choose an action, and the edge of each in every decision, -1 where it offers none."""
     number: dict[Any, int] = {}
     code = np.array([number.setdefault(action, len(number)) for action in net.actions])
+    kinds = Counter((at, type(action)) for at, action in zip(row.tolist(), net.actions, strict=True))
+    several = {kind for (_, kind), times in kinds.items() if times > 1}
     keys: dict[str, dict[int, tuple[float, ...]]] = {}
     for action, at in number.items():
-        fields = init_fields(action)
+        fields, kind = init_fields(action), type(action).__name__
         if fields is None and isinstance(action, tuple) and all(type(face) is int for face in action):
-            runs = max(
-                (len([f for f in range(low, low + k) if f in action]) == k) * k
-                for low in action or (0,)
-                for k in range(7)
-            )
-            same = max(map(action.count, action), default=0)
-            keys.setdefault("keep the most equal", {})[at] = (same, -len(action), sum(action))
-            keys.setdefault("keep the longest run", {})[at] = (runs, -len(action), sum(action))
-            for least in range(7):
-                told = {0: "keep all", 6: "keep sixes"}.get(least, f"keep all from {least}")
-                if least != 1 and all(face >= least for face in action):
-                    keys.setdefault(told, {})[at] = (len(action),)
-        elif fields is None:
-            keys.setdefault(phrase(action), {})[at] = ()
-        else:
-            kind = type(action).__name__
-            numbers = {name: value for name, value in fields.items() if isinstance(value, int)}
-            for name, value in numbers.items():
-                rest = tuple(other for key, other in numbers.items() if key != name)
-                keys.setdefault(f"{kind} with most {name}", {})[at] = (value, *rest)
-                keys.setdefault(f"{kind} with least {name}", {})[at] = (-value, *rest)
-            if not numbers:
-                keys.setdefault(phrase(action), {})[at] = ()
-    paid = net.reward[edges] + np.where(net.kind[net.dst[edges]] == Kind.END, net.payoff[net.dst[edges]], 0.0)
+            key = max(map(action.count, action), default=0), -len(action), sum(action)
+            keys.setdefault("keep the most equal", {})[at] = key
+            for least in range(min(action, default=6) + 1):
+                told = f"keep all from {least}" if least else "keep all"
+                keys.setdefault(told, {})[at] = (len(action),)
+            continue
+        numbers = {name: value for name, value in (fields or {}).items() if isinstance(value, int)}
+        if not numbers or type(action) not in several:
+            keys.setdefault(kind if numbers else phrase(action), {})[at] = ()
+            continue
+        for name, value in numbers.items():
+            rest = tuple(other for key, other in numbers.items() if key != name)
+            keys.setdefault(f"{kind} with most {name}", {})[at] = (value, *rest)
+            keys.setdefault(f"{kind} with least {name}", {})[at] = (-value, *rest)
+    ends = net.dst[edges]
+    paid = net.reward[edges] + np.where(net.kind[ends] == Kind.END, net.payoff[ends], 0.0)
     ranked = {told: _ranks(known, len(number))[code] for told, known in keys.items()}
-    ranked |= {
-        "what pays most at once": np.unique(paid, return_inverse=True)[1],
-        "the first option": np.zeros(len(edges)),
-    }
+    ranked["what pays most at once"] = np.unique(paid, return_inverse=True)[1]
     found: dict[bytes, tuple[str, Ints]] = {}
     for told, rank in ranked.items():
         order = np.lexsort((-np.arange(len(edges)), rank, row))
         last = order[np.append(np.diff(row[order]) != 0, True)]
         way = np.full(n, -1)
         way[row[last]] = np.where(rank[last] >= 0, edges[last], -1)
-        found.setdefault(way.tobytes(), (told, way))
-    for key, (told, way) in found.items():
-        lone = told.split(" with ")[0]
-        if sum(other.startswith(f"{lone} with ") for other, _ in found.values()) == 1:
-            found[key] = lone, way
-    names, ways = zip(*found.values(), strict=True)
-    return list(names), list(ways)
+        found.setdefault(way.tobytes(), (told, way))  # what comes to the same has one name
+    return dict(found.values())
 
 
 def _ranks(known: dict[int, tuple[float, ...]], n: int) -> Floats:
@@ -378,67 +339,50 @@ def _ranks(known: dict[int, tuple[float, ...]], n: int) -> Floats:
     return found
 
 
-def _features(game: Game[Any, Any], states: list[Any], options: dict[str, Floats]) -> Iterator[Feature]:
-    """Numbers to compare: those that states hold, sums of two, and one less a share of the difference of two."""
-    boxes = {
-        axis.name: axis.boxes
-        for axis in axes(game.game if isinstance(game, Unrolled) else game)
-        if axis.boxes
-    }
-    fields = [fields_of(state) for state in states]
-    plain: dict[str, Any] = {}
-    for name in dict.fromkeys(name for one in fields for name in one):
-        column = [one.get(name) for one in fields]
-        if name in boxes:
-            for at, box in enumerate(boxes[name]):
-                yield from _compared(
-                    f"{box} used", np.array([value >> at & 1 for value in column]), flag=True
-                )
-        elif all(type(value) is bool for value in column):
-            yield from _compared(name, np.array(column), flag=True)
-        elif all(type(value) is int for value in column):
-            plain[name] = np.array(column)
-        elif all(isinstance(value, tuple) and all(type(face) is int for face in value) for value in column):
-            plain[f"equal {name}"] = np.array([max(map(value.count, value), default=0) for value in column])
-            plain[f"sum of {name}"] = np.array([sum(value) for value in column])
-        else:
-            texts = [phrase(value) for value in column]
-            if len(set(texts)) <= 8:
-                for text in dict.fromkeys(texts):
-                    yield from _compared(
-                        f"{name} is {text}", np.array([one == text for one in texts]), flag=True
-                    )
-    plain |= options
-    for name, column in plain.items():
-        yield from _compared(name, column)
-    for (name, column), (more, other) in itertools.combinations(plain.items(), 2):
-        if name not in _SIDES or more not in _SIDES:
-            yield from _compared(f"{name} + {more}", column + other, cost=1)
-    if all(side in plain for side in _SIDES):
-        mine, theirs = (plain[side] for side in _SIDES)
-        yield from _compared("theirs - mine", theirs - mine)
-        for name, column in plain.items():
-            for slope, sign in itertools.product(SLOPES, (1, -1) if name not in _SIDES else ()):
-                told = f" + ({'theirs - mine' if sign > 0 else 'mine - theirs'}){f' / {slope}' * (slope > 1)}"
-                yield from _compared(
-                    name, np.floor(column - sign * (theirs - mine) / slope), told=told, cost=2
-                )
-
-
-def _compared(
-    name: str, column: Any, *, flag: bool = False, told: str = "", cost: int = 0
+def _features(
+    game: Game[Any, Any], states: list[Any], actions: Sequence[Any], row: Ints
 ) -> Iterator[Feature]:
-    """A number that is compared, if it has several values, but not too many."""
-
-    def words(sign: str, number: Any) -> str:
-        if flag:
-            return name if sign == ">=" else f"not {name}"
-        if name == ITSELF:
-            return f"{'from' if sign == '>=' else 'up to'} {number:g}"
-        if told and sign == "<=":  # of a number that was rounded down
-            return f"{name} < {number + 1:g}{told}"
-        return f"{name} {sign} {number:g}{told}"
-
-    values, codes = np.unique(column, return_inverse=True)
-    if 1 < len(values) <= MOST_VALUES:
-        yield Feature(codes, values.tolist(), words, cost, name if told else f"{name}{told}")
+    """Numbers to compare: those that states hold, sums of two, and one less a share of the difference of two."""
+    whole = game.game if isinstance(game, Unrolled) else game
+    boxes = {axis.name: axis.boxes for axis in axes(whole) if axis.boxes}
+    fields: list[dict[str, Any]] = [fields_of(state) for state in states]
+    plain: dict[str, Any] = {}
+    flags: dict[str, Any] = {}
+    for name in dict.fromkeys(name for one in fields for name in one):
+        column: Any = [one.get(name) for one in fields]
+        kinds, texts = {type(value) for value in column}, [*map(phrase, column)]
+        if name in boxes:
+            flags |= {
+                f"{box} used": [value >> at & 1 for value in column] for at, box in enumerate(boxes[name])
+            }
+        elif kinds == {int}:
+            plain[name] = column
+        elif kinds == {tuple} and all(type(face) is int for value in column for face in value):
+            plain[f"equal {name}"] = [max(map(value.count, value), default=0) for value in column]
+            plain[f"sum of {name}"] = [sum(value) for value in column]
+        elif kinds == {bool}:
+            flags[name] = column
+        elif len(set(texts)) <= 8:
+            flags |= {f"{name} is {text}": [one == text for one in texts] for text in dict.fromkeys(texts)}
+    for at, action in zip(row.tolist(), actions, strict=True):
+        for name, value in (init_fields(action) or {}).items():
+            if isinstance(value, int):
+                most = plain.setdefault(f"best {name} of {type(action).__name__}", [0] * len(states))
+                most[at] = max(most[at], value)
+    plain = {name: np.array(column) for name, column in plain.items()}
+    found = [(name, np.array(column), "flag", 0) for name, column in flags.items()]
+    found += [(name, column, "", 0) for name, column in plain.items()]
+    for (name, column), (more, other) in itertools.combinations(plain.items(), 2):
+        if (name, more) != _SIDES:
+            found.append((f"{name} + {more}", column + other, "", 1))
+    if plain.keys() >= set(_SIDES):
+        behind = plain["theirs"] - plain["mine"]
+        found.append(("theirs - mine", behind, "", 0))
+        for name, slope in itertools.product([one for one in plain if one not in _SIDES], SLOPES):
+            part = f" / {slope}" * (slope > 1)
+            for sign, text in ((1, "theirs - mine"), (-1, "mine - theirs")):
+                found.append((name, np.floor(plain[name] - sign * behind / slope), f" + ({text}){part}", 2))
+    for name, column, added, cost in found:
+        values, codes = np.unique(column, return_inverse=True)
+        if 1 < len(values) <= MOST_VALUES:
+            yield Feature(name, codes, values.tolist(), added, cost)

@@ -78,6 +78,7 @@ def test_a_report_of_a_large_game(run, tmp_path):
     assert "what an open combination is worth" in text
 
 
+@pytest.mark.filterwarnings("ignore:solver 'absent' could not be loaded")
 def test_a_report_that_is_not_proved(run, tmp_path, pig, plug_in):
     text = " ".join(page(run, tmp_path, pig, "--solver", "too-high", status=1).text)
     assert "The answer is not proved" in text
