@@ -163,21 +163,50 @@ class FarkleLook(_Table, of=KcdFarkle):
         """Up to how many points at risk to roll on, for dice of one kind."""
         if len(self.turn.kinds) > 1 or self.turn.defective or solution.horizon is not None:
             return []
-        found = ", ".join(
-            f"{dice} {'die' if dice == 1 else 'dice'} {'never' if points is None else points}"
-            for dice, points in thresholds(self.turn).items()
-        )
-        return [f"roll on up to so many points at risk: {found}"]
+        grid = self.turn.rules.grid
+        told = [str(0 if points is None else points + grid) for points in thresholds(self.turn).values()]
+        return [
+            f"bank from so many points at risk on, with 1, 2, ... dice left, else roll: {', '.join(told)}",
+            f"as a policy: threshold:{','.join(told)}",
+        ]
 
     def tables(self, solution: Solution | None) -> list[Table]:
-        """Up to how many points at risk to roll on, for every set of dice."""
+        """From how many points at risk on to bank, for every set of dice, and what to keep of a roll."""
         if solution is None:
             return super().tables(None)
         if self.turn.defective or solution.horizon is not None:
             return []
-        rows = [(self.turn.names(dice), points) for dice, points in thresholds(self.turn).items()]
-        title = "roll these dice while at most so many points are at risk (-: never)"
-        return [Table("thresholds", title, ("dice", "roll_up_to"), rows)]
+        grid = self.turn.rules.grid
+        rows = [
+            (self.turn.names(dice), 0 if points is None else points + grid)
+            for dice, points in thresholds(self.turn).items()
+        ]
+        title = (
+            "when to bank: with these dice left, from so many points at risk on (what is set aside included)"
+        )
+        found = [Table("thresholds", title, ("dice", "bank_from"), rows)]
+        return [*found, self._keeps(solution)] if len(self.turn.kinds) == 1 else found
+
+    def _keeps(self, solution: Solution) -> Table:
+        """The rolls of which not all that scores is set aside, where one rolls on."""
+        rows: dict[tuple[Any, Any], list[Any]] = {}
+        decided = solution.decisions()
+        for at, action in zip(decided.states, decided.actions, strict=True):
+            menu = at.state.menu
+            if isinstance(action, Bank) or action.points == menu.best:
+                continue
+            roll = self.shown(at.state, None)
+            found = self._selected(roll)
+            banked = [places for (points, _), sets in found.items() if points == menu.best for places in sets]
+            scoring = min(banked, key=len)
+            told = " ".join(str(face) if place in scoring else "-" for place, face in enumerate(roll.faces))
+            aside = " ".join(str(roll.faces[place]) for place in min(found[action], key=len))
+            row = rows.setdefault((at.state, action), [told, aside, action.points, action.dice, 0])
+            row[-1] = max(row[-1], at.counters["points"] + self.turn.rules.grid)
+        columns = "roll", "set_aside", "points", "roll_next", "bank_all_from"
+        title = "what to keep: every die that scores, but less of these rolls (-: no score) until so much is at risk"
+        ordered = sorted(rows.values(), key=lambda row: (-len(row[0]), row[0]))
+        return Table("keep", title, columns, ordered)
 
     def policies(self) -> list[NamedPolicy]:
         """``threshold:...``, for dice of one kind."""

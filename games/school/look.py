@@ -13,8 +13,8 @@ from mdpdice.games.school.averages import scores
 from mdpdice.games.school.bob import bob
 from mdpdice.games.school.bob_game import BobGame
 from mdpdice.games.school.combination import SchoolCombination
-from mdpdice.games.school.game import School, State
-from mdpdice.games.school.rules import Rules
+from mdpdice.games.school.game import FREE, School, State
+from mdpdice.games.school.rules import GRADES, Rules
 from mdpdice.games.school.text import read_open, read_turn, show_open, show_turn, split_open
 from mdpdice.games.school.turn import Action, CrossOut, Held, Reroll, multiplier, tables
 from mdpdice.looks import Act, Boxes, Dice, Look, NamedPolicy, Part, Rolled, Score
@@ -77,13 +77,28 @@ class SchoolLook(Look[School], of=School):
     def tables(self, solution: Solution | None) -> list[Table]:
         """How often a first roll fits every combination."""
         if solution is not None:
-            return []
+            return [] if solution.horizon is not None else [self._worth(solution)]
         dice, rows = tables(), []
         for name in self.game.open:
             ways = int(dice.first[scores(self.game, name)[1]].sum())
             rows.append((name, ways, ways / dice.total))
         title = f"how often the first roll fits, in {dice.total} ways to roll five dice"
         return [Table("first-roll", title, ("combination", "ways", "chance"), rows)]
+
+    def _worth(self, solution: Solution) -> Table:
+        """What every combination is worth: a grade at the start, others when the grades that come first are gone."""
+        names = self.game.open
+        grades = [1 << box for box, name in enumerate(names) if name in GRADES]
+        first, rows = sum(grades[: max(0, len(grades) - FREE)]), []
+        for box, name in enumerate(names):
+            before = 0 if name in GRADES else first
+            full, gone, last = (
+                solution.value(At(self.game.start(), used=used))
+                for used in (before, before + (1 << box), (1 << len(names)) - 1 - (1 << box))
+            )
+            rows.append((name, full - gone, last))
+        title = "what an open combination is worth: points lost if it is gone for 0 now, and its mean as the last one"
+        return Table("combinations", title, ("combination", "gone_now", "as_the_last_one"), rows)
 
     def policies(self) -> list[NamedPolicy]:
         """Bob's rule."""

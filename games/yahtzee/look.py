@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mdpdice import At, Solution, Table
 from mdpdice.games.yahtzee.sheet import ScoreSheet, Throw
 from mdpdice.looks import Act, Boxes, Dice, Look, Part, Rolled, Score
 
@@ -30,3 +31,18 @@ class SheetLook(Look[ScoreSheet], of=ScoreSheet):
             return Act(f"score {action}", found.tap)
         kept = "nothing" if action == () else "all" if action == state.dice else found.words
         return Act(f"keep {kept}", found.tap)
+
+    def tables(self, solution: Solution | None) -> list[Table]:
+        """What every box is worth at the start, and as the last one."""
+        if solution is None or solution.horizon is not None:
+            return []
+        game, every = self.game, (1 << len(self.game.sheet)) - 1
+        start, rows = self._example(), []
+        for box, name in enumerate(game.sheet):
+            gone, last = (
+                At(start.state, **{**start.counters, "boxes": boxes})
+                for boxes in (1 << box, every - (1 << box))
+            )
+            rows.append((name, solution.value(start) - solution.value(gone), solution.value(last)))
+        title = "what an open box is worth: points lost if it is filled with 0 at once, and its mean as the last one"
+        return [Table("boxes", title, ("box", "given_up_at_once", "as_the_last_one"), rows)]

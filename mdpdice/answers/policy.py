@@ -24,6 +24,7 @@ from mdpdice.errors import (
     UnknownStateError,
     UnsupportedError,
 )
+from mdpdice.html import card, grid
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.asking import ask
 from mdpdice.modelling.distribution import Dist
@@ -287,6 +288,16 @@ class Policy:
         how = "randomised, " if self.randomised else ""
         stages = f" in {len(self.choice)} stages" if self.staged else ""
         return f"<Policy: {how}{decisions:,} decisions{stages}>"
+
+    def _repr_html_(self) -> str:
+        if self.is_rule or self.staged:
+            return card("Policy", [("what", repr(self))])
+        net, rows = self.network, []
+        for at in np.flatnonzero(net.decides[net.state_node[:1000]])[:10].tolist():
+            state = net.states[at]
+            told = (f"{action} {float(chance):.3g}" for action, chance in self.probabilities(state).items())
+            rows.append((state, ", ".join(told) if self.randomised else self.action(state)))
+        return card("Policy", [("what", repr(self))]) + grid("the first decisions", ("state", "action"), rows)
 
     # --- files --------------------------------------------------------------
 

@@ -92,6 +92,8 @@ class Solution:
         Why the status is not CERTIFIED, or why a value is infinite.
     given : Policy or sequence of two, optional
         The policy whose value this is; without one, the policy is the solution's own.
+    game : Game, optional
+        What was solved, where that was a game; a notebook shows decisions in its words.
     """
 
     table: NodeValues | GridValues
@@ -100,6 +102,7 @@ class Solution:
     width: float = np.inf
     reason: str = ""
     given: Policy | tuple[Policy, ...] | None = None
+    game: Game[Any, Any] | None = None
 
     # --- what it is -----------------------------------------------------------
 
@@ -533,11 +536,22 @@ class Solution:
         return f"<Solution: {shown}, {self.status.value} by {self.solver}{why}>"
 
     def _repr_html_(self) -> str:
+        from mdpdice.looks.look import look_of
+
+        look = None if self.game is None else look_of(self.game)
+
+        def words(state: Any, action: Any) -> Any:
+            return action if look is None else look.words(state, action)
+
         if isinstance(self.table, GridValues):
             # No decision is stored, so the one at hand is shown: that at the start, if there is one.
             decides = self.kind() in (Kind.MAX, Kind.MIN)
-            listed = grid("at the start", ("action", "value"), self.q().items()) if decides else ""
-            return card("Solution", self._rows()) + listed
+            options = (
+                [(words(self.start, action), value) for action, value in self.q().items()] if decides else []
+            )
+            return card("Solution", self._rows()) + (
+                grid("at the start", ("action", "value"), options) if decides else ""
+            )
         net = self.table.network
         # The first decisions that were found: those near the start.
         decisions: list[Sequence[Any]] = []
@@ -545,9 +559,9 @@ class Solution:
         for at in np.flatnonzero(net.decides[net.state_node[:SCANNED]])[:LISTED].tolist():
             if net.horizon == 0:
                 break
-            node = int(net.state_node[at])
-            action = "" if choice[node] < 0 else net.action_of(int(choice[node]))
-            decisions.append((net.states[at], action, float(values[node])))
+            node, state = int(net.state_node[at]), net.states[at]
+            action = "" if choice[node] < 0 else words(state, net.action_of(int(choice[node])))
+            decisions.append((state if look is None else look.show_state(state), action, float(values[node])))
         listed = grid("the first decisions", ("state", "action", "value"), decisions) if decisions else ""
         return card("Solution", self._rows()) + listed
 

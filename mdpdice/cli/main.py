@@ -17,6 +17,7 @@ from mdpdice.cli.check import check
 from mdpdice.cli.crosscheck import crosscheck
 from mdpdice.cli.dice import dice
 from mdpdice.cli.evaluate import evaluate
+from mdpdice.cli.explain import explain
 from mdpdice.cli.export import export
 from mdpdice.cli.import_ import import_
 from mdpdice.cli.info import info
@@ -25,6 +26,7 @@ from mdpdice.cli.new import new
 from mdpdice.cli.play import play
 from mdpdice.cli.plot import plot
 from mdpdice.cli.policy import policy
+from mdpdice.cli.report import report
 from mdpdice.cli.simulate import simulate
 from mdpdice.cli.solve import solve
 from mdpdice.cli.thresholds import thresholds
@@ -60,7 +62,7 @@ def main() -> None:
 
 
 for command in (
-    *(advise, best_set, cache, check, crosscheck, dice, evaluate, export, import_, info, list_, new),
-    *(play, plot, policy, simulate, solve, thresholds, tree),
+    *(advise, best_set, cache, check, crosscheck, dice, evaluate, explain, export, import_, info, list_, new),
+    *(play, plot, policy, report, simulate, solve, thresholds, tree),
 ):
     main.add_command(command)

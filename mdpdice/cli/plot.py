@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import mdpdice.plots  # which `mdpdice` imports when it is first used
 
-__all__ = ["KINDS", "plot"]
+__all__ = ["KINDS", "plot", "read_where", "where_option"]
 
 KINDS = {
     "policy": "what a policy does, over one or two dimensions of the state",
@@ -38,6 +38,22 @@ KINDS = {
     "convergence": "how the bounds of value iteration or policy iteration close in",
     "network": "the network of a small game",
 }
+
+
+def where_option(about: str) -> Callable[[Any], Any]:
+    """The option ``--where``, which `read_where` reads."""
+    return click.option("--where", "conditions", metavar="NAME=VALUE", multiple=True, help=about)
+
+
+def read_where(texts: Sequence[str]) -> dict[str, Any]:
+    """Conditions on states, by the names of counters and fields."""
+    conditions = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise click.UsageError(f"--where {text}: write NAME=VALUE")
+        conditions[name] = _value(value)
+    return conditions
 
 
 @game_command(epilog="Kinds: " + "; ".join(f"{kind} = {about}" for kind, about in KINDS.items()))
@@ -58,13 +74,7 @@ KINDS = {
 @click.option("--over", metavar="NAME", help="thresholds: the dimension that the threshold is about.")
 @click.option("--action", metavar="ACTION", help="thresholds: the action, as 'mdpdice advise' prints it.")
 @click.option("--largest", is_flag=True, help="thresholds: up to where, instead of from where on.")
-@click.option(
-    "--where",
-    "conditions",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Draw only states where a counter or field has this value; may be repeated.",
-)
+@where_option("Draw only states where a counter or field has this value; may be repeated.")
 @click.option(
     "--policy", "chosen", default="optimal", show_default=True, metavar="POLICY", help="As for evaluate."
 )
@@ -171,13 +181,7 @@ class _Desk:
     # --- options ------------------------------------------------------------
 
     def where(self) -> dict[str, Any]:
-        conditions = {}
-        for text in self.wishes.conditions:
-            name, equals, value = (part.strip() for part in text.partition("="))
-            if not equals:
-                raise click.UsageError(f"--where {text}: write NAME=VALUE")
-            conditions[name] = _value(value)
-        return conditions
+        return read_where(self.wishes.conditions)
 
     def shown(self) -> dict[str, Any]:
         """What most pictures take: the states that are drawn, the decisions left, and the title."""

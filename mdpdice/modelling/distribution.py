@@ -37,6 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdpdice.errors import GameError
+from mdpdice.html import bars
 from mdpdice.memory import available_bytes
 from mdpdice.modelling.equality import collision_error, same_kind
 from mdpdice.modelling.no_arithmetic import NoArithmetic
@@ -68,6 +69,8 @@ FEW = 1_000_000
 OUTCOME_BYTES = 100
 """Memory of an outcome and its weight, at least."""
 _SHOWN = 12  # outcomes in a repr; more would flood a traceback
+CHARTED = 40
+"""Outcomes that a notebook shows."""
 _set = object.__setattr__  # Dist is immutable, so its own __setattr__ refuses
 
 
@@ -291,6 +294,10 @@ class Dist(NoArithmetic, Generic[T_co]):
         if len(self) > _SHOWN:
             shown.append(f"... {len(self)} outcomes, total {self.total}")
         return f"Dist({{{', '.join(shown)}}})"
+
+    def _repr_html_(self) -> str:
+        shown = [(outcome, weight / self.total) for outcome, weight in self.items()[:CHARTED]]
+        return bars(f"Dist of {len(self):,} outcomes", shown, len(self) - CHARTED)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a Dist is immutable; make a new one instead of setting {name!r}")

@@ -26,6 +26,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from mdpdice.plots.canvas import SUFFIXES, Frame, save_picture
+from mdpdice.plots.cards import draw_card
 from mdpdice.plots.convergence import bound_chart, capped_solutions
 from mdpdice.plots.curves import stage_curve, value_curve
 from mdpdice.plots.drawings import draw_network
@@ -37,6 +38,7 @@ __all__ = [
     "Frame",
     "bound_chart",
     "capped_solutions",
+    "draw_card",
     "draw_network",
     "outcome_chart",
     "policy_difference",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Hashable
 from pathlib import Path
@@ -25,9 +26,12 @@ __all__ = [
     "PALETTE",
     "SUFFIXES",
     "Frame",
+    "Picture",
+    "Sheet",
     "drawn",
     "finish",
     "new_axes",
+    "picture_bytes",
     "save_picture",
     "unit_of",
     "whole_ticks",
@@ -66,13 +70,29 @@ class Frame(TypedDict, total=False):
     ax: Axes | None
 
 
+class Picture(Axes):
+    """Axes that a notebook shows as a picture, whatever its matplotlib does."""
+
+    def _repr_png_(self) -> bytes:
+        return picture_bytes(self, ".png", dpi=100)
+
+
+class Sheet(Figure):
+    """A figure that a notebook shows as a picture."""
+
+    def _repr_png_(self) -> bytes:
+        return picture_bytes(self, ".png", dpi=100)
+
+
 def new_axes(frame: Frame, width: float = 6.4, height: float = 4.4) -> Axes:
     """Return the axes that are given, or those of a new figure of this size, in inches."""
     if unknown := frame.keys() - Frame.__annotations__.keys():
         msg = f"unexpected keyword argument {min(unknown)!r}"
         raise TypeError(msg)
     ax = frame.get("ax")
-    return Figure(figsize=(width, height), layout="constrained").add_subplot() if ax is None else ax
+    if ax is not None:
+        return ax
+    return Figure(figsize=(width, height), layout="constrained").add_subplot(axes_class=Picture)
 
 
 def write_texts(ax: Axes, frame: Frame, xlabel: str, ylabel: str) -> None:
@@ -115,11 +135,19 @@ def save_picture(picture: Axes | Figure, path: str | os.PathLike[str], *, dpi: f
     if suffix not in SUFFIXES:
         msg = f"{os.fspath(path)}: pictures are written to files that end in {', '.join(SUFFIXES)}"
         raise UnsupportedError(msg, value=suffix)
+    with replaced(Path(path)) as file:
+        file.write(picture_bytes(picture, suffix, dpi=dpi))
+
+
+def picture_bytes(picture: Axes | Figure, suffix: str, *, dpi: float = 150) -> bytes:
+    """What `save_picture` writes."""
     figure = picture.get_figure(root=True) if isinstance(picture, Axes) else picture
     assert figure is not None
     undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})
-    with mpl.rc_context({"svg.hashsalt": "mdpdice"}), replaced(Path(path)) as file:
-        figure.savefig(file, format=suffix[1:], dpi=dpi, metadata=undated)
+    found = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "mdpdice"}):
+        figure.savefig(found, format=suffix[1:], dpi=dpi, metadata=undated)
+    return found.getvalue()
 
 
 def unit_of(network: Network) -> str:

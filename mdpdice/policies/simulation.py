@@ -29,6 +29,7 @@ import numpy as np
 
 from mdpdice.backend import Progress
 from mdpdice.errors import GameError, NotConvergedError, TotalRewardUndefinedError
+from mdpdice.html import card
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.number import count, own_number, whole_number
@@ -39,6 +40,7 @@ from mdpdice.policies.lattice_simulation import play_on_lattice
 from mdpdice.policies.markov_chain import Chain, closed, induce, one_sided
 from mdpdice.policies.players import Players, model_of, policies_of
 from mdpdice.policies.playthrough import Happening, Seat, play
+from mdpdice.policies.totals import Outcomes
 
 __all__ = ["Simulation", "simulate", "simulate_by_rules"]
 
@@ -107,6 +109,13 @@ class Simulation:
     def frequency(self, total: float) -> float:
         """Share of the plays with exactly this total."""
         return float((self.totals == total).mean())
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval()
+        totals, times = np.unique(self.totals, return_counts=True)
+        spread = Outcomes(totals, times / self.plays)
+        rows = [("plays", f"{self.plays:,}"), ("95 % interval", f"[{low:.6g}, {high:.6g}]")]
+        return card("Simulation", rows) + spread._repr_html_()
 
     def __repr__(self) -> str:
         low, high = self.interval()

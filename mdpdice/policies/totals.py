@@ -10,10 +10,14 @@ import attrs
 import numpy as np
 
 from mdpdice.errors import GameError
+from mdpdice.html import bars, card
 from mdpdice.modelling.number import own_number
 from mdpdice.networks.network import Floats
 
 __all__ = ["Outcomes"]
+
+BARS = 30
+"""Bars of the chart in a notebook."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -102,6 +106,20 @@ class Outcomes:
 
     def __len__(self) -> int:
         return len(self.totals)
+
+    def _repr_html_(self) -> str:
+        finite = np.isfinite(self.totals)
+        totals, chances = self.totals[finite], self.chances[finite]
+        shown: list[tuple[object, float]] = [
+            (f"{x:.6g}", c) for x, c in zip(totals.tolist(), chances, strict=True)
+        ]
+        if len(totals) > BARS:
+            sums, edges = np.histogram(totals, BARS, weights=chances)
+            shown = [
+                (f"{low:.4g} to {high:.4g}", c) for low, high, c in zip(edges, edges[1:], sums, strict=False)
+            ]
+        rows = [("mean", f"{self.mean:.10g}"), ("sd", f"{self.sd:.6g}"), ("missing", self.missing or None)]
+        return card("Outcomes", rows) + bars("chance of a total", shown)
 
     def __repr__(self) -> str:
         lost = f", missing {self.missing:.2g}" if self.missing else ""

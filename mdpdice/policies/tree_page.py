@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import pairwise
 
+from mdpdice.html import document
 from mdpdice.policies.game_tree import Row
 
 __all__ = ["page"]
@@ -34,13 +35,10 @@ def page(rows: Iterable[Row], title: str, about: Sequence[str], notes: Sequence[
     """Write the rows of a tree, as `Tree.rows` gives them, as a page with a title, some lines above and notes below."""
     heads = "".join(f"<p>{escape(text)}</p>" for text in about if text)
     below = "".join(f"<p>{escape(text)}</p>" for text in notes)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}: what is ahead</title><style>{_STYLE}</style></head>\n"
-        f"<body><main><h1>{escape(title)}</h1>{heads}\n{''.join(_items(rows))}\n"
-        f"<footer><p>{_LEGEND}</p>{below}</footer></main></body>\n</html>\n"
+    body = (
+        f"<h1>{escape(title)}</h1>{heads}\n{''.join(_items(rows))}\n<footer><p>{_LEGEND}</p>{below}</footer>"
     )
+    return document(f"{title}: what is ahead", _STYLE, body)
 
 
 def _items(rows: Iterable[Row]) -> Iterator[str]:

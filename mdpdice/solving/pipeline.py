@@ -163,7 +163,8 @@ def solve(
         way = plan(
             game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run
         )
-        return way.solve(run, epsilon, interrupts)
+        found = way.solve(run, epsilon, interrupts)
+    return attrs.evolve(found, game=game) if isinstance(game, Game) else found
 
 
 def plan(

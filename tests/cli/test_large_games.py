@@ -85,10 +85,10 @@ def test_a_saved_solution_is_a_policy(run, always_on_lattices, value, tmp_path):
         ),
         (("simulate", *SCHOOL, "--against", "bob"), "--against is for two players, and school has one"),
         (
-            ("policy", *SCHOOL),
+            ("policy", *SCHOOL, "--table", "decisions"),
             "too many for a table of decisions; its tables are: first-roll; ask advise about one of them",
         ),
-        (("policy", *SCHOOL, "--csv", "--save", "x"), "too many for a table"),
+        (("policy", *SCHOOL, "--table", "decisions", "--csv", "--save", "x"), "too many for a table"),
     ],
 )
 def test_what_a_large_game_refuses(run, always_on_lattices, call, message):

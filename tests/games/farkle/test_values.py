@@ -44,8 +44,12 @@ def test_without_a_cap(oracle):
     assert thresholds(game) == found
     for (counts, points), value in expected.items():
         assert (value >= points) == (points <= found[counts[0]])
-    told = "1 die 250, 2 dice 200, 3 dice 400, 4 dice 1000, 5 dice 3350, 6 dice 12900"
-    assert look_of(game).summary(solution) == [f"roll on up to so many points at risk: {told}"]
+    # In the notation of the policy: bank from the next number of points on.
+    told = [str(points + 50) for points in found.values()]
+    assert look_of(game).summary(solution) == [
+        f"bank from so many points at risk on, with 1, 2, ... dice left, else roll: {', '.join(told)}",
+        f"as a policy: threshold:{','.join(told)}",
+    ]
     assert look_of(game).summary(solve(game, horizon=1)) == []
 
 

@@ -1,0 +1,197 @@
+"""``mdpdice report``: what was asked, found and checked, as one page to print or to pass on."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import shlex
+from collections.abc import Callable, Iterable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import click
+
+import mdpdice
+from mdpdice.cli.case import Case
+from mdpdice.cli.game_command import Answer, game_command
+from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
+from mdpdice.cli.text import short
+from mdpdice.cli.values import meaning, value_data, value_rows, work_rows
+from mdpdice.errors import MdpDiceError, MissingPackageError
+
+__all__ = ["report"]
+
+CROSS_CHECKED = 400_000
+"""Edges up to which a report compares back-ends: more take minutes."""
+SPREAD = 3_000_000
+"""States up to which a report computes how the total is spread."""
+LISTED = 40
+"""Rows of a table that a report prints."""
+DOUBTS = (
+    "The rules: what is proved is about the game as it is declared. Compare it with the rules that you play by.",
+    "The proof: the interval follows from inequalities that code which shares nothing with the solver checked.",
+    "The machine: nobody would notice a fault in that checker, in numpy or in the processor.",
+    "Ties: where two actions are equally good within the interval, tables name the first.",
+    "The cross-check compares methods on one model: it finds faults of solvers, and none of the declaration.",
+)
+
+
+@game_command()
+@question_options
+@objective_options
+@click.option(
+    "--to", "path", metavar="FILE", type=NewFile(), required=True, help="The page to write, ending in .html."
+)
+@solver_option
+def report(case: Case, path: str, solver: str) -> Answer:
+    """Write a page about a game: value, cross-check, strategy, pictures, totals, doubts, and how to repeat it.
+
+    Exit status: 0 proved, 1 not, 2 wrong usage.
+    """
+    if Path(path).suffix.lower() != ".html":
+        raise click.UsageError(f"--to {path}: write a file that ends in .html")
+    case.refuse_infinite("there is no strategy to report")
+    from mdpdice.archives import replaced
+    from mdpdice.html import document
+    from mdpdice.policies.cards import STYLE
+
+    solution = case.solve(solver)
+    data = {**case.data(), **value_data(solution), "file": path, "notes": case.notes(solution)}
+    name, words = case.name.rpartition(":")[2], _question(case)
+    title = f"{name[:1].upper()}{name[1:]}: {meaning(case, solution, solution.start)}"
+    doubts = [*DOUBTS, *data["notes"]]
+    if not solution.proved:
+        doubts[1:4] = [f"The answer is not proved: {solution.reason or solution.status.value}."]
+    cited = (
+        f"mdpdice {mdpdice.__version__}, {words}: {short(solution.estimate())} in [{short(solution.lower())}, "
+        f"{short(solution.upper())}], {solution.status.value} by {solution.solver}; model {solution.digest[:16]}; "
+        f"{dt.datetime.now(tz=dt.UTC):%d %B %Y}."
+    )
+    made = [f"mdpdice {one} {words}" for one in ("solve", "crosscheck", "policy", "evaluate", "report")]
+    parts: dict[str, Callable[[], Iterable[str]]] = {
+        "What was asked": lambda: [_rows(case.rows())],
+        "The answer": lambda: [
+            _rows([*value_rows(data), *work_rows(data)]), *_told(*case.look.summary(solution))
+        ],
+        "Cross-check": lambda: _cross_check(case, solution),
+        "Strategy": lambda: _strategy(case, solution),
+        "Pictures": lambda: _pictures(case, solution),
+        "How the total of a play is spread": lambda: _totals(case, solution),
+        "What could be wrong": lambda: ["<ul>", *(f"<li>{escape(one)}</li>" for one in doubts), "</ul>"],
+        "How to cite": lambda: _told(cited),
+        "The commands that made it": lambda: _told(*made[:-1], f"{made[-1]} --to {shlex.quote(path)}"),
+    }  # fmt: skip
+    body = [f"<h1>{escape(title)}</h1>"]
+    for heading, part in parts.items():
+        try:
+            found = [*part()]
+        except MissingPackageError as error:
+            found = _told(f"Left out: {error}.")
+        except MdpDiceError as error:
+            found = _told(f"Left out: {error.message}.")
+        body += [f"<section><h2>{heading}</h2>", *found, "</section>"]
+    with replaced(Path(path)) as file:
+        file.write(document(title, STYLE, "\n".join(body)).encode())
+    return Answer(data, [f"{path}: {title}"], solution.proved)
+
+
+def _question(case: Case) -> str:
+    """The game and what is asked of it, as words of a command."""
+    asked = [case.name, *(word for pair in case.pairs for word in ("-p", pair))]
+    asked += [] if case.horizon is None else ["--horizon", str(case.horizon)]
+    return shlex.join([*asked, *([] if case.objective is None else ["--objective", case.objective_text])])
+
+
+def _rows(rows: Iterable[tuple[str, str]]) -> str:
+    cells = (f"<tr><th>{escape(one)}</th><td>{escape(two)}</td></tr>" for one, two in rows)
+    return f"<table>{''.join(cells)}</table>"
+
+
+def _told(*lines: str) -> list[str]:
+    """Paragraphs; more than two lines belong below each other."""
+    text = escape("\n".join(lines))
+    return (
+        [f"<pre>{text}</pre>"] if len(lines) > 2 else [f"<p>{line}</p>" for line in text.split("\n") if line]
+    )
+
+
+def _cross_check(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
+    if solution.lattice is not None:
+        return _told("Left out: other back-ends need a network.")
+    if solution.n_edges > CROSS_CHECKED:
+        return _told(f"Left out: it takes long with {solution.n_edges:,} edges.")
+    question = (solution.network, None) if case.objective is None else (case.game, case.objective)
+    horizon = None if case.objective is None else case.horizon
+    found = mdpdice.cross_check(*question, horizon=horizon, epsilon=case.epsilon, progress=case.progress)
+    return [found._repr_html_()]
+
+
+def _strategy(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
+    from mdpdice.policies.cards import decision_table, html_table
+
+    tables = case.look.tables(solution) if solution.proved and case.objective is None else []
+    if not tables and solution.lattice is not None:
+        yield from _told("Left out: there are too many states for a list; mdpdice advise answers for each.")
+    for table in tables or ([decision_table(solution, case.look)] if solution.lattice is None else []):
+        cut = mdpdice.Table(
+            table.name, table.title, table.columns, table.rows[:LISTED], table.lines[: LISTED + 2]
+        )
+        yield html_table(cut).replace("h2>", "h3>")
+        if not table.lines and len(table.rows) > LISTED:
+            yield from _told(
+                f"{len(table.rows) - LISTED:,} more: mdpdice policy {case.name} --table {table.name} --csv"
+            )
+
+
+def _pictures(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
+    """Whatever can be drawn without being asked for more."""
+    from mdpdice import plots
+    from mdpdice.plots.coordinates import coordinate_names
+
+    drawn: dict[str, Callable[[], Any]] = {}
+    if case.objective is None and case.horizon is None and (found := case.look.thresholds()):
+        drawn["thresholds"] = lambda: plots.threshold_bars(found)
+    if solution.lattice is None and solution.n_states <= 300_000:
+        if names := coordinate_names(solution.network)[:2]:
+            drawn["what to do"] = lambda: plots.policy_map(solution, *names)
+            drawn["values"] = lambda: (
+                plots.value_map(solution, *names)
+                if names[1:]
+                else plots.value_curve(solution, *names, actions=True)
+            )
+        if solution.network.n_nodes <= 30:
+            drawn["the network"] = lambda: plots.draw_network(solution.network, solution)
+    figures = [picture for about, draw in drawn.items() if (picture := _figure(about, draw))]
+    return figures or _told(
+        "Left out: states have no numbers to draw over, or there are too many; see mdpdice plot."
+    )
+
+
+def _figure(about: str, draw: Callable[[], Any]) -> str:
+    from mdpdice.plots.canvas import picture_bytes
+
+    try:
+        picture = base64.b64encode(picture_bytes(draw(), ".svg")).decode()
+    except MdpDiceError:  # several states share a point, and the like: it is one picture less
+        return ""
+    image = f'<img alt="{about}" src="data:image/svg+xml;base64,{picture}">'
+    return f"<figure>{image}<figcaption>{about}</figcaption></figure>"
+
+
+def _totals(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
+    if case.objective is not None or solution.n_states > SPREAD:
+        yield from _told("Left out: it takes long here, or totals are not what counts; see mdpdice evaluate.")
+        return
+    model: Any = solution.lattice or solution.network
+    if model.averaged and case.horizon is None:
+        model = case.game  # rewards that differ have to stay apart
+    spread = mdpdice.outcomes(model, solution.policy)
+    rows = [("mean", short(spread.mean)), ("standard deviation", short(spread.sd))]
+    levels = (0.05, 0.25, 0.5, 0.75, 0.95)
+    rows += [(f"{100 * at:g} % of plays have at most", short(spread.quantile(at))) for at in levels]
+    yield _rows(rows)
+    ax = mdpdice.plots.outcome_chart(spread)
+    left, right = ax.get_xlim()
+    ax.set_xlim(right=min(right, spread.quantile(0.999) + 0.02 * (right - left)))  # no long empty tail
+    yield _figure("totals", lambda: ax)
