@@ -52,7 +52,7 @@ SWEEPS = 64
 """Sweeps between two looks at the clock."""
 PLAIN_AFTER_SWEEPS = 64
 """Sweeps after which a layer whose feedback has not settled is swept anew, without Broyden's method."""
-SPLIT_FROM_POINTS_PER_RUN = 32
+SPLIT_FROM_POINTS_PER_RUN = 16
 """Points per run, on average, from which a layer is split among threads."""
 CHUNK_BYTES = 32 << 20
 """Size of the tables for one group of parts."""
@@ -85,7 +85,7 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
         The solve was cancelled or is out of time.
     """
     values = np.full(layers.reached.shape, np.nan)
-    place = np.empty(layers.lattice.size if layers.cyclic else 0, dtype=np.int32)
+    place = np.empty(layers.lattice.size if layers.cyclic else 0, dtype=layers.lattice.point_type)
     rows = _rows(layers.program)
     work = _Work(layers, values, place, rows, *_reads(layers.program, rows), run, max_sweeps)
     most, ahead = 1, None
@@ -115,7 +115,7 @@ class _Work:
 
     layers: Layers
     values: Floats
-    place: NDArray[np.int32]
+    place: Ints
     rows: Any
     reads: Ints
     used_ptr: Ints
@@ -245,7 +245,7 @@ def _groups(work: _Work, layer: Layer) -> list[_Group]:
 def _ready(work: _Work, tables: Tables, part: Ints, inner: Ints) -> _Group:
     points = tables.points
     marks = work.layers.reached[:, points]
-    work.place[points] = np.arange(len(points), dtype=np.int32)
+    work.place[points] = np.arange(len(points))
     columns = _columns(tables)
     blocks, runs = _blocks(inner, _kernels().WIDTH)
     group = _Group(columns, marks, blocks, runs, _feedback(work, columns, marks, part, blocks[runs]))
@@ -266,7 +266,9 @@ def _feedback(work: _Work, columns: Any, marks: Bools, part: Ints, starts: Ints)
     bit, needs = np.zeros((2, *marks.shape), dtype=np.int64)
     part = part - part.min()
     ptr = np.zeros(int(part.max()) + 2, dtype=np.int64)
-    if not kernels.find(work.reads, work.used_ptr, work.used, columns, marks, part, turn, work.place, bit, needs, ptr):
+    if not kernels.find(
+        work.reads, work.used_ptr, work.used, columns, marks, part, turn, work.place, bit, needs, ptr
+    ):
         return None
     entry, at = np.nonzero(bit)
     order = np.lexsort((bit[entry, at], part[at]))
