@@ -21,7 +21,7 @@ from mdpdice.modelling.expressions import Expr
 
 __all__ = ["GridTables", "Tables"]
 
-Part: TypeAlias = tuple[tuple[int, ...], NDArray[np.int32], bool]
+Part: TypeAlias = tuple[tuple[int, ...], NDArray[Any], bool]
 """The counters that a change depends on, what it adds for all their values, and whether it ever fails."""
 
 TABULATE_UP_TO_ENTRIES = 1 << 16
@@ -36,7 +36,7 @@ class Tables:
     ----------
     points : ndarray of int64, shape (L,)
         The points.
-    targets : ndarray of int32, shape (updates + 1, L)
+    targets : ndarray of `Lattice.point_type`, shape (updates + 1, L)
         Point after every update, `mdpdice.lattices.lattice.FORBIDDEN` or `OUTSIDE`; the last row is no update at all.
     guards : ndarray of bool, shape (guards, L)
         Whether every guard holds; where that cannot be told, it does not.
@@ -47,7 +47,7 @@ class Tables:
     """
 
     points: NDArray[np.int64]
-    targets: NDArray[np.int32]
+    targets: NDArray[Any]
     guards: NDArray[np.bool_]
     unknown: NDArray[np.bool_]
     rewards: NDArray[np.float64]
@@ -75,7 +75,7 @@ class GridTables:
     Parameters
     ----------
     lattice : Lattice
-        With less than 2**31 points.
+        Whose edges these are.
     """
 
     lattice: Lattice
@@ -84,8 +84,8 @@ class GridTables:
         """Tables for some points, int64 of shape (L,)."""
         lattice = self.lattice
         places = _Places(lattice, points)
-        targets = np.empty((len(lattice.updates) + 1, len(points)), dtype=np.int32)
-        found = np.empty(len(points), dtype=np.int32)
+        targets = np.empty((len(lattice.updates) + 1, len(points)), dtype=lattice.point_type)
+        found = np.empty(len(points), dtype=lattice.point_type)
         for update, (axes, parts) in enumerate(self._updates):
             if parts is None:
                 targets[update] = lattice.targets(update, points)
@@ -138,7 +138,9 @@ class GridTables:
                 at = number[change.name]
                 position = lattice.axes[at].positions(wanted)
                 position = np.where(defined, position, OUTSIDE)
-                table = np.where(position < 0, position, position * lattice.strides[at]).astype(np.int32)
+                table = np.where(position < 0, position, position * lattice.strides[at]).astype(
+                    lattice.point_type
+                )
                 parts.append((names, table, bool((position < 0).any())))
             found.append((axes, parts if len(parts) == len(changes) else None))
         return found

@@ -155,6 +155,11 @@ class Lattice:
         """Number of points of the grid."""
         return math.prod(self.shape)
 
+    @property
+    def point_type(self) -> np.dtype[Any]:
+        """Type that is large enough for the numbers of points, and that kernels index by."""
+        return np.dtype(np.int32 if self.size < 1 << 31 else np.int64)
+
     @cached_property
     def strides(self) -> tuple[int, ...]:
         """By how much a point changes when a counter moves one position up its axis."""

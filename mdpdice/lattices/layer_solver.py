@@ -23,6 +23,7 @@ layer ready.
 from __future__ import annotations
 
 from functools import partial
+from itertools import combinations_with_replacement
 from typing import Any
 
 import attrs
@@ -51,7 +52,7 @@ SWEEPS = 64
 """Sweeps between two looks at the clock."""
 PLAIN_AFTER_SWEEPS = 64
 """Sweeps after which a layer whose feedback has not settled is swept anew, without Broyden's method."""
-SPLIT_FROM_POINTS_PER_RUN = 32
+SPLIT_FROM_POINTS_PER_RUN = 16
 """Points per run, on average, from which a layer is split among threads."""
 CHUNK_BYTES = 32 << 20
 """Size of the tables for one group of parts."""
@@ -84,11 +85,9 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
         The solve was cancelled or is out of time.
     """
     values = np.full(layers.reached.shape, np.nan)
-    place = np.empty(layers.lattice.size if layers.cyclic else 0, dtype=np.int32)
+    place = np.empty(layers.lattice.size if layers.cyclic else 0, dtype=layers.lattice.point_type)
     rows = _rows(layers.program)
-    stored = rows.entry >= 0
-    reads = np.unique(np.stack((rows.entry[stored], rows.update[stored])), axis=1)
-    work = _Work(layers, values, place, rows, reads, run, max_sweeps)
+    work = _Work(layers, values, place, rows, *_reads(layers.program, rows), run, max_sweeps)
     most, ahead = 1, None
     with workers() as pool:
         for at in range(len(layers.layers) - 1, -1, -1):
@@ -112,15 +111,31 @@ def solve_layers(layers: Layers, run: Run, *, max_sweeps: int = 100_000) -> tupl
 
 @attrs.frozen(eq=False)
 class _Work:
-    """What is being solved, where to, and the entries and updates of all that is read from there."""
+    """What is being solved, where to, the entries and updates of all that is read from there, and by which entry."""
 
     layers: Layers
     values: Floats
-    place: NDArray[np.int32]
+    place: Ints
     rows: Any
     reads: Ints
+    used_ptr: Ints
+    used: Ints
     run: Run
     max_sweeps: int
+
+
+def _reads(program: Program, rows: Any) -> tuple[Ints, Ints, Ints]:
+    """Entry and update of everything that is read, and what is read by which entry."""
+    stored = rows.entry >= 0
+    pairs = np.stack((rows.entry[stored], rows.update[stored]))
+    reads, number = np.unique(pairs, axis=1, return_inverse=True)
+    used = np.zeros((len(stored), reads.shape[1]), dtype=bool)
+    used[np.flatnonzero(stored), number.reshape(-1)] = True
+    for row in np.flatnonzero(~stored).tolist():
+        args = rows.arg[rows.indptr[row] : rows.indptr[row + 1]]
+        used[row] = used[args if rows.source[row] < 0 else rows.source[row : row + 1]].any(axis=0)
+    by, number = np.nonzero(used[program.entry_row])
+    return reads, np.searchsorted(by, np.arange(len(program.entries) + 1)), number
 
 
 @attrs.frozen(eq=False)
@@ -190,7 +205,9 @@ def _settle(job: tuple[_Work, Layer, int, tuple[int, int]]) -> None:
 
 def _sweep(work: _Work, columns: Any, marks: Bools, blocks: Ints, runs: Ints) -> Any:
     kernels = _kernels()
-    table, fresh = np.zeros((len(work.rows.kind), kernels.WIDTH)), np.empty(marks.shape)
+    # Rows that are no longer than needed stay in the cache.
+    width = -(-int(np.diff(blocks).max()) // 16) * 16
+    table, fresh = np.zeros((len(work.rows.kind), width)), np.empty(marks.shape)
     return kernels.Sweep(work.rows, columns, work.values, marks, blocks, runs, table, fresh)
 
 
@@ -228,7 +245,7 @@ def _groups(work: _Work, layer: Layer) -> list[_Group]:
 def _ready(work: _Work, tables: Tables, part: Ints, inner: Ints) -> _Group:
     points = tables.points
     marks = work.layers.reached[:, points]
-    work.place[points] = np.arange(len(points), dtype=np.int32)
+    work.place[points] = np.arange(len(points))
     columns = _columns(tables)
     blocks, runs = _blocks(inner, _kernels().WIDTH)
     group = _Group(columns, marks, blocks, runs, _feedback(work, columns, marks, part, blocks[runs]))
@@ -246,15 +263,17 @@ def _feedback(work: _Work, columns: Any, marks: Bools, part: Ints, starts: Ints)
     """What a sweep reads before it has computed it; None if that is too much."""
     kernels = _feedback_kernels()
     turn = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    bit, needs = np.zeros(marks.shape, dtype=np.int64), np.zeros(len(part), dtype=np.int64)
+    bit, needs = np.zeros((2, *marks.shape), dtype=np.int64)
     part = part - part.min()
     ptr = np.zeros(int(part.max()) + 2, dtype=np.int64)
-    if not kernels.find(work.reads, columns, marks, part, turn, work.place, bit, needs, ptr):
+    if not kernels.find(
+        work.reads, work.used_ptr, work.used, columns, marks, part, turn, work.place, bit, needs, ptr
+    ):
         return None
     entry, at = np.nonzero(bit)
     order = np.lexsort((bit[entry, at], part[at]))
     entry, at = entry[order], at[order]
-    return kernels.Feedback(np.cumsum(ptr), entry, at, needs[at])
+    return kernels.Feedback(np.cumsum(ptr), entry, at, needs[entry, at])
 
 
 def _iterate(work: _Work, group: _Group) -> int:
@@ -263,7 +282,7 @@ def _iterate(work: _Work, group: _Group) -> int:
     done, change = 0, np.inf
     if group.feedback is not None:
         work.run.check()
-        settled, done, change = _quick(sweep, group.feedback, min(PLAIN_AFTER_SWEEPS, work.max_sweeps))
+        settled, done, change = _quick(work, sweep, group.feedback, min(PLAIN_AFTER_SWEEPS, work.max_sweeps))
         if settled:
             return done
         _begin(work, group)
@@ -287,7 +306,7 @@ def _iterate(work: _Work, group: _Group) -> int:
     raise NotConvergedError(msg, iterations=done, width=float(change))
 
 
-def _quick(sweep: Any, feedback: Any, sweeps: int) -> tuple[bool, int, float]:
+def _quick(work: _Work, sweep: Any, feedback: Any, sweeps: int) -> tuple[bool, int, float]:
     """Whether so many sweeps settle the feedback, how many it were, and by how much the last one was off."""
     kernels = _feedback_kernels()
     count, parts = len(feedback.at), len(feedback.ptr) - 1
@@ -296,11 +315,32 @@ def _quick(sweep: Any, feedback: Any, sweeps: int) -> tuple[bool, int, float]:
         before=np.zeros(count),
         result=np.zeros(count),
         slope=np.zeros((count, kernels.BROYDEN_UP_TO_FEEDBACK)),
+        guess=_guess(work, feedback.entry, sweep.columns.points[feedback.at]),
         worst=np.full(parts, np.inf),
         strikes=np.zeros(parts, dtype=np.int64),
     )
     settled, done, change = kernels.settle(sweep, feedback, state, sweeps)
     return bool(settled), int(done), float(change)
+
+
+def _guess(work: _Work, entry: Ints, points: Ints) -> Floats:
+    """What values may be, going by those beside them in later layers; NaN where there are none."""
+    lattice, layer = work.layers.lattice, work.layers.ranks.layer
+
+    def beside(*moves: tuple[int, int]) -> Floats:
+        to, inside = points, np.ones(len(points), dtype=bool)
+        for axis, by in moves:
+            inside &= (place := to // lattice.strides[axis] % lattice.shape[axis] + by) >= 0
+            inside &= place < lattice.shape[axis]
+            to = np.where(inside, to + by * lattice.strides[axis], points)
+        return np.where(inside & (layer[to] > layer[points]), work.values[entry, to], np.nan)
+
+    moves = [(axis, by) for axis in range(len(lattice.axes)) for by in (1, -1)]
+    found = np.full(len(points), np.nan)
+    for one, other in sorted(combinations_with_replacement(moves, 2), key=lambda both: both[0] == both[1]):
+        plane = beside(one) + beside(other) - beside(one, other)
+        found = np.where(np.isnan(found), plane, found)
+    return found
 
 
 def _blocks(inner: Ints, width: int) -> tuple[Ints, Ints]:

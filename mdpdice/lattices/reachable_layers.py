@@ -171,10 +171,10 @@ def _find(lattice: Lattice, run: Run, limit: int, least: int = 0) -> Layers | No
 
 
 def _check_memory(program: Program, limit: int) -> None:
-    size, entries = program.lattice.size, len(program.entries)
+    size, entries, width = program.lattice.size, len(program.entries), program.lattice.point_type.itemsize
     # Layer, order in it and place of every point, with room to sort; a mark and a value per entry, twice for the check.
-    needed = size * (40 + entries * 19)
-    if size >= 1 << 31 or needed > limit:
+    needed = size * (36 + width + entries * 19)
+    if needed > limit:
         msg = (
             f"the lattice has {size:,} points and {entries} core nodes whose values are stored: about "
             f"{needed / 1e9:.1f} GB, and {limit / 1e9:.1f} GB may be used. Give the counters smaller ranges or larger "
@@ -194,7 +194,7 @@ class _Spread:
         self.progress = run
         self.reached = np.zeros((len(program.entries), lattice.size), dtype=np.bool_)
         self.reached[0, lattice.start_point] = True
-        self.place = np.full(lattice.size, -1, dtype=np.int32)
+        self.place = np.full(lattice.size, -1, dtype=lattice.point_type)
         self.counts = np.zeros(2, dtype=np.int64)
         self.spare = available_bytes() // KEPT_SHARE
         self.kept: dict[tuple[int, int], Tables] = {}
@@ -424,7 +424,12 @@ def _blamed(lattice: Lattice, node: int, point: int, edge: int | None = None) ->
 
 def slabs(lattice: Lattice, length: int) -> list[tuple[int, int]]:
     """Pieces of a list of points whose tables have a handy size."""
-    column = 4 * (len(lattice.updates) + 1) + len(lattice.guards) + 8 * len(lattice.rewards) + 8
+    column = (
+        lattice.point_type.itemsize * (len(lattice.updates) + 1)
+        + len(lattice.guards)
+        + 8 * len(lattice.rewards)
+        + 8
+    )
     size = max(512, SLAB_BYTES // column // 64 * 64)
     # As many pieces as there are processors, where the list is long enough.
     size = min(size, max(512, -(-length // threads() // 64) * 64))

@@ -30,6 +30,7 @@ from mdpdice import (
     table,
     when,
 )
+from mdpdice.backend import Run
 from mdpdice.errors import (
     CorruptFileError,
     CounterRangeError,
@@ -47,6 +48,7 @@ from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.games.farkle import FarkleRace
 from mdpdice.lattices import reachable_layers as layers_module
 from mdpdice.lattices.grid_tables import GridTables
+from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layering import rank_points
 from mdpdice.lattices.reachable_layers import find_layers
 
@@ -132,6 +134,29 @@ def test_tables_say_what_the_lattice_says(game):
         assert tables.guards[guard].tolist() == lattice.guard_at(guard, points).tolist()
     for reward in range(len(lattice.rewards)):
         assert np.array_equal(tables.rewards[reward], lattice.reward_at(reward, points), equal_nan=True)
+
+
+def test_more_points_than_32_bits_count():
+    lattice = compile_lattice(Race(1300))
+    assert lattice.size > 1 << 31
+    points = np.array([0, 1299, lattice.size // 2, lattice.size - 1])
+    tables = GridTables(lattice).at(points)
+    for update in range(len(lattice.updates)):
+        assert tables.targets[update].tolist() == lattice.targets(update, points).tolist()
+    assert tables.targets.max() == tables.targets[-1, -1] == lattice.size - 1
+    with pytest.raises(StateLimitError, match=r"2,207,140,000 points .* about 139.0 GB, and 0.1 GB"):
+        layers_module.find_large_layers(lattice, Run(), max_bytes=1 << 27)
+
+
+@pytest.mark.slow
+def test_wide_numbers_of_points_change_nothing(monkeypatch):
+    # Compiles the loops anew, for arrays of other types.
+    narrow = solve(compile_lattice(Race(20))).table.stored
+    monkeypatch.setattr(Lattice, "point_type", np.dtype(np.int64))
+    wide = solve(compile_lattice(Race(20)))
+    assert wide.status is Status.CERTIFIED
+    assert wide.table.layers.tables.at(np.arange(3)).targets.dtype == np.int64
+    assert np.array_equal(wide.table.stored, narrow, equal_nan=True)
 
 
 # --- games --------------------------------------------------------------------------------------

@@ -71,8 +71,8 @@ BATCHES, BATCH = 16, 32768
 """Thin layers are looked at in so many batches or more, with at most so many points: their tables are made at once."""
 GUESS, TRIES = 64.0, 4
 """The first ``w``, and how many are tried that are the same everywhere, each four times as large."""
-KEPT = 1 << 25
-"""Most bytes that are kept of one layer."""
+KEPT = 1 << 28
+"""Most bytes that are kept of one layer: what is not kept is computed again in every pass."""
 PASSES = 200
 """Most passes that are made to find ``w``."""
 
@@ -182,7 +182,7 @@ class _Core:
     ----------
     core, ports, reads : tuple of ndarray
         As `mdpdice.certification.checking.kernels.lattice` takes them.
-    place : ndarray of int32, one per point of the grid
+    place : ndarray of `Lattice.point_type`, one per point of the grid
         Place of the points of a layer that reads itself, among them.
     """
 
@@ -192,7 +192,7 @@ class _Core:
     core: tuple[Any, ...]
     ports: tuple[Ints, ...]
     reads: tuple[Ints, ...]
-    place: NDArray[np.int32]
+    place: NDArray[Any]
     optimal: list[float] = attrs.field(factory=list)
     policy: list[float] = attrs.field(factory=list)
 
@@ -218,7 +218,7 @@ class _Core:
         if order is None:
             return None
         core, ports, pairs = _arranged(lattice, order, source, reads)
-        place = np.empty(lattice.size, dtype=np.int32)
+        place = np.empty(lattice.size, dtype=lattice.point_type)
         return cls(lattice, claim, GridTables(lattice), core, ports, pairs, place)
 
     def look(self, points: Ints, ends: Ints, check: Callable[[], None] | None) -> None:
@@ -269,11 +269,14 @@ class _Core:
         cuts = np.searchsorted(tables[1], bounds - bounds[0])
         found: list[_Found] = []
         stored = self.claim.choices is not None
+        # One room for all layers: to get that much memory anew for each takes longer than to use it.
+        room = self._words(int(np.diff(cuts).max())) if whole else _words(0, 0)
         for number, begin, finish in zip(numbers, cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
             if begin == finish:
                 continue
             here = (tables[0], tables[1][begin : finish + 1], *tables[2:])
-            words = self._words(finish - begin) if whole else _words(0, 0)
+            words = room[0][: finish - begin], room[1][: finish - begin], room[2][: finish - begin]
+            words[0][:] = False
             arguments = self._arguments(here, following=False)
             residuals = [_residuals(arguments, *(_words(0, 0) if stored else words))]
             if stored:
@@ -297,8 +300,8 @@ class _Core:
         points, blocks, targets, _, _ = arguments[-1]
         first, last = int(blocks[0]), int(blocks[-1])
         shape = (len(self.claim.entries), last - first)
-        self.place[points[first:last]] = np.arange(last - first, dtype=np.int32)
-        ahead = np.empty((len(self.reads[0]), last - first), dtype=np.int32)
+        self.place[points[first:last]] = np.arange(last - first)
+        ahead = np.empty((len(self.reads[0]), last - first), dtype=self.place.dtype)
         early = np.zeros(shape, dtype=np.bool_)
         kernels.inner_reads(self.reads, self.claim.layer, points, blocks, targets, self.place, ahead, early)
         w = np.empty((2, *shape))

@@ -47,7 +47,7 @@ class Feedback(NamedTuple):
 class State(NamedTuple):
     """What is known about the feedback: the last two arguments and values of ``F``, and its slopes.
 
-    `worst` is, for every part, the residual from where the last step was made (infinite before the first one), and
+    `guess` is where the first step goes, or NaN.  `worst` is, for every part, the residual from where the last step was made (infinite before the first one), and
     `strikes` the number of steps that did not make it smaller.
     """
 
@@ -55,6 +55,7 @@ class State(NamedTuple):
     before: Floats
     result: Floats
     slope: Floats
+    guess: Floats
     worst: Floats
     strikes: Ints
 
@@ -62,6 +63,8 @@ class State(NamedTuple):
 @njit
 def find(
     reads: Ints,
+    used_ptr: Ints,
+    used: Ints,
     columns: Columns,
     marks: Bools,
     part: Ints,
@@ -77,6 +80,8 @@ def find(
     ----------
     reads : ndarray of int64, shape (2, reads)
         Entry and update of everything that is read.
+    used_ptr, used : ndarray of int64
+        What entry ``k`` reads has the numbers ``used[used_ptr[k]] .. used[used_ptr[k + 1] - 1]``.
     columns, marks
         The points, in the order in which they are played, and what is stored, as for `sweep`.
     part, turn : ndarray, one per point
@@ -85,32 +90,38 @@ def find(
         Place of the points in the list; anything elsewhere.
     bit : ndarray of int64, shape (entries, points)
         Zeros on entry; the bit of every value that is feedback.
-    needs : ndarray of int64, one per point
-        Zeros on entry; the feedback of its part that what is computed there may depend on.
+    needs : ndarray of int64, shape (entries, points)
+        Zeros on entry; the feedback of its part that every value may depend on.
     ptr : ndarray of int64, shape (parts + 1,)
         Zeros on entry; how much feedback there is in each part, from the second place on.
     """
     points, targets = columns.points, columns.targets
+    words = np.zeros(reads.shape[1], dtype=np.int64)
     for j in range(len(points) - 1, -1, -1):
-        word = 0
-        for r in range(reads.shape[1]):
-            to = targets[reads[1, r], j]
+        some = 0
+        for r in range(len(words)):
+            words[r], to = 0, targets[reads[1, r], j]
             if to < 0:
                 continue
             p, k = place[to], reads[0, r]
             if p < 0 or p >= len(points) or points[p] != to or not marks[k, p]:
                 continue
             if turn[p] > turn[j]:
-                word |= needs[p]
-                continue
-            if bit[k, p] == 0:
-                count = ptr[part[p] + 1]
-                if count == BROYDEN_UP_TO_FEEDBACK:
-                    return False
-                bit[k, p] = 1 << count
-                ptr[part[p] + 1] = count + 1
-            word |= bit[k, p]
-        needs[j] = word
+                words[r] = needs[k, p]
+            else:
+                if bit[k, p] == 0:
+                    count = ptr[part[p] + 1]
+                    if count == BROYDEN_UP_TO_FEEDBACK:
+                        return False
+                    bit[k, p] = 1 << count
+                    ptr[part[p] + 1] = count + 1
+                words[r] = bit[k, p]
+            some |= words[r]
+        for own in range(len(needs) if some != 0 else 0):
+            word = 0
+            for u in range(used_ptr[own], used_ptr[own + 1]):
+                word |= words[used[u]]
+            needs[own, j] = word
     return True
 
 
@@ -175,7 +186,7 @@ def _step(
 ) -> None:
     """Improve the feedback of one part; what the sweep has stored stays where that would not help."""
     ptr, entry, at, needs = feedback
-    x, before, result, slope, worst, strikes = state
+    x, before, result, slope, guess, worst, strikes = state
     first, count = ptr[p], ptr[p + 1] - ptr[p]
     known = worst[p] < np.inf
     for i in range(first, first + count):
@@ -204,8 +215,8 @@ def _step(
     for a in range(count):
         for b in range(count):
             system[a, b] = (1.0 if a == b else 0.0) - slope[first + a, b]
-        move[a] = result[first + a] - x[first + a]
-    if not gauss(system, move, count, 1e-9):
+        move[a] = (result[first + a] if known else guess[first + a]) - x[first + a]
+    if known and not gauss(system, move, count, 1e-9):
         return
     longest = 0.0
     for a in range(count):
