@@ -1,88 +1,77 @@
 // @ts-check
 /** Elements and numbers for people. */
 
-const SVG = "http://www.w3.org/2000/svg";
+/** @typedef {Node | string | number | null | undefined | false} Content */
+/** Content, or properties: a listener `on...`, else an attribute. @typedef {Content | Record<string, unknown>} Given */
 
-/**
- * Make an element; a property `on...` is a listener, anything else an attribute (false and null leave it out).
- * @param {string} tag
- * @param {Record<string, unknown>} [properties]
- * @param {...(Node | string | number | null | undefined | false)} children
- * @returns {HTMLElement}
- */
-export function el(tag, properties = {}, ...children) {
-  return /** @type {HTMLElement} */ (filled(document.createElement(tag), properties, children));
+/** Make an element: `el("p.hint", { id: "why" }, "text")`. @param {string} kind @param {...Given} given */
+export function el(kind, ...given) {
+  const [tag, ...classes] = kind.split(".");
+  const made = document.createElement(tag);
+  if (classes.length) made.className = classes.join(" ");
+  return filled(made, given);
 }
 
-/**
- * The same for SVG.
- * @param {string} tag
- * @param {Record<string, unknown>} [properties]
- * @param {...(Node | string | number)} children
- * @returns {SVGElement}
- */
-export function svg(tag, properties = {}, ...children) {
-  return /** @type {SVGElement} */ (filled(document.createElementNS(SVG, tag), properties, children));
+/** The same for SVG. @param {string} kind @param {...Given} given */
+export function svg(kind, ...given) {
+  const [tag, ...classes] = kind.split(".");
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  if (classes.length) made.setAttribute("class", classes.join(" "));
+  return filled(made, given);
 }
 
-/**
- * @param {Element} made
- * @param {Record<string, unknown>} properties
- * @param {(Node | string | number | null | undefined | false)[]} children
- */
-function filled(made, properties, children) {
-  for (const [name, value] of Object.entries(properties)) {
-    if (name === "style") /** @type {HTMLElement} */ (made).style.cssText = String(value);
-    else if (name.startsWith("on")) made.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
-    else if (value !== false && value !== null && value !== undefined)
-      made.setAttribute(name, value === true ? "" : String(value));
-  }
-  for (const child of children) {
-    if (child !== null && child !== undefined && child !== false)
-      made.append(child instanceof Node ? child : String(child));
+/** @template {HTMLElement | SVGElement} T @param {T} made @param {Given[]} given @returns {T} */
+function filled(made, given) {
+  for (const one of given) {
+    if (one === null || one === undefined || one === false) continue;
+    if (one instanceof Node || typeof one !== "object") made.append(one instanceof Node ? one : String(one));
+    else for (const [name, value] of Object.entries(one)) setProperty(made, name, value);
   }
   return made;
 }
 
-/**
- * The element of page.html with this id.
- * @param {string} id
- * @returns {HTMLElement}
- */
+/** @param {HTMLElement | SVGElement} made @param {string} name @param {unknown} value */
+function setProperty(made, name, value) {
+  if (name === "style") made.style.cssText = String(value); // the server forbids the attribute
+  else if (name.startsWith("on")) made.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+  else if (value !== false && value !== null && value !== undefined) {
+    made.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+/** A button; its key finds it again after everything was drawn anew.
+ * @param {string} kind @param {string} key @param {() => void} press @param {...Given} given */
+export function button(kind, key, press, ...given) {
+  return el(`button${kind}`, { type: "button", "data-key": key, onclick: press }, ...given);
+}
+
+/** The element of page.html with this id. @param {string} id */
 export function byId(id) {
   const found = document.getElementById(id);
   if (!found) throw new Error(`the page has no #${id}`);
   return found;
 }
 
-/**
- * A number for people: four digits behind the point at most, and chances in per cent.
- * @param {number} value
- * @param {boolean} [chance]
- */
-export function shownNumber(value, chance = false) {
+/** A number for people; chances in per cent. @param {number} value @param {boolean} [chance] @param {number} [fixed] */
+export function shownNumber(value, chance = false, fixed = undefined) {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : value < 0 ? "−∞" : "?";
-  const digits = chance ? 2 : Math.abs(value) >= 1000 ? 1 : 3;
-  const text = (chance ? 100 * value : value).toLocaleString("en", { maximumFractionDigits: digits });
-  return (text === "-0" ? "0" : text.replace("-", "−")) + (chance ? " %" : "");
+  const digits = fixed ?? (chance ? 2 : 3);
+  const rounding = { minimumFractionDigits: fixed ?? 0, maximumFractionDigits: digits };
+  const text = (chance ? 100 * value : value).toLocaleString("en", rounding);
+  return text.replace(/^-(?=[0.]*$)/, "").replace("-", "−") + (chance ? " %" : "");
 }
 
-/**
- * What a choice loses, in words.
- * @param {number} loss
- * @param {boolean} chance
- */
+/** Losses below this are rounding. */
+export const NOTHING = 5e-7;
+
+/** What a choice loses, in words. @param {number} loss @param {boolean} chance */
 export function shownLoss(loss, chance) {
-  if (loss < 5e-7) return "nothing";
+  if (loss < NOTHING) return "nothing";
   const text = shownNumber(loss, chance);
   return /[1-9]/.test(text) ? text : chance ? "< 0.01 %" : "< 0.001";
 }
 
-/**
- * A count and its noun.
- * @param {number} count
- * @param {string} noun
- */
+/** A count and its noun. @param {number} count @param {string} noun */
 export function counted(count, noun) {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

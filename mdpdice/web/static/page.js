@@ -1,9 +1,9 @@
 // @ts-check
 /** The page: draws what the engine shows and hands on what people do. */
 
-import { byId, el, shownLoss, shownNumber } from "./dom.js";
+import { button, byId, el, NOTHING, shownLoss, shownNumber } from "./dom.js";
 import { drawPart } from "./parts.js";
-import { Taps, tappedPart } from "./taps.js";
+import { ownerOf, tappedPart, Taps } from "./taps.js";
 import { drawChoices, drawOwnDice } from "./choices.js";
 import { drawLog, drawNews, drawReview, drawRounds, seatNames } from "./story.js";
 import { drawChart, drawDistribution } from "./chart.js";
@@ -13,7 +13,10 @@ import { listenToKeys } from "./keys.js";
 /** @import { Advice, Engine, Part, Start, View } from "./types.js" */
 
 /** What about() may say, in the order of the foot. */
-const ABOUT = ["value", "lower", "upper", "status", "proved", "rounding", "digest", "version", "cite"];
+const ABOUT = { value: "Value", status: "Status", proved: "Proved", rounding: "Rounding", digest: "Digest", version: "Version",
+  cite: "To cite" };
+/** Where the browser keeps whether advice is wanted. */
+const KEPT = "mdpdice advice";
 
 /** One match after another, on one engine. */
 class Page {
@@ -28,27 +31,25 @@ class Page {
     this.seen = 0;
     this.verdict = "";
     this.busy = false;
-    this.mode = remembered() ?? "off";
+    this.mode = kept() ?? "off";
   }
 
   /** Show the form, or begin at once where the engine knows how. */
   async open() {
     const setup = await this.engine.setup();
+    const only = setup.games.length === 1 ? setup.games[0].title : null;
     byId("setup").replaceChildren(drawSetup(setup, (start) => this.start(start)));
-    byId("title").textContent = setup.games.length === 1 ? setup.games[0].title : "Dice games";
-    document.title = setup.games.length === 1 ? setup.games[0].title : "mdpdice";
-    if (setup.games.length === 1) await this.drawAbout();
+    byId("title").textContent = only ?? "Dice games";
+    document.title = only ?? "mdpdice";
+    if (only) await this.drawAbout();
     if (setup.auto) await this.start(setup.auto);
   }
 
   /** @param {Start} start */
   async start(start) {
-    const bar = el("progress", { max: 1, "aria-label": "Solving" });
-    const words = el("span", { role: "status" });
-    const cancel =
-      this.engine.cancel &&
-      el("button", { type: "button", class: "plain", onclick: () => this.engine.cancel?.() }, "Stop");
-    const waiting = el("p", { class: "waiting" }, words, bar, cancel);
+    const [words, bar] = [el("span", { role: "status" }), el("progress", { max: 1, "aria-label": "Solving" })];
+    const stop = button(".plain", "stop", () => this.engine.cancel?.(), "Stop");
+    const waiting = el("p.waiting", words, bar, this.engine.cancel && stop);
     await this.act(async () => {
       const view = await this.engine.start(start, (text, share) => {
         if (!waiting.isConnected) byId("setup").append(waiting);
@@ -63,10 +64,7 @@ class Page {
     if (this.view) await this.drawAbout();
   }
 
-  /**
-   * Do something that leads to another view.
-   * @param {() => Promise<View>} work
-   */
+  /** Do something that leads to another view. @param {() => Promise<View>} work */
   async act(work) {
     if (this.busy) return;
     this.busy = true;
@@ -74,7 +72,7 @@ class Page {
     try {
       const before = this.view;
       this.view = await work();
-      if (before && (before.round !== this.view.round || before.events.length > this.view.events.length)) this.seen = 0;
+      if (before?.round !== this.view.round || before.events.length > this.view.events.length) this.seen = 0;
       this.taps = new Taps(this.view);
       this.thrown = [];
       this.advice = this.worth = null;
@@ -91,43 +89,27 @@ class Page {
 
   /** Ask what every choice is worth, once a decision. */
   async ask() {
-    const { engine, view } = this;
-    if (!view?.actions.length || this.advice) return;
-    this.advice = await engine.advice();
-    this.worth = (await engine.boxes?.()) ?? null;
+    if (!this.view?.actions.length || this.advice) return;
+    this.advice = await this.engine.advice();
+    this.worth = (await this.engine.boxes?.()) ?? null;
   }
 
   /** @param {number} i */
-  async choose(i) {
-    if (!this.view || !(i in this.view.actions) || this.busy) return;
-    await this.act(async () => {
-      this.verdict = "";
-      if (this.mode !== "off") {
-        await this.ask();
-        const known = this.advice?.[i];
-        const best = this.advice?.find((one) => one.best);
-        if (known && best) this.verdict = verdictOf(known, best, this.view?.total === 1);
-      }
+  choose(i) {
+    return this.act(async () => {
+      if (this.mode !== "off") await this.ask();
+      this.verdict = this.mode === "off" || !this.advice ? "" : verdictOf(i, this.advice, this.view?.total === 1);
       return this.engine.choose(i);
     });
   }
 
-  /** @param {number | (string | number)[]} outcome */
-  roll(outcome) {
-    return this.act(() => this.engine.roll(outcome));
-  }
-
-  undo() {
+  /** Undo, or go on to the next round. @param {"undo" | "again"} how */
+  leave(how) {
     this.verdict = "";
-    return this.act(() => this.engine.undo());
+    return this.act(() => this.engine[how]());
   }
 
-  again() {
-    this.verdict = "";
-    return this.act(() => this.engine.again());
-  }
-
-  /** Back to the form; the match goes on in the engine until another begins. */
+  /** Back to the form; the match is kept until another begins. */
   fresh() {
     byId("match").hidden = byId("fresh").hidden = true;
     byId("setup").hidden = false;
@@ -138,19 +120,16 @@ class Page {
   async advise(mode) {
     this.mode = mode;
     try {
-      localStorage.setItem("mdpdice advice", mode);
+      localStorage.setItem(KEPT, mode);
     } catch {
-      /* a page in a file may not store anything */
+      // a page in a file may not be allowed to keep anything
     }
     if (mode === "always") await this.ask();
     this.draw();
     await this.drawBeside();
   }
 
-  /**
-   * @param {Part} part
-   * @param {number} place
-   */
+  /** @param {Part} part @param {number} place */
   tap(part, place) {
     const { taps } = this;
     if (!taps) return;
@@ -165,166 +144,114 @@ class Page {
     const { view, taps } = this;
     if (!view || !taps) return;
     const focused = document.activeElement;
-    const key = focused?.getAttribute("data-key");
     const inside = byId("match").contains(focused) || byId("setup").contains(focused);
+    const names = seatNames(view);
     byId("setup").hidden = true;
     byId("match").hidden = byId("fresh").hidden = false;
-    const names = seatNames(view);
     byId("title").textContent = document.title = view.title;
     byId("round").textContent = view.rounds > 1 ? `Round ${view.round} of ${view.rounds}` : "";
     this.drawTable(view, taps, names);
-    const verdict = this.verdict && el("p", { class: "verdict" }, this.verdict);
-    byId("news").replaceChildren(...drawNews(view.events.slice(this.seen), names), ...(verdict ? [verdict] : []));
+    byId("news").replaceChildren(...drawNews(view.events.slice(this.seen), names));
+    if (this.verdict) byId("news").append(el("p.verdict", this.verdict));
     byId("now").replaceChildren(...this.drawNow(view, taps));
     byId("log").replaceChildren(drawLog(view, names));
-    /** @type {HTMLButtonElement} */ (byId("undo")).disabled = view.may_undo === false || !view.events.length;
+    byId("undo").toggleAttribute("disabled", view.may_undo === false || !view.events.length);
     for (const input of document.querySelectorAll("input[name=advice]")) {
       /** @type {HTMLInputElement} */ (input).checked = /** @type {HTMLInputElement} */ (input).value === this.mode;
     }
-    if (inside && !document.body.contains(focused)) this.focus(key ?? "");
+    if (inside && !focused?.isConnected) this.focus(focused?.getAttribute("data-key") ?? "");
+    else if (inside && byId("setup").contains(focused)) this.focus("");
   }
 
-  /**
-   * Put the focus where it was, else where something can be done.
-   * @param {string} key
-   */
+  /** Put the focus on a place that is drawn anew, else where something can be done. @param {string} key */
   focus(key) {
-    const same = key && /^(place|back|face)/.test(key) && byId("match").querySelector(`[data-key="${key}"]`);
-    const next = same || byId("now").querySelector("button:enabled") || byId("end").querySelector("button");
+    const same = /^(place|back|face)/.test(key) ? byId("match").querySelector(`[data-key="${key}"]`) : null;
+    const next = same ?? byId("now").querySelector("button:enabled");
     /** @type {HTMLElement | null} */ (next)?.focus();
   }
 
-  /**
-   * @param {View} view
-   * @param {Taps} taps
-   * @param {string[]} names
-   */
+  /** Players with what is theirs, and the table with all else.
+   * @param {View} view @param {Taps} taps @param {string[]} names */
   drawTable(view, taps, names) {
-    /** @param {Part} part */
-    const drawn = (part) => {
-      const tapped = view.actions.some(({ tap }) => tap && tappedPart(view, tap.label) === part);
+    const drawn = (/** @type {Part} */ part) => {
+      if (!view.actions.some(({ tap }) => tap && tappedPart(view, tap.label) === part)) return drawPart(part, null);
       const worth = this.mode === "always" ? (this.worth?.[part.label] ?? null) : null;
-      const chosen = taps.part === part ? taps.chosen : new Set();
-      return drawPart(
-        part,
-        tapped ? { allowed: taps.allowed(part), chosen, worth, tap: (place) => this.tap(part, place) } : null,
-      );
+      const chosen = taps.part === part ? taps.chosen : /** @type {Set<number>} */ (new Set());
+      return drawPart(part, { allowed: taps.allowed(part), chosen, worth, tap: (place) => this.tap(part, place) });
     };
     const both = names.length > 1;
-    const owned = both && view.parts.some((part) => ownerOf(part) !== null);
     byId("seats").hidden = !both;
-    byId("seats").replaceChildren(
-      ...(both ? names : []).map((name, seat) => {
-        const moves = seat === view.mover && !view.over;
-        const sum = view.scores.reduce((all, row) => all + (row[seat] ?? 0), 0);
-        return el(
-          "div",
-          { class: `seat seat-${seat}${moves ? " moves" : ""}`, role: "group", "aria-label": name },
-          el(
-            "p",
-            { class: "who" },
-            name,
-            moves && el("span", { class: "tag" }, "to move"),
-            view.scores.length ? el("span", { class: "sofar" }, `${shownNumber(sum)} in ${view.scores.length}`) : null,
-          ),
-          ...view.parts.filter((part) => owned && ownerOf(part) === seat).map(drawn),
-        );
-      }),
-    );
-    const common = view.parts.filter((part) => !owned || ownerOf(part) === null);
-    const order = [...common.filter(({ kind }) => kind === "score"), ...common.filter(({ kind }) => kind !== "score")];
-    byId("table").replaceChildren(...order.map(drawn));
-    byId("table").hidden = !order.length;
+    byId("seats").replaceChildren(...(both ? names : []).map((name, seat) => {
+      const moves = seat === view.mover && !view.over;
+      const sum = view.scores.reduce((all, row) => all + (row[seat] ?? 0), 0);
+      const so = view.scores.length > 0 && el("span.sofar", `${shownNumber(sum)} in ${view.scores.length}`);
+      const who = el("p.who", name, moves && el("span.tag", "to move"), so);
+      const own = view.parts.filter((part) => ownerOf(part) === seat);
+      return el(moves ? "div.seat.moves" : "div.seat", { role: "group", "aria-label": name }, who, ...own.map(drawn));
+    }));
+    const common = view.parts.filter((part) => !both || ownerOf(part) === null);
+    common.sort((a, b) => Number(b.kind === "score") - Number(a.kind === "score"));
+    byId("table").replaceChildren(...common.map(drawn));
+    byId("table").hidden = !common.length;
   }
 
-  /**
-   * @param {View} view
-   * @param {Taps} taps
-   */
+  /** @param {View} view @param {Taps} taps */
   drawNow(view, taps) {
     if (view.over) return [];
-    if (view.actions.length)
+    if (view.actions.length) {
       return [drawChoices(view, taps, this.mode === "always" ? this.advice : null, (i) => this.choose(i))];
-    if (!view.outcomes && !view.dice) return [el("p", { class: "hint" }, "Nothing to do.")];
-    return [
-      drawOwnDice(
-        view,
-        this.thrown,
-        (thrown) => {
-          this.thrown = thrown;
-          this.draw();
-        },
-        (outcome) => this.roll(outcome),
-      ),
-    ];
+    }
+    const tap = (/** @type {(string | number)[]} */ thrown) => {
+      this.thrown = thrown;
+      this.draw();
+    };
+    const roll = (/** @type {number | (string | number)[]} */ outcome) => this.act(() => this.engine.roll(outcome));
+    return view.outcomes || view.dice ? [drawOwnDice(view, this.thrown, tap, roll)] : [];
   }
 
-  /** The end, and what can be asked: it is drawn when it comes. */
+  /** The end, the strategy, and how it may end: for people who want advice, or when nothing is left to decide. */
   async drawBeside() {
     const { engine, view } = this;
     if (!view) return;
-    const end = byId("end");
-    end.hidden = !view.over;
-    if (view.over) await this.drawEnd(view, end);
+    byId("end").hidden = !view.over;
+    if (view.over) await this.drawEnd(view);
     const shown = this.mode !== "off" || view.over !== null;
     const charts = shown && engine.chart ? await engine.chart() : null;
-    this.unfold("strategy", (charts ?? []).map(drawChart));
     const ahead = shown && !view.over && engine.distribution ? await engine.distribution() : null;
-    this.unfold("ahead", ahead ? [drawDistribution(ahead)] : []);
+    unfold("strategy", (charts ?? []).map(drawChart));
+    unfold("ahead", ahead ? [drawDistribution(ahead)] : []);
   }
 
-  /**
-   * @param {View} view
-   * @param {HTMLElement} end
-   */
-  async drawEnd(view, end) {
-    const { payoff = null, words = "" } = view.over ?? {};
+  /** @param {View} view */
+  async drawEnd(view) {
     const names = seatNames(view);
     const last = view.round >= view.rounds;
-    const next = last
-      ? el("button", { type: "button", class: "main", id: "next", onclick: () => this.fresh() }, "New match")
-      : el(
-          "button",
-          { type: "button", class: "main", id: "next", onclick: () => this.again() },
-          `Round ${view.round + 1}`,
-        );
-    end.replaceChildren(
-      el("h2", {}, last ? "The end" : `Round ${view.round} is over`),
-      el("p", { class: "result" }, words || `${shownNumber(payoff ?? 0)} points`),
-      el("div", { class: "buttons" }, next),
-    );
-    if (!byId("setup").contains(document.activeElement)) /** @type {HTMLElement} */ (next).focus();
-    for (const more of [drawRounds(view, names), drawReview(await this.engine.review(), view, names)])
-      if (more) end.append(more);
-  }
-
-  /**
-   * @param {string} id
-   * @param {Node[]} inside
-   */
-  unfold(id, inside) {
-    byId(id).hidden = !inside.length;
-    byId(id).lastElementChild?.replaceChildren(...inside);
+    const go = () => (last ? this.fresh() : this.leave("again"));
+    const next = button(".main", "next", go, last ? "New match" : `Round ${view.round + 1}`);
+    byId("end").replaceChildren(el("h2", last ? "The end" : `Round ${view.round} is over`),
+      el("p.result", view.over?.words || `${shownNumber(view.over?.payoff ?? 0)} points`), el("div.buttons", next));
+    next.focus();
+    for (const more of [drawRounds(view, names), drawReview(await this.engine.review(), view, names)]) {
+      if (more) byId("end").append(more);
+    }
   }
 
   async drawAbout() {
     const about = await this.engine.about();
-    const known = ABOUT.filter((name) => about[name] !== undefined && about[name] !== null && about[name] !== "");
-    byId("about").hidden = !known.length;
-    byId("about").lastElementChild?.replaceChildren(
-      ...known.map((name) => el("div", {}, el("dt", {}, name), el("dd", {}, String(about[name])))),
-    );
+    const { value, lower, upper } = about;
+    if (value !== undefined && lower !== undefined) about.value = `${value} in [${lower}, ${upper}]`;
+    const known = Object.entries(ABOUT).filter(([name]) => about[name]);
+    unfold("about", known.map(([name, words]) => el("div", el("dt", words), el("dd", String(about[name])))));
   }
 
   async copy() {
-    const text = await this.engine.record();
     try {
-      await navigator.clipboard.writeText(text);
+      await navigator.clipboard.writeText(await this.engine.record());
       byId("copy").textContent = "Copied";
+      setTimeout(() => (byId("copy").textContent = "Copy the record"), 2000);
     } catch {
       byId("alert").textContent = "This browser does not let the page copy; download the record instead.";
     }
-    setTimeout(() => (byId("copy").textContent = "Copy the record"), 2000);
   }
 
   async download() {
@@ -334,42 +261,36 @@ class Page {
   }
 }
 
-/** @param {Part} part */
-function ownerOf(part) {
-  return part.seat ?? (typeof part.of === "number" ? part.of : null);
+/** @param {string} id @param {Node[]} inside */
+function unfold(id, inside) {
+  byId(id).hidden = !inside.length;
+  byId(id).lastElementChild?.replaceChildren(...inside);
 }
 
-/**
- * @param {Advice} chosen
- * @param {Advice} best
- * @param {boolean} chance
- */
-function verdictOf(chosen, best, chance) {
-  if (chosen.best || chosen.loss < 5e-7) return `${chosen.words}: nothing was better.`;
-  return `${chosen.words}: loses ${shownLoss(chosen.loss, chance)}. Better was: ${best.words}.`;
+/** @param {number} i @param {Advice[]} advice @param {boolean} chance */
+function verdictOf(i, advice, chance) {
+  const { words, loss } = advice[i];
+  if (loss < NOTHING) return `${words}: nothing was better.`;
+  return `${words}: loses ${shownLoss(loss, chance)}. Better was: ${advice.find(({ best }) => best)?.words}.`;
 }
 
-function remembered() {
+function kept() {
   try {
-    return localStorage.getItem("mdpdice advice");
+    return localStorage.getItem(KEPT);
   } catch {
     return null;
   }
 }
 
-/**
- * Show the page for an engine, and let people play.
- * @param {Engine} engine
- */
+/** Show the page for an engine, and let people play. @param {Engine} engine */
 export async function show(engine) {
   const page = new Page(engine);
   byId("fresh").addEventListener("click", () => page.fresh());
-  byId("undo").addEventListener("click", () => page.undo());
+  byId("undo").addEventListener("click", () => page.leave("undo"));
   byId("copy").addEventListener("click", () => page.copy());
   byId("download").addEventListener("click", () => page.download());
-  byId("advice").addEventListener("change", (event) =>
-    page.advise(/** @type {HTMLInputElement} */ (event.target).value),
-  );
+  const wanted = (/** @type {Event} */ event) => /** @type {HTMLInputElement} */ (event.target).value;
+  byId("advice").addEventListener("change", (event) => page.advise(wanted(event)));
   listenToKeys(page);
   await page.open();
 }

@@ -26,7 +26,8 @@
  * @typedef {{words: string, tap: Tap | null, pays?: number | null}} Choice
  * @typedef {{words: string, chance: string, faces: (string | number)[] | null}} Outcome
  * @typedef {{name: string, faces: (string | number)[]}} OwnDie
- * @typedef {{kind: string, seat: number | null, words: string, lost?: boolean, faces?: (string | number)[] | null}} PlayEvent
+ * @typedef {{kind: string, seat: number | null, words: string, lost?: boolean,
+ *   faces?: (string | number)[] | null}} PlayEvent
  *
  * @typedef {object} View
  * @property {string} [id]
