@@ -22,6 +22,7 @@ from mdpdice.cli.new import new
 from mdpdice.cli.play import play
 from mdpdice.cli.plot import plot
 from mdpdice.cli.policy import policy
+from mdpdice.cli.serve import serve
 from mdpdice.cli.simulate import simulate
 from mdpdice.cli.solve import solve
 from mdpdice.cli.thresholds import thresholds
@@ -58,6 +59,6 @@ def main() -> None:
 
 for command in (
     *(advise, check, crosscheck, evaluate, export, import_, info, list_, new),
-    *(play, plot, policy, simulate, solve, thresholds, tree),
+    *(play, plot, policy, serve, simulate, solve, thresholds, tree),
 ):
     main.add_command(command)

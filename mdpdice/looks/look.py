@@ -137,9 +137,10 @@ class Look(Generic[G]):
         seen : Rolled, optional
             As for `table`.
         """
-        if self._parts is None or self._parts[0] != (state, seen):
-            self._parts = (state, seen), self.table(state, seen)
-        return default.act(self._parts[1], action)
+        known = self._parts  # once: another thread may ask, too
+        if known is None or known[0] != (state, seen):
+            self._parts = known = (state, seen), self.table(state, seen)
+        return default.act(known[1], action)
 
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         """What was thrown, in words.
@@ -363,9 +364,11 @@ def look_of(game: Game[Any, Any]) -> Look[Any]:
     A module ``look`` beside the module of a class is imported first.
     """
     whole = game.game if isinstance(game, Unrolled) else game
-    if not _last or _last[0] is not whole:
-        _last[:] = whole, _look_class(type(whole))(whole)
-    found: Look[Any] = _last[1]
+    last = tuple(_last)  # at once: another thread may ask, too
+    if not last or last[0] is not whole:
+        last = whole, _look_class(type(whole))(whole)
+        _last[:] = last
+    found: Look[Any] = last[1]
     return found
 
 
