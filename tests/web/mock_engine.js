@@ -91,7 +91,8 @@ export function open(scene) {
       return others();
     },
     undo: async () => {
-      view = JSON.parse(past.pop() ?? JSON.stringify(round()));
+      if (!past.length) throw new Error("nothing to undo");
+      view = JSON.parse(/** @type {string} */ (past.pop()));
       return shown();
     },
     again: async () => {

@@ -1,7 +1,7 @@
 // @ts-check
 /** The page: draws what the engine shows and hands on what people do. */
 
-import { button, byId, el, NOTHING, shownLoss, shownNumber } from "./dom.js";
+import { button, byId, counted, el, NOTHING, shownLoss, shownNumber } from "./dom.js";
 import { drawPart } from "./parts.js";
 import { ownerOf, tappedPart, Taps } from "./taps.js";
 import { drawChoices, drawOwnDice } from "./choices.js";
@@ -13,8 +13,7 @@ import { listenToKeys } from "./keys.js";
 /** @import { Advice, Engine, Part, Start, View } from "./types.js" */
 
 /** What about() may say, in the order of the foot. */
-const ABOUT = { value: "Value", status: "Status", proved: "Proved", rounding: "Rounding", digest: "Digest", version: "Version",
-  cite: "To cite" };
+const ABOUT = ["value", "status", "proved", "rounding", "digest", "version", "to cite"];
 /** Where the browser keeps whether advice is wanted. */
 const KEPT = "mdpdice advice";
 
@@ -78,7 +77,7 @@ class Page {
       this.advice = this.worth = null;
       if (this.mode === "always") await this.ask();
       this.draw();
-      this.seen = this.view.events.length;
+      this.tellNews(this.view);
       await this.drawBeside();
     } catch (error) {
       byId("alert").textContent = error instanceof Error ? error.message : String(error);
@@ -151,8 +150,6 @@ class Page {
     byId("title").textContent = document.title = view.title;
     byId("round").textContent = view.rounds > 1 ? `Round ${view.round} of ${view.rounds}` : "";
     this.drawTable(view, taps, names);
-    byId("news").replaceChildren(...drawNews(view.events.slice(this.seen), names));
-    if (this.verdict) byId("news").append(el("p.verdict", this.verdict));
     byId("now").replaceChildren(...this.drawNow(view, taps));
     byId("log").replaceChildren(drawLog(view, names));
     byId("undo").toggleAttribute("disabled", view.may_undo === false || !view.events.length);
@@ -161,6 +158,15 @@ class Page {
     }
     if (inside && !focused?.isConnected) this.focus(focused?.getAttribute("data-key") ?? "");
     else if (inside && byId("setup").contains(focused)) this.focus("");
+  }
+
+  /** Say what happened since the last view, once. @param {View} view */
+  tellNews(view) {
+    const events = view.events.slice(this.seen);
+    byId("news").replaceChildren(...drawNews(events, seatNames(view)));
+    if (this.verdict) byId("news").append(el("p.verdict", this.verdict));
+    byId("table").classList.toggle("fresh", events.some(({ kind }) => kind === "roll"));
+    this.seen = view.events.length;
   }
 
   /** Put the focus on a place that is drawn anew, else where something can be done. @param {string} key */
@@ -183,8 +189,8 @@ class Page {
     byId("seats").hidden = !both;
     byId("seats").replaceChildren(...(both ? names : []).map((name, seat) => {
       const moves = seat === view.mover && !view.over;
-      const sum = view.scores.reduce((all, row) => all + (row[seat] ?? 0), 0);
-      const so = view.scores.length > 0 && el("span.sofar", `${shownNumber(sum)} in ${view.scores.length}`);
+      const sum = shownNumber(view.scores.reduce((all, row) => all + (row[seat] ?? 0), 0));
+      const so = view.scores.length > 0 && el("span.sofar", `${sum} in ${counted(view.scores.length, "round")}`);
       const who = el("p.who", name, moves && el("span.tag", "to move"), so);
       const own = view.parts.filter((part) => ownerOf(part) === seat);
       return el(moves ? "div.seat.moves" : "div.seat", { role: "group", "aria-label": name }, who, ...own.map(drawn));
@@ -192,6 +198,7 @@ class Page {
     const common = view.parts.filter((part) => !both || ownerOf(part) === null);
     common.sort((a, b) => Number(b.kind === "score") - Number(a.kind === "score"));
     byId("table").replaceChildren(...common.map(drawn));
+    byId("table").classList.remove("fresh");
     byId("table").hidden = !common.length;
   }
 
@@ -238,10 +245,10 @@ class Page {
 
   async drawAbout() {
     const about = await this.engine.about();
-    const { value, lower, upper } = about;
-    if (value !== undefined && lower !== undefined) about.value = `${value} in [${lower}, ${upper}]`;
-    const known = Object.entries(ABOUT).filter(([name]) => about[name]);
-    unfold("about", known.map(([name, words]) => el("div", el("dt", words), el("dd", String(about[name])))));
+    const { value, lower, upper, cite } = about;
+    /** @type {Record<string, unknown>} */
+    const said = { ...about, value: lower === undefined ? value : `${value} in [${lower}, ${upper}]`, "to cite": cite };
+    unfold("about", ABOUT.filter((name) => said[name]).map((name) => el("div", el("dt", name), el("dd", String(said[name])))));
   }
 
   async copy() {
