@@ -81,6 +81,8 @@ class Solution:
         Why the status is not CERTIFIED, or why a value is infinite.
     given : Policy or sequence of two, optional
         The policy whose value this is; without one, the policy is the solution's own.
+    game : Game, optional
+        What was solved, where that was a game.
     """
 
     table: NodeValues | GridValues
@@ -89,6 +91,7 @@ class Solution:
     width: float = np.inf
     reason: str = ""
     given: Policy | tuple[Policy, ...] | None = None
+    game: Game[Any, Any] | None = attrs.field(default=None, repr=False)
 
     # --- what it is -----------------------------------------------------------
 

@@ -163,7 +163,8 @@ def solve(
         way = plan(
             game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run
         )
-        return way.solve(run, epsilon, interrupts)
+        answer = way.solve(run, epsilon, interrupts)
+    return attrs.evolve(answer, game=game) if isinstance(game, Game) else answer
 
 
 def plan(
