@@ -79,7 +79,7 @@ export function drawOwnDice(view, tapped, tap, roll) {
     const there = at < tapped.length;
     const said = { role: "img", "aria-label": tapped[at] ?? "not yet thrown" };
     const caption = name && el("span.caption", name);
-    return el("li", el(`span.place.die${there ? "" : ".waiting"}`, said, pictureOfFace(tapped[at] ?? "?"), caption));
+    return el("li", el(`span.place.die${there ? "" : ".unthrown"}`, said, pictureOfFace(tapped[at] ?? "?"), caption));
   });
   const faces = (next?.faces ?? []).map((face, at) =>
     el("li", button(".place.die.tappable", `face ${at}`, () => tap([...tapped, face]),

@@ -71,6 +71,11 @@ export function shownLoss(loss, chance) {
   return /[1-9]/.test(text) ? text : chance ? "< 0.01 %" : "< 0.001";
 }
 
+/** Words as a title: `pig-race` is "Pig race". @param {string} words */
+export function capital(words) {
+  return words.charAt(0).toUpperCase() + words.slice(1).replace(/(?<=[a-z])-(?=[a-z])/g, " ");
+}
+
 /** A count and its noun. @param {number} count @param {string} noun */
 export function counted(count, noun) {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -1,7 +1,7 @@
 // @ts-check
 /** The page: draws what the engine shows and hands on what people do. */
 
-import { button, byId, counted, el, NOTHING, shownLoss, shownNumber } from "./dom.js";
+import { button, byId, capital, counted, el, NOTHING, shownLoss, shownNumber } from "./dom.js";
 import { drawPart } from "./parts.js";
 import { ownerOf, tappedPart, Taps } from "./taps.js";
 import { drawChoices, drawOwnDice } from "./choices.js";
@@ -10,12 +10,14 @@ import { drawChart, drawDistribution } from "./chart.js";
 import { drawSetup } from "./setup.js";
 import { listenToKeys } from "./keys.js";
 
-/** @import { Advice, Engine, Part, Start, View } from "./types.js" */
+/** @import { Advice, Engine, Part, PlayEvent, Start, View } from "./types.js" */
 
 /** What about() may say, in the order of the foot. */
 const ABOUT = ["value", "status", "proved", "rounding", "digest", "version", "to cite"];
 /** Where the browser keeps whether advice is wanted. */
 const KEPT = "mdpdice advice";
+/** Milliseconds after which the table is drawn without the advice, and again when it has come. */
+const PATIENCE = 150;
 
 /** One match after another, on one engine. */
 class Page {
@@ -28,9 +30,11 @@ class Page {
     this.advice = /** @type {Advice[] | null} */ (null);
     this.worth = /** @type {Record<string, (number | null)[]> | null} */ (null);
     this.seen = 0;
+    this.news = /** @type {PlayEvent[]} */ ([]);
     this.verdict = "";
     this.busy = false;
     this.mode = kept() ?? "off";
+    engine.progress = (text, share) => this.wait(text, share);
   }
 
   /** Show the form, or begin at once where the engine knows how. */
@@ -38,29 +42,27 @@ class Page {
     const setup = await this.engine.setup();
     const only = setup.games.length === 1 ? setup.games[0].title : null;
     byId("setup").replaceChildren(drawSetup(setup, (start) => this.start(start)));
-    byId("title").textContent = only ?? "Dice games";
-    document.title = only ?? "mdpdice";
+    byId("title").textContent = only ? capital(only) : "Dice games";
+    document.title = only ? capital(only) : "mdpdice";
     if (only) await this.drawAbout();
     if (setup.auto) await this.start(setup.auto);
   }
 
   /** @param {Start} start */
   async start(start) {
-    const [words, bar] = [el("span", { role: "status" }), el("progress", { max: 1, "aria-label": "Solving" })];
-    const stop = button(".plain", "stop", () => this.engine.cancel?.(), "Stop");
-    const waiting = el("p.waiting", words, bar, this.engine.cancel && stop);
-    await this.act(async () => {
-      const view = await this.engine.start(start, (text, share) => {
-        if (!waiting.isConnected) byId("setup").append(waiting);
-        words.textContent = text;
-        if (share === null) bar.removeAttribute("value");
-        else bar.setAttribute("value", String(share));
-      });
-      this.seen = 0;
-      return view;
+    await this.act(() => {
+      this.view = null;
+      return this.engine.start(start);
     });
-    waiting.remove();
     if (this.view) await this.drawAbout();
+  }
+
+  /** Say what is waited for, and how far it is. @param {string} text @param {number | null} share */
+  wait(text, share) {
+    byId("wait").hidden = !text;
+    byId("waiting").textContent = text;
+    if (share === null) byId("bar").removeAttribute("value");
+    else byId("bar").setAttribute("value", String(share));
   }
 
   /** Do something that leads to another view. @param {() => Promise<View>} work */
@@ -68,35 +70,52 @@ class Page {
     if (this.busy) return;
     this.busy = true;
     byId("alert").textContent = "";
-    try {
+    await this.careful(async () => {
       const before = this.view;
-      this.view = await work();
-      if (before?.round !== this.view.round || before.events.length > this.view.events.length) this.seen = 0;
-      this.taps = new Taps(this.view);
+      const view = await work();
+      if (before?.round !== view.round || before.events.length > view.events.length) this.seen = 0;
+      this.view = view;
+      this.taps = new Taps(view);
       this.thrown = [];
       this.advice = this.worth = null;
-      if (this.mode === "always") await this.ask();
+      this.news = view.events.slice(this.seen);
+      this.seen = view.events.length;
+      const asked = this.mode === "always" ? this.careful(() => this.ask()) : null;
+      await Promise.race([asked, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
       this.draw();
-      this.tellNews(this.view);
-      await this.drawBeside();
+      this.tellNews(view);
+      if (view.over) await this.drawEnd(view);
+    });
+    this.busy = false;
+    await this.careful(() => this.drawBeside());
+  }
+
+  /** Say what went wrong. @param {() => Promise<void>} work */
+  async careful(work) {
+    try {
+      await work();
     } catch (error) {
       byId("alert").textContent = error instanceof Error ? error.message : String(error);
     } finally {
-      this.busy = false;
+      this.wait("", null);
     }
   }
 
   /** Ask what every choice is worth, once a decision. */
   async ask() {
-    if (!this.view?.actions.length || this.advice) return;
-    this.advice = await this.engine.advice();
-    this.worth = (await this.engine.boxes?.()) ?? null;
+    const { engine, view } = this;
+    if (!view?.actions.length || this.advice) return;
+    const advice = await engine.advice();
+    const worth = view.parts.some(({ kind }) => kind === "boxes") ? await engine.boxes?.() : null;
+    if (view !== this.view) return;
+    [this.advice, this.worth] = [advice, worth ?? null];
+    if (byId("now").hasChildNodes()) this.draw();
   }
 
   /** @param {number} i */
   choose(i) {
     return this.act(async () => {
-      if (this.mode !== "off") await this.ask();
+      if (this.mode === "afterwards") await this.ask();
       this.verdict = this.mode === "off" || !this.advice ? "" : verdictOf(i, this.advice, this.view?.total === 1);
       return this.engine.choose(i);
     });
@@ -123,9 +142,11 @@ class Page {
     } catch {
       // a page in a file may not be allowed to keep anything
     }
-    if (mode === "always") await this.ask();
     this.draw();
-    await this.drawBeside();
+    await this.careful(async () => {
+      if (mode === "always") await this.ask();
+      await this.drawBeside();
+    });
   }
 
   /** @param {Part} part @param {number} place */
@@ -147,7 +168,8 @@ class Page {
     const names = seatNames(view);
     byId("setup").hidden = true;
     byId("match").hidden = byId("fresh").hidden = false;
-    byId("title").textContent = document.title = view.title;
+    byId("title").textContent = document.title = capital(view.title);
+    byId("end").hidden = !view.over;
     byId("round").textContent = view.rounds > 1 ? `Round ${view.round} of ${view.rounds}` : "";
     this.drawTable(view, taps, names);
     byId("now").replaceChildren(...this.drawNow(view, taps));
@@ -162,11 +184,9 @@ class Page {
 
   /** Say what happened since the last view, once. @param {View} view */
   tellNews(view) {
-    const events = view.events.slice(this.seen);
-    byId("news").replaceChildren(...drawNews(events, seatNames(view)));
+    byId("news").replaceChildren(...drawNews(this.news, seatNames(view)));
     if (this.verdict) byId("news").append(el("p.verdict", this.verdict));
-    byId("table").classList.toggle("fresh", events.some(({ kind }) => kind === "roll"));
-    this.seen = view.events.length;
+    byId("table").classList.toggle("fresh", this.news.some(({ kind }) => kind === "roll"));
   }
 
   /** Put the focus on a place that is drawn anew, else where something can be done. @param {string} key */
@@ -196,6 +216,11 @@ class Page {
       return el(moves ? "div.seat.moves" : "div.seat", { role: "group", "aria-label": name }, who, ...own.map(drawn));
     }));
     const common = view.parts.filter((part) => !both || ownerOf(part) === null);
+    const last = this.news.findLast(({ faces }) => faces);
+    if (last?.faces && !view.parts.some(({ kind }) => kind === "dice")) {
+      const label = both && last.seat !== null ? `thrown by ${names[last.seat]}` : "thrown";
+      common.push({ kind: "dice", label, of: null, faces: last.faces });
+    }
     common.sort((a, b) => Number(b.kind === "score") - Number(a.kind === "score"));
     byId("table").replaceChildren(...common.map(drawn));
     byId("table").classList.remove("fresh");
@@ -216,15 +241,13 @@ class Page {
     return view.outcomes || view.dice ? [drawOwnDice(view, this.thrown, tap, roll)] : [];
   }
 
-  /** The end, the strategy, and how it may end: for people who want advice, or when nothing is left to decide. */
+  /** The strategy, and how it may end: for people who want advice, or when nothing is left to decide. */
   async drawBeside() {
     const { engine, view } = this;
-    if (!view) return;
-    byId("end").hidden = !view.over;
-    if (view.over) await this.drawEnd(view);
-    const shown = this.mode !== "off" || view.over !== null;
+    const shown = this.mode !== "off" || Boolean(view?.over);
     const charts = shown && engine.chart ? await engine.chart() : null;
-    const ahead = shown && !view.over && engine.distribution ? await engine.distribution() : null;
+    const ahead = shown && !view?.over && engine.distribution ? await engine.distribution() : null;
+    if (view !== this.view) return;
     unfold("strategy", (charts ?? []).map(drawChart));
     unfold("ahead", ahead ? [drawDistribution(ahead)] : []);
   }
@@ -238,9 +261,10 @@ class Page {
     byId("end").replaceChildren(el("h2", last ? "The end" : `Round ${view.round} is over`),
       el("p.result", view.over?.words || `${shownNumber(view.over?.payoff ?? 0)} points`), el("div.buttons", next));
     next.focus();
-    for (const more of [drawRounds(view, names), drawReview(await this.engine.review(), view, names)]) {
-      if (more) byId("end").append(more);
-    }
+    const rounds = drawRounds(view, names);
+    if (rounds) byId("end").append(rounds);
+    const review = drawReview(await this.engine.review(), view, names);
+    if (review && view === this.view) byId("end").append(review);
   }
 
   async drawAbout() {
@@ -292,6 +316,8 @@ function kept() {
 /** Show the page for an engine, and let people play. @param {Engine} engine */
 export async function show(engine) {
   const page = new Page(engine);
+  byId("stop").hidden = !engine.cancel;
+  byId("stop").addEventListener("click", () => engine.cancel?.());
   byId("fresh").addEventListener("click", () => page.fresh());
   byId("undo").addEventListener("click", () => page.leave("undo"));
   byId("copy").addEventListener("click", () => page.copy());

@@ -10,8 +10,8 @@ import { counted, el, NOTHING, shownLoss, shownNumber } from "./dom.js";
 export function seatNames({ seats, names }) {
   const alone = (/** @type {string} */ seat) => seats.filter((other) => other === seat).length === 1;
   /** @type {Record<string, string>} */
-  const known = { human: alone("human") ? "You" : "Player", optimal: "Best play", random: "Random" };
-  return seats.map((seat, at) => `${names?.[at] ?? known[seat] ?? seat}${alone(seat) || names ? "" : ` ${at + 1}`}`);
+  const known = { human: alone("human") ? "You" : "Player", optimal: "Best play", random: "Random play" };
+  return seats.map((seat, at) => `${known[seat] ?? names?.[at] ?? seat}${alone(seat) ? "" : ` ${at + 1}`}`);
 }
 
 /** One line for every choice, with what it led to. @param {PlayEvent[]} events @returns {Line[]} */

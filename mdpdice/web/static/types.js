@@ -70,8 +70,9 @@
  *
  * @typedef {object} Engine
  * @property {() => Promise<Setup>} setup
- * @property {(start: Start, progress?: (text: string, share: number | null) => void) => Promise<View>} start
- * @property {() => void} [cancel]        stops a start that takes long
+ * @property {(start: Start) => Promise<View>} start
+ * @property {((text: string, share: number | null) => void) | null} [progress]   set by the page: what is waited for
+ * @property {() => void} [cancel]        stops what takes long
  * @property {() => Promise<View>} view
  * @property {(i: number) => Promise<View>} choose
  * @property {(outcome: number | (string | number)[]) => Promise<View>} roll
