@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import webbrowser
+from typing import Any
 
 import click
 
@@ -58,10 +60,6 @@ def serve(names: tuple[str, ...], port: int, host: str, *, opens: bool, seconds:
 
         for name in names:  # wrong ones are told at once
             find_game(name)
-        hall = Hall(names or game_names(), seconds)
-        threading.Thread(
-            target=hall.games, daemon=True
-        ).start()  # takes seconds, and the page asks for it first
         try:
             listening = socket.create_server(
                 (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -74,13 +72,11 @@ def serve(names: tuple[str, ...], port: int, host: str, *, opens: bool, seconds:
         click.echo(f"{url}  (Ctrl-C ends it)")
         if host not in LOOPBACK:
             click.echo("Whoever reaches this machine can play, and have games solved on it.", err=True)
-        config = uvicorn.Config(
-            application(hall, host),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            limit_concurrency=200,
-        )
         if opens:
             threading.Timer(0.5, webbrowser.open, (url,)).start()
-        uvicorn.Server(config).run(sockets=[listening])
+        with contextlib.closing(Hall(names or game_names(), seconds)) as hall:
+            # It takes seconds, and the page asks for it first.
+            threading.Thread(target=hall.games, daemon=True).start()
+            options: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False}
+            config = uvicorn.Config(application(hall, host), limit_concurrency=200, **options)
+            uvicorn.Server(config).run(sockets=[listening])

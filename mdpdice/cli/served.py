@@ -66,6 +66,12 @@ class Hall:
             lambda name, pairs: Room(self, _case(name, pairs))
         )
 
+    def close(self) -> None:
+        """Stop all that is being solved, and leave nothing behind."""
+        for work in self.works.values():
+            work.cancel()
+        self.folder.cleanup()
+
     def games(self) -> list[dict[str, Any]]:
         """What is said of each game."""
         with self.lock:
@@ -253,6 +259,10 @@ class _Seating(Table):
     def _seat(self, name: str) -> playthrough.Seat:
         _check_seat(self.case, name)
         return super()._seat(name)
+
+    def _ruled(self, rule: Callable[[Any], Any]) -> playthrough.Seat:
+        # Rounds are played again and again.
+        return super()._ruled(functools.lru_cache(100_000)(rule))
 
     def _ask(self, turn: Turn) -> Any:
         self.before(turn)

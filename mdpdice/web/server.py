@@ -38,6 +38,7 @@ STATIC = Path(__file__).parent / "static"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 LARGEST_BODY = 16_384
+MOST_BRACKETS = 100
 MOST_TABLES = 200
 IDLE = 3600.0
 """Seconds after which a table that nobody touches may give way to a new one."""
@@ -137,6 +138,7 @@ class _Server:
         ]
         handlers: Any = {HTTPException: _http_error, Exception: _broken}
         self.app = Starlette(routes=routes, exception_handlers=handlers)
+        self.app.router.redirect_slashes = False
 
     # --- tables ---------------------------------------------------------------------------------------
 
@@ -228,6 +230,11 @@ def _scalar(value: object) -> bool:
     return value is None or isinstance(value, str | int | float)
 
 
+def _shallow(text: str) -> bool:
+    """Whether nothing is nested deep: readers of JSON call themselves for every bracket."""
+    return sum(map(text.count, "[{(")) <= MOST_BRACKETS
+
+
 def _short(texts: list[Any]) -> bool:
     return all(isinstance(one, str) and len(one) <= 200 for one in texts)
 
@@ -251,7 +258,7 @@ _SIT = {
 }
 _DECIDE = {
     **_GAME,
-    "state": _Field(str),
+    "state": _Field(str, ..., _shallow, "with few brackets"),
     "policy": _Field(str, "optimal", lambda name: len(name) <= 200, "short"),
 }
 _TURN = {"turn": _Field(int)}
@@ -305,8 +312,8 @@ def _read(wanted: Mapping[str, _Field], request: Request, body: bytes) -> dict[s
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Illegal("send JSON, with the content type application/json", 415)
     try:
-        said = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        said = json.loads(body) if _shallow(body.decode()) else None
+    except ValueError as error:
         raise Illegal("this is no JSON", 400) from error
     if not isinstance(said, dict) or not set(said) <= set(wanted):
         raise Illegal(f"send an object with {', '.join(wanted) or 'nothing'}", 400)
