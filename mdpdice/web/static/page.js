@@ -215,10 +215,11 @@ class Page {
       const own = view.parts.filter((part) => ownerOf(part) === seat);
       return el(moves ? "div.seat.moves" : "div.seat", { role: "group", "aria-label": name }, who, ...own.map(drawn));
     }));
-    const common = view.parts.filter((part) => !both || ownerOf(part) === null);
+    const common = view.parts.filter((part) => (!both || ownerOf(part) === null) && part.faces?.length !== 0);
     const last = this.news.findLast(({ faces }) => faces);
-    if (last?.faces && !view.parts.some(({ kind }) => kind === "dice")) {
-      const label = both && last.seat !== null ? `thrown by ${names[last.seat]}` : "thrown";
+    if (last?.faces && !common.some(({ kind }) => kind === "dice")) {
+      const who = names[last.seat ?? 0];
+      const label = who === "You" ? "your throw" : `thrown by ${who}`;
       common.push({ kind: "dice", label, of: null, faces: last.faces });
     }
     common.sort((a, b) => Number(b.kind === "score") - Number(a.kind === "score"));
@@ -241,15 +242,19 @@ class Page {
     return view.outcomes || view.dice ? [drawOwnDice(view, this.thrown, tap, roll)] : [];
   }
 
-  /** The strategy, and how it may end: for people who want advice, or when nothing is left to decide. */
+  /** The strategy, for people who want advice, and how it may end, which takes long: for those who ask for it. */
   async drawBeside() {
     const { engine, view } = this;
     const shown = this.mode !== "off" || Boolean(view?.over);
-    const charts = shown && engine.chart ? await engine.chart() : null;
-    const ahead = shown && !view?.over && engine.distribution ? await engine.distribution() : null;
+    const charts = (shown && (await engine.chart?.())) || [];
     if (view !== this.view) return;
-    unfold("strategy", (charts ?? []).map(drawChart));
-    unfold("ahead", ahead ? [drawDistribution(ahead)] : []);
+    unfold("strategy", charts.map(drawChart));
+    const ahead = /** @type {HTMLDetailsElement} */ (byId("ahead"));
+    ahead.hidden = !shown || !engine.distribution || Boolean(view?.over);
+    if (ahead.hidden || !ahead.open) return;
+    const found = await engine.distribution?.();
+    if (view !== this.view) return;
+    unfold("ahead", [found ? drawDistribution(found) : el("p.none", "There are too many ways from here.")]);
   }
 
   /** @param {View} view */
@@ -324,6 +329,7 @@ export async function show(engine) {
   byId("download").addEventListener("click", () => page.download());
   const wanted = (/** @type {Event} */ event) => /** @type {HTMLInputElement} */ (event.target).value;
   byId("advice").addEventListener("change", (event) => page.advise(wanted(event)));
+  byId("ahead").addEventListener("toggle", () => page.careful(() => page.drawBeside()));
   listenToKeys(page);
   await page.open();
 }
