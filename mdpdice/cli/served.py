@@ -9,7 +9,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mdpdice.modelling.game import Chance
     from mdpdice.policies.playthrough import Event, Turn
 
-__all__ = ["Hall", "Room", "Sitting", "Waiting"]
+__all__ = ["Hall", "Room", "Sitting"]
 
 DEEPEST = 6
 """Most decisions that a seat looks ahead: one more takes ten times as long."""
@@ -46,15 +46,7 @@ LONG_NUMBER = re.compile(r"\d{8}")
 
 
 class Hall:
-    """The games on offer.
-
-    Parameters
-    ----------
-    names : sequence of str
-        As on the command line.
-    seconds : float
-        Time that solving one of them may take.
-    """
+    """The games on offer, by their names on the command line; solving one of them may take so many seconds."""
 
     def __init__(self, names: Sequence[str], seconds: float) -> None:
         self.names, self.seconds = names, seconds
@@ -62,9 +54,7 @@ class Hall:
         self.slots = threading.Semaphore(AT_ONCE)
         self.folder = tempfile.TemporaryDirectory(prefix="mdpdice-")
         self.lock = threading.RLock()
-        self._room = functools.lru_cache(maxsize=MOST_ROOMS)(
-            lambda name, pairs: Room(self, _case(name, pairs))
-        )
+        self._room = functools.lru_cache(MOST_ROOMS)(lambda name, pairs: Room(self, _case(name, pairs)))
 
     def close(self) -> None:
         """Stop all that is being solved, and leave nothing behind."""
@@ -86,22 +76,15 @@ class Hall:
         about["seats"] = ["optimal", "random", "lookahead"]
         try:
             found = find_game(name)
-            known = [one for one in parameters_of(found) if not one.reader.unreadable]
-            about["description"] = summary(found)
-            about["parameters"] = [
-                {
-                    "name": one.key,
-                    "help": one.meaning,
-                    "allowed": one.reader.allowed,
-                    "value": None if one.required else plain(one.default),
-                    "required": one.required,
-                }
-                for one in known
-            ]
+            about["description"], known = summary(found), parameters_of(found)
+            for one in known:
+                value = None if one.required else plain(one.default)
+                told = {"name": one.key, "help": one.meaning, "allowed": one.reader.allowed, "value": value}
+                about["parameters"] += [] if one.reader.unreadable else [told]
             if not any(one.required for one in known):
                 case = self.room(name, ()).case
                 about["players"] = 2 if for_two(case.game, sure=False) else 1
-                about["seats"] += [policy.form for policy in case.look.policies()]
+                about["seats"] += [policy.form for policy in case.look.policies() if ":" not in policy.form]
         except (MdpDiceError, click.ClickException) as error:  # it must not hide the others
             about["description"] = f"broken: {error}"
         return about
@@ -122,29 +105,14 @@ class Hall:
         if name not in self.names:
             raise click.UsageError(f"no game is called {name!r} here; there are {', '.join(self.names)}")
         pairs = tuple(f"{key}={show(value)}" for key, value in sorted(parameters.items()))
-        if any(LONG_NUMBER.search(pair) for pair in pairs):
-            raise click.UsageError("a parameter has a number of at most seven digits")
+        if any(map(LONG_NUMBER.search, pairs)):
+            raise click.UsageError("numbers in parameters have at most seven digits")
         return self.room(name, pairs)
 
-    @staticmethod
-    def match(room: Room, given: Mapping[str, Any]) -> Sitting:
+    def match(self, room: Room, given: Mapping[str, Any]) -> Sitting:
         """Sit down in a room."""
         seed = random.SystemRandom().randrange(10**6) if given["seed"] is None else given["seed"]
         return Sitting(room, list(given["seats"]), seed, given["rounds"], mine=given["dice"] == "mine")
-
-    def solve(self, room: Room, most: int, finish: Callable[[Any], None], file: str) -> Work:
-        """Begin to solve the game of a room."""
-        case = room.case
-        task = {
-            "name": case.name,
-            "pairs": case.pairs,
-            "max_states": most,
-            "seconds": self.seconds,
-            "file": file,
-        }
-        work = Work("mdpdice.cli.solve_worker", task, self.slots, finish)
-        self.works = {key: one for key, one in self.works.items() if not one.over.is_set()} | {work.key: work}
-        return work
 
 
 def _case(name: str, pairs: Sequence[str]) -> Case:
@@ -155,8 +123,7 @@ class Room:
     """A game with its parameters: its answer once somebody has asked for it, and a lock for all who play it."""
 
     def __init__(self, hall: Hall, case: Case) -> None:
-        self.hall, self.case = hall, case
-        self.lock = threading.RLock()
+        self.hall, self.case, self.lock = hall, case, threading.RLock()
         self.found: mdpdice.Solution | None = None
         self.proof: dict[str, Any] = {}
         self._works: dict[int, Work] = {}
@@ -167,7 +134,7 @@ class Room:
         return not for_two(self.case.game)
 
     def solution(self, most: int = MOST_STATES) -> mdpdice.Solution:
-        """The answer.
+        """The answer, looked for among so many states.
 
         Raises
         ------
@@ -178,18 +145,27 @@ class Room:
         """
         if self.found is not None:
             return self.found
-        work = self._works.get(most)
-        if work is not None and work.over.is_set() and work.error is not None and not work.cancelled:
+        work, hall, case = self._works.get(most), self.hall, self.case
+        if work is not None and work.error is not None and not work.cancelled:
             raise work.error
         if work is None or work.over.is_set():
-            file = str(Path(self.hall.folder.name) / f"{id(self)}-{most}.npz")
-            work = self._works[most] = self.hall.solve(self, most, functools.partial(self._load, file), file)
+            file = str(Path(hall.folder.name) / f"{id(self)}-{most}.npz")
+            task = {
+                "name": case.name,
+                "pairs": case.pairs,
+                "max_states": most,
+                "seconds": hall.seconds,
+                "file": file,
+            }
+            finish = functools.partial(self._load, file)
+            work = self._works[most] = Work("mdpdice.cli.solve_worker", task, hall.slots, finish)
+            hall.works = {key: one for key, one in hall.works.items() if not one.over.is_set()}
+            hall.works[work.key] = work
         raise Working(work)
 
     def _load(self, file: str, proof: dict[str, Any]) -> None:
         # A game of its own: this one may be asked while the other one is explored.  The process has proved the answer.
-        game = _case(self.case.name, self.case.pairs).game
-        found = mdpdice.Solution.load(file, game, prove=False)
+        found = mdpdice.Solution.load(file, _case(self.case.name, self.case.pairs).game, prove=False)
         self.proof, self.found = proof, found
         Path(file).unlink()
 
@@ -197,51 +173,49 @@ class Room:
         """What a policy does in the state of a text, and what it thinks of the actions there."""
         case, rules = self.case, playthrough.plain(self.case.game)
         state = case.position(text)
-        turn = playthrough.turn_at(rules, state)
-        if turn is None:
+        if (turn := playthrough.turn_at(rules, state)) is None:
             raise click.UsageError(f"{text!r}: nobody decides here: chance moves, or the play is over")
         if policy == "optimal":
             solved = Solved(rules, self.solution())
-            rated: Mapping[Any, Any] | None = solved.values(turn)
-            action = solved.best(turn)
+            action, rated = solved.best(turn), solved.values(turn)
         else:
             _check_seat(case, policy)
-            found = rule_and_ratings(case, policy)
-            if found is None:
+            if (found := rule_and_ratings(case, policy)) is None:
                 raise click.UsageError(
                     f"{policy} has no rule to ask; write optimal, lookahead, or a policy of the game"
                 )
-            action, rated = found[0](state), found[1](state)
-        if isinstance(action, mdpdice.Dist):  # several are as good
-            action = action.outcomes[0]
-        words = {one: case.look.words(state, one) for one in turn.actions}
-        ratings = None if rated is None else {words[one]: json_number(rated[one]) for one in rated}
+            action, rated = found[0](state), found[1](state) or {}
+        action = action.outcomes[0] if isinstance(action, mdpdice.Dist) else action  # others are as good
+        ratings = {case.look.words(state, one): json_number(value) for one, value in rated.items()}
+        words = case.look.words(state, action)
         return {
-            "action": words[action],
+            "action": words,
             "data": action_data(action),
-            "value": None if ratings is None else ratings.get(words[action]),
-            "ratings": ratings,
+            "value": ratings.get(words),
+            "ratings": ratings or None,
         }
 
 
 def _check_seat(case: Case, name: str) -> None:
     """Refuse a seat that is none by name: no file is looked for."""
     head, _, depth = name.partition(":")
-    known = {"human", "optimal", "random", "lookahead"}
-    known |= {policy.form.partition(":")[0] for policy in case.look.policies()}
-    if head not in known or (head in ("human", "optimal", "random") and name != head):
+    plain_ones, known = ("human", "optimal", "random"), (form.form for form in case.look.policies())
+    if name not in plain_ones and head not in ("lookahead", *(form.partition(":")[0] for form in known)):
         names = known_names(case).partition(", or a file")[0]
         raise click.UsageError(f"there is no seat {name!r}; write human, {names}")
     if head == "lookahead" and depth.isdecimal() and int(depth) > DEEPEST:
         raise click.UsageError(f"{name}: at most {DEEPEST} decisions are looked ahead here")
 
 
-class Waiting(BaseException):
-    """Somebody has to decide at a turn, or to throw the dice of a node."""
+class _Awaited(NamedTuple):
+    """What a round waits for: a decision, or dice."""
 
-    def __init__(self, turn: Turn | None = None, node: Chance[Any] | None = None) -> None:
-        super().__init__()
-        self.turn, self.node = turn, node
+    turn: Turn | None = None
+    node: Chance[Any] | None = None
+
+
+class _Stop(BaseException):
+    """Nobody has said more."""
 
 
 class _Seating(Table):
@@ -249,8 +223,8 @@ class _Seating(Table):
 
     most = 4
 
-    def __init__(self, room: Room, names: list[str], seed: int) -> None:
-        self.room, self.human, self.remark = room, _nobody, ""
+    def __init__(self, room: Room, names: list[str], seed: int, human: playthrough.Seat) -> None:
+        self.room, self.human, self.remark = room, human, ""
         super().__init__(room.case, names, "auto", seed, None, self._remark)
 
     def _remark(self, line: str) -> None:
@@ -261,8 +235,7 @@ class _Seating(Table):
         return super()._seat(name)
 
     def _ruled(self, rule: Callable[[Any], Any]) -> playthrough.Seat:
-        # Rounds are played again and again.
-        return super()._ruled(functools.lru_cache(100_000)(rule))
+        return super()._ruled(functools.lru_cache(100_000)(rule))  # rounds are played again and again
 
     def _ask(self, turn: Turn) -> Any:
         self.before(turn)
@@ -270,8 +243,7 @@ class _Seating(Table):
 
     def optimum(self, max_states: int = MOST_STATES) -> Solved:
         """The optimal play."""
-        if self._solved is None:
-            self._solved = _Remembered(self.game, self.room.solution(max_states))
+        self._solved = self._solved or _Remembered(self.game, self.room.solution(max_states))
         return self._solved
 
 
@@ -294,28 +266,15 @@ class _Remembered(Solved):
         return self._both(turn)[1]
 
 
-def _nobody(turn: Turn) -> Any:
-    raise Waiting(turn)
-
-
 class Sitting(Match):
     """A match that stops wherever somebody has to say something, and goes on by playing the round again.
 
-    Parameters
-    ----------
-    room : Room
-    names : list of str
-        The seats.
-    seed, rounds : int
-    mine : bool
-        Whether people throw the dice.
-
     Attributes
     ----------
-    waiting : Waiting or None
-        What the round waits for; None: it is over.
+    waiting : tuple of (Turn or None, Chance or None)
+        What the round waits for, by the names `turn` and `node`.
     said : list
-        What was said in this round: an action, or an outcome with its dice.
+        What people said in this round: actions, and outcomes with their dice.
     seen : Rolled or None
         The dice that lie there.
     at : int
@@ -325,25 +284,34 @@ class Sitting(Match):
     def __init__(self, room: Room, names: list[str], seed: int, rounds: int, *, mine: bool) -> None:
         if len(names) > 2 and not room.alone:
             raise click.UsageError(f"{room.case.name} has two players, not {len(names)}")
-        seating: list[_Seating] = []
+        self.room, self.mine, self.at, self.said, self.waiting = room, mine, 0, list[Any](), _Awaited()
+        self.seen: Rolled | None = None
 
         def seated(seats: list[str], _: object) -> Table:
-            seating.append(_Seating(room, seats, seed))
-            return seating[0]
+            return _Seating(room, seats, seed, lambda turn: self._next(_Awaited(turn)))
 
         super().__init__(room.case, names, seed, rounds, seated, alone=room.alone)
-        self.room, self.mine, self.at, self.seating = room, mine, 0, seating[0]
-        self.said: list[Any] = []
-        self.waiting: Waiting | None = None
-        self.seen: Rolled | None = None
-        self.seating.human = lambda turn: self._next(Waiting(turn))
-        self.options["max_moves"] = MOST_MOVES
-        if mine:
-            self.options["throw"] = self._thrown
+        self.options |= {"max_moves": MOST_MOVES} | ({"throw": self._thrown} if mine else {})
         self._begin()
+
+    @property
+    def over(self) -> bool:
+        """Whether the round is over."""
+        return self.waiting == _Awaited()
+
+    @property
+    def standing(self) -> tuple[Any, Mapping[str, int]]:
+        """The core state and the counters."""
+        assert self.teller is not None
+        return self.teller.core, self.teller.counters
 
     def say(self, line: str) -> None:
         """Nobody reads what is said on the way."""
+
+    def again(self) -> None:
+        """Begin the next round."""
+        self.at += 1
+        self._begin()
 
     def _begin(self) -> None:
         self.marks = [len(one) for one in (self.told, self.events, self.results, self.decided)]
@@ -365,33 +333,28 @@ class Sitting(Match):
         for kept, mark in zip((self.told, self.events, self.results, self.decided), self.marks, strict=True):
             del kept[mark:]
         self.table.generator.setstate(self.state)
-        self._script, self.waiting = iter(self.said), None
+        self._script, self.waiting = iter(self.said), _Awaited()
         try:
             self.play(self.at)
-        except Waiting as waiting:
-            self.waiting = waiting
-        else:
-            if self.at + 1 == self.rounds and (self.rounds > 1 or (self.alone and len(self.who) == 2)):
-                for line in self.summary():
-                    self.tell(line)
+        except _Stop:
+            return
+        if self.at + 1 == self.rounds and (self.rounds > 1 or (self.alone and len(self.who) > 1)):
+            for line in self.summary():
+                self.tell(line)
 
-    def again(self) -> None:
-        """Begin the next round."""
-        self.at += 1
-        self._begin()
-
-    def _next(self, waiting: Waiting) -> Any:
+    def _next(self, awaited: _Awaited) -> Any:
         for one in self._script:
             return one
-        raise waiting
+        self.waiting = awaited
+        raise _Stop
 
     def _thrown(self, node: Chance[Any], generator: object) -> tuple[Any, Rolled]:
         from mdpdice.looks import Rolled
 
-        if len(node.dist) == 1:
-            return node.dist.outcomes[0], Rolled(())
-        found: tuple[Any, Rolled] = self._next(Waiting(node=node))
-        return found
+        one: tuple[Any, Rolled] = (
+            self._next(_Awaited(node=node)) if len(node.dist) > 1 else (*node.dist, Rolled(()))
+        )
+        return one
 
     def _noted(self, event: Event, seat: int, at: int) -> str:
         note = super()._noted(event, seat, at)
@@ -409,7 +372,7 @@ class Sitting(Match):
         click.UsageError
             They are not known.
         """
-        rows = self.table.ranked(turn)
-        if not rows:
-            raise click.UsageError(self.seating.remark)
+        if not (rows := self.table.ranked(turn)):
+            assert isinstance(self.table, _Seating)
+            raise click.UsageError(self.table.remark)
         return rows

@@ -18,7 +18,7 @@ import anyio
 import click
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
@@ -32,13 +32,14 @@ from mdpdice.web.worker import Work, Working
 if TYPE_CHECKING:
     from mdpdice.cli.served import Hall
 
-__all__ = ["application"]
+__all__ = ["LOOPBACK", "application"]
 
 STATIC = Path(__file__).parent / "static"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 LARGEST_BODY = 16_384
 MOST_BRACKETS = 100
+LONGEST_TEXT = 200
 MOST_TABLES = 200
 IDLE = 3600.0
 """Seconds after which a table that nobody touches may give way to a new one."""
@@ -65,48 +66,38 @@ def application(hall: Hall, host: str = "127.0.0.1") -> ASGIApp:
     host : str
         Where it listens: on a loopback address it answers to loopback names only, else to that name and to addresses.
     """
-    return _Guard(_Server(hall).app, host)
+    inner = _Server(hall).app
 
-
-class _Guard:
-    """Refuses what was sent to another host, or by a page of another one, and sends strict headers with everything."""
-
-    def __init__(self, app: ASGIApp, host: str) -> None:
-        self.app, self.host = app, host
-
-    def _known(self, host: str) -> bool:
-        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
-        name = name.strip("[]").lower()
-        if name in LOOPBACK or name == self.host.lower():
-            return True
-        if self.host in LOOPBACK:
-            return False
-        with contextlib.suppress(
-            ValueError
-        ):  # an address is what was dialled: no other page has a name for it
-            return bool(ipaddress.ip_address(name))
-        return False
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        sent = {key.lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        host, origin = sent.get(b"host", ""), sent.get(b"origin")
+    async def guard(scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse what was sent to another host, or by a page of another one; send strict headers with everything."""
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
+                MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        refused = None
-        if not self._known(host):
-            refused = _words(421, f"this server is not {host[:80]}")
-        elif origin is not None and origin.partition("://")[2] != host:
-            refused = _words(403, "a page of another site asks")
-        await (refused or self.app)(scope, receive, guarded)
+        app: ASGIApp = inner
+        if scope["type"] == "http":
+            sent = Headers(scope=scope)
+            asked, origin = sent.get("host", ""), sent.get("origin")
+            if not _known(asked, host):
+                app = _words(421, f"this server is not {asked[:80]}")
+            elif origin is not None and origin.partition("://")[2] != asked:
+                app = _words(403, "a page of another site asks")
+        await app(scope, receive, guarded)
+
+    return guard
+
+
+def _known(asked: str, own: str) -> bool:
+    """Whether a Host header names this server, or, where it listens to a network, an address: no page has that."""
+    name, _, port = asked.rpartition(":")
+    name = (name if port.isdecimal() else asked).strip("[]").lower()
+    if name in LOOPBACK or name == own.lower():
+        return True
+    with contextlib.suppress(ValueError):
+        return own not in LOOPBACK and bool(ipaddress.ip_address(name))
+    return False
 
 
 def _words(status: int, words: str) -> JSONResponse:
@@ -117,48 +108,47 @@ class _Server:
     """The routes, and the tables."""
 
     def __init__(self, hall: Hall) -> None:
-        self.hall = hall
-        self.token = secrets.token_hex(4)
+        self.hall, self.token = hall, secrets.token_hex(4)
         self.tables: dict[str, tuple[Table, float]] = {}
         table = "/tables/{key}"
         routes = [
             Route("/games", _endpoint(lambda _: hall.games())),
             Route("/tables", _endpoint(self.sit, _SIT), methods=["POST"]),
             Route("/decide", _endpoint(self.decide, _DECIDE), methods=["POST"]),
-            Route(table, _endpoint(self.at(lambda table, _: table.view()))),
+            Route(table, _endpoint(self.at("view"))),
+            *(Route(f"{table}/{name}", _endpoint(self.at(name))) for name in _ASKED),
             *(
-                Route(f"{table}/{name}", _endpoint(self.at(_change(name)), given), methods=["POST"])
-                for name, given in _GIVEN.items()
+                Route(f"{table}/{name}", _endpoint(self.at(name), given), methods=["POST"])
+                for name, given in _CHANGES.items()
             ),
-            *(Route(f"{table}/{name}", _endpoint(self.at(_asked(name)))) for name in _ASKED),
-            Route("/solving/{key}", self.watch, methods=["GET"]),
-            Route("/solving/{key}/cancel", _endpoint(self.cancel, {}), methods=["POST"]),
+            Route("/solving/{key}", self.watch),
+            Route(
+                "/solving/{key}/cancel",
+                _endpoint(lambda given: self.work(given["key"]).cancel(), {}),
+                methods=["POST"],
+            ),
             Route("/", _file),
             Route("/{name}", _file),
         ]
-        handlers: Any = {HTTPException: _http_error, Exception: _broken}
-        self.app = Starlette(routes=routes, exception_handlers=handlers)
+        self.app = Starlette(routes=routes, exception_handlers={HTTPException: _refused, Exception: _broken})
         self.app.router.redirect_slashes = False
-
-    # --- tables ---------------------------------------------------------------------------------------
 
     def sit(self, given: Mapping[str, Any]) -> dict[str, Any]:
         room = self.hall.open(given["game"], given["parameters"])
         with room.lock:
-            match = self.hall.match(room, given)
-            table = Table(f"{self.token}-{secrets.token_urlsafe(9)}", match)
+            table = Table(f"{self.token}-{secrets.token_urlsafe(9)}", self.hall.match(room, given))
             view = table.view()
         now = time.monotonic()
         if len(self.tables) >= MOST_TABLES:
-            for key, (_, used) in list(self.tables.items()):
-                if used < now - IDLE:
-                    self.tables.pop(key, None)
+            self.tables = {key: one for key, one in list(self.tables.items()) if one[1] >= now - IDLE}
         if len(self.tables) >= MOST_TABLES:
             raise Illegal(f"all {MOST_TABLES} tables are taken", 429)
         self.tables[table.key] = table, now
         return view
 
-    def at(self, ask: Callable[[Table, Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+    def at(self, name: str) -> Callable[[Mapping[str, Any]], Any]:
+        """What is asked of a table."""
+
         def asked(given: Mapping[str, Any]) -> Any:
             key = given["key"]
             if key not in self.tables:
@@ -169,7 +159,7 @@ class _Server:
             table = self.tables[key][0]
             self.tables[key] = table, time.monotonic()
             with table.match.room.lock:
-                return ask(table, given)
+                return getattr(table, name)(*(given[field] for field in _CHANGES.get(name, ())))
 
         return asked
 
@@ -178,21 +168,15 @@ class _Server:
         with room.lock:
             return room.decide(given["state"], given["policy"])
 
-    # --- solving --------------------------------------------------------------------------------------
-
-    def _work(self, key: str) -> Work:
+    def work(self, key: str) -> Work:
         if key not in self.hall.works:
             raise Illegal("nothing of this name is being solved", 404)
         return self.hall.works[key]
 
-    def cancel(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        self._work(given["key"]).cancel()
-        return {}
-
     async def watch(self, request: Request) -> Response:
         """Server-sent events: ``progress`` until it is ``done`` or ``failed``."""
         try:
-            work = self._work(request.path_params["key"])
+            work = self.work(request.path_params["key"])
         except Illegal as error:
             return _words(error.status, str(error))
 
@@ -201,20 +185,30 @@ class _Server:
             while not work.over.is_set():
                 if work.progress is not last:
                     last = work.progress
-                    yield _event("progress", last)
+                    yield f"event: progress\ndata: {json.dumps(last)}\n\n"
                 await anyio.sleep(PAUSE)
-            words = None if work.error is None else str(work.error)
-            # A game that is too large is looked ahead in: whoever asks again learns it.
-            yield _event("failed" if work.cancelled else "done", {"error": words})
+            # Whoever asks again learns what went wrong; a game that is too large is looked ahead in.
+            words = json.dumps({"error": None if work.error is None else str(work.error)})
+            yield f"event: {'failed' if work.cancelled else 'done'}\ndata: {words}\n\n"
 
         return StreamingResponse(events(), media_type="text/event-stream")
 
 
-def _event(name: str, data: object) -> str:
-    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
-
-
 # --- what is asked, and answered --------------------------------------------------------------------
+
+
+def _shallow(text: str) -> bool:
+    """Whether nothing is nested deep: readers of JSON call themselves for every bracket."""
+    return sum(map(text.count, "[{(")) <= MOST_BRACKETS
+
+
+def _short(given: Any, kinds: Any = str | int | float | None) -> bool:
+    """Whether these are numbers and short texts."""
+    return all(isinstance(one, kinds) and len(str(one)) <= LONGEST_TEXT for one in given)
+
+
+def _parameters(given: dict[str, Any]) -> bool:
+    return all(_short(one if isinstance(one, list) else [one]) for one in given.values())
 
 
 class _Field(NamedTuple):
@@ -226,23 +220,7 @@ class _Field(NamedTuple):
     words: str = ""
 
 
-def _scalar(value: object) -> bool:
-    return value is None or isinstance(value, str | int | float)
-
-
-def _shallow(text: str) -> bool:
-    """Whether nothing is nested deep: readers of JSON call themselves for every bracket."""
-    return sum(map(text.count, "[{(")) <= MOST_BRACKETS
-
-
-def _short(texts: list[Any]) -> bool:
-    return all(isinstance(one, str) and len(one) <= 200 for one in texts)
-
-
-def _parameters(given: dict[str, Any]) -> bool:
-    return all(_scalar(one) or (isinstance(one, list) and all(map(_scalar, one))) for one in given.values())
-
-
+_TURN = {"turn": _Field(int)}
 _GAME = {
     "game": _Field(str),
     "parameters": _Field(dict, {}, _parameters, "with numbers, texts and lists of them"),
@@ -250,7 +228,7 @@ _GAME = {
 _SIT = {
     **_GAME,
     "seats": _Field(
-        list, ["human"], lambda seats: 1 <= len(seats) <= 4 and _short(seats), "of one to four texts"
+        list, ["human"], lambda seats: 1 <= len(seats) <= 4 and _short(seats, str), "of one to four texts"
     ),
     "rounds": _Field(int, 1, lambda rounds: 1 <= rounds <= 100, "from 1 to 100"),
     "seed": _Field(int, None, lambda seed: 0 <= seed < 2**53, "from 0 to 2**53"),
@@ -259,41 +237,32 @@ _SIT = {
 _DECIDE = {
     **_GAME,
     "state": _Field(str, ..., _shallow, "with few brackets"),
-    "policy": _Field(str, "optimal", lambda name: len(name) <= 200, "short"),
+    "policy": _Field(str, "optimal", lambda name: len(name) <= LONGEST_TEXT, "that is short"),
 }
-_TURN = {"turn": _Field(int)}
-_ROLLED = {
-    "i": _Field(int, None),
-    "faces": _Field(
-        list, None, lambda faces: all(type(one) in (int, str) for one in faces), "of numbers or texts"
-    ),
+_CHANGES = {
+    "choose": {**_TURN, "i": _Field(int)},
+    "roll": {
+        **_TURN,
+        "i": _Field(int, None),
+        "faces": _Field(list, None, lambda faces: _short(faces, int | str), "of numbers or texts"),
+    },
+    "undo": _TURN,
+    "again": _TURN,
 }
-_GIVEN = {"choose": {**_TURN, "i": _Field(int)}, "roll": {**_TURN, **_ROLLED}, "undo": _TURN, "again": _TURN}
 _ASKED = ("advice", "review", "record", "about", "boxes", "chart")
-
-
-def _change(name: str) -> Callable[[Table, Mapping[str, Any]], Any]:
-    return lambda table, said: getattr(table, name)(*(said[key] for key in _GIVEN[name]))
-
-
-def _asked(name: str) -> Callable[[Table, Mapping[str, Any]], Any]:
-    return lambda table, _: getattr(table, name)()
 
 
 def _endpoint(answer: Callable[[Mapping[str, Any]], Any], wanted: Mapping[str, _Field] | None = None) -> Any:
     async def endpoint(request: Request) -> Response:
         try:
-            given = {} if wanted is None else _read(wanted, request, await _body(request))
-            found = await run_in_threadpool(answer, {**given, **request.path_params})
+            given = {} if wanted is None else _read(wanted, request.headers, await _body(request))
+            return JSONResponse(await run_in_threadpool(answer, {**given, **request.path_params}))
         except Working as waits:
             return JSONResponse({"solving": waits.work.key}, 202)
         except Illegal as error:
             return _words(error.status, str(error))
-        except click.ClickException as error:
+        except (click.ClickException, MdpDiceError) as error:
             return _words(400, error.message)
-        except MdpDiceError as error:
-            return _words(400, str(error))
-        return JSONResponse(found)
 
     return endpoint
 
@@ -307,9 +276,9 @@ async def _body(request: Request) -> bytes:
     return found
 
 
-def _read(wanted: Mapping[str, _Field], request: Request, body: bytes) -> dict[str, Any]:
+def _read(wanted: Mapping[str, _Field], headers: Headers, body: bytes) -> dict[str, Any]:
     """The body as JSON of the right types."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise Illegal("send JSON, with the content type application/json", 415)
     try:
         said = json.loads(body) if _shallow(body.decode()) else None
@@ -337,11 +306,8 @@ def _file(request: Request) -> Response:
     return FileResponse(files[name], media_type=TYPES[files[name].suffix])
 
 
-async def _http_error(_: Request, error: HTTPException) -> Response:
-    words = {404: "there is no such page", 405: "this is asked in another way"}
-    return JSONResponse(
-        {"error": words.get(error.status_code, error.detail)}, error.status_code, error.headers
-    )
+async def _refused(_: Request, error: Any) -> Response:
+    return _words(error.status_code, f"this cannot be asked so: {error.detail}")
 
 
 async def _broken(_: Request, error: Exception) -> Response:

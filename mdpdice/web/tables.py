@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from mdpdice.policies.playthrough import EDGES, loses
 if TYPE_CHECKING:
     from mdpdice.cli.served import Sitting
 
-__all__ = ["Illegal", "Table"]
+__all__ = ["Illegal", "Table", "title"]
 
 MOST_LISTED = 60
 """Throws up to which all of them are listed; of more the dice are asked for one by one."""
@@ -39,75 +39,59 @@ class Illegal(Exception):  # noqa: N818 - nothing is broken
 
 
 class Table:
-    """A match, and what may be done in it; `turn` grows with every change.
-
-    Parameters
-    ----------
-    key : str
-        Its name.
-    match : Sitting
-    """
+    """A match by the name `key`, and what may be done in it; `turn` grows with every change."""
 
     def __init__(self, key: str, match: Sitting) -> None:
         self.key, self.match, self.turn = key, match, 0
-        self.game, self.look = match.case.game, match.case.look
+        self.case, self.look = match.case, match.case.look
 
     # --- what is done -------------------------------------------------------------------------------
 
     def choose(self, turn: int, i: int) -> dict[str, Any]:
         """Take action `i` of those offered."""
         self._fresh(turn)
-        waiting = self.match.waiting
-        if waiting is None or waiting.turn is None:
+        if (decision := self.match.waiting.turn) is None:
             raise Illegal("there is nothing to decide now")
-        if not 0 <= i < len(waiting.turn.actions):
-            raise Illegal(f"there is no action {i} here, but {len(waiting.turn.actions)} of them", 400)
-        return self._said(waiting.turn.actions[i])
+        if not 0 <= i < len(decision.actions):
+            raise Illegal(f"there is no action {i} here, but {len(decision.actions)} of them", 400)
+        return self._go([*self.match.said, decision.actions[i]])
 
     def roll(self, turn: int, i: int | None, faces: Sequence[Any] | None) -> dict[str, Any]:
         """Say which of the outcomes was thrown, by its number or by its faces."""
         self._fresh(turn)
-        waiting = self.match.waiting
-        if waiting is None or waiting.node is None:
-            raise Illegal(
-                "nobody has to throw dice now" if self.match.mine else "the dice are drawn at this table"
-            )
-        listed, throw = _throws(waiting.node)
+        if (node := self.match.waiting.node) is None:
+            raise Illegal("nobody has to throw dice now")
+        listed, throw = _throws(node)
         if faces is not None and throw is not None:
-            return self._said(_tapped(throw, faces))
+            return self._go([*self.match.said, _tapped(throw, faces)])
         if i is None or listed is None or not 0 <= i < len(listed):
             raise Illegal("there is no such outcome here", 400)
-        return self._said(listed[i][:2])
+        return self._go([*self.match.said, listed[i][:2]])
 
     def undo(self, turn: int) -> dict[str, Any]:
         """Take back what was said last."""
         self._fresh(turn)
         if not self.match.said:
             raise Illegal("there is nothing to take back in this round")
-        return self._gone(self.match.said[:-1])
+        return self._go(self.match.said[:-1])
 
     def again(self, turn: int) -> dict[str, Any]:
         """Begin the next round."""
         self._fresh(turn)
-        if self.match.waiting is not None:
+        if not self.match.over:
             raise Illegal("this round is not over")
         if self.match.at + 1 >= self.match.rounds:
             raise Illegal("all rounds are played")
-        self.match.again()
-        self.turn += 1
-        return self.view()
+        return self._go(None)
 
     def _fresh(self, turn: int) -> None:
         if turn != self.turn:
             raise Illegal(f"the table has moved on: this was for turn {turn}, and it is turn {self.turn}")
 
-    def _said(self, said: Any) -> dict[str, Any]:
-        if len(self.match.said) >= MOST_SAID:
+    def _go(self, said: list[Any] | None) -> dict[str, Any]:
+        if len(said or ()) > MOST_SAID:
             raise Illegal("this round is too long")
-        return self._gone([*self.match.said, said])
-
-    def _gone(self, said: list[Any]) -> dict[str, Any]:
-        self.match.go(said)
+        self.match.again() if said is None else self.match.go(said)
         self.turn += 1
         return self.view()
 
@@ -115,60 +99,39 @@ class Table:
 
     def view(self) -> dict[str, Any]:
         """How it stands."""
-        match = self.match
-        waiting, last = match.waiting, match.events[-1]
-        turn = None if waiting is None else waiting.turn
+        match, last = self.match, self.match.events[-1]
+        turn, over = match.waiting.turn, match.over
+        options = () if turn is None else zip(turn.actions, turn.options, strict=True)
         outcomes, dice = self._to_throw()
+        stands = {"id": self.key, "turn": self.turn, "may_undo": bool(match.said), "mover": last["seat"]}
+        stands |= {"round": match.at + 1, "rounds": match.rounds}
+        asked = {"game": self.case.name, "title": title(self.case.name), "parameters": self.case.given}
+        asked |= {"sense": self.case.sense, "total": 1 if self.case.game.total == 1 else None}
         return {
-            "id": self.key,
-            "turn": self.turn,
-            "game": match.case.name,
-            "title": title(match.case.name),
-            "parameters": match.case.given,
-            "sense": match.case.sense,
-            "total": 1 if self.game.total == 1 else None,
+            **stands,
+            **asked,
             "seats": match.table.names,
             "names": match.who if all(match.who) else None,
-            "round": match.at + 1,
-            "rounds": match.rounds,
             "scores": [[_plain(one) for one in each] for each in match.results],
-            "mover": last["seat"],
             "parts": list(self._parts(last["player"])),
-            "actions": []
-            if turn is None
-            else [self._act(*pair) for pair in zip(turn.actions, turn.options, strict=True)],
+            "actions": [self._act(*option) for option in options],
             "outcomes": outcomes,
             "dice": dice,
-            "events": [
-                {
-                    "kind": "end" if one["event"] == "cut off" else one["event"],
-                    "seat": one["seat"],
-                    "words": one["words"],
-                    "lost": one["lost"],
-                    "faces": one["seen"] if one["event"] == "roll" else None,
-                }
-                for one in match.events[match.marks[1] :]
-                if one["event"] != "state"
-            ],
-            "may_undo": bool(match.said),
-            "over": None if waiting else {"payoff": _plain(match.results[-1][0]), "words": last["words"]},
+            "events": [_event(one) for one in match.events[match.marks[1] :] if one["event"] != "state"],
+            "over": {"payoff": _plain(match.results[-1][0]), "words": last["words"]} if over else None,
         }
 
-    def _standing(self) -> tuple[Any, Mapping[str, int]]:
-        teller = self.match.teller
-        assert teller is not None
-        return teller.core, teller.counters
-
+    @property
     def _seen(self) -> Rolled | None:
         waiting = self.match.waiting
-        return self.match.seen if waiting is None else None if waiting.turn is None else waiting.turn.seen
+        return self.match.seen if self.match.over else waiting.turn and waiting.turn.seen
 
-    def _parts(self, player: int) -> Any:
-        core, counters = self._standing()
-        for part in self.look.table(core, self._seen()):
+    def _parts(self, player: int) -> Iterator[dict[str, Any]]:
+        core, counters = self.match.standing
+        for part in self.look.table(core, self._seen):
             if number(part.when, counters):
-                owner = {"mover": player, "other": 1 - player, None: None}.get(part.of, part.of)
-                seat = None if owner is None else self.match.players[owner]
+                owner = {"mover": player, "other": 1 - player}.get(str(part.of), part.of)
+                seat = None if owner is None else self.match.players[int(owner)]
                 yield {
                     "kind": type(part).__name__.lower(),
                     **_fields(part, counters),
@@ -177,31 +140,25 @@ class Table:
                 }
 
     def _act(self, action: Any, option: Any) -> dict[str, Any]:
-        core, counters = self._standing()
-        act = self.look.act(core, action, self._seen())
-        tap = None if act.tap is None else {"label": act.tap[0], "places": act.tap[1]}
-        pays = getattr(option, "reward", 0)
+        core, counters = self.match.standing
+        act, pays = self.look.act(core, action, self._seen), getattr(option, "reward", 0)
+        tap = act.tap and {"label": act.tap[0], "places": act.tap[1]}
         return {"words": spoken(act.words, counters), "tap": tap, "pays": _plain(pays) if pays else None}
 
     def _to_throw(self) -> tuple[list[dict[str, Any]] | None, list[dict[str, Any]] | None]:
         """What people may have thrown: a list of it, or the dice."""
-        node = None if self.match.waiting is None else self.match.waiting.node
-        if node is None:
+        if (node := self.match.waiting.node) is None:
             return None, None
         listed, throw = _throws(node)
         if listed is None:
-            assert throw is not None
-            return None, [{"name": die.name, "faces": list(map(phrase, die.faces))} for die in throw.dice]
-        core, counters = self._standing()
+            dice = () if throw is None else throw.dice
+            return None, [{"name": die.name, "faces": list(map(phrase, die.faces))} for die in dice]
+        core, counters = self.match.standing
         found, total = [], sum(weight for *_, weight in listed)
         for outcome, rolled, weight in listed:
-            lost = loses(node.edges[node.dist.outcomes.index(outcome)], self.match.case.sense)
-            seen = rolled if rolled.faces else None
-            said = (
-                phrase(outcome)
-                if isinstance(outcome, EDGES)
-                else self.look.heard(core, outcome, seen, lost=lost)
-            )
+            lost = loses(node.edges[node.dist.outcomes.index(outcome)], self.case.sense)
+            edge, seen = isinstance(outcome, EDGES), rolled if rolled.faces else None
+            said = phrase(outcome) if edge else self.look.heard(core, outcome, seen, lost=lost)
             faces = [_plain(face) for face in rolled.faces] or None
             chance = str(Fraction(weight, total))
             found.append({"words": spoken(said, counters), "chance": chance, "faces": faces})
@@ -211,21 +168,15 @@ class Table:
 
     def advice(self) -> list[dict[str, Any]]:
         """What every action is worth, in the order of the actions."""
-        turn = None if self.match.waiting is None else self.match.waiting.turn
-        if turn is None:
+        if (turn := self.match.waiting.turn) is None:
             raise Illegal("there is nothing to decide now")
-        rows = {action: (value, lost) for action, value, lost in self.match.ranked(turn)}
-        return [
-            {
-                "i": i,
-                "words": self.look.words(turn.state, action, turn.seen),
-                "value": _plain(rows[action][0]),
-                "loss": _plain(rows[action][1]),
-                "best": not rows[action][1],
-                "goals": None,
-            }
-            for i, action in enumerate(turn.actions)
+        rows = {action: (_plain(value), _plain(lost)) for action, value, lost in self.match.ranked(turn)}
+        words = [self.look.words(turn.state, action, turn.seen) for action in turn.actions]
+        each = [
+            (i, word, *rows[action]) for i, (word, action) in enumerate(zip(words, turn.actions, strict=True))
         ]
+        keys = ("i", "words", "value", "loss")
+        return [{**dict(zip(keys, one, strict=True)), "best": not one[3], "goals": None} for one in each]
 
     def review(self) -> dict[str, Any]:
         """What every decision of people lost."""
@@ -246,43 +197,33 @@ class Table:
 
     def about(self) -> dict[str, Any]:
         """The game, and what is proved of its value, if it is solved."""
-        case = self.match.case
-        notes = {"title": title(case.name), "game": case.name, "dice": "mine" if self.match.mine else "drawn"}
-        return {
-            **notes,
-            "description": dict(case.rows())["game"],
-            "chance": self.game.total == 1,
-            **self.match.room.proof,
-        }
+        about = {"game": self.case.name, "title": title(self.case.name), "chance": self.case.game.total == 1}
+        return {**about, "dice": "mine" if self.match.mine else "drawn", **self.match.room.proof}
 
     def boxes(self) -> dict[str, Any] | None:
         """What is lost if a box were used up now for nothing, by the label of its part; null for used ones."""
-        core, counters = self._standing()
-        sheets = [part for part in self.look.table(core, self._seen()) if isinstance(part, Boxes)]
-        if not sheets or self.match.waiting is None:
+        core, counters = self.match.standing
+        sheets = [part for part in self.look.table(core, self._seen) if isinstance(part, Boxes)]
+        if not sheets or self.match.over:
             return None
         solution = self.match.room.solution()
-        minus = -1.0 if self.match.case.sense == "min" else 1.0
         now = solution.estimate(At(core, **counters))
         found: dict[str, list[float | None]] = {part.label: [None] * len(part.names) for part in sheets}
-        for axis in self.look.axes:
-            for bit in range(len(axis.boxes)):
-                if counters[axis.name] >> bit & 1:
-                    continue
-                used = {**counters, axis.name: counters[axis.name] | 1 << bit}
-                try:
-                    less = minus * (now - solution.estimate(At(core, **used)))
-                except MdpDiceError:  # play does not come there
-                    continue
-                for part in sheets:
-                    for at, mark in enumerate(part.used):
-                        if number(mark, used) and not number(mark, counters):
-                            found[part.label][at] = less
+        flags = [(axis.name, 1 << bit) for axis in self.look.axes for bit in range(len(axis.boxes))]
+        for name, bit in flags:
+            used = {**counters, name: counters[name] | bit}
+            try:
+                less = 0.0 if used == counters else now - solution.estimate(At(core, **used))
+            except MdpDiceError:  # play does not come there
+                continue
+            for part in sheets:
+                for at, mark in enumerate(part.used):
+                    if number(mark, used) and not number(mark, counters):
+                        found[part.label][at] = -less if self.case.sense == "min" else less
         return found
 
-    def chart(self) -> list[dict[str, Any]] | None:
-        """The strategy as tables, where the look of the game has one of them."""
-        return None
+    def chart(self) -> None:
+        """Nothing: what a strategy map shows is in a file of `mdpdice export` alone."""
 
 
 def title(name: str) -> str:
@@ -290,27 +231,31 @@ def title(name: str) -> str:
     return name.rpartition(":")[2]
 
 
+def _event(one: Mapping[str, Any]) -> dict[str, Any]:
+    kind = {"cut off": "end"}.get(one["event"], one["event"])
+    shown = {key: one[key] for key in ("seat", "words", "lost")}
+    return {"kind": kind, **shown, "faces": one["seen"] if kind == "roll" else None}
+
+
 def _plain(value: Any) -> Any:
     """A number or a text as JSON data."""
-    if value is None or isinstance(value, bool | str) or type(value) is int:
+    if value is None or isinstance(value, bool | str):
         return value
-    if isinstance(value, int | float | Fraction):
-        exact = not isinstance(value, float) and Fraction(value).denominator == 1
-        found = int(value) if exact else float(value)
-        return found if exact or math.isfinite(found) else str(found)
-    return phrase(value)
+    if not isinstance(value, int | float | Fraction):
+        return phrase(value)
+    if not isinstance(value, float) and Fraction(value).denominator == 1:
+        return int(value)
+    return float(value) if math.isfinite(value) else str(float(value))
 
 
 def _fields(part: Part, counters: Mapping[str, int]) -> dict[str, Any]:
     """The fields of a part, filled in."""
     found = {
-        field.name: _filled(getattr(part, field.name), counters)
-        for field in attrs.fields(type(part))
-        if field.name != "when"
+        name: _filled(one, counters)
+        for name, one in attrs.asdict(part, recurse=False).items()
+        if name != "when"
     }
-    if isinstance(part, Note):
-        found["text"] = spoken(part.text, counters)
-    return found
+    return found | {"text": spoken(part.text, counters)} if isinstance(part, Note) else found
 
 
 def _filled(value: Any, counters: Mapping[str, int]) -> Any:
@@ -319,19 +264,18 @@ def _filled(value: Any, counters: Mapping[str, int]) -> Any:
     return value.name if isinstance(value, Die) else _plain(number(value, counters))
 
 
-def _throws(node: Chance[Any]) -> tuple[list[tuple[Hashable, Rolled, int]] | None, Throw | None]:
+def _throws(node: Chance[Any]) -> tuple[list[tuple[Any, Rolled, int]] | None, Throw | None]:
     """What may be thrown: outcomes with their dice and weights, if they are few enough to list, and the dice."""
     throw = thrown(node.dist)
     if throw is None or not throw.groups:
         pairs = zip(node.dist.outcomes, node.dist.weights, strict=True)
         return [(outcome, Rolled(()), weight) for outcome, weight in pairs], None
     rolls = list(itertools.islice(throw.rolls(), MOST_LISTED + 1))
-    if len(rolls) > MOST_LISTED:
-        return None, throw
-    return [(throw.outcome(faces), Rolled(faces, throw.dice), weight) for faces, weight in rolls], throw
+    listed = [(throw.outcome(faces), Rolled(faces, throw.dice), weight) for faces, weight in rolls]
+    return (listed if len(rolls) <= MOST_LISTED else None), throw
 
 
-def _tapped(throw: Throw, given: Sequence[Any]) -> tuple[Hashable, Rolled]:
+def _tapped(throw: Throw, given: Sequence[Any]) -> tuple[Any, Rolled]:
     """The outcome of faces that lie there, in the order of the dice."""
     if len(given) != len(throw.dice):
         raise Illegal(f"there are {len(throw.dice)} dice", 400)
@@ -339,8 +283,7 @@ def _tapped(throw: Throw, given: Sequence[Any]) -> tuple[Hashable, Rolled]:
     for die, count in throw.groups:
         known = {phrase(face): at for at, face in enumerate(die.faces) if die.weights[at]}
         taken, left = left[:count], left[count:]
-        wrong = [face for face in taken if face not in known]
-        if wrong:
+        if wrong := [face for face in taken if face not in known]:
             raise Illegal(f"a die has no face {wrong[0]:.20}, but {' '.join(known)}", 400)
         faces += [die.faces[at] for at in sorted(known[face] for face in taken)]
     return throw.outcome(tuple(faces)), Rolled(tuple(faces), throw.dice)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -28,7 +29,7 @@ class Working(Exception):  # noqa: N818 - nothing is wrong: ask again when the w
 
 
 class Work:
-    """A task in a process of its own, and what came of it.
+    """A task in a process of its own, and what came of it: `error` where it failed, or a call of `finish`.
 
     Parameters
     ----------
@@ -45,21 +46,14 @@ class Work:
     """
 
     def __init__(
-        self,
-        module: str,
-        task: Mapping[str, Any],
-        slots: threading.Semaphore,
-        finish: Callable[[Any], None],
+        self, module: str, task: Mapping[str, Any], slots: threading.Semaphore, finish: Callable[[Any], None]
     ) -> None:
         self.key = secrets.token_urlsafe(12)
         self.progress: dict[str, Any] = {"phase": "wait", "done": 0, "total": None}
         self.error: MdpDiceError | None = None
-        self.over = threading.Event()
-        self.cancelled = False
-        self._module, self._task, self._slots, self._finish = module, task, slots, finish
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
-        threading.Thread(target=self._run, daemon=True).start()
+        self.over, self.cancelled = threading.Event(), False
+        self._lock, self._process = threading.Lock(), None
+        threading.Thread(target=self._run, args=(module, task, slots, finish), daemon=True).start()
 
     def cancel(self) -> None:
         """Stop it, and whatever it does."""
@@ -68,12 +62,16 @@ class Work:
             if self._process is not None:
                 self._process.kill()
 
-    def _run(self) -> None:
+    def _run(
+        self, module: str, task: Mapping[str, Any], slots: threading.Semaphore, finish: Callable[[Any], None]
+    ) -> None:
         try:
-            with self._slots:
-                said = self._said()
-            if "answer" in said:
-                self._finish(said["answer"])
+            with slots:
+                said = self._said(module, task)
+            if self.cancelled:
+                self.error = SolveInterrupted("solving was cancelled")
+            elif "answer" in said:
+                finish(said["answer"])
             elif said.get("code") == StateLimitError.code:
                 self.error = StateLimitError(said["error"], explored=0, frontier=[])
             else:
@@ -83,36 +81,31 @@ class Work:
         finally:
             self.over.set()
 
-    def _said(self) -> dict[str, Any]:
+    def _said(self, module: str, task: Mapping[str, Any]) -> dict[str, Any]:
         """What the process says last."""
-        with self._lock:
-            if not self.cancelled:
-                path = os.pathsep.join(entry for entry in sys.path if entry)
-                self._process = subprocess.Popen(  # noqa: S603 - this very Python, and a module of ours
-                    [sys.executable, "-m", self._module],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    text=True,
-                    encoding="utf-8",
-                    env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
-                    start_new_session=True,  # Ctrl-C is for us to pass on
-                )
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        options: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
+        options["env"] = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
         said: dict[str, Any] = {}
-        if self._process is not None:
-            timer = threading.Timer(self._task["seconds"] + GRACE, self._process.kill)
-            timer.daemon = True
-            timer.start()
-            with self._process as process:
-                assert process.stdin is not None
-                assert process.stdout is not None
-                print(json.dumps(self._task), file=process.stdin, flush=True)
-                for line in process.stdout:
-                    said = json.loads(line)
-                    if "phase" in said:
-                        self.progress = said
-                process.stdin.close()
-            timer.cancel()
-        if self.cancelled:
-            raise SolveInterrupted("solving was cancelled")
+        with self._lock:
+            if self.cancelled:
+                return said
+            # A session of its own: Ctrl-C is for us to pass on.  What it complains of, it says in its answer, too.
+            self._process = process = subprocess.Popen(  # noqa: S603 - this very Python, and a module of ours
+                [sys.executable, "-m", module],
+                stderr=subprocess.DEVNULL,
+                encoding="utf-8",
+                start_new_session=True,
+                **options,
+            )
+        timer = threading.Timer(task["seconds"] + GRACE, process.kill)
+        timer.start()
+        with contextlib.suppress(OSError, ValueError), process:  # it was ended in the middle of a line
+            process.stdin.write(json.dumps(task) + "\n")
+            process.stdin.flush()
+            for line in process.stdout:
+                said = json.loads(line)
+                if "phase" in said:
+                    self.progress = said
+        timer.cancel()
         return said
