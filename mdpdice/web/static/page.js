@@ -192,7 +192,8 @@ class Page {
   /** Put the focus on a place that is drawn anew, else where something can be done. @param {string} key */
   focus(key) {
     const same = /^(place|back|face)/.test(key) ? byId("match").querySelector(`[data-key="${key}"]`) : null;
-    const next = same ?? byId("now").querySelector("button:enabled");
+    const thrown = byId("now").querySelector('[data-key="thrown"]:enabled');
+    const next = same ?? thrown ?? byId("now").querySelector("button:enabled");
     /** @type {HTMLElement | null} */ (next)?.focus();
   }
 
