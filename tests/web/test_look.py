@@ -242,7 +242,7 @@ def test_advice_afterwards_says_what_was_lost(browser):
     assert page.locator(".choice .worth").count() == 0
     page.locator(".choice").nth(1).click()
     page.wait_for_selector(".verdict")
-    assert page.locator(".verdict").inner_text() == "roll: loses 1.5 %. Better was: hold 0: 0 in all."
+    assert page.locator(".verdict").inner_text() == "That lost 1.5 %. Better was: hold 0: 0 in all."
 
 
 def test_the_record_is_copied_and_downloaded(browser):

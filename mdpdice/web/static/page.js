@@ -306,9 +306,9 @@ function unfold(id, inside) {
 
 /** @param {number} i @param {Advice[]} advice @param {boolean} chance */
 function verdictOf(i, advice, chance) {
-  const { words, loss } = advice[i];
-  if (loss < NOTHING) return `${words}: nothing was better.`;
-  return `${words}: loses ${shownLoss(loss, chance)}. Better was: ${advice.find(({ best }) => best)?.words}.`;
+  const { loss } = advice[i];
+  if (loss < NOTHING) return "Nothing was better.";
+  return `That lost ${shownLoss(loss, chance)}. Better was: ${advice.find(({ best }) => best)?.words}.`;
 }
 
 function kept() {
