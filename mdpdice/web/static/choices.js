@@ -4,9 +4,9 @@
 import { button, counted, el, NOTHING, shownLoss, shownNumber } from "./dom.js";
 import { pictureOfFace } from "./dice.js";
 
-/** @import { Advice, View } from "./types.js" */
+/** @import { Advice, Face, View } from "./types.js" */
 /** @import { Taps } from "./taps.js" */
-/** @typedef {string | number} Face */
+/** 
 
 /** Choices up to which all are listed; of more, those that are not tapped on the table, and the best. */
 const ALL = 9;

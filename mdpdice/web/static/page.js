@@ -10,7 +10,7 @@ import { drawChart, drawDistribution } from "./chart.js";
 import { drawSetup } from "./setup.js";
 import { listenToKeys } from "./keys.js";
 
-/** @import { Advice, Engine, Part, PlayEvent, Start, View } from "./types.js" */
+/** @import { Advice, Engine, Face, Part, PlayEvent, Start, View } from "./types.js" */
 
 /** What about() may say, in the order of the foot. */
 const ABOUT = ["value", "status", "proved", "rounding", "digest", "version", "to cite"];
@@ -26,7 +26,7 @@ class Page {
     this.engine = engine;
     this.view = /** @type {View | null} */ (null);
     this.taps = /** @type {Taps | null} */ (null);
-    this.thrown = /** @type {(string | number)[]} */ ([]);
+    this.thrown = /** @type {Face[]} */ ([]);
     this.advice = /** @type {Advice[] | null} */ (null);
     this.worth = /** @type {Record<string, (number | null)[]> | null} */ (null);
     this.seen = 0;
@@ -235,11 +235,11 @@ class Page {
     if (view.actions.length) {
       return [drawChoices(view, taps, this.mode === "always" ? this.advice : null, (i) => this.choose(i))];
     }
-    const tap = (/** @type {(string | number)[]} */ thrown) => {
+    const tap = (/** @type {Face[]} */ thrown) => {
       this.thrown = thrown;
       this.draw();
     };
-    const roll = (/** @type {number | (string | number)[]} */ outcome) => this.act(() => this.engine.roll(outcome));
+    const roll = (/** @type {number | Face[]} */ outcome) => this.act(() => this.engine.roll(outcome));
     return view.outcomes || view.dice ? [drawOwnDice(view, this.thrown, tap, roll)] : [];
   }
 
