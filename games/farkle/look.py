@@ -18,7 +18,7 @@ from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.farkle.text import FORM, read_rolled, read_state, rolled, show_state
 from mdpdice.games.farkle.thresholds import ThresholdTurn, described
 from mdpdice.games.races import check_undecided, read_scores, show_scores
-from mdpdice.looks import Act, Dice, Look, NamedPolicy, Note, Part, Rolled, Score, Text, said
+from mdpdice.looks import Act, Dice, Goal, Look, NamedPolicy, Note, Part, Rolled, Score, Text, said
 
 __all__ = ["FarkleLook", "RaceLook"]
 
@@ -210,6 +210,9 @@ class FarkleLook(_Table, of=KcdFarkle):
         rows = [(self.turn.names(dice), points) for dice, points in thresholds(self.turn).items()]
         title = "roll these dice while at most so many points are at risk (-: never)"
         return [Table("thresholds", title, ("dice", "roll_up_to"), rows)]
+
+    def goals(self) -> list[Goal]:
+        return [Goal(f"{points:,} points or more", least=points) for points in (500, 1000, 2000)]
 
     def policies(self) -> list[NamedPolicy]:
         """``threshold:...``, for dice of one kind."""

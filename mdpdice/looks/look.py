@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mdpdice.modelling.enclosure import Enclosure
     from mdpdice.modelling.tables import Table, Thresholds
 
-__all__ = ["Look", "NamedPolicy", "look_of"]
+__all__ = ["Goal", "Look", "NamedPolicy", "look_of"]
 
 G = TypeVar("G", bound=Game[Any, Any])
 Progress: TypeAlias = Callable[[str, Mapping[str, float]], None]
@@ -71,6 +71,8 @@ class NamedPolicy:
     ratings : callable, optional
         Gives for the same text a function of a state in which somebody decides: the policy's own rating of every
         action, a dict, which need not be a value of the game; or None.
+    usual : str
+        The name of one that opponents often play by, such as ``hold-at:20``; empty: there is none.
     """
 
     form: str
@@ -78,6 +80,28 @@ class NamedPolicy:
     rule: Callable[[str], Callable[[Any], Any]]
     value: Callable[[str, Progress | None], Enclosure | None] | None = None
     ratings: Callable[[str], Callable[[Any], Mapping[Any, Any] | None]] | None = None
+    usual: str = ""
+
+
+@attrs.frozen
+class Goal:
+    """What a player may want of the total.
+
+    Parameters
+    ----------
+    name : str
+        What it is called, such as ``20 points or more``.
+    least, most : number, optional
+        The totals that meet it.
+    """
+
+    name: str
+    least: float | None = None
+    most: float | None = None
+
+    def met(self, total: float) -> bool:
+        """Whether a total meets it."""
+        return (self.least is None or total >= self.least) and (self.most is None or total <= self.most)
 
 
 class Look(Generic[G]):
@@ -281,6 +305,10 @@ class Look(Generic[G]):
         raise UnknownStateError(f"{text!r} is none of the actions here: {known}", value=text)
 
     # --- about answers ----------------------------------------------------------------------------
+
+    def goals(self) -> list[Goal]:
+        """Totals that players go for, whose chances are shown with advice; of games for one player."""
+        return []
 
     def notes(self) -> list[str]:
         """Remarks to print with an answer, such as a bound that the game derived."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,12 @@ import numpy as np
 
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
-from mdpdice.looks import look_of
+from mdpdice.looks import Look, look_of
 from mdpdice.looks.text import spaced
 from mdpdice.modelling.text import init_names
 from mdpdice.web.packing import packed, squeezed
 from mdpdice.web.rules import Rules, too_large
+from mdpdice.web.seats import named_seats
 from mdpdice.web.values import stored_values
 from mdpdice.web.words import face_data
 
@@ -28,6 +28,8 @@ __all__ = ["Page", "page_data", "write_page"]
 STATIC = Path(__file__).parent / "static"
 MOST_BYTES = 3_000_000
 """Size of a page."""
+MOST_ROWS = 200
+"""Rows of a table of the strategy."""
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
 
 
@@ -42,7 +44,7 @@ class Page:
     values : int
         Values in it; all others follow from them.
     rounding : float
-        How far these are from the values of the solution at most.
+        How far these are from the values of the solution at most, in proportion to values of more than 1.
     """
 
     bytes: int
@@ -50,7 +52,13 @@ class Page:
     rounding: float
 
 
-def write_page(solution: Solution, path: str | os.PathLike[str]) -> Page:
+def write_page(
+    solution: Solution,
+    path: str | os.PathLike[str],
+    *,
+    seats: Sequence[str] = (),
+    given: Mapping[str, Any] | None = None,
+) -> Page:
     """Write a solved game as one HTML file in which it can be played, with advice; it needs no network.
 
     Parameters
@@ -59,6 +67,11 @@ def write_page(solution: Solution, path: str | os.PathLike[str]) -> Page:
         What `mdpdice.solve` gave for a game, with the total as objective and without a horizon.
     path : path
         The file.
+    seats : sequence of str
+        Policies that the game knows by name, to play against: rules that follow from numbers, such as
+        ``hold-at:25``.
+    given : mapping, optional
+        ``game`` and ``parameters`` as the page shall name them; by default those of the class.
 
     Returns
     -------
@@ -69,8 +82,10 @@ def write_page(solution: Solution, path: str | os.PathLike[str]) -> Page:
     ------
     UnsupportedError
         The game does not fit into a page, or something else was asked than its total.  Nothing is written.
+    GameError
+        The solution is not that of a game, or there is no such policy.
     """
-    data, page = page_data(solution)
+    data, page = page_data(solution, seats, given)
     text = _html(data)
     size = len(text.encode())
     if size > MOST_BYTES:
@@ -79,8 +94,10 @@ def write_page(solution: Solution, path: str | os.PathLike[str]) -> Page:
     return attrs.evolve(page, bytes=size)
 
 
-def page_data(solution: Solution) -> tuple[str, Page]:
-    """What a page knows of a game, as JSON."""
+def page_data(
+    solution: Solution, seats: Sequence[str] = (), given: Mapping[str, Any] | None = None
+) -> tuple[str, Page]:
+    """What a page knows of a game, as JSON; `given` are its name and parameters as on the command line."""
     game = solution.game
     if game is None:
         msg = "a page needs the game that was solved: write_page(solve(game), path)"
@@ -96,11 +113,12 @@ def page_data(solution: Solution) -> tuple[str, Page]:
     look = look_of(game)
     rules = Rules(look)
     values, error = stored_values(solution, rules)
+    named = named_seats(look, rules, seats)
     rows, lists = list(rules.nodes), rules.words.lists
     kinds = np.array([row[0] for row in rows])
     columns = [[packed([row[at] for row in rows if row[0] == kind]) for at in (1, 2, 3)] for kind in range(6)]
     model = {
-        "about": _about(solution, error),
+        "about": _about(solution, error) | dict(given or {}),
         "axes": [
             {
                 "name": axis.name,
@@ -115,8 +133,9 @@ def page_data(solution: Solution) -> tuple[str, Page]:
         "total": float(game.total),
         "sense": solution.sense,
         "two": 5 in kinds or any(row[0] == 1 and row[1] == 1 for row in rows),
-        "rules": [],
-        "goals": [],
+        "rules": named,
+        "goals": [[goal.name, goal.least, goal.most] for goal in look.goals()],
+        "charts": _charts(solution, look),
         "exprs": rules.trees,
         "updates": list(rules.updates),
         "throws": [
@@ -131,8 +150,8 @@ def page_data(solution: Solution) -> tuple[str, Page]:
             for made in rules.throws
         ],
         **lists,
-        "tables": [],
     }
+    del model["tables"]
     tables = lists["tables"]
     data = {
         "model": squeezed(json.dumps(model, separators=(",", ":")).encode()),
@@ -153,6 +172,25 @@ def page_data(solution: Solution) -> tuple[str, Page]:
     return json.dumps(data, separators=(",", ":")), Page(0, values["values"][0], error)
 
 
+def _charts(solution: Solution, look: Look[Any]) -> list[dict[str, Any]]:
+    """The strategy as tables, as far as they are short."""
+    found = []
+    try:
+        tables = look.tables(solution) if solution.proved else []
+    except UnsupportedError:  # of a game on a lattice, whose states are too many to list
+        tables = []
+    for table in tables:
+        if len(table.rows) <= MOST_ROWS:
+            rows = [
+                [one if isinstance(one, int | float | str) else one and str(one) for one in row]
+                for row in table.rows
+            ]
+            found.append(
+                {"kind": "table", "title": table.title, "columns": table.columns, "rows": rows, "at": None}
+            )
+    return found
+
+
 def _horizon(solution: Solution) -> bool:
     return solution.horizon is not None
 
@@ -165,7 +203,11 @@ def _about(solution: Solution, error: float) -> dict[str, Any]:
         "game": type(game).__name__,
         "title": spaced(type(game).__name__).capitalize(),
         "description": description[0] if description else "",
-        "parameters": {name: str(getattr(game, name)) for name in init_names(type(game)) or ()},
+        "parameters": {
+            name: value
+            for name in init_names(type(game)) or ()
+            if isinstance(value := getattr(game, name), bool | int | float | str)
+        },
         "value": solution.estimate(),
         "status": solution.status.value,
         "digest": solution.digest,
@@ -186,7 +228,8 @@ def _html(data: str) -> str:
     page = (STATIC / "page.html").read_text(encoding="utf-8")
     style = (STATIC / "style.css").read_text(encoding="utf-8")
     page = page.replace('<link rel="stylesheet" href="style.css">', f"<style>\n{style}</style>")
-    script = f'<script id="data" type="application/json">{data}</script>\n<script type="module">\n{_modules("file.js")}</script>'
+    script = f'<script id="data" type="application/json">{data}</script>\n'
+    script += f'<script type="module">\n{_modules("file.js")}</script>'
     return page.replace('<script type="module" src="start.js"></script>', script)
 
 

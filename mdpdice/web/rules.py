@@ -28,7 +28,7 @@ from mdpdice.modelling.counters import axes
 from mdpdice.modelling.distribution import Dist
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.game import Chance, Conditional, Decide, End, Game, Go, PassTo, Unavailable
-from mdpdice.web.words import Words, face_data
+from mdpdice.web.words import Words
 
 __all__ = ["Rules", "Thrown", "too_large"]
 
@@ -60,6 +60,7 @@ class Thrown:
         self.of = [place[self.throw.outcome(faces)] for faces in self.faces]
         if self.faces:
             self.throw.table(dist)  # or these are other dice
+        self.rolled = [Rolled(faces, self.throw.dice) for faces in self.faces]
         self.rolls: dict[int, list[int]] = {}
         for roll, outcome in enumerate(self.of):
             self.rolls.setdefault(outcome, []).append(roll)
@@ -68,10 +69,6 @@ class Thrown:
     def key(self) -> Hashable:
         """What makes it another throw."""
         return self.outcomes, self.dist.weights, self.throw.groups, tuple(self.of)
-
-    def seen(self, roll: int) -> Rolled:
-        """The dice of a roll."""
-        return Rolled(self.faces[roll], self.throw.dice)
 
 
 class Rules:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from mdpdice.answers.grid_values import GridValues
 from mdpdice.answers.solution import Solution
+from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.program import compile_program
-from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.networks.network import Floats, Network
 from mdpdice.web.packing import packed, packed_bits
 from mdpdice.web.rules import GO, PASS, Rules, too_large
@@ -23,13 +23,15 @@ from mdpdice.web.rules import GO, PASS, Rules, too_large
 __all__ = ["FINEST", "stored_values"]
 
 FINEST = 2.0**-20
-"""Step of the fixed point: values are off by half of it, where no value needs more than 52 bits."""
+"""Step of the fixed point: values are off by half of it, in proportion to values of more than 1."""
+BLOCK = 64
+"""Values of a network that have a step in common."""
 MOST_POINTS = 1 << 29
 """Stored core states times points of the grid."""
 
 
 def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], float]:
-    """The values as data, and how far they are from those of the solution at most."""
+    """The values as data, and how far they are off at most, over max(1, |value|)."""
     if rules.axes:
         keep, marks, values = _on_grid(solution, rules)
     else:
@@ -37,12 +39,22 @@ def stored_values(solution: Solution, rules: Rules) -> tuple[dict[str, Any], flo
         marks = np.ones(len(values), dtype=bool)
     if not np.isfinite(values).all():
         raise too_large("some of its values are infinite")
-    unit = max(FINEST, float(2.0 ** np.ceil(np.log2(max(np.abs(values).max(initial=0), 1e-300)) - 52)))
+    length = len(rules.axes[-1].values) if rules.axes else BLOCK
+    block = np.flatnonzero(marks.ravel()) // length
+    number = -(-marks.size // length)
+    # Every block has the unit that its smallest value asks for, and its largest one allows.
+    least, most = np.full(number, np.inf), np.zeros(number)
+    np.minimum.at(least, block, np.abs(values))
+    np.maximum.at(most, block, np.abs(values))
+    finest = np.floor(np.log2(np.maximum(1, np.where(np.isfinite(least), least, 1))))
+    scale = np.maximum(finest, np.ceil(np.log2(np.maximum(most, 1e-300))) - 32).astype(np.int64)
+    unit = np.ldexp(FINEST, scale)[block]
     fixed = np.rint(values / unit).astype(np.int64)
     row = np.full(len(rules.states), -1)
     row[keep] = np.arange(len(keep))
-    error = float(np.abs(fixed * unit - values).max(initial=0))
-    return {"row": packed(row), "marks": packed_bits(marks), "unit": unit, "values": packed(fixed)}, error
+    off = np.abs(fixed * unit - values) / np.maximum(1, np.abs(values))
+    data = {"row": packed(row), "marks": packed_bits(marks), "block": length, "finest": FINEST}
+    return {**data, "scale": packed(scale), "values": packed(fixed)}, float(off.max(initial=0))
 
 
 def _of_network(network: Network, values: Floats, rules: Rules) -> tuple[NDArray[Any], Floats]:

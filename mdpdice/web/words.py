@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from mdpdice.errors import MdpDiceError
-from mdpdice.looks import Act, Dice, Look, Rolled, Text
+from mdpdice.looks import Act, Dice, Look, Rolled, Text, spoken
 from mdpdice.looks.text import phrase
 from mdpdice.modelling.expressions import Expr
 from mdpdice.modelling.game import Conditional, End
@@ -48,6 +48,8 @@ class Words:
         self.lists: dict[str, list[Any]] = {}
         self.known: dict[str, dict[Hashable, int]] = {}
         self._classes: dict[Any, Any] = {}
+        self._texts: dict[Any, int] = {}
+        self._dice: dict[int, str] = {}  # by identity: those of a throw are made once
         self.put("variants", "[]", [])
 
     def put(self, kind: str, key: Hashable, data: Any = None) -> int:
@@ -65,19 +67,33 @@ class Words:
 
     def text(self, text: Text, seen: Rolled | None = None) -> int:
         """The number of a text, in which the dice that lie there may be named."""
+        dice = "" if seen is None else self.dice(seen)
+        plain = isinstance(text, str) or not any(isinstance(piece, Expr) for piece in text)
+        key = (spoken(text, {}), dice) if plain else None
+        if key in self._texts:
+            return self._texts[key]
         said: list[Any] = []
-        for piece in text if isinstance(text, tuple) else (text,):
+        for piece in (key[0],) if key else text:
             one = self.value(piece)
             shown = [one] if isinstance(one, dict) else [str(piece)]
-            if seen is not None and str(seen) and isinstance(shown[0], str) and str(seen) in shown[0]:
-                before, _, after = shown[0].partition(str(seen))
+            if dice and not isinstance(one, dict) and dice in shown[0]:
+                before, _, after = shown[0].partition(dice)
                 shown = [part for part in (before, SEEN, after) if part]
             for part in shown:
                 if said and isinstance(part, str) and isinstance(said[-1], str):
                     said[-1] += part
                 else:
                     said.append(part)
-        return self.put("texts", json.dumps(said), said)
+        number = self.put("texts", json.dumps(said), said)
+        if key:
+            self._texts[key] = number
+        return number
+
+    def dice(self, seen: Rolled) -> str:
+        """Dice in words."""
+        if id(seen) not in self._dice:
+            self._dice[id(seen)] = str(seen)
+        return self._dice[id(seen)]
 
     # --- the table --------------------------------------------------------------------------------
 
@@ -88,7 +104,7 @@ class Words:
             key: Hashable = part
             hash(key)
         except MdpDiceError:  # expressions are no keys
-            thrown, key = thrown, None
+            key = None
         if thrown or key is None or key not in self.known.get("parts", {}):
             data = self._part(part, thrown=thrown)
             return self.put("parts", json.dumps(data) if thrown or key is None else key, data)
@@ -169,21 +185,21 @@ class Words:
 
     def _act(self, act: Act) -> int:
         tap = act.tap and [act.tap[0], [list(places) for places in act.tap[1]]]
-        data = [self.text(act.words), tap]
-        return self.put("acts", json.dumps(data), data)
+        words = self.text(act.words)
+        return self.put("acts", (words, act.tap), [words, tap])
 
     def _some(self, arrivals: Sequence[tuple[int, int]]) -> Iterator[Rolled]:
         """The first and the last roll of the first and the last throw."""
         for throw, outcome in dict.fromkeys((*arrivals[:1], *arrivals[-1:])):
             rolls = self.rules.throws[throw].rolls.get(outcome, [])
             yield from (
-                self.rules.throws[throw].seen(roll) for roll in dict.fromkeys((*rolls[:1], *rolls[-1:]))
+                self.rules.throws[throw].rolled[roll] for roll in dict.fromkeys((*rolls[:1], *rolls[-1:]))
             )
 
     def _rolls(self, throw: int, outcome: int, say: Any) -> list[int]:
         """What is said with every roll of an outcome; once, if that is the same."""
         made = self.rules.throws[throw]
-        each = [say(made.seen(roll)) for roll in made.rolls.get(outcome, [])]
+        each = [say(made.rolled[roll]) for roll in made.rolls.get(outcome, [])]
         return each if len(set(each)) > 1 else each[:1]
 
     def heard(self, core: Any, throw: int, edges: Sequence[Any]) -> int:
@@ -204,7 +220,7 @@ class Words:
             return -1
 
         def say(roll: int | None) -> int:
-            seen = None if roll is None else made.seen(roll)
+            seen = None if roll is None else made.rolled[roll]
             return self.text(self.look.heard(core, outcome, seen, lost=lost), seen)
 
         if not rolls:

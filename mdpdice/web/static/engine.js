@@ -1,17 +1,18 @@
 // @ts-check
 /** The engine of a page that is one file: plays, advises and reviews with the data in the page, and asks nobody. */
 
-import { CHANCE, DECIDE, END, GO, Model, PASS } from "./evaluate.js";
+import { Model } from "./evaluate.js";
+import { Future } from "./future.js";
 import { Chance32, Play, Throws, shown } from "./match.js";
 
 /** @typedef {import("./types.js").View} View */
 /** @typedef {import("./types.js").Start} Start */
 /** @typedef {import("./types.js").PlayEvent} PlayEvent */
 /** @typedef {import("./types.js").Decision} Decision */
-/** @typedef {{node: number, at: import("./evaluate.js").Position, seen: import("./match.js").Seen}} Place */
+/** @typedef {import("./evaluate.js").Position} Position */
 
 const LISTED = 36; // rolls that are offered one by one; more are tapped in die by die
-const FOLLOWED = 400_000; // nodes that are followed for a distribution
+const MAPPED = 40; // values of a counter on a map
 
 /** @param {number} a @param {number} b @returns {number} */
 const divisor = (a, b) => (b ? divisor(b, a % b) : a);
@@ -35,6 +36,7 @@ export class FileEngine {
     this.asked = { game: this.data.about.game, parameters: {}, seats: ["human"], rounds: 1, dice: "drawn", seed: 1 };
     this.chance = new Chance32(1);
     this.two = Boolean(this.data.two);
+    this.future = new Future(this.model, !this.two);
     /** @type {Play[]} */
     this.plays = [];
     this.match = this.fresh();
@@ -192,7 +194,8 @@ export class FileEngine {
   /** What a rule does: the place of an option. @param {{choices: any[]}} rule @param {Play} play @returns {number} */
   ruled(rule, play) {
     const choice = rule.choices[play.now.at.state];
-    if (!Array.isArray(choice)) return choice;
+    if (typeof choice === "number") return choice;
+    if ("at" in choice) return choice.at[play.now.at.index];
     const holds = (/** @type {[number, number]} */ [cond]) => cond < 0 || play.model.exprs[cond](play.now.at.counters);
     return choice.find(holds)?.[1] ?? 0;
   }
@@ -373,80 +376,85 @@ export class FileEngine {
 
   /** Chances of the goals behind an option. @param {number} node @returns {Record<string, number> | null} */
   goals(node) {
-    if (!this.data.goals.length) return null;
-    const totals = this.totals(node, this.play.now.total + this.play.pays(node));
+    const totals = this.data.goals.length ? this.future.behind(node, this.play.now.at) : null;
     if (!totals) return null;
+    const so = this.play.now.total;
     const chance = (/** @type {[string, number | null, number | null]} */ [name, least, most]) => {
       let all = 0;
-      for (const [total, mass] of totals) if (total >= (least ?? -Infinity) && total <= (most ?? Infinity)) all += mass;
+      for (const [total, mass] of totals) if (so + total >= (least ?? -Infinity) && so + total <= (most ?? Infinity)) all += mass;
       return [name, all];
     };
     return Object.fromEntries(this.data.goals.map(chance));
   }
 
-  /** The totals of best play from a node on and their chances; null where too much is to be followed. @param {number} node @param {number} total */
-  totals(node, total) {
-    if (this.two) return null;
-    const { model } = this;
-    /** @type {Map<number, number>} */
-    const ends = new Map();
-    /** @type {Map<string, {node: number, at: import("./evaluate.js").Position, total: number, mass: number}>} */
-    let wave = new Map([["", { node, at: this.play.now.at, total, mass: 1 }]]);
-    for (let followed = 0; wave.size;) {
-      /** @type {typeof wave} */
-      const next = new Map();
-      for (const one of wave.values()) {
-        const todo = [one];
-        for (let here = todo.pop(); here; here = todo.pop()) {
-          if (++followed > FOLLOWED) return null;
-          const { at, mass } = here;
-          const now = model.settled(here.node, at);
-          const [kind, a, , c] = [model.kind[now], ...model.numbers.map((column) => column[now])];
-          if (kind === END) {
-            const all = here.total + model.number(a, at);
-            ends.set(all, (ends.get(all) ?? 0) + mass);
-          } else if (kind === CHANCE) {
-            model.below(now).forEach((child, i) => {
-              const to = model.settled(child, at);
-              todo.push({ node: to, at, total: one.total, mass: mass * model.throws[a].chances[i] });
-            });
-          } else if (kind === DECIDE) {
-            todo.push({ ...here, node: this.bestOf(now, at) });
-          } else {
-            const to = model.moved(now, at);
-            if (!to) return null;
-            const key = `${to.state},${to.index},${here.total}`;
-            const known = next.get(key);
-            if (known) known.mass += mass;
-            else next.set(key, { node: model.roots[to.state], at: to, total: here.total + model.number(c, at), mass });
-          }
-        }
-      }
-      wave = next;
-    }
-    return ends;
-  }
-
-  /** @param {number} node @param {import("./evaluate.js").Position} at */
-  bestOf(node, at) {
-    const sign = this.model.wantsLess(node) ? -1 : 1;
-    const stamp = ++this.model.stamp;
-    let [best, found] = [-Infinity, -1];
-    for (const option of this.model.options(node, at)) {
-      const worth = sign * this.model.worth(option.node, at, stamp);
-      if (worth > best) [best, found] = [worth, option.node];
-    }
-    return found;
-  }
-
   /** The totals that best play comes to from here. */
   async distribution() {
     const { play } = this;
-    const totals = play && !play.now.over ? this.totals(play.now.node, play.now.total) : null;
-    if (!totals) return null;
-    const sorted = [...totals].sort((a, b) => a[0] - b[0]);
+    const found = play && !play.now.over ? this.future.behind(play.now.node, play.now.at) : null;
+    if (!found) return null;
+    const sorted = [...found].map(([total, mass]) => [total + play.now.total, mass]).sort((a, b) => a[0] - b[0]);
     const mean = sorted.reduce((all, [total, mass]) => all + total * mass, 0);
     return { totals: sorted.map(([total]) => total), chances: sorted.map(([, mass]) => mass), mean };
+  }
+
+  /** By how much the play is worth less if an open box were gone; of games that come back to their start every turn. */
+  async boxes() {
+    const { play, model } = this;
+    const parts = play.parts().filter((part) => part.kind === "boxes");
+    if (!parts.length || play.now.over) return null;
+    const turn = (/** @type {number[]} */ counters) => model.kept.at(0, model.placed(0, counters).index, model.points);
+    const usual = turn(play.now.at.counters);
+    return Object.fromEntries(parts.map((part) => {
+      const { used } = this.data.parts.find((/** @type {any} */ one) => one.kind === "boxes" && one.label === part.label);
+      return [part.label, used.map((/** @type {any} */ condition) => {
+        const tree = condition !== null && typeof condition === "object" ? this.data.exprs[condition.e] : [];
+        if (!["has", "any"].includes(tree[0]) || tree[1][0] !== "counter" || play.plain(condition)) return null;
+        const counters = play.now.at.counters.map((value, axis) => value + (axis === tree[1][1] ? tree[2] : 0));
+        const less = usual - turn(counters);
+        return Number.isNaN(less) ? null : less;
+      })];
+    }));
+  }
+
+  /** The strategy as tables, or as a map over two counters where somebody decides. */
+  async chart() {
+    const { play, data } = this;
+    if (data.charts.length) return data.charts;
+    if (!play?.deciding) return null;
+    const { at, node } = play.now;
+    const scores = this.model.table(this.model.shown[at.state]);
+    const shownAxes = [...scores].map((part) => data.parts[part]).filter((part) => part.kind === "score" && part.value?.e >= 0)
+      .map((part) => ({ label: part.label || (part.of === "mover" ? "mine" : "theirs"), tree: data.exprs[part.value.e] }))
+      .filter(({ tree }) => tree[0] === "counter" && data.axes[tree[1]].size > 2);
+    if (shownAxes.length < 2) return null;
+    const [y, x] = [shownAxes[0], shownAxes[shownAxes.length - 1]].map(({ label, tree }) => {
+      const axis = data.axes[tree[1]];
+      const stride = Math.ceil(axis.size / MAPPED);
+      const values = Array.from({ length: Math.ceil(axis.size / stride) }, (_, i) => axis.first + axis.step * stride * i);
+      return { label, values, axis: tree[1] };
+    });
+    const names = play.actions().map(({ words }) => words.split(/[\s:]+\d/)[0]);
+    const cells = y.values.map((down) => x.values.map((across) => {
+      const counters = [...at.counters];
+      [counters[y.axis], counters[x.axis]] = [down, across];
+      return this.bestPlace(node, this.model.placed(at.state, counters));
+    }));
+    const near = (/** @type {{values: number[], axis: number}} */ { values, axis }) =>
+      values.findLastIndex((value) => value <= at.counters[axis]);
+    const title = `what is best here, by ${y.label} and ${x.label}`;
+    return [{ kind: "map", title, names, cells, at: [near(x), near(y)], x: { label: x.label, values: x.values }, y: { label: y.label, values: y.values } }];
+  }
+
+  /** The place of the best option; null where play does not come. @param {number} node @param {Position} at */
+  bestPlace(node, at) {
+    try {
+      const options = this.model.options(node, at);
+      const worths = options.map((option) => this.model.worth(option.node, at) * (this.model.wantsLess(node) ? -1 : 1));
+      const best = worths.every(Number.isFinite) ? worths.indexOf(Math.max(...worths)) : -1;
+      return options[best]?.place ?? null;
+    } catch {
+      return null; // a counter leaves its range
+    }
   }
 
   /** What people lost by their decisions. */

@@ -99,9 +99,12 @@ export function compileExpression(tree) {
 
 /** The values that are kept: which there are, and where. */
 class Kept {
-  /** @param {Int32Array} row @param {Uint8Array} marks @param {Float64Array} values @param {number} unit */
-  constructor(row, marks, values, unit) {
-    [this.row, this.marks, this.values, this.unit] = [row, marks, values, unit];
+  /**
+   * @param {Int32Array} row @param {Uint8Array} marks @param {Float64Array} values
+   * @param {number} block places that have a unit in common @param {number[]} units
+   */
+  constructor(row, marks, values, block, units) {
+    [this.row, this.marks, this.values, this.block, this.units] = [row, marks, values, block, units];
     this.before = new Int32Array(marks.length + 1);
     for (let i = 0; i < marks.length; i++) this.before[i + 1] = this.before[i] + bitCount(marks[i]);
   }
@@ -113,7 +116,7 @@ class Kept {
     const place = row * points + index;
     const [byte, bit] = [Math.floor(place / 8), place % 8];
     if (!(this.marks[byte] & (1 << bit))) return NaN;
-    return this.values[this.before[byte] + bitCount(this.marks[byte] & ((1 << bit) - 1))] * this.unit;
+    return this.values[this.before[byte] + bitCount(this.marks[byte] & ((1 << bit) - 1))] * this.units[Math.floor(place / this.block)];
   }
 }
 
@@ -127,7 +130,7 @@ export class Model {
     made.kind = await integers(data.nodes);
     const columns = await Promise.all(data.columns.map((/** @type {Packed[]} */ three) => Promise.all(three.map(integers))));
     const seen = columns.map(() => 0);
-    for (const column of made.numbers) column.length = made.kind.length;
+    made.numbers = made.numbers.map(() => new Int32Array(made.kind.length));
     made.kind.forEach((kind, node) => {
       for (let at = 0; at < 3; at++) made.numbers[at][node] = columns[kind][at][seen[kind]];
       seen[kind]++;
@@ -140,7 +143,9 @@ export class Model {
     const [lengths, parts] = await Promise.all(data.tables.map(integers));
     const begin = starts(lengths);
     made.table = (at) => parts.subarray(begin[at], begin[at + 1]);
-    made.kept = new Kept(await integers(data.row), await inflate(data.marks[2]), await unpack(data.values), data.unit);
+    const units = Array.from(await integers(data.scale), (scale) => data.finest * 2 ** scale);
+    const [row, marks, values] = [await integers(data.row), await inflate(data.marks[2]), await unpack(data.values)];
+    made.kept = new Kept(row, marks, values, data.block, units);
     made.stamps = new Int32Array(made.kind.length);
     made.worths = new Float64Array(made.kind.length);
     return made;
@@ -156,12 +161,14 @@ export class Model {
     this.minimises = data.sense === "min";
     this.kind = this.children = this.begin = this.roots = this.shown = this.variants = this.stamps = new Int32Array(0);
     this.worths = new Float64Array(0);
-    /** @type {number[][]} */
-    this.numbers = [[], [], []];
+    this.numbers = [this.kind, this.kind, this.kind];
     /** @type {(at: number) => Int32Array} */
     this.table = () => this.kind;
-    this.kept = new Kept(this.kind, new Uint8Array(0), this.worths, 1);
+    this.kept = new Kept(this.kind, new Uint8Array(0), this.worths, 1, []);
     this.stamp = 0;
+    this.strides = this.axes.map((_, i) => this.axes.slice(i + 1).reduce((all, axis) => all * axis.size, 1));
+    this.aimed = new Int32Array(data.updates.length); // the stamps of targets
+    this.targets = new Float64Array(data.updates.length);
     /** @type {{groups: ThrowData["groups"], of: number[], chances: number[]}[]} */
     this.throws = data.throws.map((/** @type {ThrowData} */ one) => {
       const total = one.weights.reduce((a, b) => a + b, 0);
@@ -193,15 +200,39 @@ export class Model {
     const counters = [...at.counters];
     for (const [which, expr] of this.data.updates[update]) {
       const axis = this.axes[which];
-      let place = (this.number(expr, at) - axis.first) / axis.step;
-      if (place < 0 || place >= axis.size) {
-        if (axis.outside === "forbid") return null;
-        if (axis.outside !== "clip") throw new Error(`${axis.name} leaves its range`);
-        place = place < 0 ? 0 : axis.size - 1;
-      }
+      const place = this.place(axis, this.number(expr, at));
+      if (place < 0) return null;
       counters[which] = axis.first + axis.step * place;
     }
     return this.placed(state, counters);
+  }
+
+  /** Where a value is on its axis; -1 where it may not be. @param {Axis} axis @param {number} value */
+  place(axis, value) {
+    const place = (value - axis.first) / axis.step;
+    if (place >= 0 && place < axis.size) return place;
+    if (axis.outside === "clip") return place < 0 ? 0 : axis.size - 1;
+    if (axis.outside === "forbid") return -1;
+    throw new Error(`${axis.name} leaves its range`);
+  }
+
+  /** The grid point after an update, -1 where it may not be; found once a position. @param {number} update @param {Position} at @param {number} stamp */
+  target(update, at, stamp) {
+    if (update < 0) return at.index;
+    if (this.aimed[update] === stamp) return this.targets[update];
+    let found = at.index;
+    for (const [which, expr] of this.data.updates[update]) {
+      const axis = this.axes[which];
+      const place = this.place(axis, this.number(expr, at));
+      if (place < 0) {
+        found = -1;
+        break;
+      }
+      found += (place - (at.counters[which] - axis.first) / axis.step) * this.strides[which];
+    }
+    this.aimed[update] = stamp;
+    this.targets[update] = found;
+    return found;
   }
 
   /** The nodes that a node leads to. @param {number} node */
@@ -213,20 +244,20 @@ export class Model {
   settled(node, at) {
     let found = node;
     while (found >= 0 && this.kind[found] === WHEN) {
-      const [then, otherwise = -1] = this.below(found);
-      found = this.exprs[this.numbers[0][found]](at.counters) ? then : otherwise;
+      const [first, last] = [this.begin[found], this.begin[found + 1]];
+      const next = this.exprs[this.numbers[0][found]](at.counters) ? first : first + 1;
+      found = next < last ? this.children[next] : -1;
     }
     return found;
   }
 
   /** The options of a decision: their place in it, and their nodes. @param {number} node @param {Position} at */
   options(node, at) {
-    const found = [];
-    for (const [place, child] of this.below(node).entries()) {
+    const [found, stamp] = [/** @type {{place: number, node: number}[]} */ ([]), ++this.stamp];
+    this.below(node).forEach((child, place) => {
       const option = this.settled(child, at);
-      const moves = option >= 0 && (this.kind[option] === GO || this.kind[option] === PASS);
-      if (option >= 0 && !(moves && !this.moved(option, at))) found.push({ place, node: option });
-    }
+      if (option >= 0 && this.there(option, at, stamp)) found.push({ place, node: option });
+    });
     return found;
   }
 
@@ -238,50 +269,52 @@ export class Model {
   /** What a position is worth to who is to move. @param {Position} at @returns {number} */
   value(at) {
     const kept = this.kept.at(at.state, at.index, this.points);
-    return Number.isNaN(kept) ? this.worth(this.roots[at.state], at, ++this.stamp) : kept;
+    return Number.isNaN(kept) ? this.worth(this.roots[at.state], at) : kept;
   }
 
   /**
-   * What a node is worth; what was found at this position before is remembered by its stamp.
-   * @param {number} node @param {Position} at @param {number} stamp @returns {number}
+   * What a node is worth, NaN where play does not come; what was found at this position before is known by its stamp.
+   * @param {number} node @param {Position} at @param {number} [stamp] @returns {number}
    */
   worth(node, at, stamp = ++this.stamp) {
     if (this.stamps[node] === stamp) return this.worths[node];
-    const [a, b, c] = [this.numbers[0][node], this.numbers[1][node], this.numbers[2][node]];
+    const kind = this.kind[node];
+    const [first, last] = [this.begin[node], this.begin[node + 1]];
     let found = 0;
-    switch (this.kind[node]) {
-      case END:
-        found = this.number(a, at);
-        break;
-      case DECIDE: {
-        const less = this.wantsLess(node);
-        found = less ? Infinity : -Infinity;
-        for (const option of this.options(node, at)) {
-          const worth = this.worth(option.node, at, stamp);
-          if (less ? worth < found : worth > found) found = worth;
-        }
-        break;
+    if (kind === END) {
+      found = this.number(this.numbers[0][node], at);
+    } else if (kind === DECIDE) {
+      const sign = this.wantsLess(node) ? -1 : 1;
+      found = -Infinity;
+      for (let i = first; i < last; i++) {
+        const option = this.settled(this.children[i], at);
+        if (option < 0 || !this.there(option, at, stamp)) continue;
+        const worth = sign * this.worth(option, at, stamp);
+        if (!(worth <= found)) found = worth;
       }
-      case CHANCE: {
-        const { chances } = this.throws[a];
-        found = this.number(b, at);
-        this.below(node).forEach((child, i) => (found += chances[i] * this.worth(child, at, stamp)));
-        break;
-      }
-      case WHEN:
-        found = this.worth(this.settled(node, at), at, stamp);
-        break;
-      default: {
-        const to = this.moved(node, at);
-        if (!to) throw new Error("this move is not there");
-        const stays = to.index === at.index && Number.isNaN(this.kept.at(to.state, to.index, this.points));
-        const ahead = stays ? this.worth(this.roots[to.state], to, stamp) : this.value(to);
-        found = this.number(c, at) + (this.kind[node] === PASS ? this.data.total - ahead : ahead);
-      }
+      found *= sign;
+    } else if (kind === CHANCE) {
+      const { chances } = this.throws[this.numbers[0][node]];
+      found = this.number(this.numbers[1][node], at);
+      for (let i = first; i < last; i++) found += chances[i - first] * this.worth(this.children[i], at, stamp);
+    } else if (kind === WHEN) {
+      found = this.worth(this.settled(node, at), at, stamp);
+    } else {
+      const state = this.numbers[0][node];
+      const index = this.target(this.numbers[1][node], at, stamp);
+      let ahead = this.kept.at(state, index, this.points);
+      if (Number.isNaN(ahead) && index === at.index) ahead = this.worth(this.roots[state], at, stamp);
+      found = this.number(this.numbers[2][node], at) + (kind === PASS ? this.data.total - ahead : ahead);
     }
     this.stamps[node] = stamp;
     this.worths[node] = found;
     return found;
+  }
+
+  /** Whether an option is there. @param {number} node @param {Position} at @param {number} stamp */
+  there(node, at, stamp) {
+    const kind = this.kind[node];
+    return (kind !== GO && kind !== PASS) || this.target(this.numbers[1][node], at, stamp) >= 0;
   }
 }
 
