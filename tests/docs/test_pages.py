@@ -48,6 +48,7 @@ BLOCKS = {
     "looks": 8,
     "merging": 9,
     "objectives": 4,
+    "server": 5,
     "solvers": 6,
     "textbook": 5,
     "tutorial": 10,
