@@ -8,6 +8,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -169,6 +170,30 @@ class Room:
         self.proof, self.found = proof, found
         Path(file).unlink()
 
+    def followed(self, turn: Turn) -> mdpdice.Network | None:
+        """The network on which best play of one player is followed from a turn; None where that is not known."""
+        if self.found is None or self.found.lattice is not None or not self.alone:
+            return None
+        network, own = self.found.network, self.case.game.canonical(turn.state) == turn.state
+        return network if own and not network.averaged and network.discount == 1 else None
+
+    def goals(self, turn: Turn) -> dict[str, dict[Any, float]]:
+        """The chances of the goals of the game behind every action, where best play is followed and pays at its end."""
+        network = self.followed(turn)
+        if network is None or network.reward.any():
+            return {}
+        return {name: chances.q(turn.state) for name, chances in self._met.items()}
+
+    @functools.cached_property
+    def _met(self) -> dict[str, mdpdice.Solution]:
+        found: dict[str, mdpdice.Solution] = {}
+        for goal in self.case.look.goals():
+            ends = mdpdice.PayoffAtLeast(goal.least) if goal.most is None else mdpdice.PayoffAtMost(goal.most)
+            if goal.least is None or goal.most is None:
+                network = ends.apply(self.solution().network)
+                found[goal.name] = mdpdice.evaluate(network, self.solution().policy.on(network))
+        return found
+
     def decide(self, text: str, policy: str) -> dict[str, Any]:
         """What a policy does in the state of a text, and what it thinks of the actions there."""
         case, rules = self.case, playthrough.plain(self.case.game)
@@ -177,7 +202,8 @@ class Room:
             raise click.UsageError(f"{text!r}: nobody decides here: chance moves, or the play is over")
         if policy == "optimal":
             solved = Solved(rules, self.solution())
-            action, rated = solved.best(turn), solved.values(turn)
+            action = solved.best(turn)
+            rated: Mapping[Any, Any] = solved.values(turn)
         else:
             _check_seat(case, policy)
             if (found := rule_and_ratings(case, policy)) is None:
@@ -277,6 +303,8 @@ class Sitting(Match):
         What people said in this round: actions, and outcomes with their dice.
     seen : Rolled or None
         The dice that lie there.
+    total : Fraction
+        What the round has brought so far.
     at : int
         Rounds before this one.
     """
@@ -286,6 +314,7 @@ class Sitting(Match):
             raise click.UsageError(f"{room.case.name} has two players, not {len(names)}")
         self.room, self.mine, self.at, self.said, self.waiting = room, mine, 0, list[Any](), _Awaited()
         self.seen: Rolled | None = None
+        self.total = Fraction(0)
 
         def seated(seats: list[str], _: object) -> Table:
             return _Seating(room, seats, seed, lambda turn: self._next(_Awaited(turn)))
@@ -330,7 +359,8 @@ class Sitting(Match):
             raise
 
     def _replay(self) -> None:
-        for kept, mark in zip((self.told, self.events, self.results, self.decided), self.marks, strict=True):
+        lists: tuple[list[Any], ...] = self.told, self.events, self.results, self.decided
+        for kept, mark in zip(lists, self.marks, strict=True):
             del kept[mark:]
         self.table.generator.setstate(self.state)
         self._script, self.waiting = iter(self.said), _Awaited()
@@ -360,6 +390,7 @@ class Sitting(Match):
         note = super()._noted(event, seat, at)
         assert self.teller is not None
         self.events[-1] |= {"words": self.teller.words(event), "lost": event.lost}
+        self.total = event.total
         if event.kind is playthrough.Happening.STATE or event.seen is not None:
             self.seen = event.seen
         return note

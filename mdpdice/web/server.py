@@ -249,7 +249,7 @@ _CHANGES = {
     "undo": _TURN,
     "again": _TURN,
 }
-_ASKED = ("advice", "review", "record", "about", "boxes", "chart")
+_ASKED = ("advice", "review", "record", "about", "boxes", "distribution", "chart")
 
 
 def _endpoint(answer: Callable[[Mapping[str, Any]], Any], wanted: Mapping[str, _Field] | None = None) -> Any:

@@ -17,6 +17,7 @@ from mdpdice.looks.text import phrase
 from mdpdice.looks.throw import Die, Throw, thrown
 from mdpdice.modelling.game import Chance
 from mdpdice.modelling.grid import At
+from mdpdice.policies.distribution import outcomes
 from mdpdice.policies.playthrough import EDGES, loses
 
 if TYPE_CHECKING:
@@ -105,7 +106,11 @@ class Table:
         outcomes, dice = self._to_throw()
         stands = {"id": self.key, "turn": self.turn, "may_undo": bool(match.said), "mover": last["seat"]}
         stands |= {"round": match.at + 1, "rounds": match.rounds}
-        asked = {"game": self.case.name, "title": title(self.case.name), "parameters": self.case.given}
+        asked: dict[str, Any] = {
+            "game": self.case.name,
+            "title": title(self.case.name),
+            "parameters": self.case.given,
+        }
         asked |= {"sense": self.case.sense, "total": 1 if self.case.game.total == 1 else None}
         return {
             **stands,
@@ -123,8 +128,8 @@ class Table:
 
     @property
     def _seen(self) -> Rolled | None:
-        waiting = self.match.waiting
-        return self.match.seen if self.match.over else waiting.turn and waiting.turn.seen
+        turn = self.match.waiting.turn
+        return self.match.seen if self.match.over else None if turn is None else turn.seen
 
     def _parts(self, player: int) -> Iterator[dict[str, Any]]:
         core, counters = self.match.standing
@@ -175,8 +180,11 @@ class Table:
         each = [
             (i, word, *rows[action]) for i, (word, action) in enumerate(zip(words, turn.actions, strict=True))
         ]
-        keys = ("i", "words", "value", "loss")
-        return [{**dict(zip(keys, one, strict=True)), "best": not one[3], "goals": None} for one in each]
+        keys, chances = ("i", "words", "value", "loss"), self.match.room.goals(turn)
+        goals = [{name: found[action] for name, found in chances.items()} or None for action in turn.actions]
+        return [
+            {**dict(zip(keys, one, strict=True)), "best": not one[3], "goals": goals[one[0]]} for one in each
+        ]
 
     def review(self) -> dict[str, Any]:
         """What every decision of people lost."""
@@ -221,6 +229,18 @@ class Table:
                     if number(mark, used) and not number(mark, counters):
                         found[part.label][at] = -less if self.case.sense == "min" else less
         return found
+
+    def distribution(self) -> dict[str, Any] | None:
+        """The totals that best play comes to from a decision, where that is known."""
+        turn, room = self.match.waiting.turn, self.match.room
+        if turn is None or (network := room.followed(turn)) is None:
+            return None
+        found, so = outcomes(network, room.solution().policy, state=turn.state), float(self.match.total)
+        return {
+            "totals": (found.totals + so).tolist(),
+            "chances": found.chances.tolist(),
+            "mean": found.mean + so,
+        }
 
     def chart(self) -> None:
         """Nothing: what a strategy map shows is in a file of `mdpdice export` alone."""

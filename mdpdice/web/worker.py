@@ -52,7 +52,8 @@ class Work:
         self.progress: dict[str, Any] = {"phase": "wait", "done": 0, "total": None}
         self.error: MdpDiceError | None = None
         self.over, self.cancelled = threading.Event(), False
-        self._lock, self._process = threading.Lock(), None
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
         threading.Thread(target=self._run, args=(module, task, slots, finish), daemon=True).start()
 
     def cancel(self) -> None:
@@ -101,8 +102,9 @@ class Work:
         timer = threading.Timer(task["seconds"] + GRACE, process.kill)
         timer.start()
         with contextlib.suppress(OSError, ValueError), process:  # it was ended in the middle of a line
-            process.stdin.write(json.dumps(task) + "\n")
-            process.stdin.flush()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            print(json.dumps(task), file=process.stdin, flush=True)
             for line in process.stdout:
                 said = json.loads(line)
                 if "phase" in said:

@@ -250,6 +250,7 @@ def test_advice_and_review(client):
     view = sit(client, "pig-turn")
     path, best = f"/tables/{view['id']}", mdpdice.solve(PigTurn())
     assert "value" not in ask(client, f"{path}/about")
+    assert ask(client, f"{path}/distribution") is None
     total = 0.0
     while not view["over"]:
         (points,) = [part["value"] for part in view["parts"]]
@@ -261,6 +262,16 @@ def test_advice_and_review(client):
             [max(values.values()) - one for one in values.values()]
         )
         assert [row["words"] for row in advice] == [one["words"] for one in view["actions"]]
+        for at, action in enumerate(values):
+            assert list(advice[at]["goals"]) == [f"{least} points or more" for least in (10, 20, 30)]
+            for least in (10, 20, 30) if action == "hold" else ():
+                assert advice[at]["goals"][f"{least} points or more"] == (points >= least)
+        ahead = ask(client, f"{path}/distribution")
+        there = mdpdice.outcomes(best.network, best.policy, state=points)
+        assert (ahead["totals"], ahead["chances"]) == (list(there.totals), pytest.approx(list(there.chances)))
+        assert ahead["mean"] == pytest.approx(max(values.values()))
+        taken = next(row for row in advice if row["best"])
+        assert taken["goals"]["20 points or more"] == pytest.approx(there.at_least(20))
         worst = max(advice, key=lambda row: row["loss"])
         total += worst["loss"]
         view = ask(client, f"{path}/choose", turn=view["turn"], i=worst["i"])

@@ -124,6 +124,11 @@ class Remote {
     return /** @type {(MapChart | TableChart)[] | null} */ (await this.ask(this.path("/chart")));
   }
 
+  /** @returns {Promise<Distribution | null>} */
+  async distribution() {
+    return /** @type {Distribution | null} */ (await this.ask(this.path("/distribution")));
+  }
+
   get turn() {
     return this.table?.turn ?? 0;
   }
