@@ -23,7 +23,7 @@ from mdpdice.web.seats import named_seats
 from mdpdice.web.values import stored_values
 from mdpdice.web.words import face_data
 
-__all__ = ["Page", "page_data", "write_page"]
+__all__ = ["Page", "modules_of", "page_data", "write_page"]
 
 STATIC = Path(__file__).parent / "static"
 MOST_BYTES = 3_000_000
@@ -229,11 +229,11 @@ def _html(data: str) -> str:
     style = (STATIC / "style.css").read_text(encoding="utf-8")
     page = page.replace('<link rel="stylesheet" href="style.css">', f"<style>\n{style}</style>")
     script = f'<script id="data" type="application/json">{data}</script>\n'
-    script += f'<script type="module">\n{_modules("file.js")}</script>'
+    script += f'<script type="module">\n{modules_of("file.js")}</script>'
     return page.replace('<script type="module" src="start.js"></script>', script)
 
 
-def _modules(first: str) -> str:
+def modules_of(first: str) -> str:
     """A module and all that it imports as one; their names differ."""
     order: list[str] = []
 

@@ -141,8 +141,9 @@ class Words:
         bare : bool
             Whether play comes there without dice on the table.
         """
+        ends_of = (*arrivals[:1], *arrivals[-1:])
         plain = [_faces(self.look.table(core))] if bare or not arrivals else []
-        lying = [_faces(self.look.table(core, seen)) for seen in self._some(arrivals)]
+        lying = [_faces(self.look.table(core, seen)) for seen in self._some(ends_of)]
         same = all(one == (plain + lying)[0] for one in lying)
 
         def say(seen: Rolled | None) -> int:
@@ -150,7 +151,7 @@ class Words:
                 "tables", tuple(self.part(one, None if same else seen) for one in self.look.table(core, seen))
             )
 
-        ends = {say(seen) for seen in self._some(arrivals)}
+        ends = {say(seen) for seen in self._some(ends_of)}
         if not plain and len(ends) == 1:
             return ends.pop(), 0
         usual = say(None)
@@ -169,7 +170,8 @@ class Words:
             return self.put("menus", tuple(map(self._act, acts)))
 
         usual, found = say(None), []
-        for throw, outcome in arrivals:
+        some = arrivals[:: len(arrivals) // 8 + 1]
+        for throw, outcome in arrivals if any(say(seen) != usual for seen in self._some(some)) else ():
             # What is said alike without dice, of two states, is said alike with them: such states differ in scores.
             # Of the first ones this is looked at.
             key = usual, throw, outcome
@@ -189,8 +191,8 @@ class Words:
         return self.put("acts", (words, act.tap), [words, tap])
 
     def _some(self, arrivals: Sequence[tuple[int, int]]) -> Iterator[Rolled]:
-        """The first and the last roll of the first and the last throw."""
-        for throw, outcome in dict.fromkeys((*arrivals[:1], *arrivals[-1:])):
+        """The first and the last roll of outcomes."""
+        for throw, outcome in dict.fromkeys(arrivals):
             rolls = self.rules.throws[throw].rolls.get(outcome, [])
             yield from (
                 self.rules.throws[throw].rolled[roll] for roll in dict.fromkeys((*rolls[:1], *rolls[-1:]))
