@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from helpers.browsers import chromium, faults, opened, overflow
 from helpers.page_players import begin, play_on
-from helpers.page_positions import compared
+from helpers.page_positions import compared, engine_in
 from helpers.trial_games import Hog, ShutTheBox, Threes, TwoDicePig
 
 from mdpdice import solve
@@ -64,13 +64,11 @@ def tried(browser: Any, name: str, folder: Path, pictures: Path | None) -> dict[
         look(page, width, found, None)
         found["axe"] += page.errors
         page.context.close()
-    page = opened(browser)
-    page.goto(path.as_uri())
-    page.wait_for_selector("#play")
-    began = time.perf_counter()
-    found["worst_error"] = compared(page, solution, positions=POSITIONS)
-    found["compare_s"] = round(time.perf_counter() - began, 1)
-    page.context.close()
+    engine = engine_in(browser)
+    found["positions"], found["worst_error"], found["advice_ms"] = compared(
+        engine, solution, positions=POSITIONS
+    )
+    engine.close()
     return found
 
 
@@ -101,7 +99,7 @@ def main() -> int:
             print(name, json.dumps(games[name]), flush=True)
     summary = {
         "games": games,
-        "positions": POSITIONS * len(games),
+        "positions": sum(one["positions"] for one in games.values()),
         "worst_error": max(one["worst_error"] for one in games.values()),
         "axe": sum(len(one["axe"]) for one in games.values()),
         "overflow_320": max(one["overflow_320"] for one in games.values()),

@@ -275,9 +275,10 @@ class Page {
 
   async drawAbout() {
     const about = await this.engine.about();
-    const { value, lower, upper, cite } = about;
+    const { value, lower, upper, rounding, cite } = about;
     /** @type {Record<string, unknown>} */
-    const said = { ...about, value: lower === undefined ? value : `${value} in [${lower}, ${upper}]`, "to cite": cite };
+    const said = { ...about, "to cite": cite, value: lower === undefined ? value : `${value} in [${lower}, ${upper}]` };
+    if (typeof rounding === "number") said.rounding = `values on this page are off by ${rounding.toPrecision(2)} at most`;
     unfold("about", ABOUT.filter((name) => said[name]).map((name) => el("div", el("dt", name), el("dd", String(said[name])))));
   }
 

@@ -65,7 +65,9 @@ const KINDS = {
 /** A part with its label; a kind that nobody knows yet is shown as a note.
  * @param {Part} part @param {Tapping | null} tapping */
 export function drawPart(part, tapping) {
-  const label = part.label || (part.kind === "score" ? "points" : "");
+  const brought = part.points?.some((one) => one !== null) && part.points.reduce((sum, one) => sum + (one ?? 0), 0);
+  const label = (part.label || (part.kind === "score" ? "points" : "")) +
+    (typeof brought === "number" ? `: ${shownNumber(brought)} so far` : "");
   return el(`div.part.${part.kind}`, { role: "group", "aria-label": label || part.kind },
     label && el("p.label", label), (KINDS[part.kind] ?? KINDS.note)(part, tapping));
 }
