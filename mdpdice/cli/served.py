@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import attrs
 import click
 
 import mdpdice
@@ -41,6 +42,8 @@ DEEPEST = 6
 AT_ONCE = 2
 """Games that are solved at the same time."""
 MOST_ROOMS = 64
+TOLD_UP_TO = 50_000
+"""States of a network up to which tables of the strategy are made: of twice as many that takes seconds."""
 MOST_MOVES = 20_000
 """Most nodes in a round."""
 LONG_NUMBER = re.compile(r"\d{8}")
@@ -128,6 +131,7 @@ class Room:
         self.found: mdpdice.Solution | None = None
         self.proof: dict[str, Any] = {}
         self._works: dict[int, Work] = {}
+        self._tables: list[mdpdice.Table] | None = None
 
     @functools.cached_property
     def alone(self) -> bool:
@@ -193,6 +197,19 @@ class Room:
                 network = ends.apply(self.solution().network)
                 found[goal.name] = mdpdice.evaluate(network, self.solution().policy.on(network))
         return found
+
+    def tables(self) -> list[mdpdice.Table]:
+        """The strategy as the look of the game tells it, of a network that is not large."""
+        found, known = self.found, self.proof.get("status", "estimate")
+        if (
+            self._tables is None
+            and found is not None
+            and found.lattice is None
+            and found.n_states <= TOLD_UP_TO
+        ):
+            # It was proved by the process that found it.
+            self._tables = self.case.look.tables(attrs.evolve(found, status=mdpdice.Status(known)))
+        return self._tables or []
 
     def decide(self, text: str, policy: str) -> dict[str, Any]:
         """What a policy does in the state of a text, and what it thinks of the actions there."""

@@ -27,6 +27,7 @@ __all__ = ["Illegal", "Table", "title"]
 
 MOST_LISTED = 60
 """Throws up to which all of them are listed; of more the dice are asked for one by one."""
+MOST_ROWS = 100
 MOST_SAID = 10_000
 """Decisions and throws of people in a round."""
 
@@ -242,8 +243,19 @@ class Table:
             "mean": found.mean + so,
         }
 
-    def chart(self) -> None:
-        """Nothing: what a strategy map shows is in a file of `mdpdice export` alone."""
+    def chart(self) -> list[dict[str, Any]] | None:
+        """The strategy as tables, where the look of the game has some, and they are known and short."""
+        return [
+            {
+                "kind": "table",
+                "title": table.title,
+                "columns": [column.replace("_", " ") for column in table.columns],
+                "rows": [list(map(_plain, row)) for row in table.rows],
+                "at": None,
+            }
+            for table in self.match.room.tables()
+            if len(table.rows) <= MOST_ROWS
+        ] or None
 
 
 def title(name: str) -> str:
@@ -291,8 +303,16 @@ def _throws(node: Chance[Any]) -> tuple[list[tuple[Any, Rolled, int]] | None, Th
         pairs = zip(node.dist.outcomes, node.dist.weights, strict=True)
         return [(outcome, Rolled(()), weight) for outcome, weight in pairs], None
     rolls = list(itertools.islice(throw.rolls(), MOST_LISTED + 1))
-    listed = [(throw.outcome(faces), Rolled(faces, throw.dice), weight) for faces, weight in rolls]
-    return (listed if len(rolls) <= MOST_LISTED else None), throw
+    if len(rolls) > MOST_LISTED:
+        return None, throw
+    merged: dict[Any, tuple[Any, Rolled, int]] = {}
+    alike = len(set(throw.dice)) == 1
+    for faces, weight in rolls:
+        # Nobody tells alike dice apart, where it does not matter which is which.
+        key = throw.outcome(faces), tuple(sorted(faces, key=throw.dice[0].faces.index) if alike else faces)
+        known = merged.get(key, (key[0], Rolled(faces, throw.dice), 0))
+        merged[key] = *known[:2], known[2] + weight
+    return list(merged.values()), throw
 
 
 def _tapped(throw: Throw, given: Sequence[Any]) -> tuple[Any, Rolled]:

@@ -23,6 +23,7 @@ import pytest
 import mdpdice
 from mdpdice.cli import main
 from mdpdice.cli.served import Hall, Room
+from mdpdice.games.farkle import KcdFarkle
 from mdpdice.games.pig import PigTurn
 from mdpdice.games.school import School
 from mdpdice.looks import look_of
@@ -300,6 +301,23 @@ def test_nothing_is_lost_by_best_play(client, game):
             assert min(losses) == 0
             view = ask(client, f"{path}/choose", turn=view["turn"], i=losses.index(0))
     assert ask(client, f"{path}/review")["lost"] == [0, 0]
+
+
+def test_the_strategy_as_tables(client):
+    view = sit(client, "farkle", parameters={"dice": 2, "cap": 500})
+    assert ask(client, f"/tables/{view['id']}/chart") is None
+    ask(client, f"/tables/{view['id']}/advice")
+    (table,) = ask(client, f"/tables/{view['id']}/chart")
+    (found,) = look_of(game := KcdFarkle(dice=2, cap=500)).tables(mdpdice.solve(game))
+    assert (table["title"], table["columns"]) == (found.title, ["dice", "roll up to"])
+    assert table["rows"] == [list(row) for row in found.rows]
+
+
+def test_alike_dice_are_not_told_apart(client):
+    view = sit(client, FILES[0], dice="mine")
+    chances = {tuple(one["faces"]): one["chance"] for one in view["outcomes"]}
+    assert len(chances) == 21
+    assert (chances[1, 1], chances[1, 2]) == ("1/36", "1/18")
 
 
 @pytest.mark.usefixtures("at_once")
