@@ -312,7 +312,7 @@ export class FileEngine {
     const actions = decides ? play.actions().map(({ words, tap, pays }) => ({ words, tap, pays })) : [];
     const parts = play.parts().map((part) => {
       const points = part.kind === "boxes" && match.brought[part.seat ?? play.mover][part.label];
-      return points ? { ...part, points: part.names.map((_, at) => points[at] ?? null) } : part;
+      return points ? { ...part, points: part.names?.map((_, at) => points[at] ?? null) } : part;
     });
     const over = this.plays.every((one) => one.now.over);
     return {

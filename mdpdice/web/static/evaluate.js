@@ -104,7 +104,11 @@ class Kept {
    * @param {number} block places that have a unit in common @param {number[]} units
    */
   constructor(row, marks, values, block, units) {
-    [this.row, this.marks, this.values, this.block, this.units] = [row, marks, values, block, units];
+    this.row = row;
+    this.marks = marks;
+    this.values = values;
+    this.block = block;
+    this.units = units;
     this.before = new Int32Array(marks.length + 1);
     for (let i = 0; i < marks.length; i++) this.before[i + 1] = this.before[i] + bitCount(marks[i]);
   }

@@ -12,7 +12,9 @@ const STEPS = 60_000; // nodes that are followed for one question; what was foun
 export class Future {
   /** @param {import("./evaluate.js").Model} model @param {boolean} alone */
   constructor(model, alone) {
-    [this.model, this.small, this.left] = [model, alone && model.kept.values.length <= SMALL, 0];
+    this.model = model;
+    this.small = alone && model.kept.values.length <= SMALL;
+    this.left = 0;
     /** @type {Map<number, Totals | null>} */
     this.known = new Map();
   }

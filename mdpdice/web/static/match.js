@@ -6,7 +6,7 @@ import { CHANCE, DECIDE, END, GO, PASS } from "./evaluate.js";
 /** @typedef {import("./evaluate.js").Model} Model */
 /** @typedef {import("./evaluate.js").Position} Position */
 /** @typedef {{throw: number, roll: number} | null} Seen the dice as they lie */
-/** @typedef {{words: (string | {e: number} | {s: number})[]}} Text */
+/** @typedef {{place: number, node: number, words: string, tap: import("./types.js").Tap | null, pays: number | null}} Action */
 
 /** Random numbers from 0 to 1: mulberry32, whose state is one whole number. */
 export class Chance32 {
@@ -108,7 +108,9 @@ export function shown(number, signed) {
 export class Play {
   /** @param {Model} model @param {Throws[]} throws @param {number[]} seats who sits where: the seat of each player */
   constructor(model, throws, seats) {
-    [this.model, this.throws, this.seats] = [model, throws, seats];
+    this.model = model;
+    this.throws = throws;
+    this.seats = seats;
     this.now = {
       at: model.start(),
       node: model.roots[0],
@@ -173,14 +175,14 @@ export class Play {
     return rolls[of.slice(0, seen.roll).filter((outcome) => outcome === of[seen.roll]).length];
   }
 
-  /** The parts on the table. */
+  /** The parts on the table. @returns {import("./types.js").Part[]} */
   parts() {
     const { model, now } = this;
     const table = model.table(this.variant(model.shown[now.at.state], model.variants[now.at.state]));
-    return [...table].map((at) => this.filled(model.data.parts[at])).filter((part) => part.when !== false);
+    return [...table].map((at) => this.filled(model.data.parts[at])).filter((part) => part.when);
   }
 
-  /** A part with its numbers. @param {any} data */
+  /** A part with its numbers. @param {any} data @returns {any} */
   filled(data) {
     const part = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, this.plain(value)]));
     if (data.kind === "note") part.text = this.spoken(data.text);
@@ -204,7 +206,7 @@ export class Play {
     return this.model.exprs[value.e](this.now.at.counters);
   }
 
-  /** What can be done: place in the decision, node, words, tap, what it pays at once. */
+  /** What can be done: place in the decision, node, words, tap, what it pays at once. @returns {Action[]} */
   actions() {
     const { model, now } = this;
     const menu = model.data.menus[this.variant(this.own(1), this.own(2))];
