@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import threading
 import webbrowser
@@ -11,7 +12,7 @@ from typing import Any
 import click
 
 from mdpdice.cli.game_command import failures
-from mdpdice.cli.options import complete_game
+from mdpdice.cli.options import complete_game, json_option
 from mdpdice.errors import MissingPackageError
 
 __all__ = ["serve"]
@@ -40,7 +41,10 @@ PORT = 8377
     show_default=True,
     help="Time that solving a game may take.",
 )
-def serve(names: tuple[str, ...], port: int, host: str, *, opens: bool, seconds: float) -> None:
+@json_option
+def serve(
+    names: tuple[str, ...], port: int, host: str, *, opens: bool, seconds: float, as_json: bool
+) -> None:
     """Play in the browser, and answer programs over HTTP, until Ctrl-C.
 
     Without names all shipped games are there.
@@ -69,12 +73,13 @@ def serve(names: tuple[str, ...], port: int, host: str, *, opens: bool, seconds:
             raise click.ClickException(msg) from error
         name = f"[{host}]" if ":" in host else host
         url = f"http://{name}:{listening.getsockname()[1]}/"
-        click.echo(f"{url}  (Ctrl-C ends it)")
+        names = names or tuple(game_names())
+        click.echo(json.dumps({"url": url, "games": names}) if as_json else f"{url}  (Ctrl-C ends it)")
         if host not in LOOPBACK:
             click.echo("Whoever reaches this machine can play, and have games solved on it.", err=True)
         if opens:
             threading.Timer(0.5, webbrowser.open, (url,)).start()
-        with contextlib.closing(Hall(names or game_names(), seconds)) as hall:
+        with contextlib.closing(Hall(names, seconds)) as hall:
             # It takes seconds, and the page asks for it first.
             threading.Thread(target=hall.games, daemon=True).start()
             options: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False}

@@ -724,11 +724,13 @@ def test_fifty_tables_at_once(client):
 
 @contextlib.contextmanager
 def process(*arguments):
-    command = [str(Path(sysconfig.get_path("scripts")) / "mdpdice"), "serve", *arguments]
+    command = [str(Path(sysconfig.get_path("scripts")) / "mdpdice"), "serve", "--json", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         try:
-            yield child, child.stdout.readline().split()[0]
+            told = json.loads(child.stdout.readline())
+            assert told["games"] == [arguments[0]]
+            yield child, told["url"]
         finally:
             child.kill()
 

@@ -38,7 +38,8 @@ class Remote {
     try {
       const view = /** @type {View} */ (await this.ask(`tables/${encodeURIComponent(id)}`));
       this.table = view;
-      this.auto = { game: view.game, parameters: {}, seats: view.seats, rounds: view.rounds, dice: "drawn", seed: null };
+      const { game, seats, rounds } = view;
+      this.auto = { game, parameters: {}, seats, rounds, dice: /** @type {const} */ ("drawn"), seed: null };
     } catch {
       history.replaceState(null, "", location.pathname + location.search);
     }
