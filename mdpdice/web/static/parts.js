@@ -65,9 +65,9 @@ const KINDS = {
 /** A part with its label; a kind that nobody knows yet is shown as a note.
  * @param {Part} part @param {Tapping | null} tapping */
 export function drawPart(part, tapping) {
-  const brought = part.points?.some((one) => one !== null) && part.points.reduce((sum, one) => sum + (one ?? 0), 0);
-  const label = (part.label || (part.kind === "score" ? "points" : "")) +
-    (typeof brought === "number" ? `: ${shownNumber(brought)} so far` : "");
+  const brought = (part.points ?? []).filter((one) => one !== null);
+  const sum = brought.length ? `: ${shownNumber(brought.reduce((a, b) => a + b, 0))} so far` : "";
+  const label = (part.label || (part.kind === "score" ? "points" : "")) + sum;
   return el(`div.part.${part.kind}`, { role: "group", "aria-label": label || part.kind },
     label && el("p.label", label), (KINDS[part.kind] ?? KINDS.note)(part, tapping));
 }
