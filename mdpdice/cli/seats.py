@@ -65,9 +65,23 @@ class Solved:
     def __init__(self, game: mdpdice.Game[Any, Any], solution: mdpdice.Solution) -> None:
         self.game = game
         self.solution = solution
+        self._known: dict[Any, Any] = {}  # who plays rounds again asks about the same turns
 
     def values(self, turn: Turn) -> dict[Any, float]:
         """Value of every action."""
+        return self._once(self._values, turn)  # type: ignore[no-any-return]
+
+    def best(self, turn: Turn) -> Any:
+        """The best action."""
+        return self._once(self._best, turn)
+
+    def _once(self, ask: Callable[[Turn], Any], turn: Turn) -> Any:
+        key = ask.__name__, turn.state, turn.steps_left
+        if key not in self._known:
+            self._known[key] = ask(turn)
+        return self._known[key]
+
+    def _values(self, turn: Turn) -> dict[Any, float]:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.q(turn.state, steps_left=turn.steps_left)
         # The representative has actions of its own, so look where these ones lead.
@@ -75,8 +89,7 @@ class Solved:
             action: self._worth(edge, turn) for action, edge in zip(turn.actions, turn.options, strict=True)
         }
 
-    def best(self, turn: Turn) -> Any:
-        """The best action."""
+    def _best(self, turn: Turn) -> Any:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.action(turn.state, steps_left=turn.steps_left)
         values = self.values(turn)

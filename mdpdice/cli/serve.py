@@ -49,7 +49,7 @@ def serve(
 
     Without names all shipped games are there.
 
-    Exit status: 0 ended by Ctrl-C, 1 the address is taken or a package is missing, 2 wrong usage.
+    Exit status: 1 the address is taken or a package is missing, 2 wrong usage, 130 ended by Ctrl-C.
     """
     with failures():
         try:

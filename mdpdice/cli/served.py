@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Hall", "Room", "Sitting"]
 
-DEEPEST = 6
+DEEPEST = 5
 """Most decisions that a seat looks ahead: one more takes ten times as long."""
 AT_ONCE = 2
 """Games that are solved at the same time."""
@@ -57,7 +57,7 @@ class Hall:
         self.works: dict[str, Work] = {}
         self.slots = threading.Semaphore(AT_ONCE)
         self.folder = tempfile.TemporaryDirectory(prefix="mdpdice-")
-        self.lock = threading.RLock()
+        self.lock, self._listing = threading.Lock(), threading.Lock()
         self._room = functools.lru_cache(MOST_ROOMS)(lambda name, pairs: Room(self, _case(name, pairs)))
 
     def close(self) -> None:
@@ -68,7 +68,7 @@ class Hall:
 
     def games(self) -> list[dict[str, Any]]:
         """What is said of each game."""
-        with self.lock:
+        with self._listing:
             return self._games
 
     @functools.cached_property
@@ -86,9 +86,11 @@ class Hall:
                 told = {"name": one.key, "help": one.meaning, "allowed": one.reader.allowed, "value": value}
                 about["parameters"] += [] if one.reader.unreadable else [told]
             if not any(one.required for one in known):
-                case = self.room(name, ()).case
-                about["players"] = 2 if for_two(case.game, sure=False) else 1
-                about["seats"] += [policy.form for policy in case.look.policies() if ":" not in policy.form]
+                room = self.room(name, ())
+                with room.lock:
+                    about["players"] = 2 if for_two(room.case.game, sure=False) else 1
+                named = (policy.form for policy in room.case.look.policies())
+                about["seats"] += [form for form in named if ":" not in form]
         except (MdpDiceError, click.ClickException) as error:  # it must not hide the others
             about["description"] = f"broken: {error}"
         return about
@@ -164,8 +166,9 @@ class Room:
             }
             finish = functools.partial(self._load, file)
             work = self._works[most] = Work("mdpdice.cli.solve_worker", task, hall.slots, finish)
-            hall.works = {key: one for key, one in hall.works.items() if not one.over.is_set()}
-            hall.works[work.key] = work
+            with hall.lock:
+                going_on = {key: one for key, one in hall.works.items() if not one.over.is_set()}
+                hall.works = going_on | {work.key: work}
         raise Working(work)
 
     def _load(self, file: str, proof: dict[str, Any]) -> None:
@@ -286,27 +289,8 @@ class _Seating(Table):
 
     def optimum(self, max_states: int = MOST_STATES) -> Solved:
         """The optimal play."""
-        self._solved = self._solved or _Remembered(self.game, self.room.solution(max_states))
+        self._solved = self._solved or Solved(self.game, self.room.solution(max_states))
         return self._solved
-
-
-class _Remembered(Solved):
-    """The optimal play, which is asked about the same decisions again and again."""
-
-    def __init__(self, game: mdpdice.Game[Any, Any], solution: mdpdice.Solution) -> None:
-        super().__init__(game, solution)
-        self._known: dict[Any, tuple[dict[Any, float], Any]] = {}
-
-    def _both(self, turn: Turn) -> tuple[dict[Any, float], Any]:
-        if turn.state not in self._known:
-            self._known[turn.state] = super().values(turn), super().best(turn)
-        return self._known[turn.state]
-
-    def values(self, turn: Turn) -> dict[Any, float]:
-        return self._both(turn)[0]
-
-    def best(self, turn: Turn) -> Any:
-        return self._both(turn)[1]
 
 
 class Sitting(Match):

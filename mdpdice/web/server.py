@@ -140,7 +140,8 @@ class _Server:
             view = table.view()
         now = time.monotonic()
         if len(self.tables) >= MOST_TABLES:
-            self.tables = {key: one for key, one in list(self.tables.items()) if one[1] >= now - IDLE}
+            for key in [key for key, (_, used) in list(self.tables.items()) if used < now - IDLE]:
+                self.tables.pop(key, None)
         if len(self.tables) >= MOST_TABLES:
             raise Illegal(f"all {MOST_TABLES} tables are taken", 429)
         self.tables[table.key] = table, now

@@ -498,7 +498,7 @@ def test_nothing_else_is_served(client, path):
         (400, "/tables", {"game": "pig-turn", "seats": ["pyproject.toml"]}),
         (400, "/tables", {"game": "pig-turn", "seats": ["/etc/passwd"]}),
         (400, "/tables", {"game": "pig-turn", "seats": ["human:5"]}),
-        (400, "/tables", {"game": "pig-turn", "seats": ["lookahead:7"]}),
+        (400, "/tables", {"game": "pig-turn", "seats": ["lookahead:6"]}),
         (400, "/tables", {"game": "pig-turn", "seats": ["hold-at:-1"]}),
         (400, "/tables", {"game": "pig-turn", "rounds": 0}),
         (400, "/tables", {"game": "pig-turn", "rounds": 10**9}),
