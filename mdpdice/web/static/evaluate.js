@@ -18,10 +18,8 @@ async function inflate(text) {
 
 /** Whole numbers from their differences: see mdpdice/web/packing.py. @param {Packed} packed */
 async function unpack([count, width, text]) {
-  const bytes = await inflate(text);
-  const found = new Float64Array(count);
-  let last = 0;
-  for (let i = 0; i < count; i++) {
+  const [bytes, found] = [await inflate(text), new Float64Array(count)];
+  for (let i = 0, last = 0; i < count; i++) {
     let folded = 0;
     for (let plane = width - 1; plane >= 0; plane--) folded = folded * 256 + bytes[plane * count + i];
     last += folded % 2 ? -(folded + 1) / 2 : folded / 2;
@@ -31,14 +29,18 @@ async function unpack([count, width, text]) {
 }
 
 /** @param {Packed} packed */
-async function integers(packed) {
-  return Int32Array.from(await unpack(packed));
+const integers = async (packed) => Int32Array.from(await unpack(packed));
+
+/** Lists of different lengths, from the lengths and all that is in them. @param {Packed[]} packed */
+async function lists(packed) {
+  const [sizes, all] = await Promise.all(packed.map(integers));
+  const begin = new Int32Array(sizes.length + 1);
+  sizes.forEach((size, i) => (begin[i + 1] = begin[i] + size));
+  return { begin, all };
 }
 
-/** Bits of two numbers, which may have more than 32. @param {number} a @param {number} b */
-function both(a, b) {
-  return a < 2 ** 31 && b < 2 ** 31 ? a & b : Number(BigInt(a) & BigInt(b));
-}
+/** Bits that two numbers share; they may have more than 32. @param {number} a @param {number} b */
+const shared = (a, b) => (a < 2 ** 31 && b < 2 ** 31 ? a & b : Number(BigInt(a) & BigInt(b)));
 
 /** @param {number} bits */
 function bitCount(bits) {
@@ -48,7 +50,7 @@ function bitCount(bits) {
 }
 
 /** @type {Record<string, (a: number, b: number) => number>} */
-const ARITHMETIC = {
+const JOINS = {
   "+": (a, b) => a + b,
   "-": (a, b) => a - b,
   "*": (a, b) => a * b,
@@ -57,101 +59,66 @@ const ARITHMETIC = {
   least: Math.min,
   most: Math.max,
 };
-/** @type {Record<string, (a: number, b: number) => boolean>} */
-const COMPARISONS = {
+/** @type {Record<string, (a: number, b: number) => number | boolean>} */
+const PAIRS = {
   "<": (a, b) => a < b,
   "<=": (a, b) => a <= b,
   ">": (a, b) => a > b,
   ">=": (a, b) => a >= b,
   "==": (a, b) => a === b,
   "!=": (a, b) => a !== b,
-};
-/** @type {Record<string, (flags: number, mask: number) => number | boolean>} */
-const FLAGS = {
-  has: (flags, mask) => both(flags, mask) === mask,
-  any: (flags, mask) => both(flags, mask) !== 0,
-  count: (flags, mask) => bitCount(both(flags, mask)),
-  with: (flags, mask) => flags + mask - both(flags, mask),
-  without: (flags, mask) => flags - both(flags, mask),
+  has: (flags, mask) => shared(flags, mask) === mask,
+  any: (flags, mask) => shared(flags, mask) !== 0,
+  count: (flags, mask) => bitCount(shared(flags, mask)),
+  with: (flags, mask) => flags + mask - shared(flags, mask),
+  without: (flags, mask) => flags - shared(flags, mask),
 };
 
 /** An expression as a function of the counters. @param {any} tree @returns {Compiled} */
-export function compileExpression(tree) {
+function compileExpression(tree) {
   if (!Array.isArray(tree)) return () => tree;
   const [op, ...args] = tree;
   if (op === "counter") return (counters) => counters[args[0]];
   if (op === "table") {
-    const [entries, index] = [args[0], compileExpression(args[1])];
-    return (counters) => entries[Number(index(counters))];
+    const index = compileExpression(args[1]);
+    return (counters) => args[0][Number(index(counters))];
   }
   const parts = args.map(compileExpression);
+  const [first, second] = parts;
+  const [pair, join] = [PAIRS[op], JOINS[op]];
   if (op === "&") return (counters) => parts.every((part) => part(counters));
   if (op === "|") return (counters) => parts.some((part) => part(counters));
-  const [first, second] = parts;
   if (op === "~") return (counters) => !first(counters);
   if (op === "neg") return (counters) => -first(counters);
-  const pair = COMPARISONS[op] ?? FLAGS[op];
   if (pair) return (counters) => pair(Number(first(counters)), Number(second(counters)));
-  const join = ARITHMETIC[op];
   if (!join) throw new Error(`this page does not know the operation ${op}`);
   return (counters) => parts.slice(1).reduce((so, part) => join(so, Number(part(counters))), Number(first(counters)));
-}
-
-/** The values that are kept: which there are, and where. */
-class Kept {
-  /**
-   * @param {Int32Array} row @param {Uint8Array} marks @param {Float64Array} values
-   * @param {number} block places that have a unit in common @param {number[]} units
-   */
-  constructor(row, marks, values, block, units) {
-    this.row = row;
-    this.marks = marks;
-    this.values = values;
-    this.block = block;
-    this.units = units;
-    this.before = new Int32Array(marks.length + 1);
-    for (let i = 0; i < marks.length; i++) this.before[i + 1] = this.before[i] + bitCount(marks[i]);
-  }
-
-  /** A value, NaN where none is kept. @param {number} state @param {number} index @param {number} points */
-  at(state, index, points) {
-    const row = this.row[state];
-    if (row < 0) return NaN;
-    const place = row * points + index;
-    const [byte, bit] = [Math.floor(place / 8), place % 8];
-    if (!(this.marks[byte] & (1 << bit))) return NaN;
-    return this.values[this.before[byte] + bitCount(this.marks[byte] & ((1 << bit) - 1))] * this.units[Math.floor(place / this.block)];
-  }
 }
 
 /** A game with its values. */
 export class Model {
   /** @param {string} text @returns {Promise<Model>} */
   static async read(text) {
-    const data = JSON.parse(text);
-    const model = JSON.parse(new TextDecoder().decode(await inflate(data.model)));
-    const made = new Model(model);
-    made.kind = await integers(data.nodes);
-    const columns = await Promise.all(data.columns.map((/** @type {Packed[]} */ three) => Promise.all(three.map(integers))));
+    const packed = JSON.parse(text);
+    const made = new Model(JSON.parse(new TextDecoder().decode(await inflate(packed.model))));
+    made.kind = await integers(packed.nodes);
+    const columns = await Promise.all(packed.columns.map((/** @type {Packed[]} */ three) => Promise.all(three.map(integers))));
     const seen = columns.map(() => 0);
     made.numbers = made.numbers.map(() => new Int32Array(made.kind.length));
     made.kind.forEach((kind, node) => {
-      for (let at = 0; at < 3; at++) made.numbers[at][node] = columns[kind][at][seen[kind]];
+      made.numbers.forEach((column, at) => (column[node] = columns[kind][at][seen[kind]]));
       seen[kind]++;
     });
-    const [sizes, children] = await Promise.all(data.children.map(integers));
-    made.children = children;
-    made.begin = starts(sizes);
-    made.roots = await integers(data.roots);
-    [made.shown, made.variants] = await Promise.all(data.shown.map(integers));
-    const [lengths, parts] = await Promise.all(data.tables.map(integers));
-    const begin = starts(lengths);
-    made.table = (at) => parts.subarray(begin[at], begin[at + 1]);
-    const units = Array.from(await integers(data.scale), (scale) => data.finest * 2 ** scale);
-    const [row, marks, values] = [await integers(data.row), await inflate(data.marks[2]), await unpack(data.values)];
-    made.kept = new Kept(row, marks, values, data.block, units);
-    made.stamps = new Int32Array(made.kind.length);
-    made.worths = new Float64Array(made.kind.length);
+    ({ begin: made.begin, all: made.children } = await lists(packed.children));
+    const tables = await lists(packed.tables);
+    made.table = (at) => tables.all.subarray(tables.begin[at], tables.begin[at + 1]);
+    [made.roots, made.shown, made.variants] = await Promise.all([packed.roots, ...packed.shown].map(integers));
+    made.units = Float64Array.from(await integers(packed.scale), (scale) => packed.finest * 2 ** scale);
+    [made.row, made.block] = [await integers(packed.row), packed.block];
+    [made.marks, made.values] = [await inflate(packed.marks[2]), await unpack(packed.values)];
+    made.before = new Int32Array(made.marks.length + 1);
+    made.marks.forEach((byte, i) => (made.before[i + 1] = made.before[i] + bitCount(byte)));
+    [made.stamps, made.worths] = [new Int32Array(made.kind.length), new Float64Array(made.kind.length)];
     return made;
   }
 
@@ -160,83 +127,83 @@ export class Model {
     this.data = data;
     /** @type {Axis[]} */
     this.axes = data.axes;
-    this.points = this.axes.reduce((all, axis) => all * axis.size, 1);
+    /** @type {number[]} */
+    this.strides = [];
+    this.points = this.axes.reduceRight((points, axis, i) => (this.strides[i] = points) * axis.size, 1);
+    /** @type {Compiled[]} */
     this.exprs = data.exprs.map(compileExpression);
-    this.minimises = data.sense === "min";
-    this.kind = this.children = this.begin = this.roots = this.shown = this.variants = this.stamps = new Int32Array(0);
-    this.worths = new Float64Array(0);
+    this.kind = this.children = this.begin = this.roots = this.shown = this.variants = new Int32Array(0);
+    this.row = this.before = this.stamps = this.kind;
     this.numbers = [this.kind, this.kind, this.kind];
+    this.values = this.units = this.worths = new Float64Array(0);
+    this.marks = /** @type {Uint8Array} */ (new Uint8Array(0));
+    this.block = 1; // places that have a unit in common
     /** @type {(at: number) => Int32Array} */
     this.table = () => this.kind;
-    this.kept = new Kept(this.kind, new Uint8Array(0), this.worths, 1, []);
-    this.stamp = 0;
-    this.strides = this.axes.map((_, i) => this.axes.slice(i + 1).reduce((all, axis) => all * axis.size, 1));
-    this.aimed = new Int32Array(data.updates.length); // the stamps of targets
+    this.stamp = 0; // of a position; what is found at one is remembered with its stamp
+    this.aimed = new Int32Array(data.updates.length); // stamps of targets
     this.targets = new Float64Array(data.updates.length);
-    /** @type {{groups: ThrowData["groups"], of: number[], chances: number[]}[]} */
+    /** @type {{groups: ThrowData["groups"], of: number[], weights: number[], chances: number[]}[]} */
     this.throws = data.throws.map((/** @type {ThrowData} */ one) => {
       const total = one.weights.reduce((a, b) => a + b, 0);
       return { ...one, chances: one.weights.map((weight) => weight / total) };
     });
   }
 
-  /** Where a play starts. @returns {Position} */
+  /** A value that is kept, NaN where none is. @param {number} state @param {number} index */
+  kept(state, index) {
+    const place = this.row[state] * this.points + index;
+    const [byte, bit] = [Math.floor(place / 8), place % 8];
+    if (this.row[state] < 0 || !(this.marks[byte] & (1 << bit))) return NaN;
+    const at = this.before[byte] + bitCount(this.marks[byte] & ((1 << bit) - 1));
+    return this.values[at] * this.units[Math.floor(place / this.block)];
+  }
+
+  /** @param {number} state @param {number} index @returns {Position} */
+  placed(state, index) {
+    const counters = this.axes.map(({ first, step, size }, i) => first + step * (Math.floor(index / this.strides[i]) % size));
+    return { state, counters, index };
+  }
+
+  /** The grid point of counters. @param {number[]} counters */
+  index(counters) {
+    return this.axes.reduce((all, { first, step }, i) => all + ((counters[i] - first) / step) * this.strides[i], 0);
+  }
+
+  /** Where a play starts. */
   start() {
-    return this.placed(0, this.axes.map((axis) => axis.start));
+    return this.placed(0, this.index(this.axes.map((axis) => axis.start)));
   }
 
-  /** @param {number} state @param {number[]} counters @returns {Position} */
-  placed(state, counters) {
-    const at = (/** @type {number} */ all, /** @type {Axis} */ axis, /** @type {number} */ i) =>
-      all * axis.size + (counters[i] - axis.first) / axis.step;
-    return { state, counters, index: this.axes.reduce(at, 0) };
-  }
-
-  /** A number of an expression; -1 is 0. @param {number} expr @param {Position} at */
+  /** The value of an expression; that of -1 is 0. @param {number} expr @param {Position} at */
   number(expr, at) {
     return expr < 0 ? 0 : Number(this.exprs[expr](at.counters));
   }
 
-  /** Where a move leads; null where it may not. @param {number} node @param {Position} at @returns {Position | null} */
-  moved(node, at) {
-    const [state, update] = [this.numbers[0][node], this.numbers[1][node]];
-    if (update < 0) return { ...at, state };
-    const counters = [...at.counters];
-    for (const [which, expr] of this.data.updates[update]) {
-      const axis = this.axes[which];
-      const place = this.place(axis, this.number(expr, at));
-      if (place < 0) return null;
-      counters[which] = axis.first + axis.step * place;
-    }
-    return this.placed(state, counters);
-  }
-
-  /** Where a value is on its axis; -1 where it may not be. @param {Axis} axis @param {number} value */
-  place(axis, value) {
-    const place = (value - axis.first) / axis.step;
-    if (place >= 0 && place < axis.size) return place;
-    if (axis.outside === "clip") return place < 0 ? 0 : axis.size - 1;
-    if (axis.outside === "forbid") return -1;
-    throw new Error(`${axis.name} leaves its range`);
-  }
-
-  /** The grid point after an update, -1 where it may not be; found once a position. @param {number} update @param {Position} at @param {number} stamp */
+  /** The grid point after an update, -1 where it may not be. @param {number} update @param {Position} at @param {number} stamp */
   target(update, at, stamp) {
     if (update < 0) return at.index;
     if (this.aimed[update] === stamp) return this.targets[update];
     let found = at.index;
     for (const [which, expr] of this.data.updates[update]) {
-      const axis = this.axes[which];
-      const place = this.place(axis, this.number(expr, at));
-      if (place < 0) {
+      const { name, first, step, size, outside } = this.axes[which];
+      let place = (this.number(expr, at) - first) / step;
+      if (!(place >= 0 && place < size) && outside === "error") throw new Error(`${name} leaves its range`);
+      if (outside === "clip") place = Math.min(Math.max(place, 0), size - 1);
+      found += (place - (at.counters[which] - first) / step) * this.strides[which];
+      if (place < 0 || place >= size) {
         found = -1;
         break;
       }
-      found += (place - (at.counters[which] - axis.first) / axis.step) * this.strides[which];
     }
     this.aimed[update] = stamp;
     this.targets[update] = found;
     return found;
+  }
+
+  /** Where a move leads. @param {number} node @param {Position} at */
+  moved(node, at) {
+    return this.placed(this.numbers[0][node], this.target(this.numbers[1][node], at, ++this.stamp));
   }
 
   /** The nodes that a node leads to. @param {number} node */
@@ -244,7 +211,7 @@ export class Model {
     return this.children.subarray(this.begin[node], this.begin[node + 1]);
   }
 
-  /** What a node comes to where conditions are settled; -1 where the option is not there. @param {number} node @param {Position} at */
+  /** What a node comes to where conditions are settled; -1: the option is not there. @param {number} node @param {Position} at */
   settled(node, at) {
     let found = node;
     while (found >= 0 && this.kind[found] === WHEN) {
@@ -255,35 +222,36 @@ export class Model {
     return found;
   }
 
-  /** The options of a decision: their place in it, and their nodes. @param {number} node @param {Position} at */
+  /** Whether an option is there. @param {number} node @param {Position} at @param {number} stamp */
+  there(node, at, stamp) {
+    return node >= 0 && (this.kind[node] < GO || this.target(this.numbers[1][node], at, stamp) >= 0);
+  }
+
+  /**
+   * The options of a decision: their place in it, their nodes, and what they are worth to who decides.
+   * @param {number} node @param {Position} at
+   */
   options(node, at) {
-    const [found, stamp] = [/** @type {{place: number, node: number}[]} */ ([]), ++this.stamp];
-    this.below(node).forEach((child, place) => {
-      const option = this.settled(child, at);
-      if (option >= 0 && this.there(option, at, stamp)) found.push({ place, node: option });
-    });
-    return found;
+    const [sign, stamp] = [this.wantsLess(node) ? -1 : 1, ++this.stamp];
+    const all = [...this.below(node)].map((child, place) => ({ place, node: this.settled(child, at) }));
+    return all.filter((one) => this.there(one.node, at, stamp))
+      .map((one) => ({ ...one, worth: sign * this.worth(one.node, at, stamp) }));
+  }
+
+  /** The first of the best options. @param {number} node @param {Position} at */
+  best(node, at) {
+    return this.options(node, at).reduce((best, one) => (one.worth > best.worth ? one : best));
   }
 
   /** Whether less is better for who decides. @param {number} node */
   wantsLess(node) {
-    return (this.numbers[0][node] === 1) !== this.minimises;
+    return (this.numbers[0][node] === 1) !== (this.data.sense === "min");
   }
 
-  /** What a position is worth to who is to move. @param {Position} at @returns {number} */
-  value(at) {
-    const kept = this.kept.at(at.state, at.index, this.points);
-    return Number.isNaN(kept) ? this.worth(this.roots[at.state], at) : kept;
-  }
-
-  /**
-   * What a node is worth, NaN where play does not come; what was found at this position before is known by its stamp.
-   * @param {number} node @param {Position} at @param {number} [stamp] @returns {number}
-   */
-  worth(node, at, stamp = ++this.stamp) {
+  /** What a node is worth to who is to move, NaN where play does not come. @param {number} node @param {Position} at @param {number} stamp @returns {number} */
+  worth(node, at, stamp) {
     if (this.stamps[node] === stamp) return this.worths[node];
-    const kind = this.kind[node];
-    const [first, last] = [this.begin[node], this.begin[node + 1]];
+    const [kind, first, last] = [this.kind[node], this.begin[node], this.begin[node + 1]];
     let found = 0;
     if (kind === END) {
       found = this.number(this.numbers[0][node], at);
@@ -292,7 +260,7 @@ export class Model {
       found = -Infinity;
       for (let i = first; i < last; i++) {
         const option = this.settled(this.children[i], at);
-        if (option < 0 || !this.there(option, at, stamp)) continue;
+        if (!this.there(option, at, stamp)) continue;
         const worth = sign * this.worth(option, at, stamp);
         if (!(worth <= found)) found = worth;
       }
@@ -304,9 +272,8 @@ export class Model {
     } else if (kind === WHEN) {
       found = this.worth(this.settled(node, at), at, stamp);
     } else {
-      const state = this.numbers[0][node];
-      const index = this.target(this.numbers[1][node], at, stamp);
-      let ahead = this.kept.at(state, index, this.points);
+      const [state, index] = [this.numbers[0][node], this.target(this.numbers[1][node], at, stamp)];
+      let ahead = this.kept(state, index);
       if (Number.isNaN(ahead) && index === at.index) ahead = this.worth(this.roots[state], at, stamp);
       found = this.number(this.numbers[2][node], at) + (kind === PASS ? this.data.total - ahead : ahead);
     }
@@ -314,17 +281,4 @@ export class Model {
     this.worths[node] = found;
     return found;
   }
-
-  /** Whether an option is there. @param {number} node @param {Position} at @param {number} stamp */
-  there(node, at, stamp) {
-    const kind = this.kind[node];
-    return (kind !== GO && kind !== PASS) || this.target(this.numbers[1][node], at, stamp) >= 0;
-  }
-}
-
-/** Where the parts of a list begin, from their lengths. @param {Int32Array} sizes */
-function starts(sizes) {
-  const found = new Int32Array(sizes.length + 1);
-  sizes.forEach((size, i) => (found[i + 1] = found[i] + size));
-  return found;
 }

@@ -1,12 +1,12 @@
 // @ts-check
-/** One play of a game, move by move: where it stands, what is to be done, what was said. */
+/** One play of a game, move by move: where it stands, what can be done, and how it is told. */
 
 import { CHANCE, DECIDE, END, GO, PASS } from "./evaluate.js";
 
 /** @typedef {import("./evaluate.js").Model} Model */
-/** @typedef {import("./evaluate.js").Position} Position */
 /** @typedef {{throw: number, roll: number} | null} Seen the dice as they lie */
-/** @typedef {{place: number, node: number, words: string, tap: import("./types.js").Tap | null, pays: number | null}} Action */
+/** @typedef {{place: number, node: number, worth: number, words: string, tap: import("./types.js").Tap | null,
+ *   pays: number | null}} Action */
 
 /** Random numbers from 0 to 1: mulberry32, whose state is one whole number. */
 export class Chance32 {
@@ -22,33 +22,28 @@ export class Chance32 {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** One of some weights. @param {number[]} weights */
+  /** A place, by weights. @param {number[]} weights */
   among(weights) {
     let left = this.next() * weights.reduce((a, b) => a + b, 0);
-    const found = weights.findIndex((weight) => (left -= weight) < 0);
-    return found < 0 ? weights.length - 1 : found;
+    return Math.max(0, weights.findIndex((weight) => (left -= weight) < 0));
   }
 }
 
 /** The dice of a throw, and its rolls in the order of mdpdice.looks.Throw.rolls. */
 export class Throws {
   /** @param {Model["throws"][number]} data */
-  constructor(data) {
-    this.data = data;
-    this.dice = data.groups.flatMap(([faces, weights, name, count]) =>
-      Array.from({ length: count }, () => ({ faces, weights, name })));
-    /** @type {{places: number[], weight: number}[]} */
-    this.rolls = data.of.length ? [{ places: [], weight: 1 }] : [];
-    for (const [, weights, , count] of data.groups) {
-      const group = grouped(weights, count);
-      this.rolls = this.rolls.flatMap((before) => group.map((one) =>
+  constructor({ groups, of }) {
+    this.groups = groups;
+    this.dice = groups.flatMap(([faces, weights, name, count]) => Array(count).fill({ faces, weights, name }));
+    this.rolls = of.length ? [{ places: /** @type {number[]} */ ([]), weight: 1 }] : [];
+    for (const [, weights, , count] of groups) {
+      this.rolls = this.rolls.flatMap((before) => grouped(weights, count).map((one) =>
         ({ places: [...before.places, ...one.places], weight: before.weight * one.weight })));
     }
-    this.total = this.rolls.reduce((all, roll) => all + roll.weight, 0);
     this.number = new Map(this.rolls.map((roll, i) => [roll.places.join(), i]));
   }
 
-  /** Faces of a roll. @param {number} roll */
+  /** Faces of a roll. @param {number} roll @returns {(string | number)[]} */
   faces(roll) {
     return this.rolls[roll].places.map((place, die) => this.dice[die].faces[place]);
   }
@@ -58,44 +53,35 @@ export class Throws {
     return this.faces(roll).map((face, die) => face + (this.dice[die].name && ` (${this.dice[die].name})`)).join(" ");
   }
 
-  /** A roll by the faces of the dice in their order; -1 where there is none. @param {(string | number)[]} faces */
+  /** A roll by the faces of the dice in their order; -1: there is none. @param {(string | number)[]} faces */
   find(faces) {
-    const places = faces.map((face, die) => this.dice[die]?.faces.findIndex((one) => String(one) === String(face)));
-    return this.number.get(this.sorted(places).join()) ?? -1;
+    return this.at(faces.map((face, die) =>
+      this.dice[die]?.faces.findIndex((/** @type {string | number} */ one) => String(one) === String(face))));
   }
 
   /** @param {Chance32} chance */
   draw(chance) {
-    return this.number.get(this.sorted(this.dice.map((die) => chance.among(die.weights))).join()) ?? 0;
+    return this.at(this.dice.map((die) => chance.among(die.weights)));
   }
 
-  /** @param {number[]} places */
-  sorted(places) {
-    let at = 0;
-    return this.data.groups.flatMap(([, , , count]) => places.slice(at, (at += count)).sort((a, b) => a - b));
+  /** A roll by the places of its faces, dice of a group in any order. @param {number[]} places */
+  at(places) {
+    let first = 0;
+    const sorted = this.groups.flatMap(([, , , count]) => places.slice(first, (first += count)).sort((a, b) => a - b));
+    return this.number.get(sorted.join()) ?? -1;
   }
 }
 
 /** All rolls of some dice of one kind, sorted, with their weights. @param {number[]} weights @param {number} count */
 function grouped(weights, count) {
-  /** @type {{places: number[], weight: number}[]} */
-  const found = [];
-  /** @param {number[]} places */
-  const extend = (places) => {
-    if (places.length === count) {
-      let weight = 1;
-      places.forEach((place, i) => {
-        const alike = i - places.indexOf(place) + 1;
-        weight = (weight * weights[place] * (i + 1)) / alike;
-      });
-      found.push({ places, weight });
-      return;
-    }
-    for (let place = places.at(-1) ?? 0; place < weights.length; place++) {
-      if (weights[place]) extend([...places, place]);
-    }
-  };
-  extend([]);
+  let found = [{ places: /** @type {number[]} */ ([]), weight: 1 }];
+  for (let die = 1; die <= count; die++) {
+    found = found.flatMap(({ places, weight }) => weights.flatMap((one, place) => {
+      if (!one || place < (places.at(-1) ?? 0)) return [];
+      const alike = places.filter((other) => other === place).length + 1;
+      return [{ places: [...places, place], weight: (weight * one * die) / alike }];
+    }));
+  }
   return found;
 }
 
@@ -106,27 +92,27 @@ export function shown(number, signed) {
 
 /** A play. What changes is in `now`, so that it can be kept and gone back to. */
 export class Play {
-  /** @param {Model} model @param {Throws[]} throws @param {number[]} seats who sits where: the seat of each player */
+  /** @param {Model} model @param {Throws[]} throws @param {number[]} seats the seat of each player */
   constructor(model, throws, seats) {
     this.model = model;
     this.throws = throws;
     this.seats = seats;
     this.now = {
       at: model.start(),
-      node: model.roots[0],
+      node: 0,
       side: 1,
       total: 0,
       seen: /** @type {Seen} */ (null),
-      rolled: false,
       moved: false,
       over: /** @type {{payoff: number, words: string} | null} */ (null),
     };
-    this.settle();
-    this.collect();
+    this.reach(model.roots[0]);
   }
 
-  settle() {
-    this.now.node = this.model.settled(this.now.node, this.now.at);
+  /** Come to a node, which may pay. @param {number} node */
+  reach(node) {
+    this.now.node = this.model.settled(node, this.now.at);
+    this.now.total += this.now.side * this.pays(this.now.node);
   }
 
   get kind() {
@@ -141,10 +127,8 @@ export class Play {
     return !this.now.over && this.kind === CHANCE;
   }
 
-  /** The player to move. */
   get player() {
-    if (this.now.side < 0) return 1;
-    return this.deciding && this.model.numbers[0][this.now.node] === 1 ? 1 : 0;
+    return this.now.side < 0 || (this.deciding && this.own(0) === 1) ? 1 : 0;
   }
 
   get mover() {
@@ -160,62 +144,62 @@ export class Play {
   spoken(text, seen = null) {
     return this.model.data.texts[text].map((/** @type {any} */ piece) => {
       if (typeof piece === "string") return piece;
-      return "e" in piece ? shown(this.model.number(piece.e, this.now.at)) : seen ? this.throws[seen.throw].said(seen.roll) : "";
+      if ("e" in piece) return shown(this.model.number(piece.e, this.now.at));
+      return seen ? this.throws[seen.throw].said(seen.roll) : "";
     }).join("");
+  }
+
+  /** What is said of a roll, from a list by the rolls of its outcome, or from one for all. @param {number[]} each @param {Seen} seen */
+  byRoll(each, seen) {
+    if (each.length < 2 || !seen) return each[0];
+    const { of } = this.model.throws[seen.throw];
+    return each[of.slice(0, seen.roll).filter((outcome) => outcome === of[seen.roll]).length];
   }
 
   /** What is shown with the dice that lie there. @param {number} usual @param {number} variants @returns {number} */
   variant(usual, variants) {
     const { seen } = this.now;
-    if (!seen) return usual;
-    const { of } = this.model.throws[seen.throw];
-    const [, , rolls] = this.model.data.variants[variants].find((/** @type {number[]} */ [to, outcome]) =>
-      to === seen.throw && outcome === of[seen.roll]) ?? [0, 0, []];
-    if (rolls.length < 2) return rolls[0] ?? usual;
-    return rolls[of.slice(0, seen.roll).filter((outcome) => outcome === of[seen.roll]).length];
+    const found = seen && this.model.data.variants[variants].find((/** @type {number[]} */ [to, outcome]) =>
+      to === seen.throw && outcome === this.model.throws[to].of[seen.roll]);
+    return found ? this.byRoll(found[2], seen) : usual;
   }
 
   /** The parts on the table. @returns {import("./types.js").Part[]} */
   parts() {
-    const { model, now } = this;
-    const table = model.table(this.variant(model.shown[now.at.state], model.variants[now.at.state]));
-    return [...table].map((at) => this.filled(model.data.parts[at])).filter((part) => part.when);
+    const { shown: usual, variants, data, table } = this.model;
+    const { state } = this.now.at;
+    return [...table(this.variant(usual[state], variants[state]))].map((at) => this.filled(data.parts[at])).filter((part) => part.when);
   }
 
   /** A part with its numbers. @param {any} data @returns {any} */
   filled(data) {
     const part = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, this.plain(value)]));
+    const { seen } = this.now;
     if (data.kind === "note") part.text = this.spoken(data.text);
-    if (data.of === "mover" || data.of === "other") part.of = data.of === "mover" ? this.player : 1 - this.player;
-    part.seat = part.of === null ? null : this.seats[part.of];
-    part.of = part.seat;
-    const lie = data.kind === "dice" && !Array.isArray(data.faces);
-    if (lie) {
-      const { seen } = this.now;
-      part.faces = seen ? this.throws[seen.throw].faces(seen.roll) : [];
-      const names = seen ? this.throws[seen.throw].dice.map((die) => die.name) : [];
-      part.dice = names.some(Boolean) ? names : [];
+    if (data.of !== null) part.of = this.seats[data.of === "mover" ? this.player : data.of === "other" ? 1 - this.player : data.of];
+    if (data.kind === "dice" && !Array.isArray(data.faces)) {
+      const dice = seen && this.throws[seen.throw];
+      part.faces = dice ? dice.faces(seen.roll) : [];
+      part.dice = dice?.dice.some((die) => die.name) ? dice.dice.map((die) => die.name) : [];
     }
-    return part;
+    return { ...part, seat: part.of };
   }
 
   /** @param {any} value @returns {any} */
   plain(value) {
     if (Array.isArray(value)) return value.map((one) => this.plain(one));
-    if (value === null || typeof value !== "object" || !("e" in value)) return value;
-    return this.model.exprs[value.e](this.now.at.counters);
+    return value?.e >= 0 ? this.model.exprs[value.e](this.now.at.counters) : value;
   }
 
-  /** What can be done: place in the decision, node, words, tap, what it pays at once. @returns {Action[]} */
+  /** What can be done, with its words, what it pays at once, and its worth. @returns {Action[]} */
   actions() {
-    const { model, now } = this;
-    const menu = model.data.menus[this.variant(this.own(1), this.own(2))];
-    return model.options(now.node, now.at).map(({ place, node }) => {
-      const [text, tap] = model.data.acts[menu[place]];
-      const words = this.spoken(text);
-      const pays = this.pays(node);
-      const said = words.split(" ").at(-1) === String(pays);
-      return { place, node, words, tap: tap && { label: tap[0], places: tap[1] }, pays: pays && !said ? pays : null };
+    const { data } = this.model;
+    const menu = data.menus[this.variant(this.own(1), this.own(2))];
+    return this.model.options(this.now.node, this.now.at).map((option) => {
+      const [text, tap] = data.acts[menu[option.place]];
+      const [words, pays] = [this.spoken(text), this.pays(option.node)];
+      const told = !pays || words.split(" ").at(-1) === String(pays);
+      return { ...option, words, tap: tap && { label: tap[0], places: tap[1] }, pays: told ? null : pays };
     });
   }
 
@@ -228,71 +212,49 @@ export class Play {
 
   /** Take an option. @param {number} node */
   take(node) {
-    this.now.seen = null;
-    this.now.moved = true;
-    this.now.node = node;
-    this.collect();
+    Object.assign(this.now, { seen: null, moved: true });
+    this.reach(node);
   }
 
-  /** Throw: a roll, or an outcome where the dice are not known. @param {number} throwOf @param {number | null} roll @param {number} outcome */
-  threw(throwOf, roll, outcome) {
-    const { model, now } = this;
-    const told = model.data.heard[this.own(2)][outcome];
+  /** See a roll, or an outcome where the dice are not known. @param {number} roll */
+  threw(roll) {
+    const [{ model, now }, from] = [this, this.own(0)];
+    const { of } = model.throws[from];
+    const [seen, outcome] = of.length ? [{ throw: from, roll }, of[roll]] : [null, roll];
     const node = model.settled(model.below(now.node)[outcome], now.at);
-    const kind = model.kind[node];
-    const nothing = kind === END && !this.minimising && model.number(model.numbers[0][node], now.at) === 0;
-    const lost = kind === PASS || nothing;
-    let text = told[lost ? 1 : 0];
-    const seen = roll === null ? null : { throw: throwOf, roll };
-    if (Array.isArray(text)) text = text[model.throws[throwOf].of.slice(0, roll ?? 0).filter((one) => one === outcome).length];
+    const nothing = model.kind[node] === END && !model.number(model.numbers[0][node], now.at);
+    const lost = model.kind[node] === PASS || (nothing && model.data.sense === "max");
+    const text = this.byRoll([model.data.heard[this.own(2)][outcome][lost ? 1 : 0]].flat(), seen);
     const words = text < 0 ? "" : this.spoken(text, seen);
     now.seen = seen;
-    now.rolled = true;
-    now.node = node;
-    this.collect();
-    return { words, lost, faces: seen && this.throws[throwOf].faces(seen.roll) };
-  }
-
-  get minimising() {
-    return this.model.minimises;
-  }
-
-  /** What a node that was come to pays. */
-  collect() {
-    this.now.total += this.now.side * this.pays(this.now.node);
+    this.reach(node);
+    return { words, lost, faces: seen && this.throws[from].faces(roll) };
   }
 
   /** Go on to where somebody decides, something is thrown, or it is over. */
   proceed() {
     const { model, now } = this;
-    for (let moves = 0; moves < 10000; moves++) {
-      this.settle();
+    for (let moves = 0; !now.over && this.kind !== DECIDE && this.kind !== CHANCE; moves++) {
+      if (moves > 10_000) throw new Error("The play goes on without a decision.");
       if (this.kind === END) {
         const payoff = model.number(this.own(0), now.at);
         now.over = { payoff, words: this.ended(payoff) };
         now.total += now.side * payoff;
         return;
       }
-      if (this.kind !== GO && this.kind !== PASS) return;
-      const to = model.moved(now.node, now.at);
-      if (!to) throw new Error("this move is not there");
       if (this.kind === PASS) {
         now.total += now.side * model.data.total;
-        now.side = -now.side;
-        now.seen = null;
+        Object.assign(now, { side: -now.side, seen: null });
       }
-      now.at = to;
-      now.node = model.roots[to.state];
-      this.settle();
-      this.collect();
+      now.at = model.moved(now.node, now.at);
+      this.reach(model.roots[now.at.state]);
     }
-    throw new Error("the play goes on without a decision");
   }
 
   /** How an end is told. @param {number} payoff */
   ended(payoff) {
     if (this.own(1) >= 0) return this.spoken(this.own(1));
     if (this.model.data.total === 1 && (payoff === 0 || payoff === 1)) return payoff ? "wins" : "loses";
-    return this.seats.length > 1 && this.seats[0] !== this.seats[1] ? `the end pays ${shown(payoff)}` : "";
+    return this.model.data.two ? `the end pays ${shown(payoff)}` : "";
   }
 }
