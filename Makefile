@@ -15,13 +15,15 @@ PYTHON312 ?= $(call found,3.12)
 PYTHON313 ?= $(call found,3.13)
 PYRIGHT   := pyright[nodejs]>=1.1.400
 
-.PHONY: demo test test-slow peers lint tree types layers unit coverage docs format bench clean help
+.PHONY: demo play test test-slow browser scripts peers lint tree types layers unit coverage docs format bench clean help
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo       solve and cross-check a dice game, after installing into $(VENV)'
+	@echo 'make play       the page in the browser: play any game, with advice'
 	@echo 'make test       style, types, architecture, documentation, tests: what a change must pass'
 	@echo 'make test-slow  coverage, the slow tests, pyright, and the tests against an installed wheel, also on Python 3.12 and 3.13'
+	@echo 'make browser    every game played in a browser: writes browser.json'
 	@echo 'make peers      other solvers (Storm, QuantEcon, ...) answer for exported models'
 	@echo 'make coverage   the tests, and how much of the code they run'
 	@echo 'make docs       the documentation, in docs/_build/html'
@@ -59,6 +61,11 @@ $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.installed
 	$(BIN)/mdpdice crosscheck farkle
 	$(BIN)/python examples/kcd_public_solver.py
+	@echo 'To play, with advice: "make play" in the browser, "$(BIN)/mdpdice play farkle" in the terminal.'
+
+play: $(VENV)/.installed
+	@$(BIN)/python -c 'import starlette, uvicorn' 2>/dev/null || $(BIN)/python -m pip install -qq --editable '.[serve]'
+	$(BIN)/mdpdice serve --open
 
 # The peers come into an environment of their own; those that cannot be had on a platform are reported as missing.
 bench: $(VENV)/.installed
@@ -100,6 +107,18 @@ unit: $(VENV)/.installed-dev
 coverage: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term $(TESTS)
 
+# The page, in Debian's chromium. With --pictures FOLDER the script takes a picture of every game.
+browser: $(VENV)/.installed-dev
+	$(BIN)/python tests/web/browser.py
+
+# The types in the comments of the page's modules. Node's npm brings the compiler; without it they are not checked.
+SCRIPTS := --noEmit --allowJs --checkJs --strict --noUnusedLocals --target es2023 --module es2022 \
+    --moduleResolution bundler --lib es2023,dom,dom.iterable
+scripts:
+	@if command -v npm >/dev/null; then \
+	    npm exec --yes --package=typescript@5.9 -- tsc $(SCRIPTS) mdpdice/web/static/*.js; \
+	else echo 'NOT CHECKED: the types of the page need npm'; fi
+
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --quiet --fix-only .
 	$(BIN)/ruff format .
@@ -122,7 +141,7 @@ peers: $(VENV)/.installed-dev
 	$(PEERS)/bin/python -m pip install -qq --editable '.[peers]'
 	cd $(PEERS) && MDPDICE_PEERS=1 bin/python -P -m pytest -p no:cacheprovider $(CURDIR)/tests/formats/peers
 
-test-slow: coverage peers tree
+test-slow: coverage peers tree scripts
 	$(BIN)/python -m pip install -qq '$(PYRIGHT)'
 	$(BIN)/pytest -m slow $(TESTS)
 	cd .typed && ../$(BIN)/pyright --pythonpath ../$(BIN)/python
@@ -131,6 +150,6 @@ test-slow: coverage peers tree
 	$(if $(PYTHON313),$(call test_wheel,$(PYTHON313)),@echo 'NOT TESTED on Python 3.13: set PYTHON313=/path/to/python3.13')
 
 clean:
-	rm -rf .typed build dist mdpdice.egg-info docs/_build .coverage .coverage.* \
+	rm -rf .typed build dist mdpdice.egg-info docs/_build docs/_gallery docs/_pages browser.json .coverage .coverage.* \
 	    .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find mdpdice games solvers tests examples benchmarks docs -name __pycache__ -prune -exec rm -rf {} +

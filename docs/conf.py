@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
     from sphinx.writers.html5 import HTML5Translator
 
-sys.path.insert(0, str(Path(__file__).parent))  # pictures.py is an extension
+sys.path.insert(0, str(Path(__file__).parent))  # pages.py and pictures.py are extensions
 
 project = "mdpdice"
 author = "mdpdice maintainers"
@@ -45,6 +45,7 @@ version = release = installed_version("mdpdice")
 extensions = [
     "myst_parser",
     "numpydoc",
+    "pages",
     "pictures",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -52,12 +53,13 @@ extensions = [
     "sphinx.ext.viewcode",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_pages"]
 default_role = "py:obj"  # `name` in a docstring is a link where it can be one, else code: see find_name
 add_module_names = False
 
 html_theme = "furo"
 html_static_path = ["_static"]
+html_extra_path = ["_pages"]  # the games that can be played
 html_css_files = ["wide.css"]
 html_title = f"mdpdice {release}"
 

@@ -21,7 +21,7 @@ from mdpdice.games.farkle.states import Action, Bank, Ready, Second
 from mdpdice.games.farkle.text import FORM, read_rolled, read_state, rolled, show_state
 from mdpdice.games.farkle.thresholds import ThresholdTurn, described
 from mdpdice.games.races import check_undecided, read_scores, show_scores
-from mdpdice.looks import Act, Dice, Look, NamedPolicy, Note, Part, Rolled, Score, Text, said
+from mdpdice.looks import Act, Dice, Goal, Look, NamedPolicy, Note, Part, Rolled, Score, Text, said
 
 __all__ = ["FarkleLook", "RaceLook"]
 
@@ -207,6 +207,9 @@ class FarkleLook(_Table, of=KcdFarkle):
         title = "what to keep: every die that scores, but less of these rolls (-: no score) until so much is at risk"
         ordered = sorted(rows.values(), key=lambda row: (-len(row[0]), row[0]))
         return Table("keep", title, columns, ordered)
+
+    def goals(self) -> list[Goal]:
+        return [Goal(f"{points:,} points or more", least=points) for points in (500, 1000, 2000)]
 
     def policies(self) -> list[NamedPolicy]:
         """``threshold:...``, for dice of one kind."""

@@ -13,7 +13,7 @@ from mdpdice.games.konijnenhokken.rules import LAST_CAGE, Offer, example_roll, r
 from mdpdice.games.konijnenhokken.strategy import stop_or_roll_text, tables
 from mdpdice.games.konijnenhokken.text import read_state, show_state
 from mdpdice.games.races import check_undecided, read_scores, show_scores
-from mdpdice.looks import Act, Dice, Look, Part, Rolled, Score, Text, Tokens, said
+from mdpdice.looks import Act, Dice, Goal, Look, Part, Rolled, Score, Text, Tokens, said
 
 __all__ = ["KonijnenhokkenLook", "RaceLook"]
 
@@ -83,6 +83,9 @@ class KonijnenhokkenLook(_Field, of=Konijnenhokken):
 
     def banked(self, state: Any) -> Any:
         return state.t
+
+    def goals(self) -> list[Goal]:
+        return [Goal(f"{points} points or more", least=points) for points in (10, 20, 40)]
 
     def offer(self, state: Any) -> Offer | None:
         return Offer(*state[4:]) if isinstance(state, FieldRolled) else None

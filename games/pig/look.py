@@ -10,11 +10,11 @@ from mdpdice import Solution, Table
 from mdpdice.games.pig.holding import read_hold_at
 from mdpdice.games.pig.race import HoldRow, Race, hold_table, position
 from mdpdice.games.pig.turn import HOLD, Action, PigTurn, hold_from
-from mdpdice.looks import Act, Look, NamedPolicy, Part, Rolled, Score, Text
+from mdpdice.looks import Act, Goal, Look, NamedPolicy, Part, Rolled, Score, Text
 
 __all__ = ["PigTurnLook", "RaceLook"]
 
-HOLD_AT = NamedPolicy("hold-at:N", "hold as soon as the turn has N points", read_hold_at)
+HOLD_AT = NamedPolicy("hold-at:N", "hold as soon as the turn has N points", read_hold_at, usual="hold-at:20")
 
 
 class PigTurnLook(Look[PigTurn], of=PigTurn):
@@ -38,6 +38,9 @@ class PigTurnLook(Look[PigTurn], of=PigTurn):
         if solution.network.horizon is not None or self.game.cap <= HOLD:
             return []
         return [f"roll until at least {hold_from(solution)} points are at risk, then hold"]
+
+    def goals(self) -> list[Goal]:
+        return [Goal(f"{points} points or more", least=points) for points in (10, 20, 30)]
 
     def policies(self) -> list[NamedPolicy]:
         return [HOLD_AT]

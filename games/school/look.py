@@ -17,7 +17,7 @@ from mdpdice.games.school.game import FREE, School, State
 from mdpdice.games.school.rules import GRADES, Rules
 from mdpdice.games.school.text import read_open, read_turn, show_open, show_turn, split_open
 from mdpdice.games.school.turn import Action, CrossOut, Held, Reroll, multiplier, tables
-from mdpdice.looks import Act, Boxes, Dice, Look, NamedPolicy, Part, Rolled, Score
+from mdpdice.looks import Act, Boxes, Dice, Goal, Look, NamedPolicy, Part, Rolled, Score
 
 __all__ = ["CombinationLook", "SchoolLook"]
 
@@ -59,6 +59,9 @@ class SchoolLook(Look[School], of=School):
         if act.tap is not None:
             return act
         return Act(act.words, ("sheet", ((self.game.open.index(action.combination),),)))
+
+    def goals(self) -> list[Goal]:
+        return [Goal(f"{points} points or more", least=points) for points in (100, 150, 200)]
 
     def show_state(self, state: Any) -> str:
         """Text of a state: ``open=pair,full,poker dice=1,2,3,6,6 rerolls=2``."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from mdpdice import At, Solution, Table
 from mdpdice.games.yahtzee.sheet import ScoreSheet, Throw
-from mdpdice.looks import Act, Boxes, Dice, Look, Part, Rolled, Score
+from mdpdice.looks import Act, Boxes, Dice, Goal, Look, Part, Rolled, Score
 
 __all__ = ["SheetLook"]
 
@@ -24,6 +24,9 @@ class SheetLook(Look[ScoreSheet], of=ScoreSheet):
         if isinstance(state, Throw):
             parts += [Dice("dice", faces=state.dice), Score("throws left", value=state.left)]
         return parts
+
+    def goals(self) -> list[Goal]:
+        return [Goal(f"{points} points or more", least=points) for points in (200, 250, 300)]
 
     def act(self, state: Any, action: Any, seen: Rolled | None = None) -> Act:
         found = super().act(state, action, seen)

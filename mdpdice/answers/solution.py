@@ -102,7 +102,7 @@ class Solution:
     width: float = np.inf
     reason: str = ""
     given: Policy | tuple[Policy, ...] | None = None
-    game: Game[Any, Any] | None = None
+    game: Game[Any, Any] | None = attrs.field(default=None, repr=False)
 
     # --- what it is -----------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import attrs
 import click
 
 import mdpdice
@@ -39,6 +40,13 @@ __all__ = ["export"]
 @click.option(
     "--policy", is_flag=True, help="For a drawing (.dot): solve the game and mark the best actions."
 )
+@click.option(
+    "--seat",
+    "seats",
+    multiple=True,
+    metavar="NAME",
+    help="For a page (.html): a policy to play against that the game knows by name, such as hold-at:25.",
+)
 @json_option
 def export(
     name: str,
@@ -48,20 +56,27 @@ def export(
     horizon: int | None,
     sense: Any,
     policy: bool,
+    seats: tuple[str, ...],
 ) -> Answer:
-    """Write a game to a file of another tool.
+    """Write a game to a file of another tool, or as a page on which it is played.
 
     NAME is a game, or a file that 'mdpdice import' reads.
 
-    Formats: npz, drn, prism-explicit, prism, petsc, dot, lp, mps.
+    With --to game.html the game is solved, and the page advises: one file, which needs no network.
+
+    Formats: html, npz, drn, prism-explicit, prism, petsc, dot, lp, mps.
     In prism, the counters of a game are variables, so its size does not matter.
 
     Exit status: 0 written, 1 not, 2 wrong usage.
     """
-    import attrs
-
     from mdpdice.formats import write_dot, write_file
 
+    if (form or Path(path).suffix.lower().lstrip(".")) in ("html", "htm"):
+        if horizon is not None or policy:
+            raise click.UsageError("a page knows the whole game; leave out --horizon and --policy")
+        return _page(name, pairs, path, sense, seats)
+    if seats:
+        raise click.UsageError("--seat is for pages: write a .html file")
     found = format_of(path, form, writing=True)
     if policy and found.name != "dot":
         raise click.UsageError("--policy marks actions in a drawing: write a .dot file")
@@ -82,6 +97,22 @@ def export(
     text = f"{size['states']:,} {core}states, {size['nodes']:,} nodes, {size['edges']:,} edges{more}"
     data = {"game": name, "file": path, "format": found.name, **size}
     return Answer(data, [f"{path}: {found.about}; {text}"])
+
+
+def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple[str, ...]) -> Answer:
+    """Solve a game and write its page."""
+    from mdpdice.cli.case import open_case
+    from mdpdice.cli.progress_bars import ProgressBars
+    from mdpdice.web.page import write_page
+
+    with ProgressBars() as progress:
+        case = open_case(name, pairs, None, 1e-6, None, sense, False, progress)
+        case.refuse_infinite("there is no best play to advise")
+        solution = case.solve("auto")
+        page = write_page(solution, path, seats=seats, given={"game": name, "parameters": case.given})
+    data = {"game": name, "file": path, "format": "html", **attrs.asdict(page)}
+    exact = f"{page.values:,} values, rounded by at most {page.rounding:.1e}"
+    return Answer(data, [f"{path}: a page to play {name} on, {page.bytes:,} bytes; {exact}"])
 
 
 def _source(name: str, pairs: tuple[str, ...], *, counters: bool) -> tuple[Any, int | None]:

@@ -27,7 +27,7 @@ from mdpdice.errors import (
     StateLimitError,
 )
 
-__all__ = ["Answer", "command", "command_words", "game_command"]
+__all__ = ["Answer", "command", "command_words", "failures", "game_command"]
 
 _NAME = "mdpdice.cli.name"
 _INTERRUPTED = 130
@@ -92,7 +92,7 @@ def game_command(**more: Any) -> Callable[[Callable[..., Answer]], click.Command
 
 
 def _tell(as_json: bool, ask: Callable[[], Answer]) -> None:
-    with _failures():
+    with failures():
         answer = ask()
         if as_json and answer.data:
             click.echo(json.dumps(answer.data))
@@ -103,7 +103,7 @@ def _tell(as_json: bool, ask: Callable[[], Answer]) -> None:
 
 
 @contextlib.contextmanager
-def _failures() -> Iterator[None]:
+def failures() -> Iterator[None]:
     """Turn errors of the library into messages with the right exit status, and warnings into lines."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_args, **_: click.echo(f"Warning: {message}", err=True)
@@ -170,7 +170,7 @@ class _GameCommand(click.Command):
         name = ctx.meta.get(_NAME)
         if not isinstance(name, str):
             return
-        with _failures():
+        with failures():
             from mdpdice.cli.catalogue import find_game, summary
             from mdpdice.cli.game_parameters import parameters_of
 

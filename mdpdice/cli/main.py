@@ -27,6 +27,7 @@ from mdpdice.cli.play import play
 from mdpdice.cli.plot import plot
 from mdpdice.cli.policy import policy
 from mdpdice.cli.report import report
+from mdpdice.cli.serve import serve
 from mdpdice.cli.simulate import simulate
 from mdpdice.cli.solve import solve
 from mdpdice.cli.thresholds import thresholds
@@ -63,6 +64,6 @@ def main() -> None:
 
 for command in (
     *(advise, best_set, cache, check, crosscheck, dice, evaluate, explain, export, import_, info, list_, new),
-    *(play, plot, policy, report, simulate, solve, thresholds, tree),
+    *(play, plot, policy, report, serve, simulate, solve, thresholds, tree),
 ):
     main.add_command(command)

@@ -40,7 +40,7 @@ def _registered(group: str, beginning: str) -> list[str]:
     return sorted({point.name for point in entry_points(group=group) if point.name.startswith(beginning)})
 
 
-def _complete_game(_ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
+def complete_game(_ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[CompletionItem]:
     """Games whose names begin so, or files."""
     names = _registered("mdpdice.games", beginning)
     return [CompletionItem(name) for name in names] or [CompletionItem(beginning, type="file")]
@@ -87,7 +87,7 @@ def parameters_option(more: str = "") -> Callable[[F], F]:
     )
 
 
-game_argument = click.argument("name", shell_complete=_complete_game)
+game_argument = click.argument("name", shell_complete=complete_game)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 format_option = click.option(
     "--format", "form", metavar="FORMAT", help="The format, where the ending does not tell it."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import random
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Event, Turn
     from mdpdice.policies.telling import Teller
 
-__all__ = ["play"]
+__all__ = ["Match", "play"]
 
 _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "reward", "end": "payoff"}
 
@@ -77,7 +77,7 @@ def play(
     """
     names = split_seats(seats)
     seed = random.SystemRandom().randrange(10**6) if seed is None else seed
-    match = _Match(case, names, seed, rounds, solver)
+    match = Match(case, names, seed, rounds, lambda seats, say: Table(case, seats, solver, seed, None, say))
     left = False
     try:
         for at in range(rounds):
@@ -91,8 +91,7 @@ def play(
     reviewed = {"review": list(match.review())} if review else {}
     match.say(f"(--seed {seed} gives the same dice again)")
     if record is not None and not left:
-        head = _head(case, names, seed, rounds)
-        record.write_text("\n".join([*head, "", *match.told]) + "\n", encoding="utf-8")
+        record.write_text(match.record(), encoding="utf-8")
     data = {
         **case.data(),
         "seats": names,
@@ -105,14 +104,27 @@ def play(
     return Answer(data | reviewed, ())  # people were told on the way
 
 
-class _Match:
-    """Plays of the same seats, one after the other."""
+class Match:
+    """Plays of the same seats, one after the other.
 
-    def __init__(self, case: Case, names: list[str], seed: int, rounds: int, solver: str) -> None:
-        self.case, self.rounds = case, rounds
-        self.alone = not for_two(case.game, sure=len(names) > 1)
+    `players` are the seats of those who play just now, and `teller` tells of them.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        names: list[str],
+        seed: int,
+        rounds: int,
+        table: Callable[[list[str], Callable[[str], None]], Table],
+        *,
+        alone: bool | None = None,
+    ) -> None:
+        self.case, self.names, self.seed, self.rounds = case, names, seed, rounds
+        self.alone = not for_two(case.game, sure=len(names) > 1) if alone is None else alone
         seats = names if self.alone or len(names) != 1 else names * 2
-        self.table = Table(case, seats, solver, seed, None, self.say)
+        self.table = table(seats, self.say)
+        self.options: dict[str, Any] = {"horizon": case.horizon, "symmetric": self.table.symmetric}
         self.people = [name == "human" for name in seats]
         self.who = ["you" if name == "human" else name for name in seats]
         if len(set(seats)) < len(seats):
@@ -123,12 +135,16 @@ class _Match:
         self.events: list[dict[str, Any]] = []
         self.results: list[list[Fraction]] = []  # by seat
         self.decided: list[tuple[int, Turn, Any]] = []  # by people
+        self.players: Sequence[int] = ()
+        self.teller: Teller | None = None
 
     def say(self, line: str) -> None:
+        """Tell people something that is no part of what happens."""
         # What people read while a program reads the JSON goes to the other stream.
         click.echo(line, err=self.case.as_json)
 
     def tell(self, line: str) -> None:
+        """Tell what happens, and write it down."""
         self.told.append(line)
         self.say(line)
 
@@ -138,12 +154,11 @@ class _Match:
         from mdpdice.policies.telling import Teller
 
         table = self.table
-        options: dict[str, Any] = {"horizon": self.case.horizon, "symmetric": table.symmetric}
 
         def begun(players: Sequence[int]) -> tuple[Sequence[int], Teller, Iterator[Event]]:
             seats = [table.seats[seat] for seat in dict.fromkeys(players)]
             who, people = [self.who[seat] for seat in players], [self.people[seat] for seat in players]
-            events = playthrough.play(self.case.game, seats, table.generator, **options)
+            events = playthrough.play(self.case.game, seats, table.generator, **self.options)
             return players, Teller(self.case.look, who, people), events
 
         if self.rounds > 1:
@@ -154,6 +169,7 @@ class _Match:
         with table.playing():
             while waiting:
                 players, teller, events = waiting.popleft()
+                self.players, self.teller = players, teller
                 table.before = functools.partial(self._before, teller, players)
                 for event in events:
                     seat = players[event.player]
@@ -204,7 +220,7 @@ class _Match:
         race = self.alone or all(abs(one) <= 1 for each in self.results for one in each)
         for seat, who in enumerate(self.who) if rounds else ():
             mean = short(float(sum(each[seat] for each in self.results) / rounds))
-            won = sum(wanted * (each[seat] - each[1 - seat]) > 0 for each in self.results) if who else 0
+            won = sum(_best(each, seat, wanted) for each in self.results) if who else 0
             wins = f", {won} of {rounds} won" if rounds > 1 else ", wins" * won
             yield f"{who and f'{who}: '}{mean}{' on average' * (rounds > 1)}{wins if who and race else ''}"
 
@@ -225,19 +241,28 @@ class _Match:
         for seat, lost in lost_by.items():
             self.say(f"{self.who[seat] or 'you'} lost {lost:.6g} in all")
 
+    def record(self) -> str:
+        """The question, and what happened."""
+        return "\n".join([*self._head(), "", *self.told]) + "\n"
 
-def _head(case: Case, seats: list[str], seed: int, rounds: int) -> Iterator[str]:
-    from mdpdice.cli.game_parameters import show
+    def _head(self) -> Iterator[str]:
+        from mdpdice.cli.game_parameters import show
 
-    yield "# Written by mdpdice play --record; the same call writes the same file again."
-    yield f"game: {case.name}"
-    for key, value in case.given.items():
-        yield f"parameter: {key}={show(value)}"
-    if case.horizon is not None:
-        yield f"horizon: {case.horizon}"
-    if case.objective is not None:
-        yield f"sense: {case.sense}"
-    yield f"seats: {','.join(seats)}"
-    yield f"seed: {seed}"
-    if rounds > 1:
-        yield f"rounds: {rounds}"
+        case = self.case
+        yield "# Written by mdpdice play --record; the same call writes the same file again."
+        yield f"game: {case.name}"
+        for key, value in case.given.items():
+            yield f"parameter: {key}={show(value)}"
+        if case.horizon is not None:
+            yield f"horizon: {case.horizon}"
+        if case.objective is not None:
+            yield f"sense: {case.sense}"
+        yield f"seats: {','.join(self.names)}"
+        yield f"seed: {self.seed}"
+        if self.rounds > 1:
+            yield f"rounds: {self.rounds}"
+
+
+def _best(results: Sequence[Fraction], seat: int, wanted: int) -> bool:
+    """Whether nobody else has done as well as somebody."""
+    return all(wanted * (results[seat] - one) > 0 for at, one in enumerate(results) if at != seat)

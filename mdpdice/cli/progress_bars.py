@@ -15,7 +15,7 @@ from mdpdice.errors import SolveInterrupted
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["ProgressBars"]
+__all__ = ["ProgressBars", "share_of"]
 
 
 class ProgressBars:
@@ -48,7 +48,7 @@ class ProgressBars:
         if now < self._next:
             return
         self._next = now + self._every
-        share = _share(phase, numbers, self._widest)
+        share = share_of(phase, numbers, self._widest)
         shown: dict[str, Any] = {
             "completed": share.done,
             "total": share.total,
@@ -98,7 +98,8 @@ class _Share(NamedTuple):
     figures: Mapping[str, float]
 
 
-def _share(phase: str, numbers: Mapping[str, float], widest: float) -> _Share:
+def share_of(phase: str, numbers: Mapping[str, float], widest: float) -> _Share:
+    """How much of a phase is done; of bounds, by how far they closed in since they were the `widest`."""
     if "explored" in numbers and numbers["states"]:
         # More states are found on the way.
         return _Share(numbers["explored"], numbers["states"], False, _without(numbers, "explored"))

@@ -26,7 +26,7 @@ from mdpdice.errors import MdpDiceError, NotConvergedError, StateLimitError
 if TYPE_CHECKING:
     from mdpdice.policies.playthrough import Seat, Turn
 
-__all__ = ["Left", "Table", "for_two", "split_seats"]
+__all__ = ["Left", "Solved", "Table", "for_two", "split_seats"]
 
 GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
@@ -59,14 +59,29 @@ def split_seats(text: str) -> list[str]:
     return [one.strip() for one in re.split(r",(?=\s*[^\d\s])", text)]
 
 
-class _Solved:
-    """The optimal play."""
+class Solved:
+    """The optimal play: what every action is worth, and the best one."""
 
     def __init__(self, game: mdpdice.Game[Any, Any], solution: mdpdice.Solution) -> None:
         self.game = game
         self.solution = solution
+        self._known: dict[Any, Any] = {}  # who plays rounds again asks about the same turns
 
     def values(self, turn: Turn) -> dict[Any, float]:
+        """Value of every action."""
+        return self._once(self._values, turn)  # type: ignore[no-any-return]
+
+    def best(self, turn: Turn) -> Any:
+        """The best action."""
+        return self._once(self._best, turn)
+
+    def _once(self, ask: Callable[[Turn], Any], turn: Turn) -> Any:
+        key = ask.__name__, turn.state, turn.steps_left
+        if key not in self._known:
+            self._known[key] = ask(turn)
+        return self._known[key]
+
+    def _values(self, turn: Turn) -> dict[Any, float]:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.q(turn.state, steps_left=turn.steps_left)
         # The representative has actions of its own, so look where these ones lead.
@@ -74,7 +89,7 @@ class _Solved:
             action: self._worth(edge, turn) for action, edge in zip(turn.actions, turn.options, strict=True)
         }
 
-    def best(self, turn: Turn) -> Any:
+    def _best(self, turn: Turn) -> Any:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.action(turn.state, steps_left=turn.steps_left)
         values = self.values(turn)
@@ -115,6 +130,8 @@ class Table:
     is where somebody decided last.
     """
 
+    most = 2
+
     def __init__(
         self,
         case: Case,
@@ -126,7 +143,7 @@ class Table:
     ) -> None:
         from mdpdice.policies.playthrough import plain
 
-        if not 1 <= len(names) <= 2:
+        if not 1 <= len(names) <= self.most:
             raise click.UsageError(f"--seats: a game has one or two players, not {len(names)}")
         if alone is not None and len(names) == 2 and not for_two(case.game):
             raise click.UsageError(alone)
@@ -143,7 +160,7 @@ class Table:
         self._opinions: dict[str, Callable[[Turn], dict[Any, float]]] = {}
         # A policy from a file answers for the states of a network, which are representatives.
         self.symmetric = False
-        self._solved: _Solved | None = None
+        self._solved: Solved | None = None
         self._advice: Callable[[Turn], dict[Any, float]] | None = None
         made = {name: self._noted(self._seat(name)) for name in names}
         self.seats: list[Seat] = [made[name] for name in names]
@@ -201,7 +218,7 @@ class Table:
             layers = large(self.case._replace(progress=progress))
         if layers is not None:
             saved = mdpdice.Solution.load(name, layers.lattice, epsilon=self.case.epsilon)
-            return _Solved(self.game, saved).best
+            return Solved(self.game, saved).best
         self.symmetric = True
         network = mdpdice.explore(self.case.game, max_states=most_states())
         if self.case.horizon is not None:
@@ -226,13 +243,13 @@ class Table:
 
     # --- advice ---------------------------------------------------------------
 
-    def optimum(self, max_states: int = MOST_STATES) -> _Solved:
+    def optimum(self, max_states: int = MOST_STATES) -> Solved:
         """The optimal play, found when it is first asked for."""
         if self._solved is None:
             self.case.refuse_infinite("every way to get there is as good as any other")
             with ProgressBars() as progress:
                 solution = self.case.answer(self.solver, max_states=max_states, progress=progress)
-            self._solved = _Solved(self.game, solution)
+            self._solved = Solved(self.game, solution)
         return self._solved
 
     def opinion(self, seat: int, action: Any) -> float | None:

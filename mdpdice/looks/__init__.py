@@ -5,7 +5,7 @@ declaration.
 """
 
 from mdpdice.looks.line import said, told
-from mdpdice.looks.look import Look, NamedPolicy, look_of
+from mdpdice.looks.look import Goal, Look, NamedPolicy, look_of
 from mdpdice.looks.parts import Act, Boxes, Dice, Grid, Note, Part, Score, Text, Tokens, parted, spoken
 from mdpdice.looks.throw import Die, Rolled, Throw, draw, remember
 
@@ -14,6 +14,7 @@ __all__ = [
     "Boxes",
     "Dice",
     "Die",
+    "Goal",
     "Grid",
     "Look",
     "NamedPolicy",

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mdpdice.modelling.enclosure import Enclosure
     from mdpdice.modelling.tables import Table, Thresholds
 
-__all__ = ["Look", "NamedPolicy", "look_of"]
+__all__ = ["Goal", "Look", "NamedPolicy", "look_of"]
 
 G = TypeVar("G", bound=Game[Any, Any])
 Progress: TypeAlias = Callable[[str, Mapping[str, float]], None]
@@ -71,6 +71,8 @@ class NamedPolicy:
     ratings : callable, optional
         Gives for the same text a function of a state in which somebody decides: the policy's own rating of every
         action, a dict, which need not be a value of the game; or None.
+    usual : str
+        The name of one that opponents often play by, such as ``hold-at:20``; empty: there is none.
     """
 
     form: str
@@ -78,6 +80,28 @@ class NamedPolicy:
     rule: Callable[[str], Callable[[Any], Any]]
     value: Callable[[str, Progress | None], Enclosure | None] | None = None
     ratings: Callable[[str], Callable[[Any], Mapping[Any, Any] | None]] | None = None
+    usual: str = ""
+
+
+@attrs.frozen
+class Goal:
+    """What a player may want of the total.
+
+    Parameters
+    ----------
+    name : str
+        What it is called, such as ``20 points or more``.
+    least, most : number, optional
+        The totals that meet it.
+    """
+
+    name: str
+    least: float | None = None
+    most: float | None = None
+
+    def met(self, total: float) -> bool:
+        """Whether a total meets it."""
+        return (self.least is None or total >= self.least) and (self.most is None or total <= self.most)
 
 
 class Look(Generic[G]):
@@ -137,9 +161,10 @@ class Look(Generic[G]):
         seen : Rolled, optional
             As for `table`.
         """
-        if self._parts is None or self._parts[0] != (state, seen):
-            self._parts = (state, seen), self.table(state, seen)
-        return default.act(self._parts[1], action)
+        known = self._parts  # once: another thread may ask, too
+        if known is None or known[0] != (state, seen):
+            self._parts = known = (state, seen), self.table(state, seen)
+        return default.act(known[1], action)
 
     def heard(self, state: Any, outcome: Any, seen: Rolled | None, *, lost: bool) -> Text:
         """What was thrown, in words.
@@ -281,6 +306,10 @@ class Look(Generic[G]):
 
     # --- about answers ----------------------------------------------------------------------------
 
+    def goals(self) -> list[Goal]:
+        """Totals that players go for, whose chances are shown with advice; of games for one player."""
+        return []
+
     def notes(self) -> list[str]:
         """Remarks to print with an answer, such as a bound that the game derived."""
         return []
@@ -363,9 +392,11 @@ def look_of(game: Game[Any, Any]) -> Look[Any]:
     A module ``look`` beside the module of a class is imported first.
     """
     whole = game.game if isinstance(game, Unrolled) else game
-    if not _last or _last[0] is not whole:
-        _last[:] = whole, _look_class(type(whole))(whole)
-    found: Look[Any] = _last[1]
+    last = tuple(_last)  # at once: another thread may ask, too
+    if not last or last[0] is not whole:
+        last = whole, _look_class(type(whole))(whole)
+        _last[:] = last
+    found: Look[Any] = last[1]
     return found
 
 

@@ -29,7 +29,7 @@ from mdpdice.modelling.number import exact_discount, finite_number
 from mdpdice.modelling.sense import Sense, sense_of
 from mdpdice.spelling import did_you_mean
 
-__all__ = ["EDGES", "Event", "Happening", "Seat", "Turn", "loses", "plain", "play"]
+__all__ = ["EDGES", "Event", "Happening", "Seat", "Thrower", "Turn", "loses", "plain", "play", "turn_at"]
 
 
 class Happening(enum.Enum):
@@ -80,6 +80,9 @@ EDGES = (Go, PassTo, End, Chance)
 Seat: TypeAlias = Callable[[Turn], Any]
 """Whoever decides: a function from a turn to one of its actions."""
 
+Thrower: TypeAlias = Callable[[Chance[Any], random.Random], tuple[Any, Rolled]]
+"""Whoever throws the dice: the outcome, and how they lie."""
+
 
 def plain(game: Game[Any, Any]) -> Game[Any, Any]:
     """The game with its counters inside its states, as the states of its network are; else the game itself."""
@@ -94,6 +97,7 @@ def play(
     horizon: int | None = None,
     symmetric: bool = False,
     max_moves: int = 100_000,
+    throw: Thrower = lambda node, generator: draw(node.dist, generator),
 ) -> Iterator[Event]:
     """Play a game once.
 
@@ -111,6 +115,8 @@ def play(
         Play in the representatives that `Game.canonical` gives, as exploring does.
     max_moves : int
         Most nodes in the play.
+    throw : Thrower
+        By default the dice are drawn.
 
     Yields
     ------
@@ -140,7 +146,28 @@ def play(
         raise GameError(f"a play has one or two seats, not {len(seats)}", value=len(seats))
     game = plain(game)
     generator = seed if isinstance(seed, random.Random) else random.Random(seed)  # noqa: S311 - no secrets
-    return _Play(game, seats, generator, horizon, symmetric).events(max_moves)
+    return _Play(game, seats, generator, horizon, symmetric, throw).events(max_moves)
+
+
+def turn_at(game: Game[Any, Any], state: Any) -> Turn | None:
+    """Where somebody decides in a state of a `plain` game, as far as the state tells; None where nobody does."""
+    node = ask(game.node, state, what="node()", state=state)
+    return _turn(state, node.player, node) if isinstance(node, Decide) else None
+
+
+def _turn(
+    state: Hashable,
+    player: int,
+    node: Decide[Any, Any],
+    steps_left: int | None = None,
+    seen: Rolled | None = None,
+) -> Turn:
+    offered = {
+        action: option
+        for action, option in zip(node.actions, node.options, strict=True)
+        if option is not None and not isinstance(option, Unavailable)
+    }
+    return Turn(state, player, tuple(offered), tuple(offered.values()), steps_left, seen)
 
 
 def loses(edge: object, sense: Sense) -> bool:
@@ -158,11 +185,13 @@ class _Play:
         generator: random.Random,
         horizon: int | None,
         symmetric: bool,
+        throw: Thrower,
     ) -> None:
         self.game = game
         self.seats = seats
         self.generator = generator
         self.symmetric = symmetric
+        self.throw = throw
         self.steps_left = horizon
         self.discount = exact_discount(game.discount)
         self.factor = Fraction(1)
@@ -196,7 +225,7 @@ class _Play:
                 self.total += self.factor * self.side * _exact(reward, "reward")
                 yield self._event(Happening.REWARD, reward)
             if isinstance(node, Chance):
-                outcome, rolled = draw(node.dist, self.generator)
+                outcome, rolled = self.throw(node, self.generator)
                 self.seen = None if isinstance(outcome, EDGES) else rolled
                 node = node.edges[node.dist.outcomes.index(outcome)]
                 yield self._event(Happening.ROLL, outcome, lost=loses(node, sense_of(self.game)))
@@ -227,22 +256,10 @@ class _Play:
         if self.decided:
             self.factor *= self.discount
         self.decided = True
-        offered = [
-            (action, option)
-            for action, option in zip(node.actions, node.options, strict=True)
-            if option is not None and not isinstance(option, Unavailable)
-        ]
-        turn = Turn(
-            state,
-            self.player,
-            tuple(action for action, _ in offered),
-            tuple(option for _, option in offered),
-            self.steps_left,
-            self.seen,
-        )
+        turn = _turn(state, self.player, node, self.steps_left, self.seen)
         seat = self.seats[self.player if len(self.seats) == 2 else 0]
         action = ask(seat, turn, what="the function of the seat", state=state)
-        for known, option in offered:
+        for known, option in zip(turn.actions, turn.options, strict=True):
             if known == action and same_kind(known, action):
                 if self.steps_left is not None:
                     self.steps_left -= 1

@@ -59,14 +59,11 @@ class Teller:
             case Happening.CHOICE:
                 yield from self.flush()
                 self.action, self._moved, self._note = event.what, True, note
-                self._waiting = (
-                    f"{name}{self._spoken(self.look.act(self.core, event.what, event.seen).words)}"
-                )
+                self._waiting = f"{name}{self.words(event)}"
             case Happening.ROLL:
                 self.outcome, self._moved = event.what, True
-                heard = self.look.heard(self.core, event.what, event.seen, lost=event.lost)
                 # An edge as outcome (of `chance`) says nothing that does not follow.
-                self._rolled += [] if isinstance(event.what, EDGES) else [self._spoken(heard)]
+                self._rolled += [] if isinstance(event.what, EDGES) else [self.words(event)]
                 self._waiting = self._waiting or f"{name}roll"
                 if event.lost:
                     yield from self.flush()
@@ -80,15 +77,31 @@ class Teller:
                 yield from self.flush()
                 worded = type(self.look).ending is not Look.ending
                 if event.kind is Happening.CUT:
-                    yield "no decision is left"
+                    yield self.words(event)
                 elif worded or not self.alone:  # to somebody alone the total tells it
-                    ending = self.look.ending(self.core, self.action, self.outcome, event.what)
-                    yield f"{name}{self._spoken(ending)}"
+                    yield f"{name}{self.words(event)}"
                 if not self._moved or not (self.alone or worded):
                     yield from self._standing("before the last move: " if self._moved else "")
                 if self.alone or self._paid:
                     total = f"total {_number(self._total)}"
                     yield f"{name}{total}" if self.alone else f"{total} for {self.who[0]}"
+
+    def words(self, event: Event) -> str:
+        """What happens, alone; of a state nothing."""
+        match event.kind:
+            case Happening.CHOICE:
+                return self._spoken(self.look.act(self.core, event.what, event.seen).words)
+            case Happening.ROLL:
+                return self._spoken(self.look.heard(self.core, event.what, event.seen, lost=event.lost))
+            case Happening.REWARD:
+                return _number(event.what, sign="+")
+            case Happening.END if self.alone and type(self.look).ending is Look.ending:
+                return f"total {_number(event.total)}"
+            case Happening.END:
+                return self._spoken(self.look.ending(self.core, self.action, self.outcome, event.what))
+            case Happening.CUT:
+                return "no decision is left"
+        return ""
 
     def flush(self) -> Iterator[str]:
         """The line that is waiting."""

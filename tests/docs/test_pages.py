@@ -49,6 +49,7 @@ BLOCKS = {
     "merging": 9,
     "objectives": 4,
     "own_dice": 6,
+    "server": 5,
     "solvers": 6,
     "textbook": 5,
     "tutorial": 10,

@@ -63,9 +63,11 @@ def test_every_data_file_is_package_data() -> None:
         for path in (ROOT / folder).rglob("*"):
             if path.is_dir() or path.suffix == ".py" or "__pycache__" in path.parts:
                 continue
-            owner = ".".join((package, *path.parent.relative_to(ROOT / folder).parts))
-            patterns = SETUP["package-data"].get(owner, [])
-            assert any(path.match(pattern) for pattern in patterns), f"{path} would not be installed"
+            owner = next(above for above in path.parents if (above / "__init__.py").exists())
+            name = ".".join((package, *owner.relative_to(ROOT / folder).parts))
+            # A pattern stands for files beside the package, and not for those in folders below.
+            fits = [path in owner.glob(pattern) for pattern in SETUP["package-data"].get(name, [])]
+            assert any(fits), f"{path} would not be installed"
 
 
 @pytest.mark.parametrize("package", SETUP["packages"])

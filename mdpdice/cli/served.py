@@ -1,0 +1,410 @@
+"""What ``mdpdice serve`` hands to its server: the games on offer, rooms in which one is played and solved, matches."""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import attrs
+import click
+
+import mdpdice
+from mdpdice.cli.case import Case, open_case
+from mdpdice.cli.catalogue import find_game, summary
+from mdpdice.cli.game_parameters import parameters_of, plain, show
+from mdpdice.cli.limits import MOST_STATES
+from mdpdice.cli.named_policies import known_names, rule_and_ratings
+from mdpdice.cli.play import Match
+from mdpdice.cli.progress_bars import ProgressBars
+from mdpdice.cli.seats import Solved, Table, for_two
+from mdpdice.cli.text import action_data, json_number
+from mdpdice.errors import MdpDiceError
+from mdpdice.policies import playthrough
+from mdpdice.web.tables import title
+from mdpdice.web.worker import Work, Working
+
+if TYPE_CHECKING:
+    from mdpdice.looks import Rolled
+    from mdpdice.modelling.game import Chance
+    from mdpdice.policies.playthrough import Event, Turn
+
+__all__ = ["Hall", "Room", "Sitting"]
+
+DEEPEST = 5
+"""Most decisions that a seat looks ahead: one more takes ten times as long."""
+AT_ONCE = 2
+"""Games that are solved at the same time."""
+MOST_ROOMS = 64
+TOLD_UP_TO = 50_000
+"""States of a network up to which tables of the strategy are made: of twice as many that takes seconds."""
+MOST_MOVES = 20_000
+"""Most nodes in a round."""
+LONG_NUMBER = re.compile(r"\d{8}")
+
+
+class Hall:
+    """The games on offer, by their names on the command line; solving one of them may take so many seconds."""
+
+    def __init__(self, names: Sequence[str], seconds: float) -> None:
+        self.names, self.seconds = names, seconds
+        self.works: dict[str, Work] = {}
+        self.slots = threading.Semaphore(AT_ONCE)
+        self.folder = tempfile.TemporaryDirectory(prefix="mdpdice-")
+        self.lock, self._listing = threading.Lock(), threading.Lock()
+        self._room = functools.lru_cache(MOST_ROOMS)(lambda name, pairs: Room(self, _case(name, pairs)))
+
+    def close(self) -> None:
+        """Stop all that is being solved, and leave nothing behind."""
+        for work in self.works.values():
+            work.cancel()
+        self.folder.cleanup()
+
+    def games(self) -> list[dict[str, Any]]:
+        """What is said of each game."""
+        with self._listing:
+            return self._games
+
+    @functools.cached_property
+    def _games(self) -> list[dict[str, Any]]:
+        return [self._about(name) for name in self.names]
+
+    def _about(self, name: str) -> dict[str, Any]:
+        about: dict[str, Any] = {"name": name, "title": title(name), "players": None, "parameters": []}
+        about["seats"] = ["optimal", "random", "lookahead"]
+        try:
+            found = find_game(name)
+            about["description"], known = summary(found), parameters_of(found)
+            for one in known:
+                value = None if one.required else plain(one.default)
+                told = {"name": one.key, "help": one.meaning, "allowed": one.reader.allowed, "value": value}
+                about["parameters"] += [] if one.reader.unreadable else [told]
+            if not any(one.required for one in known):
+                room = self.room(name, ())
+                with room.lock:
+                    about["players"] = 2 if for_two(room.case.game, sure=False) else 1
+                named = (policy.form for policy in room.case.look.policies())
+                about["seats"] += [form for form in named if ":" not in form]
+        except (MdpDiceError, click.ClickException) as error:  # it must not hide the others
+            about["description"] = f"broken: {error}"
+        return about
+
+    def room(self, name: str, pairs: tuple[str, ...]) -> Room:
+        """The one room for a game with these parameters."""
+        with self.lock:
+            return self._room(name, pairs)
+
+    def open(self, name: str, parameters: Mapping[str, Any]) -> Room:
+        """The room for a game with these parameters, which are JSON data.
+
+        Raises
+        ------
+        click.UsageError
+            There is no such game here, or a parameter is wrong.
+        """
+        if name not in self.names:
+            raise click.UsageError(f"no game is called {name!r} here; there are {', '.join(self.names)}")
+        pairs = tuple(f"{key}={show(value)}" for key, value in sorted(parameters.items()))
+        if any(map(LONG_NUMBER.search, pairs)):
+            raise click.UsageError("numbers in parameters have at most seven digits")
+        return self.room(name, pairs)
+
+    def match(self, room: Room, given: Mapping[str, Any]) -> Sitting:
+        """Sit down in a room."""
+        seed = random.SystemRandom().randrange(10**6) if given["seed"] is None else given["seed"]
+        return Sitting(room, list(given["seats"]), seed, given["rounds"], mine=given["dice"] == "mine")
+
+
+def _case(name: str, pairs: Sequence[str]) -> Case:
+    return open_case(name, pairs, None, 1e-6, None, None, as_json=True, progress=ProgressBars())
+
+
+class Room:
+    """A game with its parameters: its answer once somebody has asked for it, and a lock for all who play it."""
+
+    def __init__(self, hall: Hall, case: Case) -> None:
+        self.hall, self.case, self.lock = hall, case, threading.RLock()
+        self.found: mdpdice.Solution | None = None
+        self.proof: dict[str, Any] = {}
+        self._works: dict[int, Work] = {}
+        self._tables: list[mdpdice.Table] | None = None
+
+    @functools.cached_property
+    def alone(self) -> bool:
+        """Whether it is a game of one player."""
+        return not for_two(self.case.game)
+
+    def solution(self, most: int = MOST_STATES) -> mdpdice.Solution:
+        """The answer, looked for among so many states.
+
+        Raises
+        ------
+        Working
+            It is being looked for.
+        MdpDiceError
+            It was not found.
+        """
+        if self.found is not None:
+            return self.found
+        work, hall, case = self._works.get(most), self.hall, self.case
+        if work is not None and work.error is not None and not work.cancelled:
+            raise work.error
+        if work is None or work.over.is_set():
+            file = str(Path(hall.folder.name) / f"{id(self)}-{most}.npz")
+            task = {
+                "name": case.name,
+                "pairs": case.pairs,
+                "max_states": most,
+                "seconds": hall.seconds,
+                "file": file,
+            }
+            finish = functools.partial(self._load, file)
+            work = self._works[most] = Work("mdpdice.cli.solve_worker", task, hall.slots, finish)
+            with hall.lock:
+                going_on = {key: one for key, one in hall.works.items() if not one.over.is_set()}
+                hall.works = going_on | {work.key: work}
+        raise Working(work)
+
+    def _load(self, file: str, proof: dict[str, Any]) -> None:
+        # A game of its own: this one may be asked while the other one is explored.  The process has proved the answer.
+        found = mdpdice.Solution.load(file, _case(self.case.name, self.case.pairs).game, prove=False)
+        self.proof, self.found = proof, found
+        Path(file).unlink()
+
+    def followed(self, turn: Turn) -> mdpdice.Network | None:
+        """The network on which best play of one player is followed from a turn; None where that is not known."""
+        if self.found is None or self.found.lattice is not None or not self.alone:
+            return None
+        network, own = self.found.network, self.case.game.canonical(turn.state) == turn.state
+        return network if own and not network.averaged and network.discount == 1 else None
+
+    def goals(self, turn: Turn) -> dict[str, dict[Any, float]]:
+        """The chances of the goals of the game behind every action, where best play is followed and pays at its end."""
+        network = self.followed(turn)
+        if network is None or network.reward.any():
+            return {}
+        return {name: chances.q(turn.state) for name, chances in self._met.items()}
+
+    @functools.cached_property
+    def _met(self) -> dict[str, mdpdice.Solution]:
+        found: dict[str, mdpdice.Solution] = {}
+        for goal in self.case.look.goals():
+            ends = mdpdice.PayoffAtLeast(goal.least) if goal.most is None else mdpdice.PayoffAtMost(goal.most)
+            if goal.least is None or goal.most is None:
+                network = ends.apply(self.solution().network)
+                found[goal.name] = mdpdice.evaluate(network, self.solution().policy.on(network))
+        return found
+
+    def tables(self) -> list[mdpdice.Table]:
+        """The strategy as the look of the game tells it, of a network that is not large."""
+        found, known = self.found, self.proof.get("status", "estimate")
+        if (
+            self._tables is None
+            and found is not None
+            and found.lattice is None
+            and found.n_states <= TOLD_UP_TO
+        ):
+            # It was proved by the process that found it.
+            self._tables = self.case.look.tables(attrs.evolve(found, status=mdpdice.Status(known)))
+        return self._tables or []
+
+    def decide(self, text: str, policy: str) -> dict[str, Any]:
+        """What a policy does in the state of a text, and what it thinks of the actions there."""
+        case, rules = self.case, playthrough.plain(self.case.game)
+        state = case.position(text)
+        if (turn := playthrough.turn_at(rules, state)) is None:
+            raise click.UsageError(f"{text!r}: nobody decides here: chance moves, or the play is over")
+        if policy == "optimal":
+            solved = Solved(rules, self.solution())
+            action = solved.best(turn)
+            rated: Mapping[Any, Any] = solved.values(turn)
+        else:
+            _check_seat(case, policy)
+            if (found := rule_and_ratings(case, policy)) is None:
+                raise click.UsageError(
+                    f"{policy} has no rule to ask; write optimal, lookahead, or a policy of the game"
+                )
+            action, rated = found[0](state), found[1](state) or {}
+        action = action.outcomes[0] if isinstance(action, mdpdice.Dist) else action  # others are as good
+        ratings = {case.look.words(state, one): json_number(value) for one, value in rated.items()}
+        words = case.look.words(state, action)
+        return {
+            "action": words,
+            "data": action_data(action),
+            "value": ratings.get(words),
+            "ratings": ratings or None,
+        }
+
+
+def _check_seat(case: Case, name: str) -> None:
+    """Refuse a seat that is none by name: no file is looked for."""
+    head, _, depth = name.partition(":")
+    plain_ones, known = ("human", "optimal", "random"), (form.form for form in case.look.policies())
+    if name not in plain_ones and head not in ("lookahead", *(form.partition(":")[0] for form in known)):
+        names = known_names(case).partition(", or a file")[0]
+        raise click.UsageError(f"there is no seat {name!r}; write human, {names}")
+    if head == "lookahead" and depth.isdecimal() and int(depth) > DEEPEST:
+        raise click.UsageError(f"{name}: at most {DEEPEST} decisions are looked ahead here")
+
+
+class _Awaited(NamedTuple):
+    """What a round waits for: a decision, or dice."""
+
+    turn: Turn | None = None
+    node: Chance[Any] | None = None
+
+
+class _Stop(BaseException):
+    """Nobody has said more."""
+
+
+class _Seating(Table):
+    """A table whose people are not here: `human` knows what they said."""
+
+    most = 4
+
+    def __init__(self, room: Room, names: list[str], seed: int, human: playthrough.Seat) -> None:
+        self.room, self.human, self.remark = room, human, ""
+        super().__init__(room.case, names, "auto", seed, None, self._remark)
+
+    def _remark(self, line: str) -> None:
+        self.remark = line.strip()
+
+    def _seat(self, name: str) -> playthrough.Seat:
+        _check_seat(self.case, name)
+        return super()._seat(name)
+
+    def _ruled(self, rule: Callable[[Any], Any]) -> playthrough.Seat:
+        return super()._ruled(functools.lru_cache(100_000)(rule))  # rounds are played again and again
+
+    def _ask(self, turn: Turn) -> Any:
+        self.before(turn)
+        return self.human(turn)
+
+    def optimum(self, max_states: int = MOST_STATES) -> Solved:
+        """The optimal play."""
+        self._solved = self._solved or Solved(self.game, self.room.solution(max_states))
+        return self._solved
+
+
+class Sitting(Match):
+    """A match that stops wherever somebody has to say something, and goes on by playing the round again.
+
+    Attributes
+    ----------
+    waiting : tuple of (Turn or None, Chance or None)
+        What the round waits for, by the names `turn` and `node`.
+    said : list
+        What people said in this round: actions, and outcomes with their dice.
+    seen : Rolled or None
+        The dice that lie there.
+    total : Fraction
+        What the round has brought so far.
+    at : int
+        Rounds before this one.
+    """
+
+    def __init__(self, room: Room, names: list[str], seed: int, rounds: int, *, mine: bool) -> None:
+        if len(names) > 2 and not room.alone:
+            raise click.UsageError(f"{room.case.name} has two players, not {len(names)}")
+        self.room, self.mine, self.at, self.said, self.waiting = room, mine, 0, list[Any](), _Awaited()
+        self.seen: Rolled | None = None
+        self.total = Fraction(0)
+
+        def seated(seats: list[str], _: object) -> Table:
+            return _Seating(room, seats, seed, lambda turn: self._next(_Awaited(turn)))
+
+        super().__init__(room.case, names, seed, rounds, seated, alone=room.alone)
+        self.options |= {"max_moves": MOST_MOVES} | ({"throw": self._thrown} if mine else {})
+        self._begin()
+
+    @property
+    def over(self) -> bool:
+        """Whether the round is over."""
+        return self.waiting == _Awaited()
+
+    @property
+    def standing(self) -> tuple[Any, Mapping[str, int]]:
+        """The core state and the counters."""
+        assert self.teller is not None
+        return self.teller.core, self.teller.counters
+
+    def say(self, line: str) -> None:
+        """Nobody reads what is said on the way."""
+
+    def again(self) -> None:
+        """Begin the next round."""
+        self.at += 1
+        self._begin()
+
+    def _begin(self) -> None:
+        self.marks = [len(one) for one in (self.told, self.events, self.results, self.decided)]
+        self.state = self.table.generator.getstate()
+        self.go([])
+
+    def go(self, said: list[Any]) -> None:
+        """Play the round with what people said; it is as it was where that fails."""
+        before, self.said = self.said, said
+        try:
+            self._replay()
+        except BaseException:
+            self.said = before
+            if said != before:
+                self._replay()
+            raise
+
+    def _replay(self) -> None:
+        lists: tuple[list[Any], ...] = self.told, self.events, self.results, self.decided
+        for kept, mark in zip(lists, self.marks, strict=True):
+            del kept[mark:]
+        self.table.generator.setstate(self.state)
+        self._script, self.waiting = iter(self.said), _Awaited()
+        try:
+            self.play(self.at)
+        except _Stop:
+            return
+        if self.at + 1 == self.rounds and (self.rounds > 1 or (self.alone and len(self.who) > 1)):
+            for line in self.summary():
+                self.tell(line)
+
+    def _next(self, awaited: _Awaited) -> Any:
+        for one in self._script:
+            return one
+        self.waiting = awaited
+        raise _Stop
+
+    def _thrown(self, node: Chance[Any], generator: object) -> tuple[Any, Rolled]:
+        from mdpdice.looks import Rolled
+
+        one: tuple[Any, Rolled] = (
+            self._next(_Awaited(node=node)) if len(node.dist) > 1 else (*node.dist, Rolled(()))
+        )
+        return one
+
+    def _noted(self, event: Event, seat: int, at: int) -> str:
+        note = super()._noted(event, seat, at)
+        assert self.teller is not None
+        self.events[-1] |= {"words": self.teller.words(event), "lost": event.lost}
+        self.total = event.total
+        if event.kind is playthrough.Happening.STATE or event.seen is not None:
+            self.seen = event.seen
+        return note
+
+    def ranked(self, turn: Turn) -> list[tuple[Any, float, float]]:
+        """The actions, best first, with their values and losses.
+
+        Raises
+        ------
+        click.UsageError
+            They are not known.
+        """
+        if not (rows := self.table.ranked(turn)):
+            assert isinstance(self.table, _Seating)
+            raise click.UsageError(self.table.remark)
+        return rows

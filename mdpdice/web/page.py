@@ -1,0 +1,251 @@
+"""A solved game as one page for a browser: rules, values, words and certificate in a file of HTML."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from mdpdice.answers.solution import Solution
+from mdpdice.errors import GameError, UnsupportedError
+from mdpdice.looks import Look, look_of
+from mdpdice.looks.text import spaced
+from mdpdice.modelling.text import init_names
+from mdpdice.web.packing import packed, squeezed
+from mdpdice.web.rules import Rules, too_large
+from mdpdice.web.seats import named_seats
+from mdpdice.web.values import stored_values
+from mdpdice.web.words import face_data
+
+__all__ = ["Page", "modules_of", "page_data", "write_page"]
+
+STATIC = Path(__file__).parent / "static"
+MOST_BYTES = 3_000_000
+"""Size of a page."""
+MOST_ROWS = 200
+"""Rows of a table of the strategy."""
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
+
+
+@attrs.frozen
+class Page:
+    """A page that was written.
+
+    Parameters
+    ----------
+    bytes : int
+        Its size.
+    values : int
+        Values in it; all others follow from them.
+    rounding : float
+        How far these are from the values of the solution at most, in proportion to values of more than 1.
+    """
+
+    bytes: int
+    values: int
+    rounding: float
+
+
+def write_page(
+    solution: Solution,
+    path: str | os.PathLike[str],
+    *,
+    seats: Sequence[str] = (),
+    given: Mapping[str, Any] | None = None,
+) -> Page:
+    """Write a solved game as one HTML file in which it can be played, with advice; it needs no network.
+
+    Parameters
+    ----------
+    solution : Solution
+        What `mdpdice.solve` gave for a game, with the total as objective and without a horizon.
+    path : path
+        The file.
+    seats : sequence of str
+        Policies that the game knows by name, to play against: rules that follow from numbers, such as
+        ``hold-at:25``.
+    given : mapping, optional
+        ``game`` and ``parameters`` as the page shall name them; by default those of the class.
+
+    Returns
+    -------
+    Page
+        Its size, and how its values were rounded.
+
+    Raises
+    ------
+    UnsupportedError
+        The game does not fit into a page, or something else was asked than its total.  Nothing is written.
+    GameError
+        The solution is not that of a game, or there is no such policy.
+    """
+    data, page = page_data(solution, seats, given)
+    text = _html(data)
+    size = len(text.encode())
+    if size > MOST_BYTES:
+        raise too_large(f"the page would have {size:,} bytes, more than {MOST_BYTES:,}")
+    Path(path).write_text(text, encoding="utf-8")
+    return attrs.evolve(page, bytes=size)
+
+
+def page_data(
+    solution: Solution, seats: Sequence[str] = (), given: Mapping[str, Any] | None = None
+) -> tuple[str, Page]:
+    """What a page knows of a game, as JSON; `given` are its name and parameters as on the command line."""
+    game = solution.game
+    if game is None:
+        msg = "a page needs the game that was solved: write_page(solve(game), path)"
+        raise GameError(msg, value=solution)
+    if (
+        solution.given is not None
+        or solution.objective != "total"
+        or game.discount != 1
+        or _horizon(solution)
+    ):
+        msg = "a page shows the best play for the total, without a discount or a horizon; 'mdpdice serve' plays others"
+        raise UnsupportedError(msg, value=solution)
+    look = look_of(game)
+    rules = Rules(look)
+    values, error = stored_values(solution, rules)
+    named = named_seats(look, rules, seats)
+    rows, lists = list(rules.nodes), rules.words.lists
+    kinds = np.array([row[0] for row in rows])
+    columns = [[packed([row[at] for row in rows if row[0] == kind]) for at in (1, 2, 3)] for kind in range(6)]
+    model = {
+        "about": _about(solution, error) | dict(given or {}),
+        "axes": [
+            {
+                "name": axis.name,
+                "first": axis.values.start,
+                "step": axis.values.step,
+                "size": len(axis.values),
+                "start": axis.start,
+                "outside": axis.outside,
+            }
+            for axis in rules.axes
+        ],
+        "total": float(game.total),
+        "sense": solution.sense,
+        "two": 5 in kinds or any(row[0] == 1 and row[1] == 1 for row in rows),
+        "rules": named,
+        "goals": [[goal.name, goal.least, goal.most] for goal in look.goals()],
+        "charts": _charts(solution, look),
+        "exprs": rules.trees,
+        "updates": list(rules.updates),
+        "throws": [
+            {
+                "groups": [
+                    [[face_data(face) for face in die.faces], die.weights, die.name, count]
+                    for die, count in made.throw.groups
+                ],
+                "of": made.of,
+                "weights": made.dist.weights,
+            }
+            for made in rules.throws
+        ],
+        **lists,
+    }
+    del model["tables"]
+    tables = lists["tables"]
+    data = {
+        "model": squeezed(json.dumps(model, separators=(",", ":")).encode()),
+        "nodes": packed(kinds),
+        "columns": columns,
+        "children": [
+            packed([len(row) - 4 for row in rows]),
+            packed([one for row in rows for one in row[4:]]),
+        ],
+        "roots": packed(rules.roots),
+        "shown": [packed([one for one, _ in rules.tables]), packed([other for _, other in rules.tables])],
+        "tables": [
+            packed([len(table) for table in tables]),
+            packed([part for table in tables for part in table]),
+        ],
+        **values,
+    }
+    return json.dumps(data, separators=(",", ":")), Page(0, values["values"][0], error)
+
+
+def _charts(solution: Solution, look: Look[Any]) -> list[dict[str, Any]]:
+    """The strategy as tables, as far as they are short."""
+    found = []
+    try:
+        tables = look.tables(solution) if solution.proved else []
+    except UnsupportedError:  # of a game on a lattice, whose states are too many to list
+        tables = []
+    for table in tables:
+        if len(table.rows) <= MOST_ROWS:
+            rows = [
+                [one if isinstance(one, int | float | str) else one and str(one) for one in row]
+                for row in table.rows
+            ]
+            found.append(
+                {"kind": "table", "title": table.title, "columns": table.columns, "rows": rows, "at": None}
+            )
+    return found
+
+
+def _horizon(solution: Solution) -> bool:
+    return solution.horizon is not None
+
+
+def _about(solution: Solution, error: float) -> dict[str, Any]:
+    """What the page says of the game and of the answer."""
+    game: Any = solution.game
+    description = (type(game).__doc__ or "").strip().splitlines()
+    about: dict[str, Any] = {
+        "game": type(game).__name__,
+        "title": spaced(type(game).__name__).capitalize(),
+        "description": description[0] if description else "",
+        "parameters": {
+            name: value
+            for name in init_names(type(game)) or ()
+            if isinstance(value := getattr(game, name), bool | int | float | str)
+        },
+        "value": solution.estimate(),
+        "status": solution.status.value,
+        "digest": solution.digest,
+        "version": solution.version,
+        "rounding": error,
+        "proved": solution.reason,
+        "chance": game.total == 1,
+        "cite": "",
+    }
+    if solution.proved:
+        about |= {"lower": solution.lower(), "upper": solution.upper()}
+        about["proved"] = "the value lies between lower and upper"
+    return about
+
+
+def _html(data: str) -> str:
+    """The page with its style, its modules and the data."""
+    page = (STATIC / "page.html").read_text(encoding="utf-8")
+    style = (STATIC / "style.css").read_text(encoding="utf-8")
+    page = page.replace('<link rel="stylesheet" href="style.css">', f"<style>\n{style}</style>")
+    script = f'<script id="data" type="application/json">{data}</script>\n'
+    script += f'<script type="module">\n{modules_of("file.js")}</script>'
+    return page.replace('<script type="module" src="start.js"></script>', script)
+
+
+def modules_of(first: str) -> str:
+    """A module and all that it imports as one; their names differ."""
+    order: list[str] = []
+
+    def visit(name: str) -> None:
+        if name not in texts:
+            texts[name] = (STATIC / name).read_text(encoding="utf-8")
+            for other in _IMPORT.findall(texts[name]):
+                visit(other)
+            order.append(name)
+
+    texts: dict[str, str] = {}
+    visit(first)
+    return "\n".join(
+        re.sub(r"^export ", "", _IMPORT.sub("", texts[name]), flags=re.MULTILINE) for name in order
+    )

@@ -1,0 +1,315 @@
+"""The page over HTTP: files, tables and decisions, for people and programs on this machine (``docs/server.md``).
+
+Nothing that a client sends is opened as a file, evaluated or imported: games are those that the server began with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import anyio
+import click
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mdpdice.errors import MdpDiceError
+from mdpdice.web.tables import Illegal, Table
+from mdpdice.web.worker import Work, Working
+
+if TYPE_CHECKING:
+    from mdpdice.cli.served import Hall
+
+__all__ = ["LOOPBACK", "application"]
+
+STATIC = Path(__file__).parent / "static"
+TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+LARGEST_BODY = 16_384
+MOST_BRACKETS = 100
+LONGEST_TEXT = 200
+MOST_TABLES = 200
+IDLE = 3600.0
+"""Seconds after which a table that nobody touches may give way to a new one."""
+PAUSE = 0.2
+"""Seconds between two looks at some work."""
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def application(hall: Hall, host: str = "127.0.0.1") -> ASGIApp:
+    """Return the server as an ASGI application.
+
+    Parameters
+    ----------
+    hall : Hall
+        The games.
+    host : str
+        Where it listens: on a loopback address it answers to loopback names only, else to that name and to addresses.
+    """
+    inner = _Server(hall).app
+
+    async def guard(scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse what was sent to another host, or by a page of another one; send strict headers with everything."""
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        app: ASGIApp = inner
+        if scope["type"] == "http":
+            sent = Headers(scope=scope)
+            asked, origin = sent.get("host", ""), sent.get("origin")
+            if not _known(asked, host):
+                app = _words(421, f"this server is not {asked[:80]}")
+            elif origin is not None and origin.partition("://")[2] != asked:
+                app = _words(403, "a page of another site asks")
+        await app(scope, receive, guarded)
+
+    return guard
+
+
+def _known(asked: str, own: str) -> bool:
+    """Whether a Host header names this server, or, where it listens to a network, an address: no page has that."""
+    name, _, port = asked.rpartition(":")
+    name = (name if port.isdecimal() else asked).strip("[]").lower()
+    if name in LOOPBACK or name == own.lower():
+        return True
+    with contextlib.suppress(ValueError):
+        return own not in LOOPBACK and bool(ipaddress.ip_address(name))
+    return False
+
+
+def _words(status: int, words: str) -> JSONResponse:
+    return JSONResponse({"error": words}, status)
+
+
+class _Server:
+    """The routes, and the tables."""
+
+    def __init__(self, hall: Hall) -> None:
+        self.hall, self.token = hall, secrets.token_hex(4)
+        self.tables: dict[str, tuple[Table, float]] = {}
+        table = "/tables/{key}"
+        routes = [
+            Route("/games", _endpoint(lambda _: hall.games())),
+            Route("/tables", _endpoint(self.sit, _SIT), methods=["POST"]),
+            Route("/decide", _endpoint(self.decide, _DECIDE), methods=["POST"]),
+            Route(table, _endpoint(self.at("view"))),
+            *(Route(f"{table}/{name}", _endpoint(self.at(name))) for name in _ASKED),
+            *(
+                Route(f"{table}/{name}", _endpoint(self.at(name), given), methods=["POST"])
+                for name, given in _CHANGES.items()
+            ),
+            Route("/solving/{key}", self.watch),
+            Route(
+                "/solving/{key}/cancel",
+                _endpoint(lambda given: self.work(given["key"]).cancel(), {}),
+                methods=["POST"],
+            ),
+            Route("/", _file),
+            Route("/{name}", _file),
+        ]
+        self.app = Starlette(routes=routes, exception_handlers={HTTPException: _refused, Exception: _broken})
+        self.app.router.redirect_slashes = False
+
+    def sit(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        room = self.hall.open(given["game"], given["parameters"])
+        with room.lock:
+            table = Table(f"{self.token}-{secrets.token_urlsafe(9)}", self.hall.match(room, given))
+            view = table.view()
+        now = time.monotonic()
+        if len(self.tables) >= MOST_TABLES:
+            for key in [key for key, (_, used) in list(self.tables.items()) if used < now - IDLE]:
+                self.tables.pop(key, None)
+        if len(self.tables) >= MOST_TABLES:
+            raise Illegal(f"all {MOST_TABLES} tables are taken", 429)
+        self.tables[table.key] = table, now
+        return view
+
+    def at(self, name: str) -> Callable[[Mapping[str, Any]], Any]:
+        """What is asked of a table."""
+
+        def asked(given: Mapping[str, Any]) -> Any:
+            key = given["key"]
+            if key not in self.tables:
+                token, dash, _ = key.partition("-")
+                if dash and len(token) == len(self.token) and token != self.token:
+                    raise Illegal("this table is gone: the server was started again", 410)
+                raise Illegal("there is no such table", 404)
+            table = self.tables[key][0]
+            self.tables[key] = table, time.monotonic()
+            with table.match.room.lock:
+                return getattr(table, name)(*(given[field] for field in _CHANGES.get(name, ())))
+
+        return asked
+
+    def decide(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        room = self.hall.open(given["game"], given["parameters"])
+        with room.lock:
+            return room.decide(given["state"], given["policy"])
+
+    def work(self, key: str) -> Work:
+        if key not in self.hall.works:
+            raise Illegal("nothing of this name is being solved", 404)
+        return self.hall.works[key]
+
+    async def watch(self, request: Request) -> Response:
+        """Server-sent events: ``progress`` until it is ``done`` or ``failed``."""
+        try:
+            work = self.work(request.path_params["key"])
+        except Illegal as error:
+            return _words(error.status, str(error))
+
+        async def events() -> AsyncIterator[str]:
+            last: object = None
+            while not work.over.is_set():
+                if work.progress is not last:
+                    last = work.progress
+                    yield f"event: progress\ndata: {json.dumps(last)}\n\n"
+                await anyio.sleep(PAUSE)
+            # Whoever asks again learns what went wrong; a game that is too large is looked ahead in.
+            words = json.dumps({"error": None if work.error is None else str(work.error)})
+            yield f"event: {'failed' if work.cancelled else 'done'}\ndata: {words}\n\n"
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+
+# --- what is asked, and answered --------------------------------------------------------------------
+
+
+def _shallow(text: str) -> bool:
+    """Whether nothing is nested deep: readers of JSON call themselves for every bracket."""
+    return sum(map(text.count, "[{(")) <= MOST_BRACKETS
+
+
+def _short(given: Any, kinds: Any = str | int | float | None) -> bool:
+    """Whether these are numbers and short texts."""
+    return all(isinstance(one, kinds) and len(str(one)) <= LONGEST_TEXT for one in given)
+
+
+def _parameters(given: dict[str, Any]) -> bool:
+    return all(_short(one if isinstance(one, list) else [one]) for one in given.values())
+
+
+class _Field(NamedTuple):
+    """A field of a body: its type, what it is where it lacks (`Ellipsis`: it must be there), and what fits."""
+
+    kind: type
+    default: Any = ...
+    fits: Callable[[Any], bool] = lambda _: True
+    words: str = ""
+
+
+_TURN = {"turn": _Field(int)}
+_GAME = {
+    "game": _Field(str),
+    "parameters": _Field(dict, {}, _parameters, "with numbers, texts and lists of them"),
+}
+_SIT = {
+    **_GAME,
+    "seats": _Field(
+        list, ["human"], lambda seats: 1 <= len(seats) <= 4 and _short(seats, str), "of one to four texts"
+    ),
+    "rounds": _Field(int, 1, lambda rounds: 1 <= rounds <= 100, "from 1 to 100"),
+    "seed": _Field(int, None, lambda seed: 0 <= seed < 2**53, "from 0 to 2**53"),
+    "dice": _Field(str, "drawn", lambda dice: dice in ("drawn", "mine"), "drawn or mine"),
+}
+_DECIDE = {
+    **_GAME,
+    "state": _Field(str, ..., _shallow, "with few brackets"),
+    "policy": _Field(str, "optimal", lambda name: len(name) <= LONGEST_TEXT, "that is short"),
+}
+_CHANGES = {
+    "choose": {**_TURN, "i": _Field(int)},
+    "roll": {
+        **_TURN,
+        "i": _Field(int, None),
+        "faces": _Field(list, None, lambda faces: _short(faces, int | str), "of numbers or texts"),
+    },
+    "undo": _TURN,
+    "again": _TURN,
+}
+_ASKED = ("advice", "review", "record", "about", "boxes", "distribution", "chart")
+
+
+def _endpoint(answer: Callable[[Mapping[str, Any]], Any], wanted: Mapping[str, _Field] | None = None) -> Any:
+    async def endpoint(request: Request) -> Response:
+        try:
+            given = {} if wanted is None else _read(wanted, request.headers, await _body(request))
+            return JSONResponse(await run_in_threadpool(answer, {**given, **request.path_params}))
+        except Working as waits:
+            return JSONResponse({"solving": waits.work.key}, 202)
+        except Illegal as error:
+            return _words(error.status, str(error))
+        except (click.ClickException, MdpDiceError) as error:
+            return _words(400, error.message)
+
+    return endpoint
+
+
+async def _body(request: Request) -> bytes:
+    found = b""
+    async for piece in request.stream():
+        found += piece
+        if len(found) > LARGEST_BODY:
+            raise Illegal(f"a body has at most {LARGEST_BODY} bytes", 413)
+    return found
+
+
+def _read(wanted: Mapping[str, _Field], headers: Headers, body: bytes) -> dict[str, Any]:
+    """The body as JSON of the right types."""
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Illegal("send JSON, with the content type application/json", 415)
+    try:
+        said = json.loads(body) if _shallow(body.decode()) else None
+    except ValueError as error:
+        raise Illegal("this is no JSON", 400) from error
+    if not isinstance(said, dict) or not set(said) <= set(wanted):
+        raise Illegal(f"send an object with {', '.join(wanted) or 'nothing'}", 400)
+    found = {}
+    for key, (kind, default, fits, words) in wanted.items():
+        value = said.get(key)
+        if value is None and default is not ...:
+            value = default
+        elif type(value) is not kind or not fits(value):
+            raise Illegal(f"{key} must be a {kind.__name__} {words}".rstrip(), 400)
+        found[key] = value
+    return found
+
+
+def _file(request: Request) -> Response:
+    """A file of the page, by its name among those that there are."""
+    name = request.path_params.get("name", "page.html")
+    files = {path.name: path for path in STATIC.iterdir() if path.suffix in TYPES}
+    if name not in files:
+        return _words(404, "there is no such page")
+    return FileResponse(files[name], media_type=TYPES[files[name].suffix])
+
+
+async def _refused(_: Request, error: Any) -> Response:
+    return _words(error.status_code, f"this cannot be asked so: {error.detail}")
+
+
+async def _broken(_: Request, error: Exception) -> Response:
+    return _words(500, f"the server failed: {type(error).__name__}")

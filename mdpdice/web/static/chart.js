@@ -1,0 +1,108 @@
+// @ts-check
+/** The strategy as a map or a table, and how plays may end, drawn as SVG. */
+
+import { el, shownNumber, svg } from "./dom.js";
+import { scrolled } from "./story.js";
+
+/** @import { Distribution, MapChart, TableChart } from "./types.js" */
+
+const LEFT = 40;
+const RIGHT = 320;
+const LEVEL = 204;
+const HEIGHT = 240;
+const BARS = 40;
+const ANCHORS = ["start", "middle", "end"];
+
+/** @param {MapChart | TableChart} chart */
+export function drawChart(chart) {
+  if (chart.kind === "map") return drawMap(chart);
+  const rows = chart.rows.map((row, at) => {
+    const cells = row.map((cell) =>
+      typeof cell === "number" ? el("td.number", shownNumber(cell)) : el("td", cell ?? "–"));
+    if (at === chart.at) cells[0].append(el("span.tag", "now"));
+    return el(at === chart.at ? "tr.here" : "tr", ...cells);
+  });
+  return el("figure", el("figcaption", chart.title), scrolled(chart.title, chart.columns, rows));
+}
+
+/** Areas differ in their patterns, so that nobody needs to tell colours apart. @param {MapChart} chart */
+function drawMap({ title, x, y, cells, names, at }) {
+  const [wide, high] = [(RIGHT - LEFT) / x.values.length, LEVEL / y.values.length];
+  const top = (/** @type {number} */ row) => LEVEL - (row + 1) * high;
+  const drawn = cells.flatMap((row, up) => runsOf(row).map(([choice, from, to]) => {
+    const size = { x: LEFT + from * wide, y: top(up), width: (to - from) * wide + 0.2, height: high + 0.2 };
+    return svg(`rect.area-${choice % 4}`, size);
+  }));
+  const here = at && names[cells[at[1]]?.[at[0]] ?? -1];
+  const said = at && here ? `Here: ${x.label} ${x.values[at[0]]}, ${y.label} ${y.values[at[1]]}: ${here}.` : "";
+  if (at) drawn.push(svg("circle.here", { cx: LEFT + (at[0] + 0.5) * wide, cy: top(at[1]) + high / 2, r: 6 }));
+  const legend = names.map((name, choice) => {
+    const square = svg(`rect.area-${choice % 4}`, { width: 18, height: 18 });
+    return el("li", svg("svg.swatch", { viewBox: "0 0 18 18", "aria-hidden": "true" }, square), name);
+  });
+  const picture = drawSvg(`${title}. ${said}`, ...drawn, ...axes(x.label, x.values, y.label, y.values));
+  return el("figure", el("figcaption", title), picture, el("ul.legend", ...legend), said && el("p.said", said));
+}
+
+/** Runs of equal choices in a row: choice, from, to.
+ * @param {(number | null)[]} row @returns {[number, number, number][]} */
+function runsOf(row) {
+  /** @type {[number, number, number][]} */
+  const runs = [];
+  row.forEach((choice, at) => {
+    const last = runs.at(-1);
+    if (last && last[0] === choice && last[2] === at) last[2] = at + 1;
+    else if (choice !== null) runs.push([choice, at, at + 1]);
+  });
+  return runs;
+}
+
+/** Chances of the final score, in a few bars, and where the mean is. @param {Distribution} distribution */
+export function drawDistribution({ totals, chances, mean }) {
+  const [low, high] = [Math.min(...totals), Math.max(...totals)];
+  const count = Math.max(1, Math.min(BARS, totals.length));
+  const heights = new Array(count).fill(0);
+  const across = (/** @type {number} */ total) => (high > low ? (total - low) / (high - low) : 0.5);
+  totals.forEach((total, i) => (heights[Math.min(count - 1, Math.floor(across(total) * count))] += chances[i]));
+  const wide = (RIGHT - LEFT) / count;
+  const tall = (LEVEL - 8) / Math.max(...heights);
+  const bars = heights.map((height, i) => {
+    const size = { x: LEFT + i * wide, y: LEVEL - height * tall, width: Math.max(1, wide - 1), height: height * tall };
+    return svg("rect.area-0", size);
+  });
+  const middle = LEFT + across(mean) * (RIGHT - LEFT);
+  const [few, many] = [0.1, 0.9].map((share) => shownNumber(quantile(totals, chances, share)));
+  const title = "The final score from here, by the best play";
+  const said = `Mean ${shownNumber(mean)}; four in five plays end between ${few} and ${many}.`;
+  const line = svg("line.mean", { x1: middle, x2: middle, y1: 0, y2: LEVEL });
+  const picture = drawSvg(`${title}. ${said}`, ...bars, line, ...axes("final score", [low, high], "", []));
+  return el("figure", el("figcaption", title), picture, el("p.said", said));
+}
+
+/** @param {number[]} totals @param {number[]} chances @param {number} share */
+function quantile(totals, chances, share) {
+  const order = [...totals.keys()].sort((a, b) => totals[a] - totals[b]);
+  let sum = 0;
+  return totals[order.find((i) => (sum += chances[i]) >= share) ?? order[order.length - 1]];
+}
+
+/** Axes with the first, the middle and the last value.
+ * @param {string} across @param {number[]} xs @param {string} up @param {number[]} ys */
+function axes(across, xs, up, ys) {
+  const three = (/** @type {number[]} */ values) =>
+    [values[0], values.length > 2 ? values[Math.floor(values.length / 2)] : undefined, values[values.length - 1]]
+      .map((value) => (value === undefined ? "" : shownNumber(value)));
+  const middle = (LEFT + RIGHT) / 2;
+  return [
+    svg("path.axis", { d: `M${LEFT} 0V${LEVEL}H${RIGHT}` }),
+    ...three(xs).map((text, i) => svg(`text.${ANCHORS[i]}`, { x: [LEFT, middle, RIGHT][i], y: LEVEL + 14 }, text)),
+    ...three(ys).map((text, i) => svg("text.end", { x: LEFT - 5, y: LEVEL - (i * (LEVEL - 10)) / 2 }, text)),
+    svg("text.middle", { x: middle, y: HEIGHT - 4 }, across),
+    svg("text.middle", { x: 11, y: LEVEL / 2, transform: `rotate(-90 11 ${LEVEL / 2})` }, up),
+  ];
+}
+
+/** @param {string} text @param {...Node} inside */
+function drawSvg(text, ...inside) {
+  return svg("svg.chart", { viewBox: `0 0 ${RIGHT + 8} ${HEIGHT}`, role: "img", "aria-label": text }, ...inside);
+}

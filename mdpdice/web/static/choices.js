@@ -1,0 +1,91 @@
+// @ts-check
+/** What can be done now: the actions as buttons, with advice where it is wanted, and one's own dice to tap in. */
+
+import { button, counted, el, NOTHING, shownLoss, shownNumber } from "./dom.js";
+import { pictureOfFace } from "./dice.js";
+
+/** @import { Advice, Face, View } from "./types.js" */
+/** @import { Taps } from "./taps.js" */
+/** 
+
+/** Choices up to which all are listed; of more, those that are not tapped on the table, and the best. */
+const ALL = 9;
+const BEST = 5;
+
+/** @param {View} view @param {Taps} taps @param {Advice[] | null} advice @param {(i: number) => void} choose */
+export function drawChoices(view, taps, advice, choose) {
+  const meant = taps.matches();
+  const order = [...view.actions.keys()];
+  if (advice) order.sort((a, b) => advice[a].loss - advice[b].loss || a - b);
+  order.sort((a, b) => Number(meant.includes(b)) - Number(meant.includes(a)));
+  const listed = order.filter((i, at) =>
+    order.length <= ALL || meant.includes(i) || !view.actions[i].tap || (advice && at < BEST));
+  const others = order.filter((i) => !listed.includes(i));
+  const worst = advice ? Math.max(...advice.map(({ loss }) => loss)) : 0;
+
+  /** @param {number} i */
+  const drawn = (i) => {
+    const { words, pays } = view.actions[i];
+    const key = listed.indexOf(i) + 1;
+    const kind = `.choice${advice?.[i].best ? ".best" : ""}${meant.includes(i) ? ".meant" : ""}`;
+    return el("li", button(kind, `choice ${i}`, () => choose(i), key > 0 && { "data-number": key },
+      key > 0 && key <= ALL && el("kbd", { "aria-hidden": "true" }, key),
+      el("span.words", words, pays ? el("span.pays", ` +${shownNumber(pays)}`) : null),
+      ...(advice ? drawAdvice(advice[i], worst, view.total === 1) : [])), advice && drawGoals(advice[i]));
+  };
+  return el("div", el("p.hint", hintFor(view, taps)), el("ul.choices", ...listed.map(drawn)),
+    others.length > 0 && el("details.others", el("summary", counted(others.length, "other choice")),
+      el("ul.choices", ...others.map(drawn))));
+}
+
+/** @param {View} view @param {Taps} taps */
+function hintFor(view, taps) {
+  const meant = taps.matches().length;
+  if (meant) return meant > 1 ? "Which of these?" : "Enter takes it:";
+  if (taps.chosen.size) return "Not a choice yet: tap on.";
+  return view.actions.some(({ tap }) => tap) ? "Tap on the table, or choose:" : "Choose:";
+}
+
+/** @param {Advice} advice @param {number} worst @param {boolean} chance */
+function drawAdvice({ value, loss, best }, worst, chance) {
+  const share = worst > 0 ? (100 * loss) / worst : 0;
+  return [
+    el("span.worth", shownNumber(value, chance, chance ? 2 : 3)),
+    el("span.loss", best ? "best" : loss < NOTHING ? "as good" : `loses ${shownLoss(loss, chance)}`),
+    el("span.bar", { "aria-hidden": "true" }, el("i", { style: `width:${share}%` })),
+  ];
+}
+
+/** @param {Advice} advice */
+function drawGoals({ goals }) {
+  if (!goals) return null;
+  return el("p.goals", Object.entries(goals).map(([name, part]) => `${name}: ${shownNumber(part, true)}`).join(" · "));
+}
+
+/** Real dice that somebody threw beside the screen: one tap for a throw, or a tap for every die.
+ * @param {View} view @param {Face[]} tapped @param {(tapped: Face[]) => void} tap
+ * @param {(outcome: number | Face[]) => void} roll */
+export function drawOwnDice(view, tapped, tap, roll) {
+  if (!view.dice) {
+    const throws = (view.outcomes ?? []).map(({ words, chance, faces }, i) =>
+      el("li", button(".choice.throw", `throw ${i}`, () => roll(i), { "data-number": i + 1 },
+        faces && el("span.small-dice", { "aria-hidden": "true" }, ...faces.map(pictureOfFace)),
+        el(faces ? "span.hidden" : "span.words", words), el("span.worth", chance))));
+    return el("div", el("p.hint", "What did you throw?"), el("ul.choices.throws", ...throws));
+  }
+  const next = view.dice[tapped.length];
+  const which = next && `${tapped.length + 1} of ${view.dice.length}${next.name ? `, ${next.name}` : ""}`;
+  const thrown = view.dice.map(({ name }, at) => {
+    const there = at < tapped.length;
+    const said = { role: "img", "aria-label": tapped[at] ?? "not yet thrown" };
+    const caption = name && el("span.caption", name);
+    return el("li", el(`span.place.die${there ? "" : ".unthrown"}`, said, pictureOfFace(tapped[at] ?? "?"), caption));
+  });
+  const faces = (next?.faces ?? []).map((face, at) =>
+    el("li", button(".place.die.tappable", `face ${at}`, () => tap([...tapped, face]),
+      { "aria-label": `threw ${face}`, "data-number": face }, pictureOfFace(face))));
+  return el("div.own", el("p.hint", which ? `What did you throw? Die ${which}:` : "Is that your throw?"),
+    el("ul.row", ...thrown), el("ul.row", ...faces), el("div.buttons",
+      button(".plain", "back", () => tap(tapped.slice(0, -1)), { disabled: !tapped.length }, "Take the last back"),
+      button(".main", "thrown", () => roll(tapped), { disabled: Boolean(next) }, "That is my throw")));
+}

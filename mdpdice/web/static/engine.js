@@ -1,0 +1,400 @@
+// @ts-check
+/** The engine of a page that is one file: plays, advises and reviews with the data in the page, and asks nobody. */
+
+import { Model } from "./evaluate.js";
+import { Future } from "./future.js";
+import { Chance32, Play, Throws, shown } from "./match.js";
+
+/** @typedef {import("./types.js").View} View */
+/** @typedef {import("./types.js").Start} Start */
+/** @typedef {import("./types.js").PlayEvent} PlayEvent */
+/** @typedef {import("./types.js").Decision} Decision */
+
+const LISTED = 36; // rolls that are offered one by one; more are tapped in die by die
+const MAPPED = 40; // values of a counter on a map
+
+/** @param {number} a @param {number} b @returns {number} */
+const divisor = (a, b) => (b ? divisor(b, a % b) : a);
+
+/** Whether two values are the same but for rounding. @param {number} a @param {number} b */
+const close = (a, b) => Math.abs(a - b) <= 2e-6 * Math.max(1, Math.abs(a));
+
+/** The engine of a page. @param {string} [text] the data; by default those in the page */
+export async function open(text) {
+  return new FileEngine(await Model.read(text ?? document.getElementById("data")?.textContent ?? ""));
+}
+
+class FileEngine {
+  /** @param {Model} model */
+  constructor(model) {
+    this.model = model;
+    this.data = model.data;
+    this.throws = model.throws.map((data) => new Throws(data));
+    this.rules = ["human", "optimal", "random", ...this.data.rules.map((/** @type {{name: string}} */ rule) => rule.name)];
+    this.two = Boolean(this.data.two);
+    this.future = new Future(model, !this.two);
+    this.turn = 0;
+    this.chance = new Chance32(1);
+    /** @type {Start} */
+    this.asked = { game: this.data.about.game, parameters: {}, seats: ["human"], rounds: 1, dice: "drawn", seed: 1 };
+    /** @type {Play[]} */
+    this.plays = [];
+    this.match = this.fresh();
+    /** @type {string[]} */
+    this.history = [];
+  }
+
+  fresh() {
+    return {
+      round: 0,
+      current: 0,
+      scores: /** @type {number[][]} */ ([]),
+      events: /** @type {PlayEvent[]} */ ([]),
+      lines: /** @type {string[]} */ ([]),
+      decisions: /** @type {Decision[]} */ ([]),
+      brought: /** @type {Record<string, Record<number, number>>[]} */ ([]),
+    };
+  }
+
+  async setup() {
+    const { game: name, title, description } = this.data.about;
+    const game = { name, title, description, players: this.two ? 2 : 1, own: true, seats: this.rules, parameters: [] };
+    return { games: [game], dice: /** @type {"drawn"} */ ("drawn") };
+  }
+
+  async about() {
+    return { ...this.data.about, dice: this.asked.dice };
+  }
+
+  /** Begin a match. @param {Partial<Start>} asked @returns {Promise<View>} */
+  async start(asked) {
+    const seats = asked.seats?.length ? [...asked.seats] : this.two ? ["human", "optimal"] : ["human"];
+    const unknown = seats.find((seat) => !this.rules.includes(seat));
+    if (unknown !== undefined) throw new Error(`There is no seat ${unknown} in this page: it knows ${this.rules.join(", ")}.`);
+    if (seats.length > 2) throw new Error("A match has one or two seats.");
+    if (this.two && seats.length === 1) seats.push(seats[0]);
+    const rounds = Number(asked.rounds ?? 1);
+    if (!(Number.isInteger(rounds) && rounds > 0)) throw new Error("Play a whole number of rounds, at least one.");
+    const seed = asked.seed ?? Math.floor(Math.random() * 1e6);
+    this.asked = { ...this.asked, seats, rounds, dice: asked.dice ?? "drawn", seed };
+    this.chance = new Chance32(seed);
+    this.match = this.fresh();
+    this.future.prepare();
+    return this.deal();
+  }
+
+  /** Lay out a round. */
+  deal() {
+    const { seats, rounds } = this.asked;
+    const order = seats.map((_, seat) => (this.match.round % 2 ? seats.length - 1 - seat : seat));
+    const tables = this.two ? [order] : order.map((seat) => [seat, seat]);
+    this.plays = tables.map((table) => new Play(this.model, this.throws, table));
+    this.history = [];
+    Object.assign(this.match, { current: 0, events: [], brought: seats.map(() => ({})) });
+    if (rounds > 1) this.tell({ kind: "round", seat: null, words: `round ${this.match.round + 1}` });
+    return this.onward();
+  }
+
+  get play() {
+    return this.plays[this.match.current];
+  }
+
+  /** @param {PlayEvent} event */
+  tell(event) {
+    this.match.events.push(event);
+    this.turn++;
+    const who = event.seat === null || this.asked.seats.length === 1 ? "" : `${this.names()[event.seat]}: `;
+    if (event.words) this.match.lines.push((event.kind === "roll" ? "  " : who) + event.words);
+  }
+
+  /** Who sits where, for people. */
+  names() {
+    const plain = this.asked.seats.map((seat) => ({ human: "you", optimal: "best play" })[seat] ?? seat);
+    return plain[0] === plain[1] ? ["player 1", "player 2"] : plain;
+  }
+
+  /** Play on until somebody has to act. */
+  async onward() {
+    for (;;) {
+      const { play } = this;
+      play.proceed();
+      const next = !this.two && play.now.moved && play.now.at.state === 0; // alone, and back at the start
+      play.now.moved &&= !next;
+      if (play.now.over) {
+        if (!this.ended()) return this.view();
+      } else if (next && this.pass()) {
+        continue;
+      } else if (play.rolling) {
+        if (this.asked.dice === "mine" && this.throwsNow().weights.length > 1) return this.view();
+        this.throwDice(null);
+      } else {
+        const name = this.asked.seats[play.mover];
+        if (name === "human") return this.view();
+        this.take(this.decided(name));
+      }
+    }
+  }
+
+  throwsNow() {
+    return this.model.throws[this.play.own(0)];
+  }
+
+  /** Let the next one play, who is not done yet; false: there is nobody. */
+  pass() {
+    const next = this.plays.map((_, i) => (this.match.current + i + 1) % this.plays.length).find((i) => !this.plays[i].now.over);
+    if (next === undefined || next === this.match.current) return false;
+    this.match.current = next;
+    return true;
+  }
+
+  /** A play is over; false: the round is, too. */
+  ended() {
+    const { now, mover } = this.play;
+    const words = [now.over?.words, this.two ? "" : `total ${shown(now.total)}`].filter(Boolean).join(", ");
+    this.tell({ kind: "end", seat: mover, words });
+    if (this.pass()) return true;
+    const scores = this.asked.seats.map(() => 0);
+    for (const one of this.plays) {
+      scores[one.seats[0]] = one.now.total;
+      if (this.two) scores[one.seats[1]] = this.data.total - one.now.total;
+    }
+    this.match.scores.push(scores);
+    return false;
+  }
+
+  /** The node of the option that a seat takes. @param {string} name */
+  decided(name) {
+    const { play, model } = this;
+    const { node, at } = play.now;
+    if (name === "optimal") return model.best(node, at).node;
+    const options = model.options(node, at);
+    const rule = this.data.rules.find((/** @type {{name: string}} */ one) => one.name === name);
+    if (!rule) return options[Math.floor(this.chance.next() * options.length)].node;
+    let choice = rule.choices[at.state];
+    if (choice.at) choice = choice.at[at.index];
+    if (Array.isArray(choice)) choice = choice.find(([when]) => when < 0 || model.exprs[when](at.counters))?.[1];
+    return (options.find((option) => option.place === choice) ?? options[0]).node;
+  }
+
+  /** @param {number} node of an option */
+  take(node) {
+    const { play } = this;
+    const action = play.actions().find((one) => one.node === node);
+    if (!action) throw new Error("There is no such action here.");
+    const [box] = action.tap?.places.length === 1 ? action.tap.places[0] : [];
+    if (action.tap && box !== undefined) (this.match.brought[play.mover][action.tap.label] ??= {})[box] = play.pays(node);
+    const words = action.words + (action.pays ? ` (${shown(action.pays, true)})` : "");
+    this.tell({ kind: "choice", seat: play.mover, words });
+    play.take(node);
+  }
+
+  /** Throw the dice: draw them, or take what was tapped in. @param {number | null} roll of the throw, or its outcome */
+  throwDice(roll) {
+    const { chances, of } = this.throwsNow();
+    const seat = this.play.mover;
+    const dice = this.throws[this.play.own(0)];
+    const told = this.play.threw(roll ?? (of.length ? dice.draw(this.chance) : this.chance.among(chances)));
+    if (chances.length > 1) this.tell({ kind: "roll", seat, ...told });
+  }
+
+  keep() {
+    const plays = this.plays.map((play) => play.now);
+    this.history.push(JSON.stringify({ plays, match: this.match, chance: this.chance.state }));
+  }
+
+  /** Choose an action. @param {number} i */
+  async choose(i) {
+    if (!this.waits("human")) throw new Error("There is nothing to decide now.");
+    const [{ play, turn }, advice] = [this, await this.advice()];
+    const [action, best] = [advice[i], advice.find((one) => one.best)];
+    if (!action || !best) throw new Error("There is no such action here.");
+    this.keep();
+    this.match.decisions.push({ turn, seat: play.mover, words: action.words, best_words: best.words, loss: action.loss });
+    this.take(play.actions()[i].node);
+    return this.onward();
+  }
+
+  /** Tell what one's own dice show. @param {number | (string | number)[]} what the number of an outcome, or the faces */
+  async roll(what) {
+    if (!this.waits("dice")) throw new Error("Nothing is to be rolled now.");
+    const dice = this.throws[this.play.own(0)];
+    const roll = Array.isArray(what) ? dice.find(what) : what;
+    const most = dice.rolls.length || this.throwsNow().weights.length;
+    if (!(Number.isInteger(roll) && roll >= 0 && roll < most)) throw new Error("These dice cannot show that.");
+    this.keep();
+    this.throwDice(roll);
+    return this.onward();
+  }
+
+  /** Whether a person, or their dice, are waited for. @param {"human" | "dice"} whom */
+  waits(whom) {
+    if (!this.play) return false;
+    if (whom === "dice") return this.play.rolling && this.asked.dice === "mine";
+    return this.play.deciding && this.asked.seats[this.play.mover] === "human";
+  }
+
+  async undo() {
+    const before = this.history.pop();
+    if (!before) throw new Error("There is nothing to take back.");
+    const { plays, match, chance } = JSON.parse(before);
+    this.match = match;
+    this.chance.state = chance;
+    this.plays.forEach((play, i) => (play.now = plays[i]));
+    this.turn++;
+    return this.view();
+  }
+
+  /** The next round. */
+  async again() {
+    if (!this.plays.length || !this.plays.every((play) => play.now.over)) throw new Error("This round is not over.");
+    this.match.round++;
+    this.asked.rounds = Math.max(this.asked.rounds, this.match.round + 1);
+    return this.deal();
+  }
+
+  /** How it stands. @returns {Promise<View>} */
+  async view() {
+    const { match, play, asked, turn, data: { about, sense } } = this;
+    const decides = this.waits("human");
+    const over = this.plays.every((one) => one.now.over);
+    const parts = play.parts().map((part) => {
+      const points = part.kind === "boxes" && match.brought[part.seat ?? play.mover][part.label];
+      return points ? { ...part, points: part.names?.map((_, at) => points[at] ?? null) } : part;
+    });
+    return {
+      id: "file",
+      turn,
+      game: about.game,
+      title: about.title,
+      sense,
+      total: about.chance ? 1 : null,
+      seats: asked.seats,
+      names: this.names(),
+      round: match.round + 1,
+      rounds: asked.rounds,
+      scores: match.scores,
+      mover: over ? null : play.mover,
+      may_undo: this.history.length > 0,
+      parts,
+      actions: decides ? play.actions().map(({ words, tap, pays }) => ({ words, tap, pays })) : [],
+      ...(this.waits("dice") ? this.mine() : { outcomes: null, dice: null }),
+      events: match.events,
+      over: over ? { payoff: play.now.total, words: match.events.at(-1)?.words ?? "" } : null,
+    };
+  }
+
+  /** What one's own dice may show: outcomes, or dice where they are many. */
+  mine() {
+    const { play } = this;
+    const dice = this.throws[play.own(0)];
+    if (dice.rolls.length > LISTED) return { outcomes: null, dice: dice.dice };
+    const weights = dice.rolls.length ? dice.rolls.map((roll) => roll.weight) : this.throwsNow().weights;
+    const total = weights.reduce((a, b) => a + b);
+    const outcomes = weights.map((weight, i) => {
+      const chance = `${weight / divisor(weight, total)}/${total / divisor(weight, total)}`;
+      if (dice.rolls.length) return { words: dice.said(i), chance, faces: dice.faces(i) };
+      const text = this.data.heard[play.own(2)][i].find((/** @type {number} */ one) => one >= 0);
+      return { words: text === undefined ? String(i + 1) : play.spoken(text), chance, faces: null };
+    });
+    return { outcomes, dice: null };
+  }
+
+  /** What every action is worth. */
+  async advice() {
+    const { play } = this;
+    if (!play?.deciding) return [];
+    const actions = play.actions();
+    const best = Math.max(...actions.map((one) => one.worth));
+    const sign = this.model.wantsLess(play.now.node) ? -1 : 1;
+    return actions.map(({ words, node, worth }, i) => {
+      const same = close(best, worth);
+      return { i, words, value: sign * worth, loss: same ? 0 : best - worth, best: same, goals: this.goals(node) };
+    });
+  }
+
+  /** Chances of the goals behind an option. @param {number} node @returns {Record<string, number> | null} */
+  goals(node) {
+    const totals = this.data.goals.length ? this.future.behind(node, this.play.now.at) : null;
+    if (!totals) return null;
+    const so = this.play.now.total;
+    return Object.fromEntries(this.data.goals.map((/** @type {[string, number | null, number | null]} */ [name, least, most]) => {
+      const met = [...totals].filter(([total]) => so + total >= (least ?? -Infinity) && so + total <= (most ?? Infinity));
+      return [name, met.reduce((all, [, mass]) => all + mass, 0)];
+    }));
+  }
+
+  /** The totals that best play comes to from here. */
+  async distribution() {
+    const { now } = this.play ?? {};
+    const found = now && !now.over ? this.future.behind(now.node, now.at) : null;
+    if (!now || !found) return null;
+    const sorted = [...found].map(([total, mass]) => [total + now.total, mass]).sort((a, b) => a[0] - b[0]);
+    const mean = sorted.reduce((all, [total, mass]) => all + total * mass, 0);
+    return { totals: sorted.map(([total]) => total), chances: sorted.map(([, mass]) => mass), mean };
+  }
+
+  /** By how much the play is worth less without an open box, in games that come back to their start every turn. */
+  async boxes() {
+    const { play, model, data } = this;
+    if (!play || play.now.over) return null;
+    const { counters, state } = play.now.at;
+    const now = model.kept(0, model.index(counters));
+    const parts = [...model.table(model.shown[state])].map((at) => data.parts[at]).filter((part) => part.kind === "boxes");
+    return parts.length ? Object.fromEntries(parts.map(({ label, used }) => [label, used.map((/** @type {any} */ one) => {
+      const [op, counter, mask] = one.e >= 0 ? data.exprs[one.e] : [];
+      if (!["has", "any"].includes(op) || counter[0] !== "counter" || play.plain(one)) return null;
+      const without = counters.map((value, axis) => value + (axis === counter[1] ? mask : 0));
+      const less = now - model.kept(0, model.index(without));
+      return Number.isNaN(less) ? null : less;
+    })])) : null;
+  }
+
+  /** The strategy as tables, or as a map over two counters where somebody decides. */
+  async chart() {
+    const { play, data, model } = this;
+    if (data.charts.length) return data.charts;
+    if (!play?.deciding) return null;
+    const { at, node } = play.now;
+    const scores = [...model.table(model.shown[at.state])].map((part) => data.parts[part])
+      .filter(({ kind, value }) => kind === "score" && value.e >= 0 && data.exprs[value.e][0] === "counter")
+      .map(({ label, of, value }) => ({ label: label || (of === "mover" ? "mine" : "theirs"), axis: data.exprs[value.e][1] }));
+    if (scores.length < 2) return null;
+    const [y, x] = [scores[0], scores[scores.length - 1]].map(({ label, axis }) => {
+      const { first, step, size } = model.axes[axis];
+      const stride = Math.ceil(size / MAPPED);
+      const values = Array.from({ length: Math.ceil(size / stride) }, (_, i) => first + step * stride * i);
+      return { label, values, axis, here: values.findLastIndex((value) => value <= at.counters[axis]) };
+    });
+    const names = play.actions().map(({ words }) => words.split(/[\s:]+\d/)[0]);
+    const cells = y.values.map((down) => x.values.map((across) => {
+      const counters = [...at.counters];
+      [counters[y.axis], counters[x.axis]] = [down, across];
+      try {
+        const options = model.options(node, model.placed(at.state, model.index(counters)));
+        if (!options.every(({ worth }) => Number.isFinite(worth))) return null; // play does not come there
+        return options.reduce((best, one) => (one.worth > best.worth ? one : best)).place;
+      } catch {
+        return null; // a counter leaves its range
+      }
+    }));
+    const title = `what is best here, by ${y.label} and ${x.label}`;
+    return [{ kind: /** @type {"map"} */ ("map"), title, names, cells, at: [x.here, y.here], x, y }];
+  }
+
+  /** What people lost by their decisions. */
+  async review() {
+    const { decisions } = this.match;
+    const of = (/** @type {number} */ seat) => decisions.filter((one) => one.seat === seat);
+    return { decisions, lost: this.asked.seats.map((_, seat) => of(seat).reduce((all, { loss }) => all + loss, 0)) };
+  }
+
+  /** What happened, in the form of `mdpdice play --record`. */
+  async record() {
+    const { about } = this.data;
+    const head = ["# Written by a page of mdpdice, in the form of mdpdice play --record.", `game: ${about.game}`];
+    for (const [name, value] of Object.entries(about.parameters)) head.push(`parameter: ${name}=${value}`);
+    head.push(`seats: ${this.asked.seats.join(",")}`, `seed: ${this.asked.seed}`);
+    if (this.asked.rounds > 1) head.push(`rounds: ${this.asked.rounds}`);
+    return [...head, "", ...this.match.lines, ""].join("\n");
+  }
+}

@@ -1,0 +1,337 @@
+// @ts-check
+/** The page: draws what the engine shows and hands on what people do. */
+
+import { button, byId, capital, counted, el, NOTHING, shownLoss, shownNumber } from "./dom.js";
+import { drawPart } from "./parts.js";
+import { ownerOf, tappedPart, Taps } from "./taps.js";
+import { drawChoices, drawOwnDice } from "./choices.js";
+import { drawLog, drawNews, drawReview, drawRounds, seatNames } from "./story.js";
+import { drawChart, drawDistribution } from "./chart.js";
+import { drawSetup } from "./setup.js";
+import { listenToKeys } from "./keys.js";
+
+/** @import { Advice, Engine, Face, Part, PlayEvent, Start, View } from "./types.js" */
+
+/** What about() may say, in the order of the foot. */
+const ABOUT = ["value", "status", "proved", "rounding", "digest", "version", "to cite"];
+/** Where the browser keeps whether advice is wanted. */
+const KEPT = "mdpdice advice";
+/** Milliseconds after which the table is drawn without the advice, and again when it has come. */
+const PATIENCE = 150;
+
+/** One match after another, on one engine. */
+class Page {
+  /** @param {Engine} engine */
+  constructor(engine) {
+    this.engine = engine;
+    this.view = /** @type {View | null} */ (null);
+    this.taps = /** @type {Taps | null} */ (null);
+    this.thrown = /** @type {Face[]} */ ([]);
+    this.advice = /** @type {Advice[] | null} */ (null);
+    this.worth = /** @type {Record<string, (number | null)[]> | null} */ (null);
+    this.seen = 0;
+    this.news = /** @type {PlayEvent[]} */ ([]);
+    this.verdict = "";
+    this.busy = false;
+    this.mode = kept() ?? "off";
+    engine.progress = (text, share) => this.wait(text, share);
+  }
+
+  /** Show the form, or begin at once where the engine knows how. */
+  async open() {
+    const setup = await this.engine.setup();
+    const only = setup.games.length === 1 ? setup.games[0].title : null;
+    byId("setup").replaceChildren(drawSetup(setup, (start) => this.start(start)));
+    byId("title").textContent = only ? capital(only) : "Dice games";
+    document.title = only ? capital(only) : "mdpdice";
+    if (only) await this.drawAbout();
+    if (setup.auto) await this.start(setup.auto);
+  }
+
+  /** @param {Start} start */
+  async start(start) {
+    await this.act(() => {
+      this.view = null;
+      return this.engine.start(start);
+    });
+    if (this.view) await this.drawAbout();
+  }
+
+  /** Say what is waited for, and how far it is. @param {string} text @param {number | null} share */
+  wait(text, share) {
+    byId("wait").hidden = !text;
+    byId("waiting").textContent = text;
+    if (share === null) byId("bar").removeAttribute("value");
+    else byId("bar").setAttribute("value", String(share));
+  }
+
+  /** Do something that leads to another view. @param {() => Promise<View>} work */
+  async act(work) {
+    if (this.busy) return;
+    this.busy = true;
+    byId("alert").textContent = "";
+    await this.careful(async () => {
+      const before = this.view;
+      const view = await work();
+      if (before?.round !== view.round || before.events.length > view.events.length) this.seen = 0;
+      this.view = view;
+      this.taps = new Taps(view);
+      this.thrown = [];
+      this.advice = this.worth = null;
+      this.news = view.events.slice(this.seen);
+      this.seen = view.events.length;
+      const asked = this.mode === "always" ? this.careful(() => this.ask()) : null;
+      await Promise.race([asked, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+      this.draw();
+      this.tellNews(view);
+      if (view.over) await this.drawEnd(view);
+    });
+    this.busy = false;
+    await this.careful(() => this.drawBeside());
+  }
+
+  /** Say what went wrong. @param {() => Promise<void>} work */
+  async careful(work) {
+    try {
+      await work();
+    } catch (error) {
+      byId("alert").textContent = error instanceof Error ? error.message : String(error);
+    } finally {
+      this.wait("", null);
+    }
+  }
+
+  /** Ask what every choice is worth, once a decision. */
+  async ask() {
+    const { engine, view } = this;
+    if (!view?.actions.length || this.advice) return;
+    const advice = await engine.advice();
+    const worth = view.parts.some(({ kind }) => kind === "boxes") ? await engine.boxes?.() : null;
+    if (view !== this.view) return;
+    [this.advice, this.worth] = [advice, worth ?? null];
+    if (byId("now").hasChildNodes()) this.draw();
+  }
+
+  /** @param {number} i */
+  choose(i) {
+    return this.act(async () => {
+      if (this.mode === "afterwards") await this.ask();
+      this.verdict = this.mode === "off" || !this.advice ? "" : verdictOf(i, this.advice, this.view?.total === 1);
+      return this.engine.choose(i);
+    });
+  }
+
+  /** Undo, or go on to the next round. @param {"undo" | "again"} how */
+  leave(how) {
+    this.verdict = "";
+    return this.act(() => this.engine[how]());
+  }
+
+  /** Back to the form; the match is kept until another begins. */
+  fresh() {
+    byId("match").hidden = byId("fresh").hidden = true;
+    byId("setup").hidden = false;
+    byId("setup").querySelector("select")?.focus();
+  }
+
+  /** @param {string} mode */
+  async advise(mode) {
+    this.mode = mode;
+    try {
+      localStorage.setItem(KEPT, mode);
+    } catch {
+      // a page in a file may not be allowed to keep anything
+    }
+    this.draw();
+    await this.careful(async () => {
+      if (mode === "always") await this.ask();
+      await this.drawBeside();
+    });
+  }
+
+  /** @param {Part} part @param {number} place */
+  tap(part, place) {
+    const { taps } = this;
+    if (!taps) return;
+    taps.toggle(part, place);
+    const meant = taps.matches();
+    if (!taps.gathers(part) && meant.length === 1) this.choose(meant[0]);
+    else this.draw();
+  }
+
+  /** Draw everything but what is beside the table, and put the focus back where it was. */
+  draw() {
+    const { view, taps } = this;
+    if (!view || !taps) return;
+    const focused = document.activeElement;
+    const inside = byId("match").contains(focused) || byId("setup").contains(focused);
+    const names = seatNames(view);
+    byId("setup").hidden = true;
+    byId("match").hidden = byId("fresh").hidden = false;
+    byId("title").textContent = document.title = capital(view.title);
+    byId("end").hidden = !view.over;
+    byId("round").textContent = view.rounds > 1 ? `Round ${view.round} of ${view.rounds}` : "";
+    this.drawTable(view, taps, names);
+    byId("now").replaceChildren(...this.drawNow(view, taps));
+    byId("log").replaceChildren(drawLog(view, names));
+    byId("undo").toggleAttribute("disabled", view.may_undo === false || !view.events.length);
+    for (const input of document.querySelectorAll("input[name=advice]")) {
+      /** @type {HTMLInputElement} */ (input).checked = /** @type {HTMLInputElement} */ (input).value === this.mode;
+    }
+    if (inside && !focused?.isConnected) this.focus(focused?.getAttribute("data-key") ?? "");
+    else if (inside && byId("setup").contains(focused)) this.focus("");
+  }
+
+  /** Say what happened since the last view, once. @param {View} view */
+  tellNews(view) {
+    byId("news").replaceChildren(...drawNews(this.news, seatNames(view)));
+    if (this.verdict) byId("news").append(el("p.verdict", this.verdict));
+    byId("table").classList.toggle("fresh", this.news.some(({ kind }) => kind === "roll"));
+  }
+
+  /** Put the focus on a place that is drawn anew, else where something can be done. @param {string} key */
+  focus(key) {
+    const same = /^(place|back|face)/.test(key) ? byId("match").querySelector(`[data-key="${key}"]`) : null;
+    const thrown = byId("now").querySelector('[data-key="thrown"]:enabled');
+    const next = same ?? thrown ?? byId("now").querySelector("button:enabled");
+    /** @type {HTMLElement | null} */ (next)?.focus();
+  }
+
+  /** Players with what is theirs, and the table with all else.
+   * @param {View} view @param {Taps} taps @param {string[]} names */
+  drawTable(view, taps, names) {
+    const drawn = (/** @type {Part} */ part) => {
+      if (!view.actions.some(({ tap }) => tap && tappedPart(view, tap.label) === part)) return drawPart(part, null);
+      const worth = this.mode === "always" ? (this.worth?.[part.label] ?? null) : null;
+      const chosen = taps.part === part ? taps.chosen : /** @type {Set<number>} */ (new Set());
+      return drawPart(part, { allowed: taps.allowed(part), chosen, worth, tap: (place) => this.tap(part, place) });
+    };
+    const both = names.length > 1;
+    byId("seats").hidden = !both;
+    byId("seats").replaceChildren(...(both ? names : []).map((name, seat) => {
+      const moves = seat === view.mover && !view.over;
+      const sum = shownNumber(view.scores.reduce((all, row) => all + (row[seat] ?? 0), 0));
+      const so = view.scores.length > 0 && el("span.sofar", `${sum} in ${counted(view.scores.length, "round")}`);
+      const who = el("p.who", name, moves && el("span.tag", "to move"), so);
+      const own = view.parts.filter((part) => ownerOf(part) === seat);
+      return el(moves ? "div.seat.moves" : "div.seat", { role: "group", "aria-label": name }, who, ...own.map(drawn));
+    }));
+    const common = view.parts.filter((part) => (!both || ownerOf(part) === null) && part.faces?.length !== 0);
+    const last = this.news.findLast(({ faces }) => faces);
+    if (last?.faces && !common.some(({ kind }) => kind === "dice")) {
+      const who = names[last.seat ?? 0];
+      const label = who === "You" ? "your throw" : `thrown by ${who}`;
+      common.push({ kind: "dice", label, of: null, faces: last.faces });
+    }
+    common.sort((a, b) => Number(b.kind === "score") - Number(a.kind === "score"));
+    byId("table").replaceChildren(...common.map(drawn));
+    byId("table").classList.remove("fresh");
+    byId("table").hidden = !common.length;
+  }
+
+  /** @param {View} view @param {Taps} taps */
+  drawNow(view, taps) {
+    if (view.over) return [];
+    if (view.actions.length) {
+      return [drawChoices(view, taps, this.mode === "always" ? this.advice : null, (i) => this.choose(i))];
+    }
+    const tap = (/** @type {Face[]} */ thrown) => {
+      this.thrown = thrown;
+      this.draw();
+    };
+    const roll = (/** @type {number | Face[]} */ outcome) => this.act(() => this.engine.roll(outcome));
+    return view.outcomes || view.dice ? [drawOwnDice(view, this.thrown, tap, roll)] : [];
+  }
+
+  /** The strategy, for people who want advice, and how it may end, which takes long: for those who ask for it. */
+  async drawBeside() {
+    const { engine, view } = this;
+    const shown = this.mode !== "off" || Boolean(view?.over);
+    const charts = (shown && (await engine.chart?.())) || [];
+    if (view !== this.view) return;
+    unfold("strategy", charts.map(drawChart));
+    const ahead = /** @type {HTMLDetailsElement} */ (byId("ahead"));
+    ahead.hidden = !shown || !engine.distribution || Boolean(view?.over);
+    if (ahead.hidden || !ahead.open) return;
+    const found = await engine.distribution?.();
+    if (view !== this.view) return;
+    unfold("ahead", [found ? drawDistribution(found) : el("p.none", "There are too many ways from here.")]);
+  }
+
+  /** @param {View} view */
+  async drawEnd(view) {
+    const names = seatNames(view);
+    const last = view.round >= view.rounds;
+    const go = () => (last ? this.fresh() : this.leave("again"));
+    const next = button(".main", "next", go, last ? "New match" : `Round ${view.round + 1}`);
+    byId("end").replaceChildren(el("h2", last ? "The end" : `Round ${view.round} is over`),
+      el("p.result", view.over?.words || `${shownNumber(view.over?.payoff ?? 0)} points`), el("div.buttons", next));
+    next.focus();
+    const rounds = drawRounds(view, names);
+    if (rounds) byId("end").append(rounds);
+    const review = drawReview(await this.engine.review(), view, names);
+    if (review && view === this.view) byId("end").append(review);
+  }
+
+  async drawAbout() {
+    const about = await this.engine.about();
+    const { value, lower, upper, rounding, cite } = about;
+    /** @type {Record<string, unknown>} */
+    const said = { ...about, "to cite": cite, value: lower === undefined ? value : `${value} in [${lower}, ${upper}]` };
+    if (typeof rounding === "number") said.rounding = `values on this page are off by ${rounding.toPrecision(2)} at most`;
+    unfold("about", ABOUT.filter((name) => said[name]).map((name) => el("div", el("dt", name), el("dd", String(said[name])))));
+  }
+
+  async copy() {
+    try {
+      await navigator.clipboard.writeText(await this.engine.record());
+      byId("copy").textContent = "Copied";
+      setTimeout(() => (byId("copy").textContent = "Copy the record"), 2000);
+    } catch {
+      byId("alert").textContent = "This browser does not let the page copy; download the record instead.";
+    }
+  }
+
+  async download() {
+    const address = URL.createObjectURL(new Blob([await this.engine.record()], { type: "text/plain" }));
+    el("a", { href: address, download: `${this.view?.game ?? "play"}.txt` }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+  }
+}
+
+/** @param {string} id @param {Node[]} inside */
+function unfold(id, inside) {
+  byId(id).hidden = !inside.length;
+  byId(id).lastElementChild?.replaceChildren(...inside);
+}
+
+/** @param {number} i @param {Advice[]} advice @param {boolean} chance */
+function verdictOf(i, advice, chance) {
+  const { loss } = advice[i];
+  if (loss < NOTHING) return "Nothing was better.";
+  return `That lost ${shownLoss(loss, chance)}. Better was: ${advice.find(({ best }) => best)?.words}.`;
+}
+
+function kept() {
+  try {
+    return localStorage.getItem(KEPT);
+  } catch {
+    return null;
+  }
+}
+
+/** Show the page for an engine, and let people play. @param {Engine} engine */
+export async function show(engine) {
+  const page = new Page(engine);
+  byId("stop").hidden = !engine.cancel;
+  byId("stop").addEventListener("click", () => engine.cancel?.());
+  byId("fresh").addEventListener("click", () => page.fresh());
+  byId("undo").addEventListener("click", () => page.leave("undo"));
+  byId("copy").addEventListener("click", () => page.copy());
+  byId("download").addEventListener("click", () => page.download());
+  const wanted = (/** @type {Event} */ event) => /** @type {HTMLInputElement} */ (event.target).value;
+  byId("advice").addEventListener("change", (event) => page.advise(wanted(event)));
+  byId("ahead").addEventListener("toggle", () => page.careful(() => page.drawBeside()));
+  listenToKeys(page);
+  await page.open();
+}

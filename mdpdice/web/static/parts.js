@@ -1,0 +1,94 @@
+// @ts-check
+/** Everything that can lie on the table: one function for each kind of part. */
+
+import { button, el, shownNumber } from "./dom.js";
+import { pictureOfFace } from "./dice.js";
+
+/** @import { Part } from "./types.js" */
+/** How a part may be tapped: the places that may be, those that are, what to do, and what its places are worth.
+ * @typedef {{allowed: Set<number>, chosen: Set<number>, tap: (place: number) => void,
+ *   worth: (number | null)[] | null}} Tapping */
+
+/** @type {Record<string, (part: Part, tapping: Tapping | null) => HTMLElement>} */
+const KINDS = {
+  dice({ faces = [], dice: names = [], held = [] }, tapping) {
+    return drawRow("dice-row", faces.map((face, at) => {
+      const aside = held.includes(at);
+      const text = `${names[at] ? `${names[at]}: ` : ""}${face}${aside ? ", set aside" : ""}`;
+      const caption = el("span.caption", names[at] || (aside ? "set aside" : face));
+      return drawPlace(at, text, aside ? ".die.held" : ".die", tapping, pictureOfFace(face), caption);
+    }));
+  },
+
+  tokens({ items = [], lit }, tapping) {
+    if (!items.length) return el("p.none", "none");
+    return drawRow("token-row", items.map((item, at) => {
+      if (!lit || lit.includes(at)) return drawPlace(at, String(item), ".token", tapping, el("span", item));
+      return drawPlace(at, `${item}, not there`, ".token.missing", null, el("span", item));
+    }));
+  },
+
+  grid({ rows = [], foot = [], label }, tapping) {
+    const heads = [...(rows[0] ?? []).keys()].map((at) =>
+      el("th", { scope: "col" }, drawPlace(at, `column ${at + 1}`, ".column", tapping, el("span", at + 1))));
+    const cell = (/** @type {string | number} */ one, /** @type {number} */ at) => {
+      const inside = one === "" ? el("span.empty", "–") : /^[1-6]$/.test(String(one)) ? smallDie(one) : one;
+      return tapping?.allowed.has(at) ? el("td.open", { onclick: () => tapping.tap(at) }, inside) : el("td", inside);
+    };
+    return el("table.grid", el("caption.hidden", label || "board"), tapping && el("thead", el("tr", ...heads)),
+      el("tbody", ...rows.map((row) => el("tr", ...row.map(cell)))),
+      foot.length > 0 && el("tfoot", el("tr", ...foot.map((sum) => el("td", shownNumber(sum))))));
+  },
+
+  score({ value = 0, goal, risk }) {
+    const share = goal ? Math.max(0, Math.min(100, (100 * value) / goal)) : 0;
+    return el("div.figure", el("b", shownNumber(value)), goal && el("span.of", ` of ${shownNumber(goal)}`),
+      risk && value !== 0 && el("span.tag.risk", "at risk"),
+      goal && el("div.way", { "aria-hidden": "true" }, el("i", { style: `width:${share}%` })));
+  },
+
+  boxes({ names = [], used = [], points = [] }, tapping) {
+    return drawRow("sheet", names.map((name, at) => {
+      const [brought, worth] = [points[at] ?? null, tapping?.worth?.[at] ?? null];
+      const open = worth === null ? "open" : `worth ${shownNumber(worth, false, 2)}`;
+      const state = !used[at] ? open : brought === null ? "used" : shownNumber(brought);
+      return drawPlace(at, `${name}: ${state}`, used[at] ? ".box.used" : ".box", used[at] ? null : tapping,
+        el("span.name", name), el("span.state", state));
+    }));
+  },
+
+  note({ text }) {
+    return el("p.said", text);
+  },
+};
+
+/** A part with its label; a kind that nobody knows yet is shown as a note.
+ * @param {Part} part @param {Tapping | null} tapping */
+export function drawPart(part, tapping) {
+  const brought = (part.points ?? []).filter((one) => one !== null);
+  const sum = brought.length ? `: ${shownNumber(brought.reduce((a, b) => a + b, 0))} so far` : "";
+  const label = (part.label || (part.kind === "score" ? "points" : "")) + sum;
+  return el(`div.part.${part.kind}`, { role: "group", "aria-label": label || part.kind },
+    label && el("p.label", label), (KINDS[part.kind] ?? KINDS.note)(part, tapping));
+}
+
+/** @param {string | number} face */
+function smallDie(face) {
+  return el("span.small-die", { role: "img", "aria-label": face }, pictureOfFace(face));
+}
+
+/** @param {string} kind @param {Node[]} things */
+function drawRow(kind, things) {
+  return el(`ul.row.${kind}`, ...things.map((thing) => el("li", thing)));
+}
+
+/** A thing at a place: a button where it may be tapped, else a picture with a text.
+ * @param {number} at @param {string} text @param {string} kind
+ * @param {Tapping | null} tapping @param {...Node} inside */
+function drawPlace(at, text, kind, tapping, ...inside) {
+  if (!tapping) return el(`span.place${kind}`, { role: "img", "aria-label": text }, ...inside);
+  const [open, chosen] = [tapping.allowed.has(at), tapping.chosen.has(at)];
+  const said = { "aria-label": text, "aria-pressed": String(chosen), "aria-disabled": open ? null : "true" };
+  return button(`.place.tappable${kind}`, `place${kind} ${at}`, () => open && tapping.tap(at), said, ...inside,
+    chosen && el("span.mark", { "aria-hidden": "true" }, "✓"));
+}

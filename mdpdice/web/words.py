@@ -1,0 +1,255 @@
+"""How a game is shown and told, as data: parts on the table, actions, outcomes and ends, each written once.
+
+A number in them may be ``{"e": 5}``, the expression of that number, and ``{"s": 1}`` in a text the dice as they lie.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from mdpdice.errors import MdpDiceError
+from mdpdice.looks import Act, Dice, Look, Rolled, Text, spoken
+from mdpdice.looks.text import phrase
+from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.game import Conditional, End
+from mdpdice.modelling.sense import sense_of
+from mdpdice.policies.playthrough import EDGES, loses
+
+if TYPE_CHECKING:
+    from mdpdice.web.rules import Rules
+
+__all__ = ["Words", "face_data"]
+
+SEEN = {"s": 1}
+
+
+def face_data(face: Any) -> Any:
+    """A face as JSON data."""
+    return face if isinstance(face, int | str) and not isinstance(face, bool) else phrase(face)
+
+
+class Words:
+    """Everything that is said of a game.
+
+    Parameters
+    ----------
+    look : Look
+    rules : Rules
+        Which number the expressions.
+    """
+
+    def __init__(self, look: Look[Any], rules: Rules) -> None:
+        self.look, self.rules = look, rules
+        self.lists: dict[str, list[Any]] = {}
+        self.known: dict[str, dict[Hashable, int]] = {}
+        self._classes: dict[Any, Any] = {}
+        self._texts: dict[Any, int] = {}
+        self._dice: dict[int, str] = {}  # by identity: those of a throw are made once
+        self.put("variants", "[]", [])
+
+    def put(self, kind: str, key: Hashable, data: Any = None) -> int:
+        """The number of some data in the list of their kind; without data the key is what is listed."""
+        known = self.known.setdefault(kind, {})
+        if key not in known:
+            self.lists.setdefault(kind, []).append(key if data is None else data)
+        return known.setdefault(key, len(known))
+
+    def value(self, value: Any) -> Any:
+        """A number, text or condition of a part."""
+        if isinstance(value, Expr):
+            return {"e": self.rules.expr(value)} if value.op != "constant" else self.value(value.args[0])
+        return float(value) if isinstance(value, Fraction) else value
+
+    def text(self, text: Text, seen: Rolled | None = None) -> int:
+        """The number of a text, in which the dice that lie there may be named."""
+        dice = "" if seen is None else self.dice(seen)
+        plain = isinstance(text, str) or not any(isinstance(piece, Expr) for piece in text)
+        key = (spoken(text, {}), dice) if plain else None
+        if key in self._texts:
+            return self._texts[key]
+        said: list[Any] = []
+        for piece in (key[0],) if key else text:
+            one = self.value(piece)
+            shown = [one] if isinstance(one, dict) else [str(piece)]
+            if dice and not isinstance(one, dict) and dice in shown[0]:
+                before, _, after = shown[0].partition(dice)
+                shown = [part for part in (before, SEEN, after) if part]
+            for part in shown:
+                if said and isinstance(part, str) and isinstance(said[-1], str):
+                    said[-1] += part
+                else:
+                    said.append(part)
+        number = self.put("texts", json.dumps(said), said)
+        if key:
+            self._texts[key] = number
+        return number
+
+    def dice(self, seen: Rolled) -> str:
+        """Dice in words."""
+        if id(seen) not in self._dice:
+            self._dice[id(seen)] = str(seen)
+        return self._dice[id(seen)]
+
+    # --- the table --------------------------------------------------------------------------------
+
+    def part(self, part: Any, seen: Rolled | None) -> int:
+        """The number of a part; dice that show what was thrown stand for any throw."""
+        thrown = seen is not None and isinstance(part, Dice) and part.faces == seen.faces
+        try:
+            key: Hashable = part
+            hash(key)
+        except MdpDiceError:  # expressions are no keys
+            key = None
+        if thrown or key is None or key not in self.known.get("parts", {}):
+            data = self._part(part, thrown=thrown)
+            return self.put("parts", json.dumps(data) if thrown or key is None else key, data)
+        return self.put("parts", key)
+
+    def _part(self, part: Any, *, thrown: bool) -> dict[str, Any]:
+        data: dict[str, Any] = {"kind": type(part).__name__.lower()}
+        fields = attrs.asdict(part, recurse=False)
+        if isinstance(part, Dice):
+            names = [die.name for die in part.dice]
+            fields["dice"] = names if any(names) else []
+            if thrown:
+                fields["faces"], fields["dice"] = SEEN, []
+            else:
+                fields["faces"] = [face_data(face) for face in part.faces]
+        for name, value in fields.items():
+            data[name] = self.text(value) if name == "text" else self._values(value)
+        return data
+
+    def _values(self, value: Any) -> Any:
+        if isinstance(value, tuple | list):
+            return [self._values(one) for one in value]
+        plain = value is None or isinstance(value, Expr | int | float | Fraction | str | dict)
+        return self.value(value) if plain else phrase(value)
+
+    def table(self, core: Any, arrivals: Sequence[tuple[int, int]], *, bare: bool) -> tuple[int, int]:
+        """How a state is shown: a list of parts, and lists by the dice that lie there, where that matters.
+
+        Parameters
+        ----------
+        core : hashable
+        arrivals : sequence of (int, int)
+            Throws and outcomes that lead there.
+        bare : bool
+            Whether play comes there without dice on the table.
+        """
+        ends_of = (*arrivals[:1], *arrivals[-1:])
+        plain = [_faces(self.look.table(core))] if bare or not arrivals else []
+        lying = [_faces(self.look.table(core, seen)) for seen in self._some(ends_of)]
+        same = all(one == (plain + lying)[0] for one in lying)
+
+        def say(seen: Rolled | None) -> int:
+            return self.put(
+                "tables", tuple(self.part(one, None if same else seen) for one in self.look.table(core, seen))
+            )
+
+        ends = {say(seen) for seen in self._some(ends_of)}
+        if not plain and len(ends) == 1:
+            return ends.pop(), 0
+        usual = say(None)
+        if not ends - {usual}:
+            return usual, 0
+        found = [[throw, outcome, self._rolls(throw, outcome, say)] for throw, outcome in arrivals]
+        return usual, self.put("variants", json.dumps(found), found)
+
+    # --- what is done and what happens --------------------------------------------------------------
+
+    def menu(self, core: Any, actions: Sequence[Any], arrivals: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        """What actions look like, and what they look like by the dice that lie there, where that matters."""
+
+        def say(seen: Rolled | None) -> int:
+            acts = (self.look.act(core, action, seen) for action in actions)
+            return self.put("menus", tuple(map(self._act, acts)))
+
+        usual, found = say(None), []
+        some = arrivals[:: len(arrivals) // 8 + 1]
+        for throw, outcome in arrivals if any(say(seen) != usual for seen in self._some(some)) else ():
+            # What is said alike without dice, of two states, is said alike with them: such states differ in scores.
+            # Of the first ones this is looked at.
+            key = usual, throw, outcome
+            times, rolls = self._classes.get(key, (0, None))
+            if times < 2:
+                ends = {say(seen) for seen in self._some([(throw, outcome)])}
+                if rolls is None or not ends <= set(rolls):
+                    key, rolls = (core, *key) if times else key, self._rolls(throw, outcome, say)
+            self._classes[key] = times + 1, rolls
+            if rolls and rolls != [usual]:
+                found.append([throw, outcome, rolls])
+        return usual, self.put("variants", json.dumps(found), found)
+
+    def _act(self, act: Act) -> int:
+        tap = act.tap and [act.tap[0], [list(places) for places in act.tap[1]]]
+        words = self.text(act.words)
+        return self.put("acts", (words, act.tap), [words, tap])
+
+    def _some(self, arrivals: Sequence[tuple[int, int]]) -> Iterator[Rolled]:
+        """The first and the last roll of outcomes."""
+        for throw, outcome in dict.fromkeys(arrivals):
+            rolls = self.rules.throws[throw].rolls.get(outcome, [])
+            yield from (
+                self.rules.throws[throw].rolled[roll] for roll in dict.fromkeys((*rolls[:1], *rolls[-1:]))
+            )
+
+    def _rolls(self, throw: int, outcome: int, say: Any) -> list[int]:
+        """What is said with every roll of an outcome; once, if that is the same."""
+        made = self.rules.throws[throw]
+        each = [say(made.rolled[roll]) for roll in made.rolls.get(outcome, [])]
+        return each if len(set(each)) > 1 else each[:1]
+
+    def heard(self, core: Any, throw: int, edges: Sequence[Any]) -> int:
+        """How the outcomes of a throw are told, where they lose something and where not."""
+        made = self.rules.throws[throw]
+        found = [
+            [
+                self._heard(core, made, at, lost) if lost in losses(edge, self.rules) else -1
+                for lost in (False, True)
+            ]
+            for at, edge in enumerate(edges)
+        ]
+        return self.put("heard", json.dumps(found), found)
+
+    def _heard(self, core: Any, made: Any, at: int, lost: bool) -> Any:
+        outcome, rolls = made.outcomes[at], made.rolls.get(at, [])
+        if isinstance(outcome, EDGES):
+            return -1
+
+        def say(roll: int | None) -> int:
+            seen = None if roll is None else made.rolled[roll]
+            return self.text(self.look.heard(core, outcome, seen, lost=lost), seen)
+
+        if not rolls:
+            return say(None)
+        each = [say(roll) for roll in (rolls[0], rolls[-1])]
+        return each[0] if each[0] == each[1] else [say(roll) for roll in rolls]
+
+    def ending(self, core: Any, action: Any, outcome: Any, payoff: Any) -> int:
+        """How an end is told; -1 where its payoff says all."""
+        if type(self.look).ending is Look.ending:
+            return -1
+        try:
+            text = self.look.ending(core, action, outcome, payoff)
+            # What follows a semicolon is what lies there, which the page shows.
+            return self.text(text.partition(";")[0] if isinstance(text, str) else text)
+        except Exception:  # noqa: BLE001 - a look may need an action, and the end of a state on its own has none
+            return -1
+
+
+def _faces(parts: Sequence[Any]) -> list[tuple[Any, ...]]:
+    return [part.faces for part in parts if isinstance(part, Dice)]
+
+
+def losses(edge: Any, rules: Rules) -> set[bool]:
+    """Whether a roll that is followed by this edge may lose something, and may not."""
+    if isinstance(edge, Conditional):
+        return losses(edge.then, rules) | losses(edge.otherwise, rules)
+    if isinstance(edge, End) and isinstance(edge.payoff, Expr):
+        return {False, True}
+    return {loses(edge, sense_of(rules.game))}
