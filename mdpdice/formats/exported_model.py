@@ -28,7 +28,7 @@ from typing import Any, TypeAlias, TypeVar
 import attrs
 import numpy as np
 
-from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.errors import GameError, MdpDiceError, UnsupportedError
 from mdpdice.formats.line_reader import Labels, Number, require_network, require_one_player
 from mdpdice.modelling.text import encode
 from mdpdice.networks.network import Floats, Ints, Kind, Network

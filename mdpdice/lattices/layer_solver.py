@@ -28,7 +28,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from mdpdice.backend import Run
 from mdpdice.errors import NotConvergedError, UnsupportedError

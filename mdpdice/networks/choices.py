@@ -114,7 +114,7 @@ def build(
 def _start_by_chance(network: Network, starts: Dist[int]) -> Network:
     """The network with one more node, a chance node that leads to the states where play may start."""
     size = len(starts.outcomes)
-    more = {
+    more: dict[str, Any] = {
         "kind": [Kind.CHANCE],
         "indptr": [network.n_edges + size],
         "dst": starts.outcomes,
@@ -126,7 +126,9 @@ def _start_by_chance(network: Network, starts: Dist[int]) -> Network:
         "node_state": [-1],
         "numerator": np.array(starts.weights, dtype=object if max(starts.weights) > 1 << 53 else None),
     }
-    fields = {name: np.concatenate((getattr(network, name), rest)) for name, rest in more.items()}
+    fields: dict[str, Any] = {
+        name: np.concatenate((getattr(network, name), rest)) for name, rest in more.items()
+    }
     return attrs.evolve(network, start=network.n_nodes, **fields)
 
 
