@@ -33,6 +33,7 @@ class Page {
     this.news = /** @type {PlayEvent[]} */ ([]);
     this.verdict = "";
     this.busy = false;
+    this.moves = 0;
     this.mode = kept() ?? "off";
     engine.progress = (text, share) => this.wait(text, share);
   }
@@ -69,6 +70,7 @@ class Page {
   async act(work) {
     if (this.busy) return;
     this.busy = true;
+    this.moves++;
     byId("alert").textContent = "";
     await this.careful(async () => {
       const before = this.view;
@@ -103,12 +105,16 @@ class Page {
 
   /** Ask what every choice is worth, once a decision. */
   async ask() {
-    const { engine, view } = this;
+    const { engine, moves, view } = this;
     if (!view?.actions.length || this.advice) return;
-    const advice = await engine.advice();
-    const worth = view.parts.some(({ kind }) => kind === "boxes") ? await engine.boxes?.() : null;
-    if (view !== this.view) return;
-    [this.advice, this.worth] = [advice, worth ?? null];
+    try {
+      const advice = await engine.advice();
+      const worth = view.parts.some(({ kind }) => kind === "boxes") ? await engine.boxes?.() : null;
+      if (moves !== this.moves) return;
+      [this.advice, this.worth] = [advice, worth ?? null];
+    } catch (error) {
+      if (moves === this.moves) throw error; // else somebody went on before the answer came
+    }
     if (byId("now").hasChildNodes()) this.draw();
   }
 
@@ -201,10 +207,11 @@ class Page {
    * @param {View} view @param {Taps} taps @param {string[]} names */
   drawTable(view, taps, names) {
     const drawn = (/** @type {Part} */ part) => {
-      if (!view.actions.some(({ tap }) => tap && tappedPart(view, tap.label) === part)) return drawPart(part, null);
-      const worth = this.mode === "always" ? (this.worth?.[part.label] ?? null) : null;
+      const worths = this.mode === "always" ? this.worth?.[part.label] : null;
+      const tapped = view.actions.some(({ tap }) => tap && tappedPart(view, tap.label) === part);
+      if (!tapped) return drawPart(part, null, worths);
       const chosen = taps.part === part ? taps.chosen : /** @type {Set<number>} */ (new Set());
-      return drawPart(part, { allowed: taps.allowed(part), chosen, worth, tap: (place) => this.tap(part, place) });
+      return drawPart(part, { allowed: taps.allowed(part), chosen, tap: (place) => this.tap(part, place) }, worths);
     };
     const both = names.length > 1;
     byId("seats").hidden = !both;
@@ -276,10 +283,12 @@ class Page {
   async drawAbout() {
     const about = await this.engine.about();
     const { value, lower, upper, rounding, cite } = about;
+    const proved = lower === undefined ? value : `${value} in [${lower}, ${upper}]`;
     /** @type {Record<string, unknown>} */
-    const said = { ...about, "to cite": cite, value: lower === undefined ? value : `${value} in [${lower}, ${upper}]` };
+    const said = { ...about, "to cite": cite, value: proved };
     if (typeof rounding === "number") said.rounding = `values on this page are off by ${rounding.toPrecision(2)} at most`;
-    unfold("about", ABOUT.filter((name) => said[name]).map((name) => el("div", el("dt", name), el("dd", String(said[name])))));
+    const known = ABOUT.filter((name) => said[name]);
+    unfold("about", known.map((name) => el("div", el("dt", name), el("dd", String(said[name])))));
   }
 
   async copy() {
