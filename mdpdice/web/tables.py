@@ -236,7 +236,10 @@ class Table:
         turn, room = self.match.waiting.turn, self.match.room
         if turn is None or (network := room.followed(turn)) is None:
             return None
-        found, so = outcomes(network, room.solution().policy, state=turn.state), float(self.match.total)
+        try:
+            found, so = outcomes(network, room.solution().policy, state=turn.state), float(self.match.total)
+        except MdpDiceError:  # plays go on for ever, for example
+            return None
         return {
             "totals": (found.totals + so).tolist(),
             "chances": found.chances.tolist(),
