@@ -34,17 +34,16 @@ class Page {
     this.verdict = "";
     this.busy = false;
     this.moves = 0;
-    this.mode = kept() ?? "off";
+    this.mode = keep() ?? "off";
     engine.progress = (text, share) => this.wait(text, share);
   }
 
   /** Show the form, or begin at once where the engine knows how. */
   async open() {
     const setup = await this.engine.setup();
-    const only = setup.games.length === 1 ? setup.games[0].title : null;
+    const only = setup.games.length === 1;
     byId("setup").replaceChildren(drawSetup(setup, (start) => this.start(start)));
-    byId("title").textContent = only ? capital(only) : "Dice games";
-    document.title = only ? capital(only) : "mdpdice";
+    byId("title").textContent = document.title = only ? capital(setup.games[0].title) : "Dice games";
     if (only) await this.drawAbout();
     if (setup.auto) await this.start(setup.auto);
   }
@@ -62,8 +61,8 @@ class Page {
   wait(text, share) {
     byId("wait").hidden = !text;
     byId("waiting").textContent = text;
-    if (share === null) byId("bar").removeAttribute("value");
-    else byId("bar").setAttribute("value", String(share));
+    byId("bar").toggleAttribute("value", share !== null);
+    if (share !== null) byId("bar").setAttribute("value", String(share));
   }
 
   /** Do something that leads to another view. @param {() => Promise<View>} work */
@@ -109,9 +108,9 @@ class Page {
     if (!view?.actions.length || this.advice) return;
     try {
       const advice = await engine.advice();
-      const worth = view.parts.some(({ kind }) => kind === "boxes") ? await engine.boxes?.() : null;
+      const worth = view.parts.some(({ kind }) => kind === "boxes") && (await engine.boxes?.());
       if (moves !== this.moves) return;
-      [this.advice, this.worth] = [advice, worth ?? null];
+      [this.advice, this.worth] = [advice, worth || null];
     } catch (error) {
       if (moves === this.moves) throw error; // else somebody went on before the answer came
     }
@@ -143,11 +142,7 @@ class Page {
   /** @param {string} mode */
   async advise(mode) {
     this.mode = mode;
-    try {
-      localStorage.setItem(KEPT, mode);
-    } catch {
-      // a page in a file may not be allowed to keep anything
-    }
+    keep(mode);
     this.draw();
     await this.careful(async () => {
       if (mode === "always") await this.ask();
@@ -224,11 +219,10 @@ class Page {
       return el(moves ? "div.seat.moves" : "div.seat", { role: "group", "aria-label": name }, who, ...own.map(drawn));
     }));
     const common = view.parts.filter((part) => (!both || ownerOf(part) === null) && part.faces?.length !== 0);
-    const last = this.news.findLast(({ faces }) => faces);
-    if (last?.faces && !common.some(({ kind }) => kind === "dice")) {
-      const who = names[last.seat ?? 0];
-      const label = who === "You" ? "your throw" : `thrown by ${who}`;
-      common.push({ kind: "dice", label, of: null, faces: last.faces });
+    const { faces, seat } = this.news.findLast((event) => event.faces) ?? {};
+    if (faces && !common.some(({ kind }) => kind === "dice")) {
+      const who = names[seat ?? 0];
+      common.push({ kind: "dice", label: who === "You" ? "your throw" : `thrown by ${who}`, of: null, faces });
     }
     common.sort((a, b) => Number(b.kind === "score") - Number(a.kind === "score"));
     byId("table").replaceChildren(...common.map(drawn));
@@ -274,10 +268,9 @@ class Page {
     byId("end").replaceChildren(el("h2", last ? "The end" : `Round ${view.round} is over`),
       el("p.result", view.over?.words || `${shownNumber(view.over?.payoff ?? 0)} points`), el("div.buttons", next));
     next.focus();
-    const rounds = drawRounds(view, names);
-    if (rounds) byId("end").append(rounds);
+    byId("end").append(drawRounds(view, names) ?? "");
     const review = drawReview(await this.engine.review(), view, names);
-    if (review && view === this.view) byId("end").append(review);
+    if (view === this.view) byId("end").append(review || "");
   }
 
   async drawAbout() {
@@ -286,7 +279,7 @@ class Page {
     const proved = lower === undefined ? value : `${value} in [${lower}, ${upper}]`;
     /** @type {Record<string, unknown>} */
     const said = { ...about, "to cite": cite, value: proved };
-    if (typeof rounding === "number") said.rounding = `values on this page are off by ${rounding.toPrecision(2)} at most`;
+    if (typeof rounding === "number") said.rounding = `values here are off by up to ${rounding.toPrecision(2)}`;
     const known = ABOUT.filter((name) => said[name]);
     unfold("about", known.map((name) => el("div", el("dt", name), el("dd", String(said[name])))));
   }
@@ -321,8 +314,10 @@ function verdictOf(i, advice, chance) {
   return `That lost ${shownLoss(loss, chance)}. Better was: ${advice.find(({ best }) => best)?.words}.`;
 }
 
-function kept() {
+/** What advice is wanted, now and next time; a page in a file may not be allowed to keep it. @param {string} [mode] */
+function keep(mode) {
   try {
+    if (mode) localStorage.setItem(KEPT, mode);
     return localStorage.getItem(KEPT);
   } catch {
     return null;

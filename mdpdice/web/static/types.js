@@ -1,11 +1,11 @@
 // @ts-check
 /**
- * What page and engine say to each other, as plain JSON: the engine in a file and the one behind a server say it alike.
+ * What page and engine say to each other, as plain JSON: the engine in a file and the one of a server alike.
  *
- * Something on the table: `kind` is "dice" | "tokens" | "grid" | "score" | "boxes" | "note", or one to come; `seat` says
+ * Something on the table: `kind` is "dice" | "tokens" | "grid" | "score" | "boxes" | "note", or to come; `seat` says
  * whose it is.  Dice: `faces`, names of weighted ones in `dice`, places of those set aside in `held`.  Tokens: `items`,
  * and the places that are there in `lit` (null: all).  Grid: `rows`, and numbers below its columns in `foot`.  Score:
- * `value`, `goal`, and whether it may be lost in `risk`.  Boxes: `names`, `used`, and what each one brought in `points`.
+ * `value`, `goal`, may it be lost in `risk`.  Boxes: `names`, `used`, and what each one brought in `points`.
  * @typedef {{kind: string, label: string, of: null | 0 | 1 | "mover" | "other", seat?: number | null, faces?: Face[],
  *   dice?: string[], held?: number[], items?: Face[], lit?: number[] | null, rows?: Face[][], foot?: number[],
  *   value?: number, goal?: number | null, risk?: boolean, names?: string[], used?: boolean[],
