@@ -106,7 +106,7 @@ def page_data(
         solution.given is not None
         or solution.objective != "total"
         or game.discount != 1
-        or _horizon(solution)
+        or solution.horizon is not None
     ):
         msg = "a page shows the best play for the total, without a discount or a horizon; 'mdpdice serve' plays others"
         raise UnsupportedError(msg, value=solution)
@@ -120,15 +120,11 @@ def page_data(
     model = {
         "about": _about(solution, error) | dict(given or {}),
         "axes": [
-            {
-                "name": axis.name,
-                "first": axis.values.start,
-                "step": axis.values.step,
-                "size": len(axis.values),
-                "start": axis.start,
-                "outside": axis.outside,
-            }
-            for axis in rules.axes
+            dict(zip(("name", "first", "step", "size", "start", "outside"), one, strict=True))
+            for one in (
+                (axis.name, axis.values.start, axis.values.step, len(axis.values), axis.start, axis.outside)
+                for axis in rules.axes
+            )
         ],
         "total": float(game.total),
         "sense": solution.sense,
@@ -189,10 +185,6 @@ def _charts(solution: Solution, look: Look[Any]) -> list[dict[str, Any]]:
                 {"kind": "table", "title": table.title, "columns": table.columns, "rows": rows, "at": None}
             )
     return found
-
-
-def _horizon(solution: Solution) -> bool:
-    return solution.horizon is not None
 
 
 def _about(solution: Solution, error: float) -> dict[str, Any]:
