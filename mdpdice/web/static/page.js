@@ -263,10 +263,12 @@ class Page {
   async drawEnd(view) {
     const names = seatNames(view);
     const last = view.round >= view.rounds;
+    const seat = view.events.at(-1)?.seat ?? null;
+    const who = names.length > 1 && seat !== null && `${names[seat]}: `;
     const go = () => (last ? this.fresh() : this.leave("again"));
     const next = button(".main", "next", go, last ? "New match" : `Round ${view.round + 1}`);
     byId("end").replaceChildren(el("h2", last ? "The end" : `Round ${view.round} is over`),
-      el("p.result", view.over?.words || `${shownNumber(view.over?.payoff ?? 0)} points`), el("div.buttons", next));
+      el("p.result", who, view.over?.words || `${shownNumber(view.over?.payoff ?? 0)} points`), el("div.buttons", next));
     next.focus();
     byId("end").append(drawRounds(view, names) ?? "");
     const review = drawReview(await this.engine.review(), view, names);
