@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -190,28 +191,27 @@ def _charts(solution: Solution, look: Look[Any]) -> list[dict[str, Any]]:
 def _about(solution: Solution, error: float) -> dict[str, Any]:
     """What the page says of the game and of the answer."""
     game: Any = solution.game
-    description = (type(game).__doc__ or "").strip().splitlines()
+    kind = type(game)
+    parameters = {name: getattr(game, name) for name in init_names(kind) or ()}
     about: dict[str, Any] = {
-        "game": type(game).__name__,
-        "title": spaced(type(game).__name__).capitalize(),
-        "description": description[0] if description else "",
+        "game": kind.__name__,
+        "title": spaced(kind.__name__).capitalize(),
+        "description": " ".join(inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].split()),
         "parameters": {
-            name: value
-            for name in init_names(type(game)) or ()
-            if isinstance(value := getattr(game, name), bool | int | float | str)
+            key: value for key, value in parameters.items() if isinstance(value, int | float | str)
         },
         "value": solution.estimate(),
         "status": solution.status.value,
-        "digest": solution.digest,
-        "version": solution.version,
-        "rounding": error,
         "proved": solution.reason,
+        "rounding": f"values here are off by at most {error:.1e} of max(1, |value|)",
+        "digest": solution.digest,
+        "version": f"mdpdice {solution.version}",
+        "cite": f"mdpdice {solution.version}, dice games as Markov decision processes, with certificates",
         "chance": game.total == 1,
-        "cite": "",
     }
     if solution.proved:
         about |= {"lower": solution.lower(), "upper": solution.upper()}
-        about["proved"] = "the value lies between lower and upper"
+        about["proved"] = f"the value lies in this interval, whatever {solution.solver} did to find it"
     return about
 
 
