@@ -394,7 +394,12 @@ class Sitting(Match):
     def _noted(self, event: Event, seat: int, at: int) -> str:
         note = super()._noted(event, seat, at)
         assert self.teller is not None
-        self.events[-1] |= {"words": self.teller.words(event), "lost": event.lost}
+        words = self.teller.words(event)
+        if (
+            event.kind is playthrough.Happening.END
+        ):  # behind a semicolon stands what lies there, which is seen
+            words = words.partition(";")[0]
+        self.events[-1] |= {"words": words, "lost": event.lost}
         self.total = event.total
         if event.kind is playthrough.Happening.STATE or event.seen is not None:
             self.seen = event.seen
