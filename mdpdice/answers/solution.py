@@ -505,7 +505,8 @@ class Solution:
         """
         from mdpdice.solving.files import load_solution
 
-        return load_solution(path, game, objective, horizon=horizon, epsilon=epsilon, prove=prove)
+        found = load_solution(path, game, objective, horizon=horizon, epsilon=epsilon, prove=prove)
+        return found if isinstance(game, Network | Lattice) else attrs.evolve(found, game=game)
 
     # --- other forms ----------------------------------------------------------
 

@@ -19,6 +19,7 @@ from mdpdice.cli.options import (
     parameters_option,
     sense_option,
 )
+from mdpdice.errors import StateLimitError
 
 __all__ = ["export"]
 
@@ -108,7 +109,11 @@ def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple
     with ProgressBars() as progress:
         case = open_case(name, pairs, None, 1e-6, None, sense, False, progress)
         case.refuse_infinite("there is no best play to advise")
-        solution = case.solve("auto")
+        try:
+            solution = case.solve("auto")
+        except StateLimitError as error:
+            msg = f"{error.message}; 'mdpdice serve' plays it in the browser, with a player who looks ahead"
+            raise click.ClickException(msg) from error
         page = write_page(solution, path, seats=seats, given={"game": name, "parameters": case.given})
     data = {"game": name, "file": path, "format": "html", **attrs.asdict(page)}
     exact = f"{page.values:,} values, rounded by at most {page.rounding:.1e}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import random
 import re
@@ -26,6 +27,7 @@ from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.seats import Solved, Table, for_two
 from mdpdice.cli.text import action_data, json_number
 from mdpdice.errors import MdpDiceError
+from mdpdice.modelling.asking import ask
 from mdpdice.policies import playthrough
 from mdpdice.web.tables import title
 from mdpdice.web.worker import Work, Working
@@ -189,7 +191,9 @@ class Room:
         network = self.followed(turn)
         if network is None or network.reward.any():
             return {}
-        return {name: chances.q(turn.state) for name, chances in self._met.items()}
+        with contextlib.suppress(MdpDiceError):
+            return {name: chances.q(turn.state) for name, chances in self._met.items()}
+        return {}
 
     @functools.cached_property
     def _met(self) -> dict[str, mdpdice.Solution]:
@@ -204,15 +208,13 @@ class Room:
     def tables(self) -> list[mdpdice.Table]:
         """The strategy as the look of the game tells it, of a network that is not large."""
         found, known = self.found, self.proof.get("status", "estimate")
-        if (
-            self._tables is None
-            and found is not None
-            and found.lattice is None
-            and found.n_states <= TOLD_UP_TO
-        ):
-            # It was proved by the process that found it.
-            self._tables = self.case.look.tables(attrs.evolve(found, status=mdpdice.Status(known)))
-        return self._tables or []
+        if found is None or found.lattice is not None or found.n_states > TOLD_UP_TO:
+            return []
+        if self._tables is None:
+            self._tables = []
+            with contextlib.suppress(MdpDiceError):  # It was proved by the process that found it, or was not.
+                self._tables = self.case.look.tables(attrs.evolve(found, status=mdpdice.Status(known)))
+        return self._tables
 
     def decide(self, text: str, policy: str) -> dict[str, Any]:
         """What a policy does in the state of a text, and what it thinks of the actions there."""
@@ -230,7 +232,9 @@ class Room:
                 raise click.UsageError(
                     f"{policy} has no rule to ask; write optimal, lookahead, or a policy of the game"
                 )
-            action, rated = found[0](state), found[1](state) or {}
+            # What comes to no state of a game may be too much for a policy.
+            action = ask(found[0], state, what="the policy", state=state)
+            rated = ask(found[1], state, what="the policy", state=state) or {}
         action = action.outcomes[0] if isinstance(action, mdpdice.Dist) else action  # others are as good
         ratings = {case.look.words(state, one): json_number(value) for one, value in rated.items()}
         words = case.look.words(state, action)
@@ -390,7 +394,12 @@ class Sitting(Match):
     def _noted(self, event: Event, seat: int, at: int) -> str:
         note = super()._noted(event, seat, at)
         assert self.teller is not None
-        self.events[-1] |= {"words": self.teller.words(event), "lost": event.lost}
+        words = self.teller.words(event)
+        if (
+            event.kind is playthrough.Happening.END
+        ):  # behind a semicolon stands what lies there, which is seen
+            words = words.partition(";")[0]
+        self.events[-1] |= {"words": words, "lost": event.lost}
         self.total = event.total
         if event.kind is playthrough.Happening.STATE or event.seen is not None:
             self.seen = event.seen

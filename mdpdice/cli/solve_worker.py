@@ -48,7 +48,9 @@ def main() -> None:
         limits = {"max_states": task["max_states"], "time_limit": task["seconds"]}
         solution = case.solve("auto", progress=progress, **limits)
         solution.save(task["file"])
-        say(answer={**value_data(solution), "digest": solution.digest, "version": solution.version})
+        proved = {"proved": "the value lies between lower and upper"} if solution.proved else {}
+        proved |= {"digest": solution.digest, "version": solution.version}
+        say(answer=value_data(solution) | proved)
     except SolveInterrupted as error:
         say(error=f"the game was not solved within {task['seconds']:g} seconds", code=error.code)
     except click.ClickException as error:

@@ -23,7 +23,8 @@ def packed(numbers: Sequence[int] | NDArray[Any]) -> list[Any]:
 
     Differences are folded (0, -1, 1, -2, ... become 0, 1, 2, 3, ...), and all their lowest bytes come first.
     """
-    steps = np.diff(np.asarray(numbers, dtype=np.int64), prepend=np.int64(0))
+    steps = np.array(numbers, dtype=np.int64)
+    steps[1:] -= steps[:-1].copy()
     folded = ((steps << 1) ^ (steps >> 63)).astype("<u8")
     width = max(1, (int(folded.max(initial=0)).bit_length() + 7) // 8)
     planes = np.ascontiguousarray(folded.view(np.uint8).reshape(-1, 8)[:, :width].T)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -106,7 +107,7 @@ def page_data(
         solution.given is not None
         or solution.objective != "total"
         or game.discount != 1
-        or _horizon(solution)
+        or solution.horizon is not None
     ):
         msg = "a page shows the best play for the total, without a discount or a horizon; 'mdpdice serve' plays others"
         raise UnsupportedError(msg, value=solution)
@@ -120,15 +121,11 @@ def page_data(
     model = {
         "about": _about(solution, error) | dict(given or {}),
         "axes": [
-            {
-                "name": axis.name,
-                "first": axis.values.start,
-                "step": axis.values.step,
-                "size": len(axis.values),
-                "start": axis.start,
-                "outside": axis.outside,
-            }
-            for axis in rules.axes
+            dict(zip(("name", "first", "step", "size", "start", "outside"), one, strict=True))
+            for one in (
+                (axis.name, axis.values.start, axis.values.step, len(axis.values), axis.start, axis.outside)
+                for axis in rules.axes
+            )
         ],
         "total": float(game.total),
         "sense": solution.sense,
@@ -191,35 +188,30 @@ def _charts(solution: Solution, look: Look[Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _horizon(solution: Solution) -> bool:
-    return solution.horizon is not None
-
-
 def _about(solution: Solution, error: float) -> dict[str, Any]:
     """What the page says of the game and of the answer."""
     game: Any = solution.game
-    description = (type(game).__doc__ or "").strip().splitlines()
+    kind = type(game)
+    parameters = {name: getattr(game, name) for name in init_names(kind) or ()}
     about: dict[str, Any] = {
-        "game": type(game).__name__,
-        "title": spaced(type(game).__name__).capitalize(),
-        "description": description[0] if description else "",
+        "game": kind.__name__,
+        "title": spaced(kind.__name__).capitalize(),
+        "description": " ".join(inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].split()),
         "parameters": {
-            name: value
-            for name in init_names(type(game)) or ()
-            if isinstance(value := getattr(game, name), bool | int | float | str)
+            key: value for key, value in parameters.items() if isinstance(value, int | float | str)
         },
         "value": solution.estimate(),
         "status": solution.status.value,
-        "digest": solution.digest,
-        "version": solution.version,
-        "rounding": error,
         "proved": solution.reason,
+        "rounding": f"values here are off by at most {error:.1e} of max(1, |value|)",
+        "digest": solution.digest,
+        "version": f"mdpdice {solution.version}",
+        "cite": f"mdpdice {solution.version}, dice games as Markov decision processes, with certificates",
         "chance": game.total == 1,
-        "cite": "",
     }
     if solution.proved:
         about |= {"lower": solution.lower(), "upper": solution.upper()}
-        about["proved"] = "the value lies between lower and upper"
+        about["proved"] = f"the value lies in this interval, whatever {solution.solver} did to find it"
     return about
 
 

@@ -87,12 +87,15 @@ class Rules:
         self.symmetric = type(self.game).canonical is not Game.canonical
         self.states: dict[Any, int] = {}
         self.nodes: dict[tuple[Any, ...], int] = {}
-        self.updates: dict[tuple[int, ...], int] = {}
+        self.updates: dict[tuple[tuple[int, int], ...], int] = {}
         self.exprs: dict[Hashable, int] = {}
         self.trees: list[Any] = []
         self.throws: list[Thrown] = []
         self._throws: dict[Hashable, int] = {}
-        self._of: dict[int, int] = {}  # by identity: a distribution is made once and used in many states
+        self._rolls = 0
+        self._of: dict[
+            int, tuple[Dist[Any], int]
+        ] = {}  # by identity: some are made once and used in many states
         # The throws and outcomes after which the dice still lie there in a state, and the states where none may lie.
         self.arrivals: dict[int, set[tuple[int, int]]] = {}
         self.bare = {0}
@@ -147,11 +150,12 @@ class Rules:
             made = Thrown(dist)
             if made.key not in self._throws:
                 self._throws[made.key] = len(self.throws)
-            self.throws.append(made)  # keeps the distribution, and so its identity
-            if sum(len(one.faces) for one in self.throws) > MOST_ROLLS:
+                self.throws.append(made)
+                self._rolls += len(made.faces)
+            if self._rolls > MOST_ROLLS:
                 raise too_large(f"its dice have more than {MOST_ROLLS:,} rolls")
-            self._of[id(dist)] = self._throws[made.key]
-        return self._of[id(dist)]
+            self._of[id(dist)] = dist, self._throws[made.key]
+        return self._of[id(dist)][1]
 
     def _follow(self, node: Any, arrival: tuple[int, int] | None) -> None:
         """Number the states behind a node, and note with which dice on the table they are come to."""

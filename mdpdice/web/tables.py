@@ -210,24 +210,27 @@ class Table:
         return {**about, "dice": "mine" if self.match.mine else "drawn", **self.match.room.proof}
 
     def boxes(self) -> dict[str, Any] | None:
-        """What is lost if a box were used up now for nothing, by the label of its part; null for used ones."""
+        """What a turn that begins now is worth less without a box, by the label of its part; null for used ones."""
         core, counters = self.match.standing
         sheets = [part for part in self.look.table(core, self._seen) if isinstance(part, Boxes)]
         if not sheets or self.match.over:
             return None
         solution = self.match.room.solution()
-        now = solution.estimate(At(core, **counters))
+
+        def worth(values: Mapping[str, int]) -> float:
+            try:
+                return solution.estimate(At(self.look.start, **values))
+            except MdpDiceError:  # play does not come there
+                return math.nan
+
         found: dict[str, list[float | None]] = {part.label: [None] * len(part.names) for part in sheets}
         flags = [(axis.name, 1 << bit) for axis in self.look.axes for bit in range(len(axis.boxes))]
         for name, bit in flags:
             used = {**counters, name: counters[name] | bit}
-            try:
-                less = 0.0 if used == counters else now - solution.estimate(At(core, **used))
-            except MdpDiceError:  # play does not come there
-                continue
+            less = worth(counters) - worth(used)
             for part in sheets:
                 for at, mark in enumerate(part.used):
-                    if number(mark, used) and not number(mark, counters):
+                    if not math.isnan(less) and number(mark, used) and not number(mark, counters):
                         found[part.label][at] = -less if self.case.sense == "min" else less
         return found
 
@@ -236,7 +239,10 @@ class Table:
         turn, room = self.match.waiting.turn, self.match.room
         if turn is None or (network := room.followed(turn)) is None:
             return None
-        found, so = outcomes(network, room.solution().policy, state=turn.state), float(self.match.total)
+        try:
+            found, so = outcomes(network, room.solution().policy, state=turn.state), float(self.match.total)
+        except MdpDiceError:  # plays go on for ever, for example
+            return None
         return {
             "totals": (found.totals + so).tolist(),
             "chances": found.chances.tolist(),

@@ -6,7 +6,7 @@ none of the states that a state leads to is left out, too; what is left out foll
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,7 @@ def _on_grid(solution: Solution, rules: Rules) -> tuple[NDArray[Any], NDArray[An
     network, place = solution.network, {state: at for at, state in enumerate(core)}
     marks = np.zeros((len(keep), lattice.size), dtype=bool)
     every = np.zeros(marks.shape)
-    for state, node in zip(network.states, network.state_node.tolist(), strict=True):
+    for state, node in zip(cast("Any", network.states), network.state_node.tolist(), strict=True):
         if (at := place.get(state.state)) is not None:
             point = state.point(rules.axes)
             marks[at, point], every[at, point] = True, solution.nodes.values[node]

@@ -75,14 +75,13 @@ class Words:
         said: list[Any] = []
         for piece in (key[0],) if key else text:
             one = self.value(piece)
-            shown = [one] if isinstance(one, dict) else [str(piece)]
-            if dice and not isinstance(one, dict) and dice in shown[0]:
-                before, _, after = shown[0].partition(dice)
-                shown = [part for part in (before, SEEN, after) if part]
-            for part in shown:
+            before, found, after = (
+                str(piece).partition(dice) if dice and isinstance(piece, str) else ("", "", "")
+            )
+            for part in [before, SEEN, after] if found else [one if isinstance(one, dict) else str(piece)]:
                 if said and isinstance(part, str) and isinstance(said[-1], str):
                     said[-1] += part
-                else:
+                elif part:
                     said.append(part)
         number = self.put("texts", json.dumps(said), said)
         if key:
@@ -174,7 +173,7 @@ class Words:
         for throw, outcome in arrivals if any(say(seen) != usual for seen in self._some(some)) else ():
             # What is said alike without dice, of two states, is said alike with them: such states differ in scores.
             # Of the first ones this is looked at.
-            key = usual, throw, outcome
+            key: tuple[Any, ...] = (usual, throw, outcome)
             times, rolls = self._classes.get(key, (0, None))
             if times < 2:
                 ends = {say(seen) for seen in self._some([(throw, outcome)])}

@@ -124,3 +124,22 @@ def test_a_broken_file_names_its_line(run, robot):
     result = run("import", robot)
     assert result.exit_code == 1
     assert f"{robot}, line 16 (probability)" in result.output
+
+
+def test_a_page_is_written_with_its_values(run, tmp_path):
+    path = tmp_path / "pig.html"
+    result = run("export", "pig-turn", "-p", "cap=12", "--to", path, "--seat", "hold-at:9", "--json")
+    assert result.exit_code == 0
+    data = json.loads(result.output)
+    assert data["game"] == "pig-turn"
+    assert data["format"] == "html"
+    assert data["bytes"] == path.stat().st_size
+    assert data["values"] > 0 < data["rounding"] < 1e-6
+
+
+def test_a_page_refuses_what_it_cannot_hold(run, tmp_path):
+    for more in (["--horizon", "3"], ["--policy"], ["--seat", "bob"]):
+        result = run("export", "pig-turn", "--to", tmp_path / "pig.html", *more)
+        assert result.exit_code in (1, 2)
+    assert run("export", "pig-turn", "--to", tmp_path / "pig.drn", "--seat", "hold-at:9").exit_code == 2
+    assert not list(tmp_path.iterdir())

@@ -43,6 +43,8 @@ def play_on(page: Any, by: str, *, seed: int = 1, most: int = 2_000) -> int:
 def move(page: Any, by: str, draw: random.Random) -> None:
     """One choice, or one throw of one's own dice."""
     buttons = page.locator('#now .choices button:visible, #now .tappable, #now [data-key="thrown"]:enabled')
+    if not buttons.count():
+        page.locator("#now summary").click()  # all choices are folded away, since they can be tapped on the table
     count = buttons.count()
     at = draw.randrange(count)
     before = page.evaluate(

@@ -1,6 +1,8 @@
 """Pages of one file, played in a browser: by mouse, by keyboard, against a rule, with one's own dice."""
 
 import random
+import subprocess
+import sys
 
 import pytest
 from helpers.browsers import chromium, faults, opened, overflow
@@ -115,3 +117,34 @@ def test_two_people_and_no_advice(browser, pig):
         move(page, "mouse", draw)
     assert page.locator(".worth").count() == 0
     assert page.locator(".who").nth(1).inner_text().startswith("Player 2")
+
+
+@pytest.mark.slow
+def test_a_match_against_bob_at_the_server(browser):
+    command = [
+        sys.executable,
+        "-c",
+        "from mdpdice.cli import main; main()",
+        "serve",
+        "school",
+        "pig-turn",
+        "--port",
+        "0",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            address = server.stdout.readline().split()[0]
+            page = opened(browser, 1280)
+            page.goto(f"{address}?game=school")
+            page.wait_for_selector("#play")
+            page.get_by_role("button", name="Add somebody").click()
+            page.select_option("#seat-1", "bob")
+            page.click("#play")
+            page.wait_for_selector("#match:not([hidden])")
+            check(page)
+            play_on(page, "mouse", seed=4)
+            page.wait_for_selector("#end [aria-label=Rounds] tbody tr")
+            assert page.locator("#end [aria-label=Rounds] thead th").last.inner_text() == "bob"
+            check(page)
+        finally:
+            server.terminate()

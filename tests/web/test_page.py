@@ -9,8 +9,9 @@ import re
 import attrs
 import pytest
 from helpers.browsers import chromium
+from helpers.page_positions import compared, engine_in
 
-from mdpdice import At, Counter, Game, d6, decide, die, end, explore, go, pool, product, roll, solve, when
+from mdpdice import Counter, Game, d6, decide, die, end, explore, go, pool, product, roll, solve, when
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.games.farkle import FarkleRace, KcdFarkle
 from mdpdice.games.knucklebones import Knucklebones
@@ -19,35 +20,8 @@ from mdpdice.games.pig import Piglet, PigRace, PigTurn
 from mdpdice.games.school import School, SchoolCombination
 from mdpdice.games.yahtzee import Yahtzee
 from mdpdice.games.yatzy import Yatzy
-from mdpdice.looks import look_of
 from mdpdice.web import page as pages
 from mdpdice.web import write_page
-from mdpdice.web.rules import Rules
-
-POSITIONS = 200
-PLAY = """
-async ([data, positions, dice]) => {
-  const engine = await globalThis.openPage(data);
-  const found = [];
-  let pick = 1;
-  for (let seed = 1; found.length < positions && seed < 400; seed++) {
-    const seats = engine.two ? ["human", "human"] : ["human"];
-    let view = await engine.start({ seats, rounds: 1, dice, seed });
-    while (!view.over && found.length < positions) {
-      pick = (pick * 48271) % 2147483647;
-      if (view.actions.length) {
-        const { at, seen } = engine.play.now;
-        const advice = await engine.advice();
-        const words = view.actions.map((one) => one.words);
-        found.push({ state: at.state, counters: at.counters, seen, advice, words });
-        view = await engine.choose(pick % view.actions.length);
-      } else if (view.outcomes) view = await engine.roll(pick % view.outcomes.length);
-      else view = await engine.roll(view.dice.map((die, i) => die.faces[(pick >> i) % die.faces.length]));
-    }
-  }
-  return found;
-}
-"""
 
 
 @attrs.frozen
@@ -101,33 +75,7 @@ class Duel(Game):
 @pytest.fixture(scope="module")
 def engine():
     with chromium() as running:
-        page = running.new_page()
-        script = pages.modules_of("engine.js") + "\nglobalThis.openPage = open;"
-        page.set_content(f'<script type="module">{script}</script>')
-        page.wait_for_function("() => Boolean(globalThis.openPage)")
-        yield page
-
-
-def agree(engine, game, dice="drawn", positions=POSITIONS):
-    """Compare positions of plays in the page with Python, and give how many there were."""
-    solution = solve(game)
-    data, _ = pages.page_data(solution)
-    look = look_of(game)
-    rules = Rules(look)
-    states, names = list(rules.states), list(rules.axis)
-    found = engine.evaluate(PLAY, [data, positions, dice])
-    for one in found:
-        core, counters = states[one["state"]], dict(zip(names, map(int, one["counters"]), strict=True))
-        state = At(core, **counters) if names else core
-        seen = one["seen"] and rules.throws[one["seen"]["throw"]].rolled[one["seen"]["roll"]]
-        values = solution.q(state)
-        assert one["words"] == [look.words(state, action, seen) for action in values]
-        for advice, value in zip(one["advice"], values.values(), strict=True):
-            assert advice["value"] == pytest.approx(value, rel=1e-6, abs=1e-6)
-        best = solution.action(state)
-        losses = [advice["loss"] for advice in one["advice"]]
-        assert losses[list(values).index(best)] == 0 == min(losses)
-    return len(found)
+        yield engine_in(running)
 
 
 @pytest.mark.parametrize(
@@ -149,8 +97,11 @@ def agree(engine, game, dice="drawn", positions=POSITIONS):
     ids=lambda game: type(game).__name__,
 )
 def test_options_and_values_are_those_of_python(engine, game):
-    assert agree(engine, game) == POSITIONS
-    assert agree(engine, game, "mine", 50) == 50
+    solution = solve(game)
+    for dice, positions in (("drawn", 200), ("mine", 50)):
+        compared_to, worst, _ = compared(engine, solution, dice, positions)
+        assert compared_to == positions
+        assert worst < 1e-6
 
 
 @pytest.mark.slow
@@ -170,9 +121,13 @@ def test_options_and_values_are_those_of_python(engine, game):
     ids=lambda game: type(game).__name__,
 )
 def test_whole_games_fit_and_agree(engine, tmp_path, game):
-    written = write_page(solve(game), tmp_path / "game.html")
+    solution = solve(game)
+    written = write_page(solution, tmp_path / "game.html")
     assert written.bytes == (tmp_path / "game.html").stat().st_size <= 3_000_000
-    assert agree(engine, game) == POSITIONS
+    assert written.rounding < 1e-6
+    positions, worst, _ = compared(engine, solution)
+    assert positions == 200
+    assert worst < 1e-6
 
 
 def test_a_play_is_taken_back_recorded_and_reviewed(engine):

@@ -30,12 +30,17 @@ export function drawChoices(view, taps, advice, choose) {
     const kind = `.choice${advice?.[i].best ? ".best" : ""}${meant.includes(i) ? ".meant" : ""}`;
     return el("li", button(kind, `choice ${i}`, () => choose(i), key > 0 && { "data-number": key },
       key > 0 && key <= ALL && el("kbd", { "aria-hidden": "true" }, key),
-      el("span.words", words, pays ? el("span.pays", ` +${shownNumber(pays)}`) : null),
+      el("span.words", words, pays && !words.includes(`${pays}`) ? el("span.pays", ` ${signed(pays)}`) : null),
       ...(advice ? drawAdvice(advice[i], worst, view.total === 1) : [])), advice && drawGoals(advice[i]));
   };
   return el("div", el("p.hint", hintFor(view, taps)), el("ul.choices", ...listed.map(drawn)),
     others.length > 0 && el("details.others", el("summary", counted(others.length, "other choice")),
       el("ul.choices", ...others.map(drawn))));
+}
+
+/** @param {number} pays */
+function signed(pays) {
+  return `${pays > 0 ? "+" : ""}${shownNumber(pays)}`;
 }
 
 /** @param {View} view @param {Taps} taps */

@@ -33,17 +33,17 @@ class Page {
     this.news = /** @type {PlayEvent[]} */ ([]);
     this.verdict = "";
     this.busy = false;
-    this.mode = kept() ?? "off";
+    this.moves = 0;
+    this.mode = keep() ?? "off";
     engine.progress = (text, share) => this.wait(text, share);
   }
 
   /** Show the form, or begin at once where the engine knows how. */
   async open() {
     const setup = await this.engine.setup();
-    const only = setup.games.length === 1 ? setup.games[0].title : null;
+    const only = setup.games.length === 1;
     byId("setup").replaceChildren(drawSetup(setup, (start) => this.start(start)));
-    byId("title").textContent = only ? capital(only) : "Dice games";
-    document.title = only ? capital(only) : "mdpdice";
+    byId("title").textContent = document.title = only ? capital(setup.games[0].title) : "Dice games";
     if (only) await this.drawAbout();
     if (setup.auto) await this.start(setup.auto);
   }
@@ -61,14 +61,15 @@ class Page {
   wait(text, share) {
     byId("wait").hidden = !text;
     byId("waiting").textContent = text;
-    if (share === null) byId("bar").removeAttribute("value");
-    else byId("bar").setAttribute("value", String(share));
+    byId("bar").toggleAttribute("value", share !== null);
+    if (share !== null) byId("bar").setAttribute("value", String(share));
   }
 
   /** Do something that leads to another view. @param {() => Promise<View>} work */
   async act(work) {
     if (this.busy) return;
     this.busy = true;
+    this.moves++;
     byId("alert").textContent = "";
     await this.careful(async () => {
       const before = this.view;
@@ -103,12 +104,16 @@ class Page {
 
   /** Ask what every choice is worth, once a decision. */
   async ask() {
-    const { engine, view } = this;
+    const { engine, moves, view } = this;
     if (!view?.actions.length || this.advice) return;
-    const advice = await engine.advice();
-    const worth = view.parts.some(({ kind }) => kind === "boxes") ? await engine.boxes?.() : null;
-    if (view !== this.view) return;
-    [this.advice, this.worth] = [advice, worth ?? null];
+    try {
+      const advice = await engine.advice();
+      const worth = view.parts.some(({ kind }) => kind === "boxes") && (await engine.boxes?.());
+      if (moves !== this.moves) return;
+      [this.advice, this.worth] = [advice, worth || null];
+    } catch (error) {
+      if (moves === this.moves) throw error; // else somebody went on before the answer came
+    }
     if (byId("now").hasChildNodes()) this.draw();
   }
 
@@ -137,11 +142,7 @@ class Page {
   /** @param {string} mode */
   async advise(mode) {
     this.mode = mode;
-    try {
-      localStorage.setItem(KEPT, mode);
-    } catch {
-      // a page in a file may not be allowed to keep anything
-    }
+    keep(mode);
     this.draw();
     await this.careful(async () => {
       if (mode === "always") await this.ask();
@@ -201,10 +202,11 @@ class Page {
    * @param {View} view @param {Taps} taps @param {string[]} names */
   drawTable(view, taps, names) {
     const drawn = (/** @type {Part} */ part) => {
-      if (!view.actions.some(({ tap }) => tap && tappedPart(view, tap.label) === part)) return drawPart(part, null);
-      const worth = this.mode === "always" ? (this.worth?.[part.label] ?? null) : null;
+      const worths = this.mode === "always" ? this.worth?.[part.label] : null;
+      const tapped = view.actions.some(({ tap }) => tap && tappedPart(view, tap.label) === part);
+      if (!tapped) return drawPart(part, null, worths);
       const chosen = taps.part === part ? taps.chosen : /** @type {Set<number>} */ (new Set());
-      return drawPart(part, { allowed: taps.allowed(part), chosen, worth, tap: (place) => this.tap(part, place) });
+      return drawPart(part, { allowed: taps.allowed(part), chosen, tap: (place) => this.tap(part, place) }, worths);
     };
     const both = names.length > 1;
     byId("seats").hidden = !both;
@@ -217,11 +219,10 @@ class Page {
       return el(moves ? "div.seat.moves" : "div.seat", { role: "group", "aria-label": name }, who, ...own.map(drawn));
     }));
     const common = view.parts.filter((part) => (!both || ownerOf(part) === null) && part.faces?.length !== 0);
-    const last = this.news.findLast(({ faces }) => faces);
-    if (last?.faces && !common.some(({ kind }) => kind === "dice")) {
-      const who = names[last.seat ?? 0];
-      const label = who === "You" ? "your throw" : `thrown by ${who}`;
-      common.push({ kind: "dice", label, of: null, faces: last.faces });
+    const { faces, seat } = this.news.findLast((event) => event.faces) ?? {};
+    if (faces && !common.some(({ kind }) => kind === "dice")) {
+      const who = names[seat ?? 0];
+      common.push({ kind: "dice", label: who === "You" ? "your throw" : `thrown by ${who}`, of: null, faces });
     }
     common.sort((a, b) => Number(b.kind === "score") - Number(a.kind === "score"));
     byId("table").replaceChildren(...common.map(drawn));
@@ -262,24 +263,27 @@ class Page {
   async drawEnd(view) {
     const names = seatNames(view);
     const last = view.round >= view.rounds;
+    const seat = view.events.at(-1)?.seat ?? null;
+    const who = names.length > 1 && seat !== null && `${names[seat]}: `;
     const go = () => (last ? this.fresh() : this.leave("again"));
     const next = button(".main", "next", go, last ? "New match" : `Round ${view.round + 1}`);
     byId("end").replaceChildren(el("h2", last ? "The end" : `Round ${view.round} is over`),
-      el("p.result", view.over?.words || `${shownNumber(view.over?.payoff ?? 0)} points`), el("div.buttons", next));
+      el("p.result", who, view.over?.words || `${shownNumber(view.over?.payoff ?? 0)} points`), el("div.buttons", next));
     next.focus();
-    const rounds = drawRounds(view, names);
-    if (rounds) byId("end").append(rounds);
+    byId("end").append(drawRounds(view, names) ?? "");
     const review = drawReview(await this.engine.review(), view, names);
-    if (review && view === this.view) byId("end").append(review);
+    if (view === this.view) byId("end").append(review || "");
   }
 
   async drawAbout() {
     const about = await this.engine.about();
     const { value, lower, upper, rounding, cite } = about;
+    const proved = lower === undefined ? value : `${value} in [${lower}, ${upper}]`;
     /** @type {Record<string, unknown>} */
-    const said = { ...about, "to cite": cite, value: lower === undefined ? value : `${value} in [${lower}, ${upper}]` };
-    if (typeof rounding === "number") said.rounding = `values on this page are off by ${rounding.toPrecision(2)} at most`;
-    unfold("about", ABOUT.filter((name) => said[name]).map((name) => el("div", el("dt", name), el("dd", String(said[name])))));
+    const said = { ...about, "to cite": cite, value: proved };
+    if (typeof rounding === "number") said.rounding = `values here are off by up to ${rounding.toPrecision(2)}`;
+    const known = ABOUT.filter((name) => said[name]);
+    unfold("about", known.map((name) => el("div", el("dt", name), el("dd", String(said[name])))));
   }
 
   async copy() {
@@ -312,8 +316,10 @@ function verdictOf(i, advice, chance) {
   return `That lost ${shownLoss(loss, chance)}. Better was: ${advice.find(({ best }) => best)?.words}.`;
 }
 
-function kept() {
+/** What advice is wanted, now and next time; a page in a file may not be allowed to keep it. @param {string} [mode] */
+function keep(mode) {
   try {
+    if (mode) localStorage.setItem(KEPT, mode);
     return localStorage.getItem(KEPT);
   } catch {
     return null;

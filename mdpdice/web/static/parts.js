@@ -5,11 +5,11 @@ import { button, el, shownNumber } from "./dom.js";
 import { pictureOfFace } from "./dice.js";
 
 /** @import { Part } from "./types.js" */
-/** How a part may be tapped: the places that may be, those that are, what to do, and what its places are worth.
- * @typedef {{allowed: Set<number>, chosen: Set<number>, tap: (place: number) => void,
- *   worth: (number | null)[] | null}} Tapping */
+/** How a part may be tapped: the places that may be, those that are, and what to do.
+ * @typedef {{allowed: Set<number>, chosen: Set<number>, tap: (place: number) => void}} Tapping */
+/** What its places are worth. @typedef {(number | null)[] | null} Worth */
 
-/** @type {Record<string, (part: Part, tapping: Tapping | null) => HTMLElement>} */
+/** @type {Record<string, (part: Part, tapping: Tapping | null, worths: Worth) => HTMLElement>} */
 const KINDS = {
   dice({ faces = [], dice: names = [], held = [] }, tapping) {
     return drawRow("dice-row", faces.map((face, at) => {
@@ -47,9 +47,9 @@ const KINDS = {
       goal && el("div.way", { "aria-hidden": "true" }, el("i", { style: `width:${share}%` })));
   },
 
-  boxes({ names = [], used = [], points = [] }, tapping) {
+  boxes({ names = [], used = [], points = [] }, tapping, worths) {
     return drawRow("sheet", names.map((name, at) => {
-      const [brought, worth] = [points[at] ?? null, tapping?.worth?.[at] ?? null];
+      const [brought, worth] = [points[at] ?? null, worths?.[at] ?? null];
       const open = worth === null ? "open" : `worth ${shownNumber(worth, false, 2)}`;
       const state = !used[at] ? open : brought === null ? "used" : shownNumber(brought);
       return drawPlace(at, `${name}: ${state}`, used[at] ? ".box.used" : ".box", used[at] ? null : tapping,
@@ -63,13 +63,13 @@ const KINDS = {
 };
 
 /** A part with its label; a kind that nobody knows yet is shown as a note.
- * @param {Part} part @param {Tapping | null} tapping */
-export function drawPart(part, tapping) {
+ * @param {Part} part @param {Tapping | null} [tapping] @param {Worth} [worths] */
+export function drawPart(part, tapping = null, worths = null) {
   const brought = (part.points ?? []).filter((one) => one !== null);
   const sum = brought.length ? `: ${shownNumber(brought.reduce((a, b) => a + b, 0))} so far` : "";
   const label = (part.label || (part.kind === "score" ? "points" : "")) + sum;
   return el(`div.part.${part.kind}`, { role: "group", "aria-label": label || part.kind },
-    label && el("p.label", label), (KINDS[part.kind] ?? KINDS.note)(part, tapping));
+    label && el("p.label", label), (KINDS[part.kind] ?? KINDS.note)(part, tapping, worths));
 }
 
 /** @param {string | number} face */

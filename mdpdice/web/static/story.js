@@ -18,14 +18,14 @@ export function seatNames({ seats, names }) {
 function linesOf(events) {
   /** @type {Line[]} */
   const lines = [];
-  let follows = false;
+  let follows = "";
   for (const { kind, seat, words, lost = false } of events) {
     const last = lines.at(-1);
     if (last && follows && (kind === "roll" || kind === "reward") && last.seat === seat) {
-      last.text += `${kind === "roll" && !last.text.includes(" → ") ? " →" : ","} ${words}`;
+      last.text += `${follows === "choice" && kind === "roll" ? " →" : ","} ${words}`;
       last.lost ||= lost;
     } else lines.push({ seat, text: kind === "roll" ? `throw ${words}` : words, lost });
-    follows = kind === "choice" || kind === "roll";
+    follows = kind === "choice" || kind === "roll" ? kind : "";
   }
   return lines;
 }

@@ -1,16 +1,15 @@
 // @ts-check
 /**
- * What page and engine say to each other, as plain JSON: the engine in a file and the one behind a server say the same.
+ * What page and engine say to each other, as plain JSON: the engine in a file and the one of a server alike.
  *
- * Something on the table: `kind` is "dice" | "tokens" | "grid" | "score" | "boxes" | "note", or one to come; `seat` says
- * whose it is.  Dice: `faces`, names of weighted ones in `dice`, places of those set aside in `held`.  Tokens: `items`, and
- * the places that are there in `lit` (null: all).  Grid: `rows`, and numbers below its columns in `foot`.  Score: `value`,
- * `goal`, and whether it may be lost in `risk`.  Boxes: `names`, `used`, and what each one brought in `points`.  Note: `text`.
- * @typedef {{kind: string, label: string, of: null | 0 | 1 | "mover" | "other", seat?: number | null,
- *   faces?: Face[], dice?: string[], held?: number[], items?: Face[], lit?: number[] | null, rows?: Face[][], foot?: number[],
- *   value?: number, goal?: number | null, risk?: boolean, names?: string[], used?: boolean[], points?: (number | null)[],
- *   text?: string}} Part
- *
+ * Something on the table: `kind` is "dice" | "tokens" | "grid" | "score" | "boxes" | "note", or to come; `seat` says
+ * whose it is.  Dice: `faces`, names of weighted ones in `dice`, places of those set aside in `held`.  Tokens: `items`,
+ * and the places that are there in `lit` (null: all).  Grid: `rows`, and numbers below its columns in `foot`.  Score:
+ * `value`, `goal`, may it be lost in `risk`.  Boxes: `names`, `used`, and what each one brought in `points`.
+ * @typedef {{kind: string, label: string, of: null | 0 | 1 | "mover" | "other", seat?: number | null, faces?: Face[],
+ *   dice?: string[], held?: number[], items?: Face[], lit?: number[] | null, rows?: Face[][], foot?: number[],
+ *   value?: number, goal?: number | null, risk?: boolean, names?: string[], used?: boolean[],
+ *   points?: (number | null)[], text?: string}} Part
  * @typedef {string | number} Face
  * @typedef {{label: string, places: number[][]}} Tap   sets of places of a part, each of which means the action
  * @typedef {{words: string, tap: Tap | null, pays?: number | null}} Choice
@@ -47,8 +46,8 @@
  *   choose: (i: number) => Promise<View>, roll: (outcome: number | Face[]) => Promise<View>, undo: () => Promise<View>,
  *   again: () => Promise<View>, advice: () => Promise<Advice[]>, review: () => Promise<Review>,
  *   record: () => Promise<string>, about: () => Promise<About>,
- *   boxes?: () => Promise<Record<string, (number | null)[]> | null>, chart?: () => Promise<(MapChart | TableChart)[] | null>,
- *   distribution?: () => Promise<Distribution | null>,
+ *   boxes?: () => Promise<Record<string, (number | null)[]> | null>, distribution?: () => Promise<Distribution | null>,
+ *   chart?: () => Promise<(MapChart | TableChart)[] | null>,
  *   progress?: ((text: string, share: number | null) => void) | null, cancel?: () => void}} Engine
  */
 
