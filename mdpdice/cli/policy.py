@@ -10,7 +10,7 @@ import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import most_states
-from mdpdice.cli.options import NewFile, objective_options, prove_option, question_options, solver_option
+from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, json_number
 from mdpdice.cli.values import after, value_data, value_rows
@@ -32,7 +32,6 @@ SHOWN = 40
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, of one table.")
 @click.option("--save", metavar="FILE", type=NewFile(), help="Write the policy to a file, too.")
 @solver_option
-@prove_option
 def policy(case: Case, table: str | None, as_csv: bool, save: str | None, solver: str) -> Answer:
     """Print the optimal policy as tables, in the words of the game.
 
