@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from pathlib import Path
@@ -30,12 +31,11 @@ def cache() -> None:
 @json_option
 def list_() -> Answer:
     """List the answers that are kept, last used first."""
-    found = kept.entries()
-    told = [
+    data, lines = _told("answers", found := kept.entries())
+    data["kept"] = [
         {**_question(one.path), "file": one.path.name, "bytes": one.size, "used": one.used} for one in found
     ]
-    data, lines = _told("answers", found)
-    return Answer({**data, "kept": told}, [*lines, *map(_line, told)])
+    return Answer(data, [*lines, *map(_line, data["kept"])])
 
 
 @command()
@@ -46,24 +46,20 @@ def clear() -> Answer:
 
 
 def _told(what: str, found: list[kept.Entry]) -> tuple[dict[str, Any], list[str]]:
-    where, size = kept.folder(), sum(one.size for one in found)
-    rows = [
-        ("folder", "none" if where is None else str(where)),
-        (what, f"{len(found):,}"),
-        ("size", f"{size / 1e6:,.1f} MB, at most {kept.MOST_BYTES / 1e6:,.0f} MB"),
-    ]
-    return {"folder": None if where is None else str(where), what: len(found), "bytes": size}, [aligned(rows)]
+    folder = None if (where := kept.folder()) is None else str(where)
+    size = sum(one.size for one in found)
+    room = f"{size / 1e6:,.1f} MB, at most {kept.MOST_BYTES / 1e6:,.0f} MB"
+    rows = [("folder", folder or "none"), (what, f"{len(found):,}"), ("size", room)]
+    return {"folder": folder, what: len(found), "bytes": size}, [aligned(rows)]
 
 
 def _question(path: Path) -> dict[str, Any]:
     """What a kept answer answers; nothing where it cannot be read."""
     import numpy as np  # not for --help
 
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return dict(json.loads(file["header"].tobytes())["question"])
-    except Exception:  # noqa: BLE001 - of whatever is wrong with the file
-        return {}
+    with contextlib.suppress(Exception), np.load(path, allow_pickle=False) as file:
+        return dict(json.loads(file["header"].tobytes())["question"])
+    return {}
 
 
 def _line(one: dict[str, Any]) -> str:

@@ -14,7 +14,6 @@ from mdpdice.cli.options import (
     against_option,
     objective_options,
     policy_option,
-    prove_option,
     question_options,
     solver_option,
 )
@@ -35,7 +34,6 @@ _MOMENTS = (("mean", "mean"), ("variance", "variance"), ("deviation", "sd"))
 @policy_option
 @against_option
 @solver_option
-@prove_option
 def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answer:
     """Tell exactly what a policy is worth, and how its totals are distributed.
 

@@ -16,14 +16,13 @@ from mdpdice.cli.objectives import FORMS
 __all__ = [
     "NewFile",
     "against_option",
-    "cache_option",
+    "cache_options",
     "format_option",
     "game_argument",
     "json_option",
     "objective_options",
     "parameters_option",
     "policy_option",
-    "prove_option",
     "question_options",
     "seed_option",
     "sense_option",
@@ -92,12 +91,6 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 format_option = click.option(
     "--format", "form", metavar="FORMAT", help="The format, where the ending does not tell it."
 )
-cache_option = click.option(
-    "--no-cache",
-    is_flag=True,
-    help="Neither read nor keep answers; 'mdpdice cache' lists those that are kept.",
-)
-prove_option = click.option("--prove", is_flag=True, help="Certify a kept answer again.")
 solver_option = click.option(
     "--solver",
     default="auto",
@@ -150,10 +143,18 @@ sense_option = click.option(
 )
 
 
+def cache_options(function: F) -> F:
+    """Add ``--no-cache`` and ``--prove``, which are about kept answers."""
+    unused = click.option(
+        "--no-cache", is_flag=True, help="Neither read nor keep answers; see 'mdpdice cache'."
+    )
+    return unused(click.option("--prove", is_flag=True, help="Certify a kept answer again.")(function))
+
+
 def question_options(function: F) -> F:
-    """Add the parameters of the game, the horizon, the precision, the limits, ``--no-cache`` and ``--json``."""
+    """Add the parameters of the game, the horizon, the precision, the limits, kept answers, and ``--json``."""
     parameters = parameters_option(" 'mdpdice solve NAME --help' describes them.")
-    return parameters(_horizon_option(_epsilon_option(limit_options(cache_option(json_option(function))))))
+    return parameters(_horizon_option(_epsilon_option(limit_options(cache_options(json_option(function))))))
 
 
 def objective_options(function: F) -> F:

@@ -18,7 +18,7 @@ import click
 
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
-from mdpdice.cli.options import NewFile, prove_option, question_options, sense_option, solver_option
+from mdpdice.cli.options import NewFile, question_options, sense_option, solver_option
 from mdpdice.cli.seats import Left, Table, for_two, split_seats
 from mdpdice.cli.text import action_data, short
 
@@ -33,7 +33,6 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
 
 @game_command()
 @question_options
-@prove_option
 @click.option(
     "--seats",
     default="human",

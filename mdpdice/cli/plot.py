@@ -16,7 +16,7 @@ from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.named_policies import policy_on
-from mdpdice.cli.options import NewFile, objective_options, prove_option, question_options, solver_option
+from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
 from mdpdice.cli.routes import compiled
 from mdpdice.errors import GameError
 
@@ -88,7 +88,6 @@ def read_where(texts: Sequence[str]) -> dict[str, Any]:
     "--title", metavar="TEXT", help="A title; by default the game with the parameters that are given."
 )
 @solver_option
-@prove_option
 def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer:
     """Draw a picture of a game and write it to a file.
 

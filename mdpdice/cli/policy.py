@@ -13,7 +13,7 @@ import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import most_states
-from mdpdice.cli.options import NewFile, objective_options, prove_option, question_options, solver_option
+from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
 from mdpdice.cli.plot import read_where, where_option
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
@@ -50,7 +50,6 @@ SHOWN = 40
 )
 @click.option("--save", metavar="FILE", type=NewFile(), help="Write the policy to a file, too.")
 @solver_option
-@prove_option
 def policy(case: Case, **options: Any) -> Answer:
     """Print the optimal policy as tables, in the words of the game.
 

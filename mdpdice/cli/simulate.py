@@ -28,7 +28,6 @@ from mdpdice.cli.options import (
     against_option,
     objective_options,
     policy_option,
-    prove_option,
     question_options,
     seed_option,
     solver_option,
@@ -59,7 +58,6 @@ PLAYS, FEW_PLAYS = 100_000, 1_000
 )
 @seed_option
 @solver_option
-@prove_option
 def simulate(
     case: Case, chosen: str, against: str | None, plays: int | None, seed: int, solver: str
 ) -> Answer:

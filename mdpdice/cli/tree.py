@@ -11,14 +11,7 @@ import mdpdice
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import advised_up_to, limit_options
-from mdpdice.cli.options import (
-    NewFile,
-    cache_option,
-    json_option,
-    parameters_option,
-    prove_option,
-    sense_option,
-)
+from mdpdice.cli.options import NewFile, cache_options, json_option, parameters_option, sense_option
 from mdpdice.errors import StateLimitError
 
 __all__ = ["tree"]
@@ -41,8 +34,7 @@ _COUNT = click.IntRange(min=1)
 @click.option("--max-lines", type=_COUNT, default=100_000, show_default=True, help="Refuse a larger tree.")
 @click.option("--to", "path", type=NewFile(path_type=Path), help="Write a page to fold out: tree.html.")
 @limit_options
-@cache_option
-@prove_option
+@cache_options
 @json_option
 def tree(
     case: Case,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from mdpdice.modelling.equality import same_kind
@@ -14,27 +14,18 @@ __all__ = ["by_columns", "from_columns"]
 def by_columns(names: Sequence[Hashable], classes: Mapping[str, type]) -> dict[str, Any] | None:
     """JSON data that `from_columns` makes these names of again; None where it cannot."""
     # One object often stands in many places.
-    distinct = list({id(name): name for name in names}.values())
-    number = {id(name): at for at, name in enumerate(distinct)}
-    kinds: dict[type, int] = {}
-    columns: list[list[Any]] = []
-    order = []
+    distinct = {id(name): name for name in names}
+    place = {key: at for at, key in enumerate(distinct)}
+    rows: dict[type, list[list[Any]]] = {type(name): [] for name in distinct.values()}
     try:
-        for name in distinct:
-            cls = type(name)
-            if cls not in kinds:
-                kinds[cls] = len(kinds)
-                columns.append([])
-            fields = init_fields(name)
-            columns[kinds[cls]].append(
-                [encode(part) for part in ([name] if fields is None else fields.values())]
-            )
-            order.append(kinds[cls])
+        for name in distinct.values():
+            parts = init_fields(name) or {"": name}
+            rows[type(name)].append([encode(part) for part in parts.values()])
         data = {
-            "kinds": [cls.__name__ if classes.get(cls.__name__) is cls else "" for cls in kinds],
-            "columns": [list(zip(*rows, strict=True)) for rows in columns],
-            "order": order,
-            "places": [number[id(name)] for name in names],
+            "kinds": [cls.__name__ if cls in classes.values() and init_names(cls) else "" for cls in rows],
+            "columns": [list(zip(*each, strict=True)) for each in rows.values()],
+            "order": [list(rows).index(type(name)) for name in distinct.values()],
+            "places": [place[id(name)] for name in names],
         }
         again = from_columns(data, classes)
     except Exception:  # noqa: BLE001 - a name that has no text, or a class that cannot be made of its parts
@@ -51,14 +42,13 @@ def from_columns(data: Mapping[str, Any], classes: Mapping[str, type]) -> list[A
             [decode(one, classes) if isinstance(one, dict | list) else one for one in column]
             for column in columns
         ]
-        made.append(iter(map(_maker(classes[kind]), *parts) if kind and parts else parts[0]))
+        made.append(iter(_made(classes[kind], parts) if kind else parts[0]))
     distinct = [next(made[kind]) for kind in data["order"]]
     return [distinct[at] for at in data["places"]]
 
 
-def _maker(cls: type) -> Callable[..., Any]:
-    """What makes a value of its parts in their order."""
-    names = init_names(cls) or ()
+def _made(cls: type, parts: list[list[Any]]) -> list[Any]:
     if issubclass(cls, tuple):
-        return cls
-    return lambda *parts: cls(**dict(zip(names, parts, strict=True)))
+        return list(map(cls, *parts))
+    names = init_names(cls) or ()
+    return [cls(**dict(zip(names, row, strict=True))) for row in zip(*parts, strict=True)]

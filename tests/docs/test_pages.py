@@ -32,7 +32,7 @@ OUTPUT = ("{testoutput}", "{doctest}", "console")
 BLOCKS = {
     "after_solving": 5,
     "certificate": 4,
-    "command_line": 9,
+    "command_line": 10,
     "counters": 6,
     "cross_validation": 10,
     "crosscheck": 2,
