@@ -114,7 +114,10 @@ def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple
         except StateLimitError as error:
             msg = f"{error.message}; 'mdpdice serve' plays it in the browser, with a player who looks ahead"
             raise click.ClickException(msg) from error
-        page = write_page(solution, path, seats=seats, given={"game": name, "parameters": case.given})
+        given = {"game": name, "parameters": case.given}
+        if ":" not in name:
+            given["title"] = name.replace("-", " ").capitalize()
+        page = write_page(solution, path, seats=seats, given=given)
     data = {"game": name, "file": path, "format": "html", **attrs.asdict(page)}
     exact = f"{page.values:,} values, rounded by at most {page.rounding:.1e}"
     return Answer(data, [f"{path}: a page to play {name} on, {page.bytes:,} bytes; {exact}"])

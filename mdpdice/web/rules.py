@@ -18,6 +18,7 @@ Where an expression, an update, a reward or a text is -1 there is none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Any
 
@@ -47,12 +48,14 @@ def too_large(why: str) -> UnsupportedError:
 class Thrown:
     """A throw: its dice, its rolls, and which outcome of the distribution each of them is.
 
-    Dice of which one is thrown for the sake of another have no rolls: their outcomes are drawn.
+    Dice of which one is thrown for the sake of another have no rolls, nor have too many dice: outcomes are drawn.
     """
 
     def __init__(self, dist: Dist[Any]) -> None:
         made = thrown(dist)
         self.dist = dist
+        if made and math.prod(math.comb(len(die.faces) + n - 1, n) for die, n in made.groups) > MOST_ROLLS:
+            made = None
         self.throw: Throw = Throw((), lambda _: None) if made is None else made
         self.outcomes = dist.outcomes
         place = {outcome: at for at, outcome in enumerate(dist.outcomes)}

@@ -44,9 +44,8 @@ def move(page: Any, by: str, draw: random.Random) -> None:
     """One choice, or one throw of one's own dice."""
     buttons = page.locator('#now .choices button:visible, #now .tappable, #now [data-key="thrown"]:enabled')
     if not buttons.count():
-        page.locator(
-            "#now summary"
-        ).click()  # all choices are folded away, since they can be tapped on the table
+        # All choices are folded away, since they can be tapped on the table.
+        page.locator("#now summary").click()
     count = buttons.count()
     at = draw.randrange(count)
     before = page.evaluate(

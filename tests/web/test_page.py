@@ -172,6 +172,20 @@ def test_a_play_is_taken_back_recorded_and_reviewed(engine):
     ]
 
 
+def test_actions_that_lead_to_the_same_end_keep_their_words(engine):
+    game = Game.of(start=0, node=lambda _: decide({"left": end(1), "right": end(1)}))
+    data, _ = pages.page_data(solve(game))
+    events = engine.evaluate(
+        """async (data) => {
+          const engine = await globalThis.openPage(data);
+          await engine.start({ seats: ["human"], rounds: 1, dice: "drawn", seed: 1 });
+          return (await engine.choose(1)).events;
+        }""",
+        data,
+    )
+    assert [one["words"] for one in events] == ["right", "total 1"]
+
+
 def test_equal_seeds_give_equal_dice(engine):
     data, _ = pages.page_data(solve(PigRace(goal=20)))
     plays = engine.evaluate(

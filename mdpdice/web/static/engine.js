@@ -162,30 +162,30 @@ class FileEngine {
     return false;
   }
 
-  /** The node of the option that a seat takes. @param {string} name */
+  /** The place of the option that a seat takes. @param {string} name */
   decided(name) {
     const { play, model } = this;
     const { node, at } = play.now;
-    if (name === "optimal") return model.best(node, at).node;
+    if (name === "optimal") return model.best(node, at).place;
     const options = model.options(node, at);
     const rule = this.data.rules.find((/** @type {{name: string}} */ one) => one.name === name);
-    if (!rule) return options[Math.floor(this.chance.next() * options.length)].node;
+    if (!rule) return options[Math.floor(this.chance.next() * options.length)].place;
     let choice = rule.choices[at.state];
     if (choice.at) choice = choice.at[at.index];
     if (Array.isArray(choice)) choice = choice.find(([when]) => when < 0 || model.exprs[when](at.counters))?.[1];
-    return (options.find((option) => option.place === choice) ?? options[0]).node;
+    return options.some((option) => option.place === choice) ? choice : options[0].place;
   }
 
-  /** @param {number} node of an option */
-  take(node) {
+  /** Take an option. @param {number} place its place in the decision */
+  take(place) {
     const { play } = this;
-    const action = play.actions().find((one) => one.node === node);
+    const action = play.actions().find((one) => one.place === place);
     if (!action) throw new Error("There is no such action here.");
     const [box] = action.tap?.places.length === 1 ? action.tap.places[0] : [];
-    if (action.tap && box !== undefined) (this.match.brought[play.mover][action.tap.label] ??= {})[box] = play.pays(node);
+    if (action.tap && box !== undefined) (this.match.brought[play.mover][action.tap.label] ??= {})[box] = play.pays(action.node);
     const words = action.words + (action.pays ? ` (${shown(action.pays, true)})` : "");
     this.tell({ kind: "choice", seat: play.mover, words });
-    play.take(node);
+    play.take(action.node);
   }
 
   /** Throw the dice: draw them, or take what was tapped in. @param {number | null} roll of the throw, or its outcome */
@@ -210,7 +210,7 @@ class FileEngine {
     if (!action || !best) throw new Error("There is no such action here.");
     this.keep();
     this.match.decisions.push({ turn, seat: play.mover, words: action.words, best_words: best.words, loss: action.loss });
-    this.take(play.actions()[i].node);
+    this.take(play.actions()[i].place);
     return this.onward();
   }
 

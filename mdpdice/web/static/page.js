@@ -277,11 +277,10 @@ class Page {
 
   async drawAbout() {
     const about = await this.engine.about();
-    const { value, lower, upper, rounding, cite } = about;
+    const { value, lower, upper, cite } = about;
     const proved = lower === undefined ? value : `${value} in [${lower}, ${upper}]`;
     /** @type {Record<string, unknown>} */
     const said = { ...about, "to cite": cite, value: proved };
-    if (typeof rounding === "number") said.rounding = `values here are off by up to ${rounding.toPrecision(2)}`;
     const known = ABOUT.filter((name) => said[name]);
     unfold("about", known.map((name) => el("div", el("dt", name), el("dd", String(said[name])))));
   }

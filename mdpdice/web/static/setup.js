@@ -1,7 +1,7 @@
 // @ts-check
 /** The form that begins a match: the game and its parameters, who plays, how many rounds, and whose dice. */
 
-import { byId, button, el } from "./dom.js";
+import { byId, button, capital, el } from "./dom.js";
 
 /** @import { Content } from "./dom.js" */
 /** @import { GameSetup, Parameter, Setup, Start } from "./types.js" */
@@ -15,7 +15,8 @@ const NAMED = "named";
 
 /** @param {Setup} setup @param {(start: Start) => void} start */
 export function drawSetup({ games, dice = "drawn" }, start) {
-  const which = el("select", { id: "which" }, ...games.map(({ name, title }) => el("option", { value: name }, title)));
+  const options = games.map(({ name, title }) => el("option", { value: name }, capital(title)));
+  const which = el("select", { id: "which" }, ...options);
   const rest = el("div.rest");
   const chosen = () => games[/** @type {HTMLSelectElement} */ (which).selectedIndex] ?? games[0];
   const fill = () => rest.replaceChildren(...fieldsOf(chosen(), dice));
@@ -42,7 +43,7 @@ function fieldsOf(game, dice) {
   const fields = [
     game.description && el("p.description", game.description),
     game.parameters.length > 0 &&
-      el("details.parameters", el("summary", "Rules of this game"), ...game.parameters.map(drawParameter)),
+      el("details", el("summary", "Rules of this game"), el("div.two", ...game.parameters.map(drawParameter))),
     el("fieldset", el("legend", "Who plays"), seats, game.players === 1 && more),
     el("fieldset.two", el("legend", "The match"), drawField("Rounds", el("input", rounds)),
       drawField("Seed of the dice", el("input", seed))),
