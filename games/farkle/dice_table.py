@@ -34,11 +34,7 @@ __all__ += ["other_editions", "read_die", "same_name", "source"]
 
 _FACES = 6
 _COUNTED = re.compile(r"\s*(?:(\d{1,3})\s*[x*\N{MULTIPLICATION SIGN}]\s*)?(.*)", re.DOTALL)
-_SOURCES = {
-    "kcd2/A": "lowentropy/kcd2-dice",
-    "kcd2/B": "ShaneeexD/KCD-2-Dice-Calc",
-    "kcd1/A": "phlip9/kcddice",
-}
+_FROM = {"kcd2/A": "lowentropy/kcd2-dice", "kcd2/B": "ShaneeexD/KCD-2-Dice-Calc", "kcd1/A": "phlip9/kcddice"}
 _ALIASES = {
     "Hugo's die": "Ordinary die",
     "Molar die": "Ordinary die",
@@ -157,7 +153,7 @@ def other_editions(die: Die) -> list[Die]:
 
 def source(die: Die) -> str:
     """The repository on github.com from which the weights of a die of the table come."""
-    return _SOURCES[die.name.rpartition("/")[0]]
+    return _FROM[die.name.rpartition("/")[0]]
 
 
 def same_name(a: str, b: str) -> bool:

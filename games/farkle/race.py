@@ -40,6 +40,7 @@ from mdpdice.games.parameters import in_range
 __all__ = ["FarkleRace"]
 
 RaceState: TypeAlias = State | Second
+_POINTS = in_range(50_000, least=0)
 
 
 @attrs.frozen
@@ -98,9 +99,11 @@ class FarkleRace(Game[RaceState, Action]):
         metadata={"help": "dice of the other player, if not `dice`"},
     )
     my_points: int = attrs.field(
-        default=0, converter=int, metadata={"help": "points of the player who starts"}
+        default=0, converter=int, validator=_POINTS, metadata={"help": "points of the player who starts"}
     )
-    their_points: int = attrs.field(default=0, converter=int, metadata={"help": "points of the other player"})
+    their_points: int = attrs.field(
+        default=0, converter=int, validator=_POINTS, metadata={"help": "points of the other player"}
+    )
 
     mine = Counter(lambda game: game.points(), start=lambda game: game.my_points)
     theirs = Counter(lambda game: game.points(), start=lambda game: game.their_points)

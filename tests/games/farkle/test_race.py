@@ -261,6 +261,8 @@ def test_points_to_start_from():
         )
     with pytest.raises(GameError, match="'mine' starts at 600, outside its values"):
         explore(FarkleRace(target=600, my_points=600))
+    with pytest.raises(GameError, match="their_points=-50: .* from 0 to 50,000"):
+        FarkleRace(their_points=-50)
 
 
 def test_texts_of_both_seats():
