@@ -144,7 +144,7 @@ def _written_out(case: Case, asked: SimpleNamespace) -> mdpdice.Network | None:
     """The network of a game that would be solved on its lattice, which a list of all decisions needs; else None."""
     listed = asked.table == DECISIONS or case.objective is not None or not _has_tables(case)
     listed &= not (asked.rows or asked.where)
-    if solver_of(asked.solver) != "auto" or not (listed or asked.save):
+    if solver_of(asked.solver) != "auto" or ((asked.rows or asked.where) and not asked.save):
         return None
     lattice, layers = compiled(case, case.objective)
     if lattice is None:
