@@ -201,5 +201,5 @@ def _totals(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
     yield _rows(rows)
     ax = mdpdice.plots.outcome_chart(spread)
     left, right = ax.get_xlim()
-    ax.set_xlim(right=min(right, spread.quantile(0.999) + 0.02 * (right - left)))  # no long empty tail
+    ax.set_xlim(right=min(right, spread.quantile(0.999) + 0.05 * (right - left)))  # no long empty tail
     yield _figure("totals", lambda: ax)
