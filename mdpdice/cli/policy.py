@@ -148,7 +148,7 @@ def _write(asked: SimpleNamespace, tables: list[mdpdice.Table], title: str, abou
 
 def _written_out(case: Case, asked: SimpleNamespace) -> mdpdice.Network | None:
     """The network of a game that would be solved on its lattice, which a list of all decisions needs; else None."""
-    if solver_of(asked.solver) != "auto" or not (_wants_network(case, asked) or asked.save):
+    if solver_of(asked.solver) != "auto" or ((asked.rows or asked.where) and not asked.save):
         return None
     lattice, layers = compiled(case, case.objective)
     if lattice is None:

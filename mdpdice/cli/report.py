@@ -18,7 +18,7 @@ from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
 from mdpdice.cli.text import short
 from mdpdice.cli.values import meaning, value_data, value_rows, work_rows
-from mdpdice.errors import MdpDiceError, MissingPackageError
+from mdpdice.errors import MdpDiceError, MissingPackageError, UnsupportedError
 
 __all__ = ["report"]
 
@@ -60,6 +60,8 @@ def report(case: Case, path: str, solver: str) -> Answer:
     data = {**case.data(), **value_data(solution), "file": path, "notes": case.notes(solution)}
     name, words = case.name.rpartition(":")[2], _question(case)
     title = f"{name[:1].upper()}{name[1:]}: {meaning(case, solution, solution.start)}"
+    told = case.look.summary(solution)
+    told = told if len(told) < 3 or solution.lattice is not None else []  # long ones are tables, too
     doubts = [*DOUBTS, *data["notes"]]
     if not solution.proved:
         doubts[1:4] = [f"The answer is not proved: {solution.reason or solution.status.value}."]
@@ -72,7 +74,7 @@ def report(case: Case, path: str, solver: str) -> Answer:
     parts: dict[str, Callable[[], Iterable[str]]] = {
         "What was asked": lambda: [_rows(case.rows())],
         "The answer": lambda: [
-            _rows([*value_rows(data), *work_rows(data)]), *_told(*case.look.summary(solution))
+            _rows([*value_rows(data), *work_rows(data)]), *_told(*told)
         ],
         "Cross-check": lambda: _cross_check(case, solution),
         "Strategy": lambda: _strategy(case, solution),
@@ -130,9 +132,14 @@ def _cross_check(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
 def _strategy(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
     from mdpdice.policies.cards import decision_table, html_table
 
-    tables = case.look.tables(solution) if solution.proved and case.objective is None else []
+    try:
+        tables = case.look.tables(solution) if solution.proved and case.objective is None else []
+    except UnsupportedError:  # they list states, and there is no network
+        tables = []
     if not tables and solution.lattice is not None:
-        yield from _told("Left out: there are too many states for a list; mdpdice advise answers for each.")
+        yield from _told(
+            "Left out: there are too many states for a list; mdpdice policy and mdpdice advise tell more."
+        )
     for table in tables or ([decision_table(solution, case.look)] if solution.lattice is None else []):
         cut = mdpdice.Table(
             table.name, table.title, table.columns, table.rows[:LISTED], table.lines[: LISTED + 2]
@@ -153,17 +160,18 @@ def _pictures(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
     if case.objective is None and case.horizon is None and (found := case.look.thresholds()):
         drawn["thresholds"] = lambda: plots.threshold_bars(found)
     if solution.lattice is None and solution.n_states <= 300_000:
-        if names := coordinate_names(solution.network)[:2]:
-            drawn["what to do"] = lambda: plots.policy_map(solution, *names)
-            drawn["values"] = lambda: (
-                plots.value_map(solution, *names)
-                if names[1:]
-                else plots.value_curve(solution, *names, actions=True)
-            )
+        names = coordinate_names(solution.network)[:2]
+        if len(names) == 2:
+            drawn["values"] = lambda: plots.value_map(solution, *names)
+        elif names:
+            drawn["values"] = lambda: plots.value_curve(solution, *names, actions=True)
+        drawn["what to do"] = lambda: plots.policy_map(solution, *names)
         if solution.network.n_nodes <= 30:
             drawn["the network"] = lambda: plots.draw_network(solution.network, solution)
-    figures = [picture for about, draw in drawn.items() if (picture := _figure(about, draw))]
-    return figures or _told(
+    figures = {about: _figure(about, draw) for about, draw in drawn.items()}
+    if not figures.get("values"):  # the states share points, so actions would, too
+        figures.pop("what to do", None)
+    return list(filter(None, figures.values())) or _told(
         "Left out: states have no numbers to draw over, or there are too many; see mdpdice plot."
     )
 
@@ -193,5 +201,5 @@ def _totals(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
     yield _rows(rows)
     ax = mdpdice.plots.outcome_chart(spread)
     left, right = ax.get_xlim()
-    ax.set_xlim(right=min(right, spread.quantile(0.999) + 0.02 * (right - left)))  # no long empty tail
+    ax.set_xlim(right=min(right, spread.quantile(0.999) + 0.05 * (right - left)))  # no long empty tail
     yield _figure("totals", lambda: ax)

@@ -36,7 +36,7 @@ def draw_card(tables: Sequence[Table], *, title: str, about: Sequence[str] = ())
     >>> from mdpdice import Table
     >>> from mdpdice.plots import draw_card
     >>> figure = draw_card([Table("bank", "when to bank", ("dice", "bank from"), [(1, 300), (2, 250)])], title="Farkle")
-    >>> [float(side) for side in figure.get_sidesinches()]
+    >>> [float(side) for side in figure.get_size_inches()]
     [8.27, 11.69]
     """
     # Every line: its height and size of font in points, and its cells with their places, widths and colours.

@@ -36,9 +36,10 @@ STYLE = """
 body { font: 11pt/1.4 system-ui, sans-serif; color: #222; max-width: 46rem; margin: auto; padding: .5rem; }
 h1 { font-size: 1.6rem; margin: 0 0 .2rem; } h2 { font-size: 1.1rem; margin: 1.4rem 0 .3rem; break-after: avoid; }
 h3 { font-size: .95rem; margin: .8rem 0 .3rem; break-after: avoid; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
+table { border-collapse: collapse; max-width: 100%; font-variant-numeric: tabular-nums; font-size: .9rem; }
 thead { display: table-header-group; } tr, figure, pre { break-inside: avoid; }
-th, td { border: 1px solid #bbb; padding: .12rem .5rem; text-align: left; print-color-adjust: exact; }
+th, td { border: 1px solid #bbb; padding: .12rem .5rem; text-align: left; overflow-wrap: break-word; }
+td { print-color-adjust: exact; }
 th { background: #eee; font-weight: 600; } .number { text-align: right; } .card td { text-align: center; }
 pre { font-size: .72rem; line-height: 1.35; overflow-x: auto; } footer, .about { color: #555; font-size: .85rem; }
 figure { margin: .5rem 0; } figure svg, figure img { max-width: 100%; height: auto; }
