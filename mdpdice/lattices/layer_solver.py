@@ -52,7 +52,7 @@ SWEEPS = 64
 PLAIN_AFTER_SWEEPS = 64
 """Sweeps after which a layer whose feedback has not settled is swept anew, without Broyden's method."""
 SPLIT_FROM_POINTS_PER_RUN = 16
-"""Points per run, on average, from which a layer is split among threads."""
+"""Points per run and thread, on average, from which a layer is split among threads."""
 CHUNK_BYTES = 32 << 20
 """Size of the tables for one group of parts."""
 
@@ -329,16 +329,17 @@ def _guess(work: _Work, entry: Ints, points: Ints) -> Floats:
     def beside(*moves: tuple[int, int]) -> Floats:
         to, inside = points, np.ones(len(points), dtype=bool)
         for axis, by in moves:
-            inside &= (place := to // lattice.strides[axis] % lattice.shape[axis] + by) >= 0
-            inside &= place < lattice.shape[axis]
+            place = to // lattice.strides[axis] % lattice.shape[axis] + by
+            inside &= (place >= 0) & (place < lattice.shape[axis])
             to = np.where(inside, to + by * lattice.strides[axis], points)
         return np.where(inside & (layer[to] > layer[points]), work.values[entry, to], np.nan)
 
     moves = [(axis, by) for axis in range(len(lattice.axes)) for by in (1, -1)]
+    moves = [move for move in moves if not np.isnan(beside(move)).all()]
     found = np.full(len(points), np.nan)
+    # From two sides if possible, else from two steps to one side.
     for one, other in sorted(combinations_with_replacement(moves, 2), key=lambda both: both[0] == both[1]):
-        plane = beside(one) + beside(other) - beside(one, other)
-        found = np.where(np.isnan(found), plane, found)
+        found = np.where(np.isnan(found), beside(one) + beside(other) - beside(one, other), found)
     return found
 
 

@@ -47,8 +47,8 @@ class Feedback(NamedTuple):
 class State(NamedTuple):
     """What is known about the feedback: the last two arguments and values of ``F``, and its slopes.
 
-    `guess` is where the first step goes, or NaN.  `worst` is, for every part, the residual from where the last step was
-    made (infinite before the first one), and `strikes` the number of steps that did not make it smaller.
+    `guess` is where the first step goes, if it is a number.  `worst` is, for every part, the residual from where the
+    last step was made (infinite before the first one), and `strikes` the number of steps that did not make it smaller.
     """
 
     x: Floats

@@ -124,12 +124,6 @@ def _most_of_three(table, r, one, two, wide):
 
 
 @njit
-def _most_of_two(table, r, one, wide):
-    for j in range(wide):
-        table[r, j] = _most(table[one, j], table[r, j])
-
-
-@njit
 def _least_of_two(table, r, one, wide):
     for j in range(wide):
         table[r, j] = min(table[r, j], table[one, j])
@@ -195,7 +189,7 @@ def _leave_outside(table, r, targets, update, first, none, width):
 def _block(rows: Rows, columns: Columns, values: Floats, first: int, last: int, table: Floats) -> None:
     """Fill the table for the points `first` to `last` of the list.
 
-    The table has `WIDTH` columns; what stands in those without a point means nothing.
+    The table has `WIDTH` columns, or fewer for shorter blocks; what stands in those without a point means nothing.
     """
     kind, indptr, arg, weight, source, entry, update, reward, flip, guard, neutral, _, total = rows
     _, targets, guards, _, rewards = columns
@@ -227,11 +221,10 @@ def _block(rows: Rows, columns: Columns, values: Floats, first: int, last: int, 
                     table, r, arg[e], arg[e + 1], arg[e + 2], arg[e + 3], arg[e + 4], arg[e + 5], arg[e + 6], wide
                 )  # fmt: skip
                 e += 7
-            while e + 1 < end:
-                _most_of_three(table, r, arg[e], arg[e + 1], wide)
+            while e < end:
+                # A last one without another counts twice.
+                _most_of_three(table, r, arg[e], arg[min(e + 1, end - 1)], wide)
                 e += 2
-            if e < end:
-                _most_of_two(table, r, arg[e], wide)
         elif what == MIN:
             _copy(table, r, arg[begin], wide)
             for e in range(begin + 1, end):
