@@ -333,12 +333,24 @@ def as_expr(value: Any) -> Expr:
 
 
 def least(*values: Any) -> Expr:
-    """The smallest of some numbers and expressions, at least one: `min`, for expressions."""
+    """The smallest of some numbers and expressions: `min`, for expressions.
+
+    Parameters
+    ----------
+    *values : number or Expr
+        At least one.
+    """
     return _extreme("least", values)
 
 
 def most(*values: Any) -> Expr:
-    """The largest of some numbers and expressions, at least one: `max`, for expressions."""
+    """The largest of some numbers and expressions: `max`, for expressions.
+
+    Parameters
+    ----------
+    *values : number or Expr
+        At least one.
+    """
     return _extreme("most", values)
 
 
