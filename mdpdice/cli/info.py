@@ -90,11 +90,7 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
             for axis in found
         ]
         data["grid"] = lattice.size
-        data["core"] = {
-            "states": len(lattice.states),
-            "nodes": len(lattice.kind),
-            "edges": len(lattice.dst),
-        }
+        data["core"] = {"states": len(lattice.states), "nodes": len(lattice.kind), "edges": len(lattice.dst)}
         data["bound"] = {"nodes": nodes, "edges": edges, "bytes": size}
     if explores:
         try:

@@ -138,8 +138,5 @@ def new(name: str, folder: str) -> Answer:
         with path.open("x", encoding="utf-8") as file:
             file.write(template.substitute(words))
     game = f"{paths[0]}:{cls}"
-    lines = [
-        *(f"{path} is written" for path in paths),
-        f"Try:\n  mdpdice solve {game}\n  pytest {paths[1]}",
-    ]
+    lines = [*(f"{path} is written" for path in paths), f"Try:\n  mdpdice solve {game}\n  pytest {paths[1]}"]
     return Answer({"files": [str(path) for path in paths], "game": game}, lines)

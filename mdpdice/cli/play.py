@@ -58,10 +58,7 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
 )
 @click.option("--review", is_flag=True, help="Tell at the end what every decision of a human lost.")
 @click.option(
-    "--record",
-    type=NewFile(path_type=Path),
-    metavar="FILE",
-    help="Write all that happens to a file, too.",
+    "--record", type=NewFile(path_type=Path), metavar="FILE", help="Write all that happens to a file, too."
 )
 @solver_option
 def play(

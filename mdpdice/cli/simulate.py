@@ -16,14 +16,7 @@ import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import MOST_STATES, advised_up_to
-from mdpdice.cli.named_policies import (
-    alone,
-    known_names,
-    player_rows,
-    players,
-    rule_of,
-    search_of,
-)
+from mdpdice.cli.named_policies import alone, known_names, player_rows, players, rule_of, search_of
 from mdpdice.cli.options import (
     against_option,
     objective_options,
