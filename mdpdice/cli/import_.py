@@ -37,7 +37,7 @@ __all__ = ["import_"]
     "--tolerance", type=float, metavar="X", help="How far sums of probabilities may be from 1.  [1e-9]"
 )
 @click.option("--exact", is_flag=True, help="Decimals mean what they spell: 0.1 is 1/10.")
-@click.option("--solver", default="auto", show_default=True, help="With --solve: the back-end.")
+@click.option("--solver", default="auto", help="With --solve: the back-end.")
 @sense_option
 @json_option
 def import_(

@@ -36,7 +36,6 @@ NOT_EXPLORED = dict.fromkeys(
     "--max-states",
     type=click.IntRange(min=1),
     default=1_000_000,
-    show_default=True,
     metavar="N",
     help="Stop exploring after so many states.",
 )

@@ -19,20 +19,8 @@ from mdpdice.cli.routes import large, spread_out
 from mdpdice.cli.text import action_data
 from mdpdice.errors import GameError, MdpDiceError
 
-__all__ = [
-    "Looking",
-    "alone",
-    "file_policy",
-    "known_names",
-    "network_policies",
-    "player_rows",
-    "players",
-    "policy_on",
-    "rule_and_ratings",
-    "rule_of",
-    "search_of",
-    "two_players",
-]
+__all__ = ["Looking", "alone", "file_policy", "known_names", "network_policies", "player_rows", "players"]
+__all__ += ["policy_on", "rule_and_ratings", "rule_of", "search_of", "two_players"]
 
 
 def known_names(case: Case) -> str:

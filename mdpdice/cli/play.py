@@ -37,7 +37,6 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
     "--seats",
     default="human",
     metavar="A[,B]",
-    show_default=True,
     help="Who decides, one seat for all or one per player: human, optimal, random, lookahead:DEPTH, "
     "a policy that the game knows by name (threshold:250,200), or a file. Two seats in a game of one player play "
     "side by side, and the better total wins.",
@@ -53,7 +52,6 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    show_default=True,
     help="Play N times; of two seats they begin in turns.",
 )
 @click.option("--review", is_flag=True, help="Tell at the end what every decision of a human lost.")

@@ -75,9 +75,7 @@ def read_where(texts: Sequence[str]) -> dict[str, Any]:
 @click.option("--action", metavar="ACTION", help="thresholds: the action, as 'mdpdice advise' prints it.")
 @click.option("--largest", is_flag=True, help="thresholds: up to where, instead of from where on.")
 @where_option("Draw only states where a counter or field has this value; may be repeated.")
-@click.option(
-    "--policy", "chosen", default="optimal", show_default=True, metavar="POLICY", help="As for evaluate."
-)
+@click.option("--policy", "chosen", default="optimal", metavar="POLICY", help="As for evaluate.")
 @click.option("--against", metavar="POLICY", help="difference, outcomes: the policy to compare with.")
 @click.option("--actions", is_flag=True, help="values: a curve for every action.")
 @click.option("--at-least", is_flag=True, help="outcomes: the chance of at least so much.")
