@@ -102,7 +102,7 @@ class _Desk:
         return self._solution
 
     def policy(self, name: str) -> mdpdice.Policy:
-        return policy_on(self.case, name, self.network, self.solution)
+        return policy_on(self.case, name, self.network, lambda: self.solution().policy.on(self.network))
 
     # --- options ------------------------------------------------------------
 
