@@ -21,14 +21,10 @@ __all__ = ["best_set"]
 @command("best-set")
 @click.argument("dice", nargs=-1, required=True)
 @click.option("--race", is_flag=True, help="Choose by the chance to win a race, not by the points of a turn.")
-@click.option("--target", type=int, default=4000, show_default=True, help="Points that win the race.")
-@click.option("--theirs", default="6", show_default=True, metavar="DICE", help="Dice of the other player.")
-@click.option(
-    "--among", type=click.IntRange(1), default=5, show_default=True, help="Sets that are tried in the race."
-)
-@click.option(
-    "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Sets that are solved at once."
-)
+@click.option("--target", type=int, default=4000, help="Points that win the race.")
+@click.option("--theirs", default="6", metavar="DICE", help="Dice of the other player.")
+@click.option("--among", type=click.IntRange(1), default=5, help="Sets that are tried in the race.")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Sets that are solved at once.")
 @click.option(
     "--checkpoint",
     type=NewFile(),

@@ -61,9 +61,8 @@ def check(case: Case, endless: bool, seed: int) -> Answer:
     from mdpdice.testing.games import GAME_CHECKS, examine
     from mdpdice.testing.reports import Check, Ledger, subject_of
 
-    ledger = Ledger(
-        subject_of(case.game), GAME_CHECKS, max_states=most_states(100_000), progress=case.progress
-    )
+    asked: dict[str, Any] = {"max_states": most_states(100_000), "progress": case.progress}
+    ledger = Ledger(subject_of(case.game), GAME_CHECKS, **asked)
     failed: ConformanceError | None = None
     try:
         examine(ledger, case.game, endless=endless)
@@ -73,15 +72,10 @@ def check(case: Case, endless: bool, seed: int) -> Answer:
     if failed is not None:
         why = command_words(str(failed).partition(": ")[2].replace("max_states", "--max-states"))
         made.append(Check(failed.check, "failed", note=why))
-    told = [
-        {
-            "check": one.name,
-            "outcome": "ok" if one.outcome == "passed" else one.outcome,
-            "count": one.count,
-            "note": one.note,
-        }
-        for one in made
-    ]
+    told = []
+    for one in made:
+        outcome = "ok" if one.outcome == "passed" else one.outcome
+        told.append({"check": one.name, "outcome": outcome, "count": one.count, "note": one.note})
     generator = random.Random(seed)  # noqa: S311 - no secrets
     plays = [list(islice(_play(case, generator), _LINES)) for _ in range(_PLAYS)]
     data = {**case.data(), "ok": failed is None, "checks": told, "seed": seed, "plays": plays}
@@ -108,10 +102,8 @@ def _play(case: Case, generator: random.Random) -> Iterator[str]:
 
 
 def _lines(case: Case, data: dict[str, Any]) -> Iterator[str]:
-    yield aligned(case.rows())
-    yield ""
     rows = [(one["outcome"], f"{_WORDS[one['check']]}{_note(one)}") for one in data["checks"]]
-    yield aligned(rows)
+    yield from (aligned(case.rows()), "", aligned(rows))
     if not data["ok"]:
         yield "later checks were not made"
     for number, play in enumerate(data["plays"], start=1):
@@ -124,9 +116,7 @@ def _lines(case: Case, data: dict[str, Any]) -> Iterator[str]:
 def _note(one: dict[str, Any]) -> str:
     if one["outcome"] != "ok":
         return f": {one['note']}"
+    if not one["note"]:
+        return ""
     counted = one["count"] > 1 and not one["note"][:1].isdigit()
-    return (
-        f" ({one['count']:,} {one['note']})"
-        if counted and one["note"]
-        else f" ({one['note']})" * bool(one["note"])
-    )
+    return f" ({one['count']:,} {one['note']})" if counted else f" ({one['note']})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -32,19 +33,11 @@ def crosscheck(case: Case, solvers: str | None) -> Answer:
     for solver in chosen or ():
         check_solver(solver)
         if solver == "auto":
-            raise click.UsageError(
-                "auto is no back-end of its own; name those to compare, or leave out --solvers"
-            )
+            msg = "auto is no back-end of its own; name those to compare, or leave out --solvers"
+            raise click.UsageError(msg)
     case.refuse_infinite("there is nothing that back-ends could compare")
-    report = mdpdice.cross_check(
-        case.game,
-        case.objective,
-        solvers=chosen,
-        horizon=case.horizon,
-        epsilon=case.epsilon,
-        progress=case.progress,
-        max_states=most_states(),
-    )
+    asked: dict[str, Any] = {"horizon": case.horizon, "epsilon": case.epsilon, "max_states": most_states()}
+    report = mdpdice.cross_check(case.game, case.objective, solvers=chosen, progress=case.progress, **asked)
     for entry in report.entries if report.ok else ():
         if entry.solution is not None and entry.solution.proved:
             case.keep(entry.solution, network=True)

@@ -42,8 +42,7 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
     case.refuse_infinite("there is no network on which a policy could be evaluated")
     check_solver(solver)
     began = time.perf_counter()
-    spread, notes = None, case.notes()
-    known = None
+    spread, known, notes = None, None, case.notes()
     if against is None and case.horizon is None and case.objective is None:
         known = case.look.policy_value(chosen, case.progress)
     if known is not None:
@@ -60,15 +59,8 @@ def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answe
             spread = _outcomes(case, model, policies, told["estimate"])
         else:
             notes.append("totals of a discounted game have no table of outcomes")
-    data = {
-        **case.data(),
-        "policy": chosen,
-        "against": against,
-        **told,
-        "seconds": time.perf_counter() - began,
-        "outcomes": spread,
-        "notes": notes,
-    }
+    data = {**case.data(), "policy": chosen, "against": against, **told}
+    data |= {"seconds": time.perf_counter() - began, "outcomes": spread, "notes": notes}
     return Answer(data, _lines(case, data), data["value"] is not None)
 
 
@@ -88,24 +80,16 @@ def _outcomes(
         sd = deviation(model, policies)
     except UnsupportedError:
         return None
-    return {
-        "mean": mean,
-        "variance": sd * sd,
-        "sd": sd,
-        "p_bust": None,
-        "quantiles": {},
-        "totals": None,
-        "missing": None,
-    }
+    moments = {"mean": mean, "variance": sd * sd, "sd": sd}
+    return {**moments, "p_bust": None, "quantiles": {}, "totals": None, "missing": None}
 
 
 def _spread(case: Case, found: mdpdice.Outcomes) -> dict[str, Any]:
     """A distribution as JSON data."""
     levels = [level for level in LEVELS if found.missing < min(level, 1 - level)]
+    moments = {"mean": found.mean, "variance": found.variance, "sd": math.sqrt(found.variance)}
     return {
-        "mean": json_number(found.mean),
-        "variance": json_number(found.variance),
-        "sd": json_number(math.sqrt(found.variance)),
+        **{name: json_number(number) for name, number in moments.items()},
         "p_bust": found.prob(0) if may_bust(case, found.totals) else None,
         "quantiles": {str(level): json_number(found.quantile(level)) for level in levels},
         "totals": len(found),

@@ -25,11 +25,7 @@ __all__ = ["import_"]
 @click.option("--reward", metavar="NAME", help="The reward structure, where the file has several.")
 @click.option("--discount", metavar="X", help="Factor per step, as 0.99 or 99/100.")
 @click.option(
-    "--to",
-    "target",
-    metavar="FILE",
-    type=NewFile(),
-    help="Write the network to this file, by custom .npz.",
+    "--to", "target", metavar="FILE", type=NewFile(), help="Write the network to this file, by custom .npz."
 )
 @click.option("--solve", "solves", is_flag=True, help="Solve it and prove the answer.")
 @click.option("--reach", metavar="LABEL", help="With --solve: the probability of reaching this label.")
@@ -41,7 +37,7 @@ __all__ = ["import_"]
     "--tolerance", type=float, metavar="X", help="How far sums of probabilities may be from 1.  [1e-9]"
 )
 @click.option("--exact", is_flag=True, help="Decimals mean what they spell: 0.1 is 1/10.")
-@click.option("--solver", default="auto", show_default=True, help="With --solve: the back-end.")
+@click.option("--solver", default="auto", help="With --solve: the back-end.")
 @sense_option
 @json_option
 def import_(
@@ -67,22 +63,19 @@ def import_(
     """
     import attrs
 
+    from mdpdice.formats import Model, read_file, write_file
+
     if (reach or until) and not solves:
         raise click.UsageError("--reach and --until go with --solve")
     if reach and until:
         raise click.UsageError("--reach and --until are two questions; ask one")
-    from mdpdice.formats import Model, read_file, write_file
-
     found = format_of(file, form)
     if discount is not None:
         with named():
             mdpdice.Discounted(discount)
     into = None if target is None else format_of(target, writing=True)
-    asked = {
-        "start": None if start is None else _start(start),
-        "tolerance": tolerance,
-        "exact": exact or None,
-    }
+    begin = None if start is None else _start(start)
+    asked: dict[str, Any] = {"start": begin, "tolerance": tolerance, "exact": exact or None}
     read = read_file(file, found.name, **{key: value for key, value in asked.items() if value is not None})
     data: dict[str, Any] = {"file": file, "format": found.name}
     if isinstance(read, Model):
@@ -92,9 +85,8 @@ def import_(
         data |= {"kind": read.kind, "rewards": list(read.rewards), "labels": list(read.labels)}
         # What does not ask for rewards needs none.
         unpaid = len(read.rewards) > 1 and reward is None and (reach is not None or not (solves or target))
-        network = read.network(
-            reward or (next(iter(read.rewards)) if unpaid else None), discount=discount or 1
-        )
+        paid = reward or (next(iter(read.rewards)) if unpaid else None)
+        network = read.network(paid, discount=discount or 1)
     else:
         network = _with(read, reward, discount)
     network = network if sense is None else attrs.evolve(network, sense=sense)
@@ -141,11 +133,8 @@ def _objective(read: Any, reach: str | None, until: str | None, sense: Any) -> m
 def _lines(data: dict[str, Any], network: mdpdice.Network) -> list[str]:
     rows: list[tuple[str, str]] = [("file", f"{data['file']} ({data['format']})")]
     if "kind" in data:
-        rows += [
-            ("kind", data["kind"]),
-            ("rewards", ", ".join(data["rewards"]) or "none"),
-            ("labels", ", ".join(data["labels"]) or "none"),
-        ]
+        named = ((key, ", ".join(data[key]) or "none") for key in ("rewards", "labels"))
+        rows += [("kind", data["kind"]), *named]
     rows.append(("size", size_text(network)))
     if "written" in data:
         rows.append(("written", data["written"]))

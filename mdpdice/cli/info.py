@@ -19,12 +19,27 @@ if TYPE_CHECKING:
 
 __all__ = ["info"]
 
+NO_GRID = dict.fromkeys(("grid", "core", "bound"))
 NOT_EXPLORED = dict.fromkeys(
     (
         *("states", "nodes", "edges", "kinds", "players", "components", "largest_component", "bytes"),
         *("cyclic_components", "cycle", "end_components", "largest_degree", "layers", "solvers", "digest"),
     )
 )
+ARRAYS = (
+    "kind",
+    "indptr",
+    "dst",
+    "weight",
+    "reward",
+    "sign",
+    "step",
+    "payoff",
+    "numerator",
+    "state_node",
+    "node_state",
+)
+"""Arrays of a network whose memory is counted."""
 
 
 @game_command()
@@ -36,7 +51,6 @@ NOT_EXPLORED = dict.fromkeys(
     "--max-states",
     type=click.IntRange(min=1),
     default=1_000_000,
-    show_default=True,
     metavar="N",
     help="Stop exploring after so many states.",
 )
@@ -59,42 +73,18 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
     from mdpdice.modelling.counters import axes
 
     game = case.game
-    data: dict[str, Any] = {
-        **case.data(),
-        "counters": [],
-        "grid": None,
-        "core": None,
-        "bound": None,
-        "available_bytes": available_bytes(),
-        "discount": str(game.discount),
-        "refused": case.infinite(),
-        **NOT_EXPLORED,
-    }
-    for key in ("horizon", "objective", "sense"):
-        del data[key]
+    data: dict[str, Any] = {"game": case.name, "parameters": case.given, "counters": [], **NO_GRID}
+    data |= {"available_bytes": available_bytes(), "discount": str(game.discount)}
+    data |= {"refused": case.infinite(), **NOT_EXPLORED}
     if data["refused"] is not None:
         return data
-    found = axes(game)
     lattice = None
-    if found:
+    if found := axes(game):
         lattice = mdpdice.compile_lattice(game, max_states=max_states, progress=case.progress)
         nodes, edges, size = size_bound(lattice)
-        data["counters"] = [
-            {
-                "name": axis.name,
-                "values": len(axis.values),
-                "from": axis.values[0],
-                "to": axis.values[-1],
-                "flags": bool(axis.boxes),
-            }
-            for axis in found
-        ]
+        data["counters"] = [_counter(axis) for axis in found]
         data["grid"] = lattice.size
-        data["core"] = {
-            "states": len(lattice.states),
-            "nodes": len(lattice.kind),
-            "edges": len(lattice.dst),
-        }
+        data["core"] = {"states": len(lattice.states), "nodes": len(lattice.kind), "edges": len(lattice.dst)}
         data["bound"] = {"nodes": nodes, "edges": edges, "bytes": size}
     if explores:
         try:
@@ -102,25 +92,24 @@ def _data(case: Case, max_states: int, *, explores: bool) -> dict[str, Any]:
             if layers is not None:
                 data |= _on_lattice(layers)
             else:
-                network = mdpdice.explore(
-                    game, max_states=max_states, progress=case.progress, lattice=lattice
-                )
-                data |= _structure(case, network)
+                most: dict[str, Any] = {"max_states": max_states, "lattice": lattice}
+                data |= _structure(case, mdpdice.explore(game, progress=case.progress, **most))
         except StateLimitError as error:
             data["refused"] = command_words(error.message)
     return data
+
+
+def _counter(axis: Any) -> dict[str, Any]:
+    size, ends = len(axis.values), (axis.values[0], axis.values[-1])
+    return {"name": axis.name, "values": size, "from": ends[0], "to": ends[1], "flags": bool(axis.boxes)}
 
 
 def _on_lattice(layers: Layers) -> dict[str, Any]:
     """What is told of a game that `solve` does not write out."""
     from mdpdice.solving.lattice_route import LAYER_SWEEPS
 
-    return {
-        "states": layers.states,
-        "edges": layers.edges,
-        "layers": len(layers.layers),
-        "solvers": [LAYER_SWEEPS],
-    }
+    told = {"states": layers.states, "edges": layers.edges, "layers": len(layers.layers)}
+    return {**told, "solvers": [LAYER_SWEEPS]}
 
 
 def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
@@ -138,7 +127,8 @@ def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
     cycle = graph.find_cycle(network.indptr, network.dst, taken) if cyclic.any() else []
     chance = network.kind == mdpdice.Kind.CHANCE
     ends = graph.end_components(network.indptr, network.dst, chance, taken)
-    need = prepare(network).needs()
+    need = prepare(network).needs() - {mdpdice.Feature.HORIZON}
+    solvers = sorted(name for name, cls in available_solvers().items() if need <= cls.features)
     return {
         "states": network.n_states,
         "nodes": network.n_nodes,
@@ -151,18 +141,8 @@ def _structure(case: Case, network: mdpdice.Network) -> dict[str, Any]:
         "cyclic_components": int(cyclic.sum()),
         "cycle": [_shown(case, network, node) for node in cycle[:6]],
         "end_components": len(np.unique(ends[ends >= 0])),
-        "bytes": sum(
-            getattr(network, name).nbytes
-            for name in (
-                *("kind", "indptr", "dst", "weight", "reward", "sign", "step", "payoff"),
-                *("numerator", "state_node", "node_state"),
-            )
-        ),
-        "solvers": sorted(
-            name
-            for name, cls in available_solvers().items()
-            if need <= cls.features | {mdpdice.Feature.HORIZON}
-        ),
+        "bytes": sum(getattr(network, name).nbytes for name in ARRAYS),
+        "solvers": solvers,
         "digest": network.digest,
     }
 
@@ -175,16 +155,13 @@ def _shown(case: Case, network: mdpdice.Network, node: int) -> str:
 def _rows(case: Case, data: dict[str, Any]) -> list[tuple[str, str]]:
     rows = case.rows()
     if data["grid"] is not None:
-        counters = ", ".join(_counter(one) for one in data["counters"])
         core, bound = data["core"], data["bound"]
+        most = f"{bound['nodes']:,} nodes, {bound['edges']:,} edges, {_bytes(bound['bytes'])} to explore"
         rows += [
-            ("counters", counters),
+            ("counters", ", ".join(map(_counter_text, data["counters"]))),
             ("grid", f"{data['grid']:,} points"),
             ("core", f"{core['states']:,} states, {core['nodes']:,} nodes, {core['edges']:,} edges"),
-            (
-                "at most",
-                f"{bound['nodes']:,} nodes, {bound['edges']:,} edges, {_bytes(bound['bytes'])} to explore",
-            ),
+            ("at most", most),
         ]
     if data["refused"] is not None:
         rows.append(("not explored", data["refused"]))
@@ -194,14 +171,9 @@ def _rows(case: Case, data: dict[str, Any]) -> list[tuple[str, str]]:
     if data["states"] is None:
         return [*rows, ("memory", memory)]
     if data["layers"] is not None:
-        rows += [
-            ("states", f"{data['states']:,}"),
-            ("edges", f"{data['edges']:,}"),
-            ("layers", f"{data['layers']:,}; solved one after the other, and never written out"),
-            ("memory", memory),
-            ("solvers", ", ".join(data["solvers"])),
-        ]
-        return rows
+        layers = f"{data['layers']:,}; solved one after the other, and never written out"
+        rows += [("states", f"{data['states']:,}"), ("edges", f"{data['edges']:,}"), ("layers", layers)]
+        return [*rows, ("memory", memory), ("solvers", ", ".join(data["solvers"]))]
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in data["kinds"].items())
     cyclic = data["cyclic_components"]
     rows += [
@@ -217,9 +189,8 @@ def _rows(case: Case, data: dict[str, Any]) -> list[tuple[str, str]]:
         more = "" if len(data["cycle"]) < 6 else " -> ..."
         rows.append(("for instance", " -> ".join(map(str, data["cycle"])) + more))
         ends = data["end_components"]
-        rows.append(
-            ("endless", f"play can stay for ever in {ends:,} end components" if ends else "every play stops")
-        )
+        stay = f"play can stay for ever in {ends:,} end components" if ends else "every play stops"
+        rows.append(("endless", stay))
     rows += [
         ("memory", f"{_bytes(data['bytes'])} of arrays; {_bytes(data['available_bytes'])} were free"),
         ("solvers", ", ".join(data["solvers"])),
@@ -228,7 +199,7 @@ def _rows(case: Case, data: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _counter(one: dict[str, Any]) -> str:
+def _counter_text(one: dict[str, Any]) -> str:
     if one["flags"]:
         return f"{one['name']} ({one['values'].bit_length() - 1} flags)"
     return f"{one['name']} ({one['from']}..{one['to']}, {one['values']:,} values)"

@@ -6,32 +6,10 @@ import atexit
 import gc
 import io
 import sys
+from importlib import import_module
 from typing import Any
 
 import click
-
-from mdpdice.cli.advise import advise
-from mdpdice.cli.best_set import best_set
-from mdpdice.cli.cache import cache
-from mdpdice.cli.check import check
-from mdpdice.cli.crosscheck import crosscheck
-from mdpdice.cli.dice import dice
-from mdpdice.cli.evaluate import evaluate
-from mdpdice.cli.explain import explain
-from mdpdice.cli.export import export
-from mdpdice.cli.import_ import import_
-from mdpdice.cli.info import info
-from mdpdice.cli.list_ import list_
-from mdpdice.cli.new import new
-from mdpdice.cli.play import play
-from mdpdice.cli.plot import plot
-from mdpdice.cli.policy import policy
-from mdpdice.cli.report import report
-from mdpdice.cli.serve import serve
-from mdpdice.cli.simulate import simulate
-from mdpdice.cli.solve import solve
-from mdpdice.cli.thresholds import thresholds
-from mdpdice.cli.tree import tree
 
 __all__ = ["main"]
 
@@ -48,7 +26,7 @@ class _Program(click.Group):
         return super().__call__(*args, **kwargs)
 
 
-@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="mdpdice")
 def main() -> None:
     """Solve games declared as Markov decision processes, and prove the answers.
@@ -62,8 +40,32 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-for command in (
-    *(advise, best_set, cache, check, crosscheck, dice, evaluate, explain, export, import_, info, list_, new),
-    *(play, plot, policy, report, serve, simulate, solve, thresholds, tree),
+for module in (
+    *(
+        "advise",
+        "best_set",
+        "cache",
+        "check",
+        "crosscheck",
+        "dice",
+        "evaluate",
+        "explain",
+        "export",
+        "import_",
+    ),
+    *(
+        "info",
+        "list_",
+        "new",
+        "play",
+        "plot",
+        "policy",
+        "report",
+        "serve",
+        "simulate",
+        "solve",
+        "thresholds",
+        "tree",
+    ),
 ):
-    main.add_command(command)
+    main.add_command(getattr(import_module(f"mdpdice.cli.{module}"), module))

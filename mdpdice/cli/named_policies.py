@@ -13,45 +13,24 @@ import click
 
 import mdpdice
 from mdpdice.cli.case import Case
-from mdpdice.cli.limits import limits, most_states
+from mdpdice.cli.limits import MOST_STATES, limits, most_states
 from mdpdice.cli.objectives import evaluable
 from mdpdice.cli.routes import large, spread_out
 from mdpdice.cli.text import action_data
 from mdpdice.errors import GameError, MdpDiceError
 
-__all__ = [
-    "Looking",
-    "alone",
-    "file_policy",
-    "known_names",
-    "network_policies",
-    "player_rows",
-    "players",
-    "policy_on",
-    "rule_and_ratings",
-    "rule_of",
-    "search_of",
-    "two_players",
-]
+__all__ = ["Looking", "alone", "file_policy", "known_names", "player_rows", "players"]
+__all__ += ["policy_on", "rule_and_ratings", "rule_of", "search_of", "two_players"]
 
 
 def known_names(case: Case) -> str:
     """What may be written for a policy of a game, for messages."""
-    file = f"a file of 'mdpdice policy {case.name} --save FILE'"
-    return (
-        ", ".join(["optimal", "random", "lookahead:DEPTH", *(known.form for known in case.look.policies())])
-        + f", or {file}"
-    )
+    named = ["optimal", "random", "lookahead:DEPTH", *(known.form for known in case.look.policies())]
+    return f"{', '.join(named)}, or a file of 'mdpdice policy {case.name} --save FILE'"
 
 
 def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:
-    """The rule of a name that the game knows.
-
-    Raises
-    ------
-    click.UsageError
-        What stands behind the name is wrong.
-    """
+    """The rule of a name that the game knows; a `click.UsageError` where what stands behind the name is wrong."""
     try:
         return case.look.policy(name)
     except GameError as error:
@@ -59,13 +38,7 @@ def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:
 
 
 def search_of(case: Case, name: str) -> mdpdice.Solver | None:
-    """The back-end of ``lookahead:DEPTH``, which searches from every state that it is asked about; else None.
-
-    Raises
-    ------
-    click.UsageError
-        The depth is wrong, or there is a horizon.
-    """
+    """The back-end of ``lookahead:DEPTH``, which searches from every state that it is asked about; else None."""
     key, _, depth = name.partition(":")
     if key != "lookahead":
         return None
@@ -79,15 +52,7 @@ def search_of(case: Case, name: str) -> mdpdice.Solver | None:
 
 
 class Looking:
-    """Some decisions looked ahead from every state that is asked about, with one table for all.
-
-    Parameters
-    ----------
-    game : Game
-        The game.
-    solver : Solver
-        What `search_of` gives.
-    """
+    """Some decisions looked ahead from every state that is asked about, with one table for all."""
 
     def __init__(self, game: mdpdice.Game[Any, Any], solver: mdpdice.Solver) -> None:
         from mdpdice.policies.playthrough import plain
@@ -100,12 +65,9 @@ class Looking:
 
     def values(self, state: Any) -> dict[Any, float]:
         """Estimate of every action."""
-        rows: Iterator[dict[Any, float]] = (
-            self.solver.options(self.game, iter(self._waiting.pop, _NOTHING))
-            if self._rows is None
-            else self._rows
-        )
-        self._rows = None
+        rows, self._rows = self._rows, None
+        if rows is None:
+            rows = self.solver.options(self.game, iter(self._waiting.pop, _NOTHING))
         self._waiting.append(state)
         found = next(rows)
         # Kept only if nothing was raised, which would have ended it.
@@ -145,26 +107,10 @@ def rule_and_ratings(
     return None if rule is None else (rule, case.look.ratings(name) or (lambda _: None))
 
 
-def _acting(case: Case, name: str) -> Callable[[Any], Any] | None:
-    found = rule_and_ratings(case, name)
-    return None if found is None else found[0]
-
-
 def policy_on(
-    case: Case, name: str, network: mdpdice.Network, optimum: Callable[[], mdpdice.Solution]
+    case: Case, name: str, model: mdpdice.Network | mdpdice.Lattice, optimum: Callable[[], mdpdice.Policy]
 ) -> mdpdice.Policy:
-    """The policy of a name.
-
-    Parameters
-    ----------
-    case : Case
-        The game.
-    name : str
-        As on the command line.
-    network : Network
-        Of the game, with its horizon.
-    optimum : callable
-        Solves the game; called for ``optimal`` only.
+    """The policy of a name, on the network of a game (with its horizon) or on its lattice; `optimum` solves the game.
 
     Raises
     ------
@@ -172,16 +118,16 @@ def policy_on(
         There is no such policy.
     """
     if name == "optimal":
-        return optimum().policy.on(network)
+        return optimum()
     if name == "random":
-        return mdpdice.Policy.uniform(network)
-    rule = _acting(case, name)
-    if rule is not None:
-        return mdpdice.Policy.of(network, rule)
-    path = Path(name)
-    if not path.is_file():
+        return mdpdice.Policy.uniform(model)
+    if (found := rule_and_ratings(case, name)) is not None:
+        return mdpdice.Policy.of(model, found[0])
+    if not Path(name).is_file():
         raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
-    return file_policy(case, path, network)
+    if isinstance(model, mdpdice.Lattice):
+        return mdpdice.Solution.load(name, model, epsilon=case.epsilon).policy
+    return file_policy(case, Path(name), model)
 
 
 def file_policy(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:
@@ -190,45 +136,38 @@ def file_policy(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Pol
 
 
 def players(
-    case: Case, names: Sequence[str], solver: str, max_states: int = 10_000_000
+    case: Case, names: Sequence[str], solver: str, max_states: int = MOST_STATES
 ) -> tuple[mdpdice.Network | mdpdice.Lattice, list[mdpdice.Policy]]:
     """Where a game is played, and the policies of its players by their names."""
     # A policy in a file belongs to the network that 'mdpdice policy' wrote out.
     ordinary = case.objective is None and not any(Path(name).is_file() for name in names)
     layers = large(case, needs_network=not ordinary)
+    model: mdpdice.Network | mdpdice.Lattice
     if layers is None:
-        return network_policies(case, names, solver, max_states)
-    lattice = spread_out(case, layers.lattice, names)
-    if len(names) == 2 and not two_players(lattice):
+        model, optimum = _on_network(case, solver, most_states(max_states))
+        two = model.two_player
+    else:
+        model = lattice = spread_out(case, layers.lattice, names)
+        two, optimum = two_players(lattice), lambda: _lattice_optimum(case, lattice, solver)
+    if len(names) == 2 and not two:
         raise click.UsageError(alone(case))
-    made = {name: _lattice_policy(case, name, lattice, solver) for name in dict.fromkeys(names)}
-    return lattice, [made[name] for name in names]
+    made = {name: policy_on(case, name, model, optimum) for name in dict.fromkeys(names)}
+    return model, [made[name] for name in names]
 
 
-def _lattice_policy(case: Case, name: str, lattice: mdpdice.Lattice, solver: str) -> mdpdice.Policy:
-    """The policy of a name, for a game that is too large to be written out."""
+def _lattice_optimum(case: Case, lattice: mdpdice.Lattice, solver: str) -> mdpdice.Policy:
     from mdpdice.lattices.digest import same_core
 
-    if name == "optimal":
-        found = case.kept(solver)
-        if found is None or found.lattice is None or not same_core(found.lattice, lattice):
-            found = case.solve(solver, lattice)
-        return found.policy
-    if name == "random":
-        return mdpdice.Policy.uniform(lattice)
-    rule = _acting(case, name)
-    if rule is not None:
-        return mdpdice.Policy.of(lattice, rule)
-    if Path(name).is_file():
-        return mdpdice.Solution.load(name, lattice, epsilon=case.epsilon).policy
-    raise click.UsageError(f"{case.name} has no policy {name!r}; write {known_names(case)}")
+    found = case.kept(solver)
+    if found is None or found.lattice is None or not same_core(found.lattice, lattice):
+        found = case.solve(solver, lattice)
+    return found.policy
 
 
-def network_policies(
-    case: Case, names: Sequence[str], solver: str, max_states: int = 10_000_000
-) -> tuple[mdpdice.Network, list[mdpdice.Policy]]:
-    """The network of a game, and the policies of its players by their names."""
-    max_states = most_states(max_states)
+def _on_network(
+    case: Case, solver: str, max_states: int
+) -> tuple[mdpdice.Network, Callable[[], mdpdice.Policy]]:
+    """The network of a game under its horizon and objective, and what gives the optimal policy there."""
     # Rewards that differ stay apart, so that the distribution of totals is right.
     network = mdpdice.explore(case.game, progress=case.progress, max_states=max_states)
     averaged = network.averaged
@@ -243,21 +182,17 @@ def network_policies(
         )
         raise click.UsageError(msg)
     whole = network
-    if case.objective is not None:
-        network = case.objective.apply(network)
-    if len(names) == 2 and not network.two_player:
-        raise click.UsageError(alone(case))
+    network = whole if case.objective is None else case.objective.apply(whole)
 
-    def optimum() -> mdpdice.Solution:
+    def optimum() -> mdpdice.Policy:
         asked: dict[str, Any] = {"solver": solver, "epsilon": case.epsilon, "progress": case.progress}
         if (found := case.kept(solver, network=True)) is None:
             found = mdpdice.solve(whole, case.objective, **asked, **limits())
             if not averaged:
                 case.keep(found, solver, network=True)
-        return found
+        return found.policy.on(network)
 
-    made = {name: policy_on(case, name, network, optimum) for name in dict.fromkeys(names)}
-    return network, [made[name] for name in names]
+    return network, optimum
 
 
 def two_players(lattice: mdpdice.Lattice) -> bool:
@@ -272,10 +207,7 @@ def alone(case: Case) -> str:
 
 def player_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
     """The policies of the players, as rows for people."""
-    rows = [("policy", data["policy"])]
-    if data["against"] is not None:
-        rows.append(("against", data["against"]))
-    return rows
+    return [(key, data[key]) for key in ("policy", "against") if data[key] is not None]
 
 
 def _listed(case: Case, path: Path, network: mdpdice.Network) -> mdpdice.Policy:

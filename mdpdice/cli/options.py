@@ -13,21 +13,9 @@ from click.shell_completion import CompletionItem
 from mdpdice.cli.limits import limit_options
 from mdpdice.cli.objectives import FORMS
 
-__all__ = [
-    "NewFile",
-    "against_option",
-    "cache_options",
-    "format_option",
-    "game_argument",
-    "json_option",
-    "objective_options",
-    "parameters_option",
-    "policy_option",
-    "question_options",
-    "seed_option",
-    "sense_option",
-    "solver_option",
-]
+__all__ = ["NewFile", "against_option", "cache_options", "format_option", "game_argument", "json_option"]
+__all__ += ["objective_options", "parameters_option", "policy_option", "question_options", "seed_option"]
+__all__ += ["sense_option", "solver_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -95,7 +83,6 @@ solver_option = click.option(
     "--solver",
     default="auto",
     metavar="NAME",
-    show_default=True,
     shell_complete=_complete_solver,
     help="The back-end that proposes the answer; 'mdpdice list' names them. lookahead:DEPTH looks that many "
     "decisions ahead, for an estimate.",
@@ -105,14 +92,13 @@ policy_option = click.option(
     "chosen",
     default="optimal",
     metavar="POLICY",
-    show_default=True,
     help="optimal, random, lookahead:DEPTH, a policy that the game knows by name (hold-at:20), or a file.",
 )
 against_option = click.option(
     "--against", metavar="POLICY", help="What the other player does, by default the same."
 )
 seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Equal seeds give equal dice."
+    "--seed", type=click.IntRange(min=0), default=1, help="Equal seeds give equal dice."
 )
 _horizon_option = click.option(
     "--horizon",
@@ -125,7 +111,6 @@ _epsilon_option = click.option(
     type=float,
     default=1e-6,
     metavar="X",
-    show_default=True,
     callback=_positive,
     help="Certified means that every interval is at most X * max(1, |value|) wide.",
 )

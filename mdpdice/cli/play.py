@@ -1,8 +1,4 @@
-"""``mdpdice play``: a play or several in words, as JSON or as a record; whoever is human is asked.
-
-A *record* is a text file with the question at its head and what happened below it:
-the same call writes the same file, on every machine.
-"""
+"""``mdpdice play``: a play or several in words, as JSON or as a record; whoever is human is asked."""
 
 from __future__ import annotations
 
@@ -37,7 +33,6 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
     "--seats",
     default="human",
     metavar="A[,B]",
-    show_default=True,
     help="Who decides, one seat for all or one per player: human, optimal, random, lookahead:DEPTH, "
     "a policy that the game knows by name (threshold:250,200), or a file. Two seats in a game of one player play "
     "side by side, and the better total wins.",
@@ -53,15 +48,11 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    show_default=True,
     help="Play N times; of two seats they begin in turns.",
 )
 @click.option("--review", is_flag=True, help="Tell at the end what every decision of a human lost.")
 @click.option(
-    "--record",
-    type=NewFile(path_type=Path),
-    metavar="FILE",
-    help="Write all that happens to a file, too.",
+    "--record", type=NewFile(path_type=Path), metavar="FILE", help="Write all that happens to a file, too."
 )
 @solver_option
 def play(
@@ -91,23 +82,15 @@ def play(
     match.say(f"(--seed {seed} gives the same dice again)")
     if record is not None and not left:
         record.write_text(match.record(), encoding="utf-8")
-    data = {
-        **case.data(),
-        "seats": names,
-        "seed": seed,
-        "total": None if left else match.events[-1]["total"],
-        "results": [[float(one) for one in each] for each in match.results],
-        "over": not left,
-        "events": match.events,
-    }
+    total = None if left else match.events[-1]["total"]
+    results = [[float(one) for one in each] for each in match.results]
+    data = {**case.data(), "seats": names, "seed": seed, "total": total, "results": results}
+    data |= {"over": not left, "events": match.events}
     return Answer(data | reviewed, ())  # people were told on the way
 
 
 class Match:
-    """Plays of the same seats, one after the other.
-
-    `players` are the seats of those who play just now, and `teller` tells of them.
-    """
+    """Plays of the same seats; `players` are those of the people who play just now, and `teller` tells of them."""
 
     def __init__(
         self,
@@ -197,9 +180,7 @@ class Match:
         data: dict[str, Any] = {"event": kind, "player": event.player, "seat": seat, "seen": seen}
         self.events.append(data)
         if kind in _KEYS:
-            as_data = (
-                look.show_state if kind == "state" else float if kind in ("reward", "end") else action_data
-            )
+            as_data = {"state": look.show_state, "reward": float, "end": float}.get(kind, action_data)
             data[_KEYS[kind]] = as_data(event.what)
         if kind in ("end", "cut off"):
             data["total"] = float(event.total)
@@ -232,9 +213,8 @@ class Match:
             lost = next(row[2] for row in rows if row[0] == chosen)
             lost_by[seat] += lost
             words, best = (look.words(turn.state, action, turn.seen) for action in (chosen, rows[0][0]))
-            self.say(
-                f"{self.who[seat] or 'you'}: {words}  {f'-{lost:.6g}, best: {best}' if lost else 'best'}"
-            )
+            told = f"-{lost:.6g}, best: {best}" if lost else "best"
+            self.say(f"{self.who[seat] or 'you'}: {words}  {told}")
             state, action = look.show_state(turn.state), action_data(chosen)
             yield {"seat": seat, "state": state, "action": action, "lost": lost}
         for seat, lost in lost_by.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -28,17 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "plot", "read_where", "where_option"]
 
-KINDS = {
-    "policy": "what a policy does, over one or two dimensions of the state",
-    "difference": "where --policy and --against differ",
-    "thresholds": "the game's thresholds; or, with --x --y --over --action, from where on an action is taken",
-    "values": "values over one dimension, of all actions with --actions; or over two with --y",
-    "stages": "the value over the decisions left, with --horizon",
-    "outcomes": "how the total of a play is distributed; also of the policy --against beside it",
-    "convergence": "how the bounds of value iteration or policy iteration close in",
-    "network": "the network of a small game",
-}
-
 
 def where_option(about: str) -> Callable[[Any], Any]:
     """The option ``--where``, which `read_where` reads."""
@@ -54,61 +43,6 @@ def read_where(texts: Sequence[str]) -> dict[str, Any]:
             raise click.UsageError(f"--where {text}: write NAME=VALUE")
         conditions[name] = _value(value)
     return conditions
-
-
-@game_command(epilog="Kinds: " + "; ".join(f"{kind} = {about}" for kind, about in KINDS.items()))
-@question_options
-@objective_options
-@click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What to draw; see below.")
-@click.option(
-    "--to",
-    "path",
-    metavar="FILE",
-    type=NewFile(),
-    required=True,
-    help="The file to write, ending in .png, .svg or .pdf.",
-)
-@click.option("--x", metavar="NAME", help="A counter or field of the state, to the right.")
-@click.option("--y", metavar="NAME", help="Another one, upwards.")
-@click.option("--by", metavar="NAME", help="values: one curve for every number of this one.")
-@click.option("--over", metavar="NAME", help="thresholds: the dimension that the threshold is about.")
-@click.option("--action", metavar="ACTION", help="thresholds: the action, as 'mdpdice advise' prints it.")
-@click.option("--largest", is_flag=True, help="thresholds: up to where, instead of from where on.")
-@where_option("Draw only states where a counter or field has this value; may be repeated.")
-@click.option(
-    "--policy", "chosen", default="optimal", show_default=True, metavar="POLICY", help="As for evaluate."
-)
-@click.option("--against", metavar="POLICY", help="difference, outcomes: the policy to compare with.")
-@click.option("--actions", is_flag=True, help="values: a curve for every action.")
-@click.option("--at-least", is_flag=True, help="outcomes: the chance of at least so much.")
-@click.option(
-    "--steps-left", type=click.IntRange(min=0), metavar="N", help="With a horizon: the decisions left."
-)
-@click.option(
-    "--title", metavar="TEXT", help="A title; by default the game with the parameters that are given."
-)
-@solver_option
-def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer:
-    """Draw a picture of a game and write it to a file.
-
-    Names of dimensions are the counters of the game and the fields of its states; a wrong one lists those
-    that there are.
-
-    Exit status: 0 drawn, 1 not, 2 wrong usage.
-    """
-    # Before an hour of solving, not after it.
-    if Path(path).suffix.lower() not in mdpdice.plots.SUFFIXES:
-        raise click.UsageError(f"--to {path}: write a file that ends in {', '.join(mdpdice.plots.SUFFIXES)}")
-    case.refuse_infinite("there is no network that could be drawn")
-    if wishes["title"] is None:
-        wishes["title"] = " ".join([case.name, *case.pairs])
-    if wishes["steps_left"] is not None and case.horizon is None:
-        raise click.UsageError("--steps-left goes with --horizon")
-    desk = _Desk(case, solver, SimpleNamespace(**wishes), whole=kind in _WHOLE)
-    picture = _DRAWN[kind](desk)
-    mdpdice.plots.save_picture(picture, path)
-    data = {**case.data(), "kind": kind, "file": path}
-    return Answer(data, [f"{path}: {KINDS[kind].partition(';')[0]}"])
 
 
 class _Desk:
@@ -137,9 +71,11 @@ class _Desk:
             except GameError as error:
                 raise click.UsageError(f"--where: {error.message}") from error
             return self._solution.network
-        return self.applied(
-            mdpdice.explore(case.game, progress=case.progress, lattice=lattice, max_states=most_states())
-        )
+        return self.applied(self.explored(lattice=lattice))
+
+    def explored(self, **more: Any) -> mdpdice.Network:
+        """The network of the game alone."""
+        return mdpdice.explore(self.case.game, progress=self.case.progress, max_states=most_states(), **more)
 
     def applied(self, network: mdpdice.Network) -> mdpdice.Network:
         """The network of the game with the horizon and the objective."""
@@ -147,9 +83,7 @@ class _Desk:
         if case.horizon is not None:
             network = mdpdice.Horizon(case.horizon).apply(network)
         self._explored = network
-        if case.objective is None:
-            return network
-        return case.objective.apply(network)
+        return network if case.objective is None else case.objective.apply(network)
 
     def question(self) -> tuple[mdpdice.Network, mdpdice.Objective | None]:
         """What `mdpdice.solve` is asked."""
@@ -161,30 +95,24 @@ class _Desk:
         question = self.question()  # a large grid comes with its solution
         if self._solution is None:
             case = self.case
-            asked: dict[str, Any] = {
-                "solver": solver_of(self.solver),
-                "epsilon": case.epsilon,
-                "progress": case.progress,
-            }
-
-            def solved() -> mdpdice.Solution:
-                return mdpdice.solve(*question, **asked, **limits())
-
+            asked: dict[str, Any] = {"solver": solver_of(self.solver), "epsilon": case.epsilon, **limits()}
+            solved = partial(mdpdice.solve, *question, progress=case.progress, **asked)
             # What is about all plays may stand on a network that is explored in another way.
             self._solution = solved() if self.whole else case.answer(self.solver, solved, network=True)
         return self._solution
 
     def policy(self, name: str) -> mdpdice.Policy:
-        return policy_on(self.case, name, self.network, self.solution)
+        return policy_on(self.case, name, self.network, lambda: self.solution().policy.on(self.network))
 
     # --- options ------------------------------------------------------------
 
     def where(self) -> dict[str, Any]:
         return read_where(self.wishes.conditions)
 
-    def shown(self) -> dict[str, Any]:
-        """What most pictures take: the states that are drawn, the decisions left, and the title."""
-        return {"where": self.where(), "steps_left": self.wishes.steps_left, "title": self.wishes.title}
+    def shown(self, *, grouped: bool = False) -> dict[str, Any]:
+        """What most pictures take: the states that are drawn, the decisions left, the title, and groups of actions."""
+        taken = {"where": self.where(), "steps_left": self.wishes.steps_left, "title": self.wishes.title}
+        return taken | {"group": self.group()} if grouped else taken
 
     def names(self, *, at_most: int) -> list[str]:
         """The dimensions x and y: those that are given, or those that there are."""
@@ -245,43 +173,39 @@ def _value(text: str) -> Any:
 
 
 def _policy(desk: _Desk) -> Axes:
+    """What a policy does, over one or two dimensions of the state."""
     names = desk.names(at_most=2)
-    return mdpdice.plots.policy_map(
-        desk.policy(desk.wishes.chosen), *names, group=desk.group(), **desk.shown()
-    )
+    return mdpdice.plots.policy_map(desk.policy(desk.wishes.chosen), *names, **desk.shown(grouped=True))
 
 
 def _difference(desk: _Desk) -> Axes:
+    """Where --policy and --against differ."""
     if desk.wishes.against is None:
         raise click.UsageError("--kind difference needs --against POLICY")
-    names = desk.names(at_most=2)
-    pair = desk.wishes.chosen, desk.wishes.against
-    first, second = (desk.policy(name) for name in pair)
-    return mdpdice.plots.policy_difference(
-        first, second, *names, names=pair, group=desk.group(), **desk.shown()
-    )
+    names, pair = desk.names(at_most=2), (desk.wishes.chosen, desk.wishes.against)
+    first, second = map(desk.policy, pair)
+    return mdpdice.plots.policy_difference(first, second, *names, names=pair, **desk.shown(grouped=True))
 
 
 def _thresholds(desk: _Desk) -> Axes:
+    """The game's thresholds; or, with --x --y --over --action, from where on an action is taken."""
     wishes = desk.wishes
     if wishes.over is None and wishes.action is None:
         plain = desk.case.horizon is None and desk.case.objective is None
         found = desk.case.look.thresholds() if plain else []
         if not found:
-            raise click.UsageError(
-                f"{desk.case.name} knows no thresholds of its own; say --x, --y, --over and --action"
-            )
+            msg = f"{desk.case.name} knows no thresholds of its own; say --x, --y, --over and --action"
+            raise click.UsageError(msg)
         return mdpdice.plots.threshold_bars(found, title=desk.wishes.title)
     if wishes.x is None or wishes.y is None or wishes.over is None or wishes.action is None:
         raise click.UsageError("thresholds on a map need --x, --y, --over and --action")
-    names = desk.names(at_most=2)
-    return mdpdice.plots.threshold_map(
-        desk.policy(wishes.chosen), names[0], names[1], wishes.over, wishes.action, largest=wishes.largest,
-        group=desk.group(), **desk.shown(),
-    )  # fmt: skip
+    (x, y), asked = desk.names(at_most=2), (wishes.over, wishes.action)
+    policy, shown = desk.policy(wishes.chosen), desk.shown(grouped=True)
+    return mdpdice.plots.threshold_map(policy, x, y, *asked, largest=wishes.largest, **shown)
 
 
 def _values(desk: _Desk) -> Axes:
+    """Values over one dimension, of all actions with --actions; or over two with --y."""
     wishes = desk.wishes
     if wishes.y is not None:
         if wishes.x is None:
@@ -295,27 +219,25 @@ def _values(desk: _Desk) -> Axes:
 
 
 def _stages(desk: _Desk) -> Axes:
+    """The value over the decisions left, with --horizon."""
     if desk.case.horizon is None:
         raise click.UsageError("--kind stages needs --horizon N")
     return mdpdice.plots.stage_curve(desk.solution(), title=desk.wishes.title)
 
 
 def _outcomes(desk: _Desk) -> Axes:
+    """How the total of a play is distributed; also of the policy --against beside it."""
     if desk.network.averaged:
         # Rewards that differ stay apart, so that the distribution of totals is right.
-        desk.network = desk.applied(
-            mdpdice.explore(
-                desk.case.game, merge=False, progress=desk.case.progress, max_states=most_states()
-            )
-        )
+        desk.network = desk.applied(desk.explored(merge=False))
     names = [desk.wishes.chosen] + ([] if desk.wishes.against is None else [desk.wishes.against])
     found = {name: mdpdice.outcomes(desk.network, desk.policy(name)) for name in names}
-    return mdpdice.plots.outcome_chart(
-        found[names[0]] if len(found) == 1 else found, at_least=desk.wishes.at_least, title=desk.wishes.title
-    )
+    shown = found[names[0]] if len(found) == 1 else found
+    return mdpdice.plots.outcome_chart(shown, at_least=desk.wishes.at_least, title=desk.wishes.title)
 
 
 def _convergence(desk: _Desk) -> Figure:
+    """How the bounds of value iteration or policy iteration close in."""
     from matplotlib.figure import Figure
 
     name = "value-iteration" if desk.solver == "auto" else desk.solver
@@ -329,29 +251,68 @@ def _convergence(desk: _Desk) -> Figure:
 
 
 def _network(desk: _Desk) -> Axes:
+    """The network of a small game."""
     from mdpdice.plots.drawings import MAX_NODES
 
     if desk.network.n_nodes > MAX_NODES:
         # Before it is solved.
         return mdpdice.plots.draw_network(desk.network)
-    policy: mdpdice.Solution | mdpdice.Policy = (
-        desk.solution() if desk.wishes.chosen == "optimal" else desk.policy(desk.wishes.chosen)
-    )
-    return mdpdice.plots.draw_network(
-        desk.network, policy, steps_left=desk.wishes.steps_left, title=desk.wishes.title
-    )
+    wishes = desk.wishes
+    policy = desk.solution() if wishes.chosen == "optimal" else desk.policy(wishes.chosen)
+    return mdpdice.plots.draw_network(desk.network, policy, steps_left=wishes.steps_left, title=wishes.title)
 
 
+_DRAWN: dict[str, Callable[[_Desk], Axes | Figure]] = {
+    draw.__name__[1:]: draw
+    for draw in (_policy, _difference, _thresholds, _values, _stages, _outcomes, _convergence, _network)
+}
+KINDS = {kind: f"{text[0].lower()}{text[1:-1]}" for kind, draw in _DRAWN.items() if (text := draw.__doc__)}
 _WHOLE = ("stages", "outcomes", "convergence", "network")
 """Kinds that are about all plays, and not about some of the states."""
 
-_DRAWN: dict[str, Callable[[_Desk], Axes | Figure]] = {
-    "policy": _policy,
-    "difference": _difference,
-    "thresholds": _thresholds,
-    "values": _values,
-    "stages": _stages,
-    "outcomes": _outcomes,
-    "convergence": _convergence,
-    "network": _network,
-}
+
+@game_command(epilog="Kinds: " + "; ".join(f"{kind} = {about}" for kind, about in KINDS.items()))
+@question_options
+@objective_options
+@click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What to draw; see below.")
+@click.option(
+    "--to", "path", metavar="FILE", type=NewFile(), required=True, help="Ends in .png, .svg or .pdf."
+)
+@click.option("--x", metavar="NAME", help="A counter or field of the state, to the right.")
+@click.option("--y", metavar="NAME", help="Another one, upwards.")
+@click.option("--by", metavar="NAME", help="values: one curve for every number of this one.")
+@click.option("--over", metavar="NAME", help="thresholds: the dimension that the threshold is about.")
+@click.option("--action", metavar="ACTION", help="thresholds: the action, as 'mdpdice advise' prints it.")
+@click.option("--largest", is_flag=True, help="thresholds: up to where, instead of from where on.")
+@where_option("Draw only states where a counter or field has this value; may be repeated.")
+@click.option("--policy", "chosen", default="optimal", metavar="POLICY", help="As for evaluate.")
+@click.option("--against", metavar="POLICY", help="difference, outcomes: the policy to compare with.")
+@click.option("--actions", is_flag=True, help="values: a curve for every action.")
+@click.option("--at-least", is_flag=True, help="outcomes: the chance of at least so much.")
+@click.option(
+    "--steps-left", type=click.IntRange(min=0), metavar="N", help="With a horizon: the decisions left."
+)
+@click.option(
+    "--title", metavar="TEXT", help="A title; by default the game with the parameters that are given."
+)
+@solver_option
+def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer:
+    """Draw a picture of a game and write it to a file.
+
+    Names of dimensions are the counters of the game and the fields of its states; a wrong one lists those
+    that there are.
+
+    Exit status: 0 drawn, 1 not, 2 wrong usage.
+    """
+    # Before an hour of solving, not after it.
+    if Path(path).suffix.lower() not in mdpdice.plots.SUFFIXES:
+        raise click.UsageError(f"--to {path}: write a file that ends in {', '.join(mdpdice.plots.SUFFIXES)}")
+    case.refuse_infinite("there is no network that could be drawn")
+    if wishes["title"] is None:
+        wishes["title"] = " ".join([case.name, *case.pairs])
+    if wishes["steps_left"] is not None and case.horizon is None:
+        raise click.UsageError("--steps-left goes with --horizon")
+    desk = _Desk(case, solver, SimpleNamespace(**wishes), whole=kind in _WHOLE)
+    picture = _DRAWN[kind](desk)
+    mdpdice.plots.save_picture(picture, path)
+    return Answer({**case.data(), "kind": kind, "file": path}, [f"{path}: {KINDS[kind].partition(';')[0]}"])

@@ -22,15 +22,8 @@ PORT = 8377
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME or FILE:Game]...", shell_complete=complete_game)
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes a free one."
-)
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Where to listen; by default for this machine alone.",
-)
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, help="0 takes a free one.")
+@click.option("--host", default="127.0.0.1", help="Where to listen; by default for this machine alone.")
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.option(
     "--time-limit",
@@ -38,7 +31,6 @@ PORT = 8377
     type=click.FloatRange(min=0.1),
     default=600.0,
     metavar="SECONDS",
-    show_default=True,
     help="Time that solving a game may take.",
 )
 @json_option

@@ -1,8 +1,4 @@
-"""``mdpdice simulate``: many plays, beside the exact value.
-
-A game whose network fits is played on it, a larger one with counters on its lattice, and one that is too large
-for both, or whose players look ahead, by its rules.  The exact value stands beside the mean where it is known.
-"""
+"""``mdpdice simulate``: many plays, on arrays where they fit, else by the rules, beside the exact value."""
 
 from __future__ import annotations
 
@@ -16,14 +12,7 @@ import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import MOST_STATES, advised_up_to
-from mdpdice.cli.named_policies import (
-    alone,
-    known_names,
-    player_rows,
-    players,
-    rule_of,
-    search_of,
-)
+from mdpdice.cli.named_policies import alone, known_names, player_rows, players, rule_of, search_of
 from mdpdice.cli.options import (
     against_option,
     objective_options,
@@ -77,23 +66,12 @@ def simulate(
     error, value = found.standard_error, exact["estimate"]
     low, high = (None, None) if math.isnan(error) else found.interval(CONFIDENCE)
     away = (found.mean - value) / error if error > 0 and isinstance(value, float) else None
-    data = {
-        **case.data(),
-        "policy": chosen,
-        "against": against,
-        "plays": found.plays,
-        "seed": seed,
-        "mean": found.mean,
-        "standard_error": None if math.isnan(error) else error,
-        "sd": None if math.isnan(found.sd) else found.sd,
-        "p_bust": found.frequency(0) if may_bust(case, found.totals) else None,
-        "confidence": {"level": CONFIDENCE, "low": low, "high": high},
-        "errors_away": away,
-        **exact,
-        "moves": found.moves,
-        "seconds": found.seconds,
-        "notes": case.notes(),
-    }
+    data = {**case.data(), "policy": chosen, "against": against, "plays": found.plays, "seed": seed}
+    data |= {"mean": found.mean, "standard_error": None if math.isnan(error) else error}
+    data |= {"sd": None if math.isnan(found.sd) else found.sd}
+    data |= {"p_bust": found.frequency(0) if may_bust(case, found.totals) else None}
+    data |= {"confidence": {"level": CONFIDENCE, "low": low, "high": high}, "errors_away": away, **exact}
+    data |= {"moves": found.moves, "seconds": found.seconds, "notes": case.notes()}
     return Answer(data, _lines(case, data), data["value"] is not None or data["status"] is None)
 
 
@@ -126,11 +104,10 @@ def _on_arrays(
     if known is not None:
         return found, {key: enclosed_data(known, case.epsilon)[key] for key in _unknown("")}
     try:
-        return found, value_data(
-            mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress)
-        )
+        exact = mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress)
     except UnsupportedError as error:
         return found, _unknown(error.message)
+    return found, value_data(exact)
 
 
 def _by_the_rules(
@@ -145,16 +122,9 @@ def _by_the_rules(
     from mdpdice.policies.simulation import simulate_by_rules
 
     table = Table(case, names, solver, seed, alone(case), lambda line: click.echo(line, err=True))
+    asked: dict[str, Any] = {"horizon": case.horizon, "symmetric": table.symmetric, "progress": case.progress}
     with table.playing():
-        found = simulate_by_rules(
-            case.game,
-            table.seats,
-            plays or FEW_PLAYS,
-            seed,
-            horizon=case.horizon,
-            symmetric=table.symmetric,
-            progress=case.progress,
-        )
+        found = simulate_by_rules(case.game, table.seats, plays or FEW_PLAYS, seed, **asked)
     return found, _unknown(f"not computed, since {why}: these plays follow the rules")
 
 

@@ -42,27 +42,13 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
         raise click.UsageError(
             f"{case.name} has no thresholds, at least not with these parameters{_elsewhere(case)}"
         )
-    data = {
-        **case.data(),
-        "monotone": monotone,
-        "search": search,
-        "seed": seed,
-        "value": found[0].value,
-        "thresholds": [
-            {
-                "rule": one.rule,
-                "policy": one.policy,
-                "vector": list(one.vector),
-                "value": one.value,
-                "loss": turn * (found[0].value - one.value),
-                "tried": one.tried,
-                "bound": one.bound,
-            }
-            for one in found
-        ],
-        "seconds": time.perf_counter() - began,
-        "notes": case.notes(),
-    }
+    told = []
+    for one in found:
+        rule = {"rule": one.rule, "policy": one.policy, "vector": list(one.vector), "value": one.value}
+        loss = turn * (found[0].value - one.value)
+        told.append({**rule, "loss": loss, "tried": one.tried, "bound": one.bound})
+    data = {**case.data(), "monotone": monotone, "search": search, "seed": seed, "value": found[0].value}
+    data |= {"thresholds": told, "seconds": time.perf_counter() - began, "notes": case.notes()}
     return Answer(data, _lines(case, data))
 
 
@@ -70,12 +56,10 @@ def _elsewhere(case: Case) -> str:
     """Where thresholds are shown that are no vector."""
     from mdpdice.modelling.counters import axes
 
-    drawn = (
-        f", and 'mdpdice plot {case.name} --kind thresholds --x COUNTER' draws them"
-        if axes(case.game)
-        else ""
-    )
-    return f"; those that depend on the state are in the tables of 'mdpdice solve {case.name}'{drawn}"
+    there = f"; those that depend on the state are in the tables of 'mdpdice solve {case.name}'"
+    if axes(case.game):
+        there += f", and 'mdpdice plot {case.name} --kind thresholds --x COUNTER' draws them"
+    return there
 
 
 def _lines(case: Case, data: dict[str, Any]) -> list[str]:

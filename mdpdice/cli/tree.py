@@ -22,16 +22,17 @@ _COUNT = click.IntRange(min=1)
 @game_command()
 @click.argument("state", nargs=-1)
 @parameters_option(" 'mdpdice tree NAME --help' describes them.")
-@click.option(
-    "-d", "--depth", type=click.IntRange(0), default=4, show_default=True, help="Decisions to look ahead."
-)
+@click.option("-d", "--depth", type=click.IntRange(0), default=4, help="Decisions to look ahead.")
 @sense_option
 @click.option("--best", is_flag=True, help="Follow the best options only.")
-@click.option("--solve/--no-solve", default=True, help="Solve the game first, for the values beyond.")
 @click.option(
-    "--max-outcomes", type=_COUNT, default=12, show_default=True, help="Likeliest outcomes to show of a roll."
+    "--solve/--no-solve",
+    default=True,
+    show_default=False,
+    help="Solve the game first, for the values beyond.",
 )
-@click.option("--max-lines", type=_COUNT, default=100_000, show_default=True, help="Refuse a larger tree.")
+@click.option("--max-outcomes", type=_COUNT, default=12, help="Likeliest outcomes to show of a roll.")
+@click.option("--max-lines", type=_COUNT, default=100_000, help="Refuse a larger tree.")
 @click.option("--to", "path", type=NewFile(path_type=Path), help="Write a page to fold out: tree.html.")
 @limit_options
 @cache_options

@@ -20,61 +20,36 @@ def value_data(found: mdpdice.Solution, state: Hashable = None) -> dict[str, Any
     """Value of a state, by default of the start, and how it was found; it is None unless it was proved."""
     asked = (found.estimate, found.lower, found.upper)
     estimate, lower, upper = (json_number(ask(state)) for ask in asked)
-    return {
-        "value": estimate if found.proved else None,
-        "estimate": estimate,
-        "lower": lower,
-        "upper": upper,
-        "width": json_number(found.width),
-        "status": found.status.value,
-        "reason": found.reason,
-        "proof": found.details.get("proof", "this run"),
-        **({} if found.given is not None else {"solver": found.solver, "seconds": found.seconds}),
-        "states": found.n_states,
-        "edges": found.n_edges,
-    }
+    told = {"value": estimate if found.proved else None, "estimate": estimate, "lower": lower, "upper": upper}
+    told |= {"width": json_number(found.width), "status": found.status.value, "reason": found.reason}
+    told |= {"proof": found.details.get("proof", "this run")}
+    if found.given is None:
+        told |= {"solver": found.solver, "seconds": found.seconds}
+    return {**told, "states": found.n_states, "edges": found.n_edges}
 
 
 def infinite_data(reason: str) -> dict[str, Any]:
     """What is told about a value that the rules show to be infinite: nothing was explored or solved."""
-    return {
-        **dict.fromkeys(("value", "estimate", "lower", "upper"), "inf"),
-        "width": 0.0,
-        "status": mdpdice.Status.EXACT.value,
-        "reason": reason,
-        "proof": "this run",
-        "solver": None,
-        "seconds": 0.0,
-        "states": 0,
-        "edges": 0,
-    }
+    told: dict[str, Any] = dict.fromkeys(("value", "estimate", "lower", "upper"), "inf")
+    told |= {"width": 0.0, "status": mdpdice.Status.EXACT.value, "reason": reason, "proof": "this run"}
+    return {**told, "solver": None, "seconds": 0.0, "states": 0, "edges": 0}
 
 
 def enclosed_data(known: mdpdice.Enclosure, epsilon: float) -> dict[str, Any]:
     """A value that the game knows."""
     proved = known.width <= epsilon
     status = mdpdice.Status.CERTIFIED if proved else mdpdice.Status.UNCERTIFIED
-    return {
-        "value": known.value if proved else None,
-        "estimate": known.value,
-        "lower": known.lower,
-        "upper": known.upper,
-        "width": known.width,
-        "status": status.value,
-        "reason": "" if proved else f"the interval has relative width {known.width:.3g}",
-        "proof": "this run",
-        "states": None,
-        "edges": None,
-    }
+    reason = "" if proved else f"the interval has relative width {known.width:.3g}"
+    told = {"value": known.value if proved else None, "estimate": known.value, "lower": known.lower}
+    told |= {"upper": known.upper, "width": known.width, "status": status.value, "reason": reason}
+    return {**told, "proof": "this run", "states": None, "edges": None}
 
 
 def may_bust(case: Case, totals: Floats) -> bool:
-    """Whether a total of 0 is a loss, by the totals of a policy.
-
-    Much of the total is wanted, nothing less than 0 comes up, and something beyond 0 and 1: where only these do, a
-    play is won or lost, and its value is the chance of that.
-    """
+    """Whether a total of 0 is a loss, by the totals of a policy."""
     import numpy as np  # not for --help
+
+    # Where only 0 and 1 come up a play is won or lost, and its value is the chance of that.
 
     lowest = case.sense == "max" and totals.min(initial=np.inf) == 0
     return bool(lowest and totals.max() > 0 and not np.isin(totals, (0, 1)).all())
@@ -150,7 +125,5 @@ def work_rows(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 def after(data: dict[str, Any]) -> list[str]:
     """Remarks and the words of the game, as lines for people."""
-    lines = [f"note: {note}" for note in data["notes"]]
-    if data.get("summary"):
-        lines += ["", *data["summary"]]
-    return lines
+    summary = data.get("summary")
+    return [*(f"note: {note}" for note in data["notes"]), *(["", *summary] if summary else ())]

@@ -110,27 +110,18 @@ class _Server:
     def __init__(self, hall: Hall) -> None:
         self.hall, self.token = hall, secrets.token_hex(4)
         self.tables: dict[str, tuple[Table, float]] = {}
-        table = "/tables/{key}"
         routes = [
-            Route("/games", _endpoint(lambda _: hall.games())),
-            Route("/tables", _endpoint(self.sit, _SIT), methods=["POST"]),
-            Route("/decide", _endpoint(self.decide, _DECIDE), methods=["POST"]),
-            Route(table, _endpoint(self.at("view"))),
-            *(Route(f"{table}/{name}", _endpoint(self.at(name))) for name in _ASKED),
-            *(
-                Route(f"{table}/{name}", _endpoint(self.at(name), given), methods=["POST"])
-                for name, given in _CHANGES.items()
-            ),
+            _route("/games", lambda _: hall.games()),
+            _route("/tables", self.sit, _SIT),
+            _route("/decide", self.decide, _DECIDE),
+            _route("/tables/{key}", self.at("view")),
+            *(_route(f"/tables/{{key}}/{name}", self.at(name), wanted) for name, wanted in _ASKED.items()),
             Route("/solving/{key}", self.watch),
-            Route(
-                "/solving/{key}/cancel",
-                _endpoint(lambda given: self.work(given["key"]).cancel(), {}),
-                methods=["POST"],
-            ),
+            _route("/solving/{key}/cancel", lambda given: self.work(given["key"]).cancel(), {}),
             Route("/", _file),
             Route("/{name}", _file),
         ]
-        self.app = Starlette(routes=routes, exception_handlers={HTTPException: _refused, Exception: _broken})
+        self.app = Starlette(routes=routes, exception_handlers=_REFUSALS)
         self.app.router.redirect_slashes = False
 
     def sit(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,7 +151,7 @@ class _Server:
             table = self.tables[key][0]
             self.tables[key] = table, time.monotonic()
             with table.match.room.lock:
-                return getattr(table, name)(*(given[field] for field in _CHANGES.get(name, ())))
+                return getattr(table, name)(*(given[field] for field in _ASKED.get(name) or ()))
 
         return asked
 
@@ -176,10 +167,7 @@ class _Server:
 
     async def watch(self, request: Request) -> Response:
         """Server-sent events: ``progress`` until it is ``done`` or ``failed``."""
-        try:
-            work = self.work(request.path_params["key"])
-        except Illegal as error:
-            return _words(error.status, str(error))
+        work = self.work(request.path_params["key"])
 
         async def events() -> AsyncIterator[str]:
             last: object = None
@@ -229,43 +217,36 @@ _GAME = {
 _SIT = {
     **_GAME,
     "seats": _Field(
-        list, ["human"], lambda seats: 1 <= len(seats) <= 4 and _short(seats, str), "of one to four texts"
+        list, ["human"], lambda them: 1 <= len(them) <= 4 and _short(them, str), "of one to four texts"
     ),
-    "rounds": _Field(int, 1, lambda rounds: 1 <= rounds <= 100, "from 1 to 100"),
-    "seed": _Field(int, None, lambda seed: 0 <= seed < 2**53, "from 0 to 2**53"),
-    "dice": _Field(str, "drawn", lambda dice: dice in ("drawn", "mine"), "drawn or mine"),
+    "rounds": _Field(int, 1, range(1, 101).__contains__, "from 1 to 100"),
+    "seed": _Field(int, None, range(2**53).__contains__, "from 0 to 2**53"),
+    "dice": _Field(str, "drawn", ("drawn", "mine").__contains__, "drawn or mine"),
 }
 _DECIDE = {
     **_GAME,
     "state": _Field(str, ..., _shallow, "with few brackets"),
     "policy": _Field(str, "optimal", lambda name: len(name) <= LONGEST_TEXT, "that is short"),
 }
-_CHANGES = {
+_FACES = _Field(list, None, lambda faces: _short(faces, int | str), "of numbers or texts")
+_LOOKED_AT = ("advice", "review", "record", "about", "boxes", "distribution", "chart")
+_ASKED: dict[str, dict[str, _Field] | None] = {
     "choose": {**_TURN, "i": _Field(int)},
-    "roll": {
-        **_TURN,
-        "i": _Field(int, None),
-        "faces": _Field(list, None, lambda faces: _short(faces, int | str), "of numbers or texts"),
-    },
-    "undo": _TURN,
-    "again": _TURN,
+    "roll": {**_TURN, "i": _Field(int, None), "faces": _FACES},
+    **dict.fromkeys(("undo", "again"), _TURN),
+    **dict.fromkeys(_LOOKED_AT),
 }
-_ASKED = ("advice", "review", "record", "about", "boxes", "distribution", "chart")
+"""What is asked of a table, by the methods of `Table`, and the fields of the body; None: there is none."""
 
 
-def _endpoint(answer: Callable[[Mapping[str, Any]], Any], wanted: Mapping[str, _Field] | None = None) -> Any:
+def _route(
+    path: str, answer: Callable[[Mapping[str, Any]], Any], wanted: Mapping[str, _Field] | None = None
+) -> Route:
     async def endpoint(request: Request) -> Response:
-        try:
-            given = {} if wanted is None else _read(wanted, request.headers, await _body(request))
-            return JSONResponse(await run_in_threadpool(answer, {**given, **request.path_params}))
-        except Working as waits:
-            return JSONResponse({"solving": waits.work.key}, 202)
-        except Illegal as error:
-            return _words(error.status, str(error))
-        except (click.ClickException, MdpDiceError) as error:
-            return _words(400, error.message)
+        given = {} if wanted is None else _read(wanted, request.headers, await _body(request))
+        return JSONResponse(await run_in_threadpool(answer, {**given, **request.path_params}))
 
-    return endpoint
+    return Route(path, endpoint, methods=["GET" if wanted is None else "POST"])
 
 
 async def _body(request: Request) -> bytes:
@@ -308,8 +289,20 @@ def _file(request: Request) -> Response:
 
 
 async def _refused(_: Request, error: Any) -> Response:
-    return _words(error.status_code, f"this cannot be asked so: {error.detail}")
+    """What is said of an error, by its type."""
+    match error:
+        case Working():
+            return JSONResponse({"solving": error.work.key}, 202)
+        case Illegal():
+            return _words(error.status, str(error))
+        case click.ClickException() | MdpDiceError():
+            return _words(400, error.message)
+        case HTTPException():
+            return _words(error.status_code, f"this cannot be asked so: {error.detail}")
+        case _:
+            return _words(500, f"the server failed: {type(error).__name__}")
 
 
-async def _broken(_: Request, error: Exception) -> Response:
-    return _words(500, f"the server failed: {type(error).__name__}")
+_REFUSALS: dict[Any, Any] = dict.fromkeys(
+    (Working, Illegal, click.ClickException, MdpDiceError, HTTPException, Exception), _refused
+)
