@@ -221,9 +221,7 @@ def _triples(ones: int) -> dict[str, int]:
 
 
 KCD = Rules(
-    "kcd",
-    {"1": 100, "5": 50} | _triples(1000) | {"12345": 500, "23456": 750, "123456": 1500},
-    doubling=True,
+    "kcd", {"1": 100, "5": 50} | _triples(1000) | {"12345": 500, "23456": 750, "123456": 1500}, doubling=True
 )
 """Kingdom Come: Deliverance (both games)."""
 
@@ -244,9 +242,7 @@ PLAIN = Rules("plain", {"1": 100, "5": 50} | _triples(1000))
 """Farkle with single dice and triples only, the core that most families share; usually to 10,000."""
 
 FACEBOOK = Rules(
-    "facebook",
-    {"1": 100, "5": 50} | _triples(1000) | {"123456": 1500, "AABBCC": 750},
-    doubling=True,
+    "facebook", {"1": 100, "5": 50} | _triples(1000) | {"123456": 1500, "AABBCC": 750}, doubling=True
 )
 """Farkle as it was played on Facebook; without its 300 points to bank at least, and its penalty for three busts."""
 

@@ -333,12 +333,7 @@ class Look(Generic[G]):
         return []
 
     def thresholds(
-        self,
-        *,
-        monotone: bool = False,
-        search: int = 0,
-        seed: int = 0,
-        progress: Progress | None = None,
+        self, *, monotone: bool = False, search: int = 0, seed: int = 0, progress: Progress | None = None
     ) -> list[Thresholds]:
         """Thresholds of the optimal policy, and the best ones of a search; nothing where there are none.
 

@@ -110,11 +110,7 @@ class Explanation:
 
 
 def explain(
-    game: Game[Any, Any],
-    solution: Solution | None = None,
-    *,
-    size: int = 3,
-    progress: Progress | None = None,
+    game: Game[Any, Any], solution: Solution | None = None, *, size: int = 3, progress: Progress | None = None
 ) -> Explanation:
     """Find a short rule that comes near to best play.
 

@@ -17,13 +17,7 @@ from mdpdice.answers.solution import Solution
 from mdpdice.backend import Candidate, Feature, Progress, Run, Solver, available_solvers, load_solver
 from mdpdice.certification.residual_bounds import is_large
 from mdpdice.certification.verdict import Verdict, certify, certify_exact
-from mdpdice.errors import (
-    NotConvergedError,
-    PluginError,
-    SolveInterrupted,
-    StateLimitError,
-    UnsupportedError,
-)
+from mdpdice.errors import NotConvergedError, PluginError, SolveInterrupted, StateLimitError, UnsupportedError
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.reachable_layers import Layers
 from mdpdice.modelling.counters import axes
@@ -315,11 +309,7 @@ def _extra(run: Run) -> frozenset[Feature]:
 
 
 def _solve_surely(
-    problem: Problem,
-    backend: Solver,
-    run: Run,
-    epsilon: float,
-    interrupts: Interrupts,
+    problem: Problem, backend: Solver, run: Run, epsilon: float, interrupts: Interrupts
 ) -> Solution:
     """Solve in floats, and exactly if that proves nothing and the network is small enough."""
     left = None if run.deadline is None else run.deadline - time.monotonic()

@@ -121,11 +121,7 @@ def _refuse_vast(network: Network) -> None:
 
 
 def _explored(
-    game: Game[Any, Any],
-    objective: Objective,
-    max_states: int,
-    run: Run,
-    lattice: Lattice | None,
+    game: Game[Any, Any], objective: Objective, max_states: int, run: Run, lattice: Lattice | None
 ) -> Network:
     __tracebackhide__ = True
     network = explore(game, max_states=max_states, progress=run.watch, lattice=lattice)
