@@ -196,7 +196,7 @@ class FarkleLook(_Table, of=KcdFarkle):
             if isinstance(action, Bank) or action.points == menu.best:
                 continue
             roll = self.shown(at.state, None)
-            found = self._selected(roll)
+            found = self._selected(self.turn, roll)
             banked = [places for (points, _), sets in found.items() if points == menu.best for places in sets]
             scoring = min(banked, key=len)
             told = " ".join(str(face) if place in scoring else "-" for place, face in enumerate(roll.faces))

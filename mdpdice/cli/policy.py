@@ -19,7 +19,6 @@ from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, value_data, value_rows
 from mdpdice.errors import StateLimitError
-from mdpdice.looks import Look
 
 __all__ = ["policy"]
 
@@ -85,7 +84,7 @@ def policy(case: Case, **options: Any) -> Answer:
             (solution if solution.lattice is not None else solution.policy).save(asked.save)
         return {**value_data(solution), "tables": tables, "notes": case.notes(solution)}
 
-    question = {key: getattr(asked, key) for key in ("table", "rows", "cols", "conditions", "solver")}
+    question = {key: getattr(asked, key) for key in ("table", "rows", "cols", "where", "as_csv", "solver")}
     try:
         data = told() if asked.save else case.tables(told, **question)
     except StateLimitError as error:
@@ -172,6 +171,8 @@ def _saves_only(asked: SimpleNamespace) -> bool:
 
 def _has_tables(case: Case) -> bool:
     """Whether the game has tables of its own of an answer."""
+    from mdpdice.looks import Look
+
     return type(case.look).tables is not Look.tables and case.horizon is None
 
 
