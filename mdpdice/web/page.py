@@ -17,9 +17,10 @@ from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.looks import Look, look_of
 from mdpdice.looks.text import spaced
+from mdpdice.modelling.grid import Axis
 from mdpdice.modelling.text import init_names
 from mdpdice.web.packing import packed, squeezed
-from mdpdice.web.rules import Rules, too_large
+from mdpdice.web.rules import Rules, Thrown, too_large
 from mdpdice.web.seats import named_seats
 from mdpdice.web.values import stored_values
 from mdpdice.web.words import face_data
@@ -103,12 +104,8 @@ def page_data(
     if game is None:
         msg = "a page needs the game that was solved: write_page(solve(game), path)"
         raise GameError(msg, value=solution)
-    if (
-        solution.given is not None
-        or solution.objective != "total"
-        or game.discount != 1
-        or solution.horizon is not None
-    ):
+    plain = solution.given is None and solution.objective == "total" and solution.horizon is None
+    if not plain or game.discount != 1:
         msg = "a page shows the best play for the total, without a discount or a horizon; 'mdpdice serve' plays others"
         raise UnsupportedError(msg, value=solution)
     look = look_of(game)
@@ -120,13 +117,7 @@ def page_data(
     columns = [[packed([row[at] for row in rows if row[0] == kind]) for at in (1, 2, 3)] for kind in range(6)]
     model = {
         "about": _about(solution, error) | dict(given or {}),
-        "axes": [
-            dict(zip(("name", "first", "step", "size", "start", "outside"), one, strict=True))
-            for one in (
-                (axis.name, axis.values.start, axis.values.step, len(axis.values), axis.start, axis.outside)
-                for axis in rules.axes
-            )
-        ],
+        "axes": list(map(_axis, rules.axes)),
         "total": float(game.total),
         "sense": solution.sense,
         "two": 5 in kinds or any(row[0] == 1 and row[1] == 1 for row in rows),
@@ -135,17 +126,7 @@ def page_data(
         "charts": _charts(solution, look),
         "exprs": rules.trees,
         "updates": list(rules.updates),
-        "throws": [
-            {
-                "groups": [
-                    [[face_data(face) for face in die.faces], die.weights, die.name, count]
-                    for die, count in made.throw.groups
-                ],
-                "of": made.of,
-                "weights": made.dist.weights,
-            }
-            for made in rules.throws
-        ],
+        "throws": list(map(_throw, rules.throws)),
         **lists,
     }
     del model["tables"]
@@ -154,19 +135,29 @@ def page_data(
         "model": squeezed(json.dumps(model, separators=(",", ":")).encode()),
         "nodes": packed(kinds),
         "columns": columns,
-        "children": [
-            packed([len(row) - 4 for row in rows]),
-            packed([one for row in rows for one in row[4:]]),
-        ],
+        "children": _lists([row[4:] for row in rows]),
         "roots": packed(rules.roots),
-        "shown": [packed([one for one, _ in rules.tables]), packed([other for _, other in rules.tables])],
-        "tables": [
-            packed([len(table) for table in tables]),
-            packed([part for table in tables for part in table]),
-        ],
+        "shown": [packed(column) for column in zip(*rules.tables, strict=True)],
+        "tables": _lists(tables),
         **values,
     }
     return json.dumps(data, separators=(",", ":")), Page(0, values["values"][0], error)
+
+
+def _lists(lists: Sequence[Sequence[int]]) -> list[Any]:
+    return [packed([len(one) for one in lists]), packed([number for one in lists for number in one])]
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    data = {"name": axis.name, "first": axis.values.start, "step": axis.values.step, "size": len(axis.values)}
+    return data | {"start": axis.start, "outside": axis.outside}
+
+
+def _throw(made: Thrown) -> dict[str, Any]:
+    groups = [
+        [list(map(face_data, die.faces)), die.weights, die.name, count] for die, count in made.throw.groups
+    ]
+    return {"groups": groups, "of": made.of, "weights": made.dist.weights}
 
 
 def _charts(solution: Solution, look: Look[Any]) -> list[dict[str, Any]]:
@@ -178,14 +169,14 @@ def _charts(solution: Solution, look: Look[Any]) -> list[dict[str, Any]]:
         tables = []
     for table in tables:
         if len(table.rows) <= MOST_ROWS:
-            rows = [
-                [one if isinstance(one, int | float | str) else one and str(one) for one in row]
-                for row in table.rows
-            ]
-            found.append(
-                {"kind": "table", "title": table.title, "columns": table.columns, "rows": rows, "at": None}
-            )
+            rows = [[one and _plain(one) for one in row] for row in table.rows]
+            shown = {"title": table.title, "columns": table.columns, "rows": rows}
+            found.append({"kind": "table", "at": None, **shown})
     return found
+
+
+def _plain(one: Any) -> Any:
+    return one if isinstance(one, int | float | str) else str(one)
 
 
 def _about(solution: Solution, error: float) -> dict[str, Any]:

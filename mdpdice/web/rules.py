@@ -64,24 +64,15 @@ class Thrown:
         if self.faces:
             self.throw.table(dist)  # or these are other dice
         self.rolled = [Rolled(faces, self.throw.dice) for faces in self.faces]
+        # What makes it another throw.
+        self.key: Hashable = (dist.outcomes, dist.weights, self.throw.groups, tuple(self.of))
         self.rolls: dict[int, list[int]] = {}
         for roll, outcome in enumerate(self.of):
             self.rolls.setdefault(outcome, []).append(roll)
 
-    @property
-    def key(self) -> Hashable:
-        """What makes it another throw."""
-        return self.outcomes, self.dist.weights, self.throw.groups, tuple(self.of)
-
 
 class Rules:
-    """What happens in every core state.
-
-    Parameters
-    ----------
-    look : Look
-        Of the game.
-    """
+    """What happens in every core state of the game of a look."""
 
     def __init__(self, look: Look[Any]) -> None:
         self.game: Game[Any, Any] = look.game

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from mdpdice.errors import MdpDiceError
 from mdpdice.looks import Act, Dice, Look, Rolled, Text, spoken
 from mdpdice.looks.text import phrase
 from mdpdice.modelling.expressions import Expr
@@ -34,14 +33,7 @@ def face_data(face: Any) -> Any:
 
 
 class Words:
-    """Everything that is said of a game.
-
-    Parameters
-    ----------
-    look : Look
-    rules : Rules
-        Which number the expressions.
-    """
+    """Everything that is said of a game by its look; the rules number the expressions."""
 
     def __init__(self, look: Look[Any], rules: Rules) -> None:
         self.look, self.rules = look, rules
@@ -67,7 +59,8 @@ class Words:
 
     def text(self, text: Text, seen: Rolled | None = None) -> int:
         """The number of a text, in which the dice that lie there may be named."""
-        dice = "" if seen is None else self.dice(seen)
+        if (dice := self._dice.get(id(seen))) is None:
+            dice = self._dice[id(seen)] = str(seen) if seen else ""
         plain = isinstance(text, str) or not any(isinstance(piece, Expr) for piece in text)
         key = (spoken(text, {}), dice) if plain else None
         if key in self._texts:
@@ -88,40 +81,19 @@ class Words:
             self._texts[key] = number
         return number
 
-    def dice(self, seen: Rolled) -> str:
-        """Dice in words."""
-        if id(seen) not in self._dice:
-            self._dice[id(seen)] = str(seen)
-        return self._dice[id(seen)]
-
     # --- the table --------------------------------------------------------------------------------
 
     def part(self, part: Any, seen: Rolled | None) -> int:
         """The number of a part; dice that show what was thrown stand for any throw."""
-        thrown = seen is not None and isinstance(part, Dice) and part.faces == seen.faces
-        try:
-            key: Hashable = part
-            hash(key)
-        except MdpDiceError:  # expressions are no keys
-            key = None
-        if thrown or key is None or key not in self.known.get("parts", {}):
-            data = self._part(part, thrown=thrown)
-            return self.put("parts", json.dumps(data) if thrown or key is None else key, data)
-        return self.put("parts", key)
-
-    def _part(self, part: Any, *, thrown: bool) -> dict[str, Any]:
         data: dict[str, Any] = {"kind": type(part).__name__.lower()}
         fields = attrs.asdict(part, recurse=False)
         if isinstance(part, Dice):
-            names = [die.name for die in part.dice]
-            fields["dice"] = names if any(names) else []
-            if thrown:
-                fields["faces"], fields["dice"] = SEEN, []
-            else:
-                fields["faces"] = [face_data(face) for face in part.faces]
+            names, thrown = [die.name for die in part.dice], seen is not None and part.faces == seen.faces
+            fields["dice"] = names if any(names) and not thrown else []
+            fields["faces"] = SEEN if thrown else [face_data(face) for face in part.faces]
         for name, value in fields.items():
             data[name] = self.text(value) if name == "text" else self._values(value)
-        return data
+        return self.put("parts", json.dumps(data), data)
 
     def _values(self, value: Any) -> Any:
         if isinstance(value, tuple | list):
@@ -132,13 +104,7 @@ class Words:
     def table(self, core: Any, arrivals: Sequence[tuple[int, int]], *, bare: bool) -> tuple[int, int]:
         """How a state is shown: a list of parts, and lists by the dice that lie there, where that matters.
 
-        Parameters
-        ----------
-        core : hashable
-        arrivals : sequence of (int, int)
-            Throws and outcomes that lead there.
-        bare : bool
-            Whether play comes there without dice on the table.
+        `arrivals` are the throws and outcomes that lead there; `bare`: play comes there without dice, too.
         """
         ends_of = (*arrivals[:1], *arrivals[-1:])
         plain = [_faces(self.look.table(core))] if bare or not arrivals else []
@@ -146,9 +112,8 @@ class Words:
         same = all(one == (plain + lying)[0] for one in lying)
 
         def say(seen: Rolled | None) -> int:
-            return self.put(
-                "tables", tuple(self.part(one, None if same else seen) for one in self.look.table(core, seen))
-            )
+            parts = self.look.table(core, seen)
+            return self.put("tables", tuple(self.part(one, None if same else seen) for one in parts))
 
         ends = {say(seen) for seen in self._some(ends_of)}
         if not plain and len(ends) == 1:
@@ -192,10 +157,9 @@ class Words:
     def _some(self, arrivals: Sequence[tuple[int, int]]) -> Iterator[Rolled]:
         """The first and the last roll of outcomes."""
         for throw, outcome in dict.fromkeys(arrivals):
-            rolls = self.rules.throws[throw].rolls.get(outcome, [])
-            yield from (
-                self.rules.throws[throw].rolled[roll] for roll in dict.fromkeys((*rolls[:1], *rolls[-1:]))
-            )
+            made = self.rules.throws[throw]
+            rolls = made.rolls.get(outcome, [])
+            yield from (made.rolled[roll] for roll in dict.fromkeys((*rolls[:1], *rolls[-1:])))
 
     def _rolls(self, throw: int, outcome: int, say: Any) -> list[int]:
         """What is said with every roll of an outcome; once, if that is the same."""
@@ -205,17 +169,16 @@ class Words:
 
     def heard(self, core: Any, throw: int, edges: Sequence[Any]) -> int:
         """How the outcomes of a throw are told, where they lose something and where not."""
-        made = self.rules.throws[throw]
-        found = [
-            [
-                self._heard(core, made, at, lost) if lost in losses(edge, self.rules) else -1
-                for lost in (False, True)
-            ]
-            for at, edge in enumerate(edges)
-        ]
+        found = []
+        for at, edge in enumerate(edges):
+            may = losses(edge, self.rules)
+            found.append(
+                [self._heard(core, throw, at, lost) if lost in may else -1 for lost in (False, True)]
+            )
         return self.put("heard", json.dumps(found), found)
 
-    def _heard(self, core: Any, made: Any, at: int, lost: bool) -> Any:
+    def _heard(self, core: Any, throw: int, at: int, lost: bool) -> Any:
+        made = self.rules.throws[throw]
         outcome, rolls = made.outcomes[at], made.rolls.get(at, [])
         if isinstance(outcome, EDGES):
             return -1

@@ -12,8 +12,8 @@ from helpers.trial_games import ShutTheBox, Threes
 from mdpdice import At
 from mdpdice.errors import UnknownStateError
 from mdpdice.games.farkle import KcdFarkle
-from mdpdice.games.pig import PigRace
-from mdpdice.looks import draw, look_of, parted, spoken, told
+from mdpdice.games.pig import PigRace, PigTurn
+from mdpdice.looks import Goal, draw, look_of, parted, spoken, told
 from mdpdice.modelling.nodes import Decide, Unavailable
 from mdpdice.policies.playthrough import Happening, plain, play
 
@@ -194,3 +194,10 @@ def test_the_dice_that_were_thrown_are_shown_and_not_an_example():
             assert look.table(state, seen)[-1].faces == seen.faces
             shown += look.table(state)[-1].faces != seen.faces
     assert shown > 5
+
+
+def test_goals_are_met_by_the_totals_between_their_ends():
+    goals = look_of(PigTurn()).goals()
+    assert [goal.name for goal in goals if goal.met(25)] == ["10 points or more", "20 points or more"]
+    assert Goal("few", most=3).met(3)
+    assert not Goal("some", least=1, most=3).met(4)
