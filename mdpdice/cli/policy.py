@@ -19,7 +19,6 @@ from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, value_data, value_rows
 from mdpdice.errors import StateLimitError
-from mdpdice.looks import Look
 
 __all__ = ["policy"]
 
@@ -162,6 +161,8 @@ def _saves_only(asked: SimpleNamespace) -> bool:
 
 def _has_tables(case: Case) -> bool:
     """Whether the game has tables of its own of an answer."""
+    from mdpdice.looks import Look
+
     return type(case.look).tables is not Look.tables and case.horizon is None
 
 
