@@ -55,11 +55,7 @@ def command(name: str | None = None, **more: Any) -> Callable[[Callable[..., Ans
 
 
 def game_command(**more: Any) -> Callable[[Callable[..., Answer]], click.Command]:
-    """Make a command on a game of a function that takes a `Case`, and its own options by name.
-
-    The function is decorated with its options, among them ``-p`` and ``--json``; those of `question_options` and
-    `objective_options` are read into the `Case` and not handed over.
-    """
+    """Make a command on a game of a function that takes a `Case`, and those options that are not read into that."""
 
     def decorate(function: Callable[..., Answer]) -> click.Command:
         @game_argument
@@ -179,13 +175,9 @@ class _GameCommand(click.Command):
                 if about := summary(found):
                     formatter.write_text(about)
                     formatter.write_paragraph()
-                rows = [
-                    (
-                        parameter.key if parameter.reader.unreadable else f"-p {parameter.key}=",
-                        parameter.describe(),
-                    )
-                    for parameter in parameters_of(found)
-                ]
+                known = parameters_of(found)
+                keys = (one.key if one.reader.unreadable else f"-p {one.key}=" for one in known)
+                rows = [(key, one.describe()) for key, one in zip(keys, known, strict=True)]
                 if rows:
                     formatter.write_dl(rows)
                 else:

@@ -1,14 +1,12 @@
 """Parameters of a game: attrs fields, given as ``-p key=value`` and described by ``--help``.
 
-The text of a value is read by the annotation of its field where that says
-enough: numbers, ``true`` and ``false``, ``none``, the choices of a ``Literal`` or
-an enum, tuples of those separated by commas.  Anything else is handed to the
-converter of the field as it is.  The meaning of a field is ``metadata["help"]``,
-or what the docstring says in its section "Parameters".
+The text of a value is read by the annotation of its field where that says enough, else it is handed to the converter
+of the field as it is.
 """
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import inspect
 import math
@@ -58,9 +56,8 @@ class Parameter(NamedTuple):
 
     def describe(self) -> str:
         """Meaning, allowed values and default, for ``--help``."""
-        facts = [self.reader.unreadable or self.reader.allowed]
-        facts = [fact for fact in facts if fact]
-        facts.append("required" if self.required else f"default: {show(self.default)}")
+        usual = "required" if self.required else f"default: {show(self.default)}"
+        facts = filter(None, (self.reader.unreadable or self.reader.allowed, usual))
         return f"{self.meaning}  [{'; '.join(facts)}]".strip()
 
 
@@ -77,14 +74,8 @@ def parameters_of(game: Found) -> list[Parameter]:
     for field in attrs.fields(game):
         if field.init:
             meaning = str(field.metadata.get("help", meanings.get(field.name, "")))
-            found.append(
-                Parameter(
-                    field.alias or field.name,
-                    meaning,
-                    _field_reader(field, hints.get(field.name)),
-                    _default(field),
-                )
-            )
+            reader = _field_reader(field, hints.get(field.name))
+            found.append(Parameter(field.alias or field.name, meaning, reader, _default(field)))
     return found
 
 
@@ -95,9 +86,8 @@ def build_game(name: str, found: Found, pairs: Sequence[str]) -> tuple[Game[Any,
     values = {key: _read(known[key], text) for key, text in texts.items()}
     lacking = [key for key, parameter in known.items() if parameter.required and key not in values]
     if lacking:
-        raise click.UsageError(
-            f"{name} needs {' and '.join(f'-p {key}=...' for key in lacking)}; {_help(name)}"
-        )
+        wanted = " and ".join(f"-p {key}=..." for key in lacking)
+        raise click.UsageError(f"{name} needs {wanted}; {_help(name)}")
     game = _call(name, found, texts, values) if isinstance(found, type) else found
     given = {
         key: _given(parameter, texts[key], values[key]) if key in texts else plain(parameter.default)
@@ -152,15 +142,14 @@ def _call(
     except (MdpDiceError, ValueError, TypeError) as error:
         # Validators of attrs put the message first and what it is about behind it.
         message = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
+        where = f"-p {written}: " if written else f"{name}: "
         if any(message.startswith(f"{key}={text}: ") for key, text in texts.items()):
             where = "-p "
-        else:
-            where = f"-p {written}: " if written else f"{name}: "
         raise click.UsageError(f"{where}{message}") from error
     except Exception as error:
+        why = f"{type(error).__name__}: {error}{blame(error)}"
         raise click.ClickException(
-            f"{name} could not be made with {written or 'its defaults'}: "
-            f"{type(error).__name__}: {error}{blame(error)}"
+            f"{name} could not be made with {written or 'its defaults'}: {why}"
         ) from error
 
 
@@ -186,9 +175,7 @@ def show(value: Any) -> str:
     data = plain(value)
     if isinstance(data, list):
         return ",".join(show(item) for item in data)
-    if data is None or isinstance(data, bool):
-        return str(data).lower()
-    return str(data)
+    return str(data).lower() if data is None or isinstance(data, bool) else str(data)
 
 
 def _given(parameter: Parameter, text: str, value: Any) -> Any:
@@ -228,11 +215,11 @@ def _field_reader(field: attrs.Attribute[Any], kind: Any) -> Reader:
     name = str(getattr(kind, "__name__", kind))
     article = "an" if name[0] in "AEIOU" else "a"
     why = f"{article} {name} cannot be written here; give the field a converter that takes text"
-    return Reader("", lambda _: _refuse(why), why)
 
+    def refuse(_: str) -> NoReturn:
+        raise ValueError(why)
 
-def _refuse(why: str) -> NoReturn:
-    raise ValueError(why)
+    return Reader("", refuse, why)
 
 
 def _reader(kind: Any) -> Reader | None:
@@ -271,30 +258,31 @@ def _choice(values: Mapping[str, Any]) -> Reader:
     folded = {name.casefold(): value for name, value in values.items()}
 
     def read(text: str) -> Any:
-        if text in values:
-            return values[text]
         if text.casefold() not in folded:
             raise ValueError(text)
-        return folded[text.casefold()]
+        return values.get(text, folded[text.casefold()])
 
     *others, last = values
     return Reader(f"{', '.join(others)} or {last}" if others else last, read)
 
 
+def _readers(kinds: Sequence[Any]) -> list[Reader] | None:
+    """The readers of all of these types; None where one has none."""
+    found = [reader for kind in kinds if (reader := _reader(kind)) is not None]
+    return found if len(found) == len(kinds) else None
+
+
 def _union(kinds: Sequence[Any]) -> Reader | None:
     # A text is anything, and a float may be an int, so they are tried last.
     late = {float: 1, str: 2}
-    readers = [_reader(kind) for kind in sorted(kinds, key=lambda kind: late.get(kind, 0))]
-    known = [reader for reader in readers if reader is not None]
-    if len(known) < len(readers):
+    known = _readers(sorted(kinds, key=lambda kind: late.get(kind, 0)))
+    if known is None:
         return None
 
     def read(text: str) -> Any:
         for reader in known:
-            try:
+            with contextlib.suppress(ValueError):
                 return reader.read(text)
-            except ValueError:
-                continue
         raise ValueError(text)
 
     return Reader(" or ".join(reader.allowed for reader in known), read)
@@ -302,9 +290,8 @@ def _union(kinds: Sequence[Any]) -> Reader | None:
 
 def _tuple(kinds: Sequence[Any]) -> Reader | None:
     many = len(kinds) == 2 and kinds[1] is Ellipsis
-    readers = [_reader(kind) for kind in (kinds[:1] if many else kinds)]
-    known = [reader for reader in readers if reader is not None]
-    if len(known) < len(readers):
+    known = _readers(kinds[:1] if many else kinds)
+    if known is None:
         return None
 
     def read(text: str) -> tuple[Any, ...]:

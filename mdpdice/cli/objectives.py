@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -35,17 +35,7 @@ FORMS = {
 
 
 class Asked(NamedTuple):
-    """An objective that was asked for.
-
-    Attributes
-    ----------
-    objective : Objective or None
-        None: the total of the game, of which the player wants what the game says.
-    text : str
-        How it is written.
-    horizon : int or None
-        Largest number of decisions.
-    """
+    """An objective that was asked for (None: the total of the game, by its own sense), its text, and the horizon."""
 
     objective: mdpdice.Objective | None
     text: str
@@ -59,32 +49,16 @@ def read_objective(
     horizon: int | None,
     read_state: Callable[[str], Hashable],
 ) -> Asked:
-    """The objective of a text.
+    """The objective of a text, see `FORMS`, and a `click.UsageError` where it is none.
 
-    Parameters
-    ----------
-    text : str or None
-        See `FORMS`.
-    sense : {"max", "min"} or None
-        What the player to move wants, if that was said.
-    usual : {"max", "min"}
-        What the game says.
-    horizon : int or None
-        What is asked beside it.
-    read_state : callable
-        Gives the state of a text.
-
-    Raises
-    ------
-    click.UsageError
-        The text is none; the message says what is.
+    The player to move wants `sense`, if that was said, and by the game what is `usual`; a `horizon` may be asked beside
+    it, and states are read by `read_state`.
     """
     name, colon, value = (part.strip() for part in (text or "total").partition(":"))
     kind = name.lower().replace("_", "-")
     if kind not in FORMS:
-        raise click.UsageError(
-            f"--objective {text}: {did_you_mean(kind, FORMS)}write {', '.join(FORMS.values())}"
-        )
+        known = f"{did_you_mean(kind, FORMS)}write {', '.join(FORMS.values())}"
+        raise click.UsageError(f"--objective {text}: {known}")
     if bool(colon and value) == (kind == "total"):
         raise click.UsageError(f"--objective {text}: write {FORMS[kind]}")
     if kind == "horizon":
@@ -96,9 +70,8 @@ def read_objective(
     try:
         objective = _made(kind, value, sense, read_state)
     except ValueError as error:
-        raise click.UsageError(
-            f"--objective {text}: {value!r} is not a number; write {FORMS[kind]}"
-        ) from error
+        msg = f"--objective {text}: {value!r} is not a number; write {FORMS[kind]}"
+        raise click.UsageError(msg) from error
     except MdpDiceError as error:
         raise click.UsageError(f"--objective {text}: {error.message}") from error
     # States are told as they were written; numbers, as they were understood.
@@ -137,18 +110,12 @@ def _decisions(text: str) -> int:
 
 @contextlib.contextmanager
 def known_targets(objective: mdpdice.Objective | None, text: str) -> Iterator[None]:
-    """A target that the game does not have is wrong usage, since somebody has written it.
-
-    Raises
-    ------
-    click.UsageError
-    """
+    """A target that the game does not have is wrong usage, since somebody has written it."""
     try:
         yield
     except UnknownStateError as error:
-        if isinstance(objective, mdpdice.Reach | mdpdice.UntilReward) and error.value in cast(
-            "Any", objective.targets
-        ):
+        targets: Any = getattr(objective, "targets", ())
+        if error.value in targets:
             raise click.UsageError(f"--objective {text}: {error.message}") from error
         raise
 

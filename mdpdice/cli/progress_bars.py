@@ -43,8 +43,7 @@ class ProgressBars:
             self._widest = float(numbers["width"])
         now = time.monotonic()
         if now > self._deadline:
-            msg = "the command ran into its time limit"
-            raise SolveInterrupted(msg)
+            raise SolveInterrupted("the command ran into its time limit")
         if now < self._next:
             return
         self._next = now + self._every
@@ -125,33 +124,25 @@ def _figure(number: float) -> str:
 
 
 def _display(stream: TextIO) -> Progress:
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        Task,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
     from rich.text import Text
 
-    class Left(TimeRemainingColumn):
+    class Left(progress.TimeRemainingColumn):
         """The time left, where that can be told."""
 
-        def render(self, task: Task) -> Text:
+        def render(self, task: progress.Task) -> Text:
             if not task.fields["steady"] or task.finished:
                 return Text("")
             return Text.assemble(super().render(task), " left")
 
     columns: list[Any] = [
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[figures]}", style="cyan"),
-        TimeElapsedColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(bar_width=24),
+        progress.TaskProgressColumn(),
+        progress.TextColumn("{task.fields[figures]}", style="cyan"),
+        progress.TimeElapsedColumn(),
         Left(compact=True),
     ]
     # No thread of its own: solvers compute without giving way, and Ctrl-C belongs to them.
-    return Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=False)
+    return progress.Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import itertools
 import math
@@ -85,9 +86,8 @@ class Solved:
         if self.game.canonical(turn.state) == turn.state:
             return self.solution.q(turn.state, steps_left=turn.steps_left)
         # The representative has actions of its own, so look where these ones lead.
-        return {
-            action: self._worth(edge, turn) for action, edge in zip(turn.actions, turn.options, strict=True)
-        }
+        there = zip(turn.actions, turn.options, strict=True)
+        return {action: self._worth(edge, turn) for action, edge in there}
 
     def _best(self, turn: Turn) -> Any:
         if self.game.canonical(turn.state) == turn.state:
@@ -105,21 +105,18 @@ class Solved:
             return float(edge.payoff)
         reward = float(edge.reward)
         if isinstance(edge, Chance):
-            parts = zip(edge.dist.weights, edge.edges, strict=True)
-            return reward + math.fsum(
-                weight / edge.dist.total * self._worth(to, turn) for weight, to in parts
-            )
+            total, parts = edge.dist.total, zip(edge.dist.weights, edge.edges, strict=True)
+            return reward + math.fsum(weight / total * self._worth(to, turn) for weight, to in parts)
         assert isinstance(edge, Go | PassTo)
         to = self.game.canonical(edge.state)
         left = None if turn.steps_left is None else turn.steps_left - 1
         ahead = self.solution.estimate(to, steps_left=left)
         if isinstance(edge, PassTo):
             ahead = float(self.game.total) - ahead
-        if self.solution.lattice is not None:  # which is not discounted
-            return reward + ahead
-        network = self.solution.network
-        step = bool(network.decides[network.node_of(to)])
-        return reward + (network.factor if step else 1.0) * ahead
+        if self.solution.lattice is None:  # which is not discounted
+            network = self.solution.network
+            ahead *= network.factor if network.decides[network.node_of(to)] else 1.0
+        return reward + ahead
 
 
 class Table:
@@ -181,13 +178,13 @@ class Table:
         try:
             yield
         except NotConvergedError as error:
-            if any(name.partition(":")[0] == "lookahead" for name in self.names):
-                msg = (
-                    f"{error.message}. A player who looks ahead sees no reason to go on: look deeper, or let the "
-                    "game's estimate() prefer what brings the end nearer"
-                )
-                raise click.ClickException(msg) from error
-            raise
+            if not any(name.partition(":")[0] == "lookahead" for name in self.names):
+                raise
+            msg = (
+                f"{error.message}. A player who looks ahead sees no reason to go on: look deeper, or let the game's "
+                "estimate() prefer what brings the end nearer"
+            )
+            raise click.ClickException(msg) from error
 
     # --- the seats ------------------------------------------------------------
 
@@ -235,11 +232,7 @@ class Table:
         if not isinstance(action, mdpdice.Dist):
             return action
         at = self.generator.randrange(action.total)
-        for one, weight in zip(action.outcomes, action.weights, strict=True):
-            at -= weight
-            if at < 0:
-                return one
-        raise AssertionError
+        return action.outcomes[bisect.bisect(list(itertools.accumulate(action.weights)), at)]
 
     # --- advice ---------------------------------------------------------------
 
@@ -269,9 +262,8 @@ class Table:
         best = max(wanted * values[action] for action in turn.actions)
         rows = []
         for action in turn.actions:
-            value = wanted * values[action]
-            same = math.isclose(value, best, rel_tol=1e-9, abs_tol=1e-9)
-            rows.append((action, values[action], 0.0 if same else best - value))
+            same = math.isclose(wanted * values[action], best, rel_tol=1e-9, abs_tol=1e-9)
+            rows.append((action, values[action], 0.0 if same else best - wanted * values[action]))
         return sorted(rows, key=lambda row: row[2])
 
     # --- people ---------------------------------------------------------------
@@ -301,10 +293,8 @@ class Table:
             else:
                 with contextlib.suppress(MdpDiceError):
                     return self.case.look.read_action(turn.state, turn.actions, given, turn.seen)
-                number = "a number, " if numbered else ""
-                self.say(
-                    f"{given!r} is none of these, or several; write {number}words, their beginning, or what to take:"
-                )
+                wanted = f"{'a number, ' if numbered else ''}words, their beginning, or what to take"
+                self.say(f"{given!r} is none of these, or several; write {wanted}:")
 
     def _advise(self, turn: Turn) -> None:
         rows = self.ranked(turn)

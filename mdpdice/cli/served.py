@@ -57,6 +57,7 @@ class Hall:
     def __init__(self, names: Sequence[str], seconds: float) -> None:
         self.names, self.seconds = names, seconds
         self.works: dict[str, Work] = {}
+        self._told: list[dict[str, Any]] = []
         self.slots = threading.Semaphore(AT_ONCE)
         self.folder = tempfile.TemporaryDirectory(prefix="mdpdice-")
         self.lock, self._listing = threading.Lock(), threading.Lock()
@@ -71,11 +72,8 @@ class Hall:
     def games(self) -> list[dict[str, Any]]:
         """What is said of each game."""
         with self._listing:
-            return self._games
-
-    @functools.cached_property
-    def _games(self) -> list[dict[str, Any]]:
-        return [self._about(name) for name in self.names]
+            self._told = self._told or [self._about(name) for name in self.names]
+            return self._told
 
     def _about(self, name: str) -> dict[str, Any]:
         about: dict[str, Any] = {"name": name, "title": title(name), "players": None, "parameters": []}
@@ -103,13 +101,7 @@ class Hall:
             return self._room(name, pairs)
 
     def open(self, name: str, parameters: Mapping[str, Any]) -> Room:
-        """The room for a game with these parameters, which are JSON data.
-
-        Raises
-        ------
-        click.UsageError
-            There is no such game here, or a parameter is wrong.
-        """
+        """The room for a game with these parameters, which are JSON data; a `click.UsageError` where they are wrong."""
         if name not in self.names:
             raise click.UsageError(f"no game is called {name!r} here; there are {', '.join(self.names)}")
         pairs = tuple(f"{key}={show(value)}" for key, value in sorted(parameters.items()))
@@ -143,15 +135,7 @@ class Room:
         return not for_two(self.case.game)
 
     def solution(self, most: int = MOST_STATES) -> mdpdice.Solution:
-        """The answer, looked for among so many states.
-
-        Raises
-        ------
-        Working
-            It is being looked for.
-        MdpDiceError
-            It was not found.
-        """
+        """The answer, looked for among so many states; raises `Working` until it is there, or why it was not found."""
         if self.found is not None:
             return self.found
         work, hall, case = self._works.get(most), self.hall, self.case
@@ -159,13 +143,8 @@ class Room:
             raise work.error
         if work is None or work.over.is_set():
             file = str(Path(hall.folder.name) / f"{id(self)}-{most}.npz")
-            task = {
-                "name": case.name,
-                "pairs": case.pairs,
-                "max_states": most,
-                "seconds": hall.seconds,
-                "file": file,
-            }
+            task = {"name": case.name, "pairs": case.pairs, "file": file}
+            task |= {"max_states": most, "seconds": hall.seconds}
             finish = functools.partial(self._load, file)
             work = self._works[most] = Work("mdpdice.cli.solve_worker", task, hall.slots, finish)
             with hall.lock:
@@ -229,21 +208,16 @@ class Room:
         else:
             _check_seat(case, policy)
             if (found := rule_and_ratings(case, policy)) is None:
-                raise click.UsageError(
-                    f"{policy} has no rule to ask; write optimal, lookahead, or a policy of the game"
-                )
+                msg = f"{policy} has no rule to ask; write optimal, lookahead, or a policy of the game"
+                raise click.UsageError(msg)
             # What comes to no state of a game may be too much for a policy.
             action = ask(found[0], state, what="the policy", state=state)
             rated = ask(found[1], state, what="the policy", state=state) or {}
         action = action.outcomes[0] if isinstance(action, mdpdice.Dist) else action  # others are as good
         ratings = {case.look.words(state, one): json_number(value) for one, value in rated.items()}
         words = case.look.words(state, action)
-        return {
-            "action": words,
-            "data": action_data(action),
-            "value": ratings.get(words),
-            "ratings": ratings or None,
-        }
+        told = {"action": words, "data": action_data(action)}
+        return {**told, "value": ratings.get(words), "ratings": ratings or None}
 
 
 def _check_seat(case: Case, name: str) -> None:
@@ -300,18 +274,8 @@ class _Seating(Table):
 class Sitting(Match):
     """A match that stops wherever somebody has to say something, and goes on by playing the round again.
 
-    Attributes
-    ----------
-    waiting : tuple of (Turn or None, Chance or None)
-        What the round waits for, by the names `turn` and `node`.
-    said : list
-        What people said in this round: actions, and outcomes with their dice.
-    seen : Rolled or None
-        The dice that lie there.
-    total : Fraction
-        What the round has brought so far.
-    at : int
-        Rounds before this one.
+    `waiting` is what the round waits for, `said` what people said in it (actions, and outcomes with their dice), `seen`
+    the dice that lie there, `total` what the round has brought so far, and `at` the number of rounds before it.
     """
 
     def __init__(self, room: Room, names: list[str], seed: int, rounds: int, *, mine: bool) -> None:
@@ -386,19 +350,16 @@ class Sitting(Match):
     def _thrown(self, node: Chance[Any], generator: object) -> tuple[Any, Rolled]:
         from mdpdice.looks import Rolled
 
-        one: tuple[Any, Rolled] = (
-            self._next(_Awaited(node=node)) if len(node.dist) > 1 else (*node.dist, Rolled(()))
-        )
-        return one
+        if len(node.dist) > 1:
+            return self._next(_Awaited(node=node))  # type: ignore[no-any-return]
+        return (*node.dist, Rolled(()))
 
     def _noted(self, event: Event, seat: int, at: int) -> str:
         note = super()._noted(event, seat, at)
         assert self.teller is not None
         words = self.teller.words(event)
-        if (
-            event.kind is playthrough.Happening.END
-        ):  # behind a semicolon stands what lies there, which is seen
-            words = words.partition(";")[0]
+        if event.kind is playthrough.Happening.END:
+            words = words.partition(";")[0]  # behind a semicolon stands what lies there, which is seen
         self.events[-1] |= {"words": words, "lost": event.lost}
         self.total = event.total
         if event.kind is playthrough.Happening.STATE or event.seen is not None:
@@ -406,13 +367,7 @@ class Sitting(Match):
         return note
 
     def ranked(self, turn: Turn) -> list[tuple[Any, float, float]]:
-        """The actions, best first, with their values and losses.
-
-        Raises
-        ------
-        click.UsageError
-            They are not known.
-        """
+        """The actions, best first, with their values and losses; a `click.UsageError` where they are not known."""
         if not (rows := self.table.ranked(turn)):
             assert isinstance(self.table, _Seating)
             raise click.UsageError(self.table.remark)

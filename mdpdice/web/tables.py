@@ -102,30 +102,20 @@ class Table:
     def view(self) -> dict[str, Any]:
         """How it stands."""
         match, last = self.match, self.match.events[-1]
-        turn, over = match.waiting.turn, match.over
+        turn = match.waiting.turn
         options = () if turn is None else zip(turn.actions, turn.options, strict=True)
         outcomes, dice = self._to_throw()
         stands = {"id": self.key, "turn": self.turn, "may_undo": bool(match.said), "mover": last["seat"]}
         stands |= {"round": match.at + 1, "rounds": match.rounds}
-        asked: dict[str, Any] = {
-            "game": self.case.name,
-            "title": title(self.case.name),
-            "parameters": self.case.given,
-        }
+        asked = {"game": self.case.name, "title": title(self.case.name), "parameters": self.case.given}
         asked |= {"sense": self.case.sense, "total": 1 if self.case.game.total == 1 else None}
-        return {
-            **stands,
-            **asked,
-            "seats": match.table.names,
-            "names": match.who if all(match.who) else None,
-            "scores": [[_plain(one) for one in each] for each in match.results],
-            "parts": list(self._parts(last["player"])),
-            "actions": [self._act(*option) for option in options],
-            "outcomes": outcomes,
-            "dice": dice,
-            "events": [_event(one) for one in match.events[match.marks[1] :] if one["event"] != "state"],
-            "over": {"payoff": _plain(match.results[-1][0]), "words": last["words"]} if over else None,
-        }
+        scores = [[_plain(one) for one in each] for each in match.results]
+        events = [_event(one) for one in match.events[match.marks[1] :] if one["event"] != "state"]
+        seats = {"seats": match.table.names, "names": match.who if all(match.who) else None, "scores": scores}
+        over = {"payoff": scores[-1][0], "words": last["words"]} if match.over else None
+        acts = [self._act(*option) for option in options]
+        shown = {"parts": list(self._parts(last["player"])), "actions": acts, "outcomes": outcomes}
+        return {**stands, **asked, **seats, **shown, "dice": dice, "events": events, "over": over}
 
     @property
     def _seen(self) -> Rolled | None:
@@ -138,12 +128,8 @@ class Table:
             if number(part.when, counters):
                 owner = {"mover": player, "other": 1 - player}.get(str(part.of), part.of)
                 seat = None if owner is None else self.match.players[int(owner)]
-                yield {
-                    "kind": type(part).__name__.lower(),
-                    **_fields(part, counters),
-                    "of": seat,
-                    "seat": seat,
-                }
+                kind = type(part).__name__.lower()
+                yield {"kind": kind, **_fields(part, counters), "of": seat, "seat": seat}
 
     def _act(self, action: Any, option: Any) -> dict[str, Any]:
         core, counters = self.match.standing
@@ -177,15 +163,15 @@ class Table:
         if (turn := self.match.waiting.turn) is None:
             raise Illegal("there is nothing to decide now")
         rows = {action: (_plain(value), _plain(lost)) for action, value, lost in self.match.ranked(turn)}
-        words = [self.look.words(turn.state, action, turn.seen) for action in turn.actions]
-        each = [
-            (i, word, *rows[action]) for i, (word, action) in enumerate(zip(words, turn.actions, strict=True))
-        ]
-        keys, chances = ("i", "words", "value", "loss"), self.match.room.goals(turn)
-        goals = [{name: found[action] for name, found in chances.items()} or None for action in turn.actions]
-        return [
-            {**dict(zip(keys, one, strict=True)), "best": not one[3], "goals": goals[one[0]]} for one in each
-        ]
+        told, chances = [], self.match.room.goals(turn)
+        for i, action in enumerate(turn.actions):
+            value, lost = rows[action]
+            words = self.look.words(turn.state, action, turn.seen)
+            goals = {name: found[action] for name, found in chances.items()} or None
+            told.append(
+                {"i": i, "words": words, "value": value, "loss": lost, "best": not lost, "goals": goals}
+            )
+        return told
 
     def review(self) -> dict[str, Any]:
         """What every decision of people lost."""
@@ -195,9 +181,8 @@ class Table:
             loss = next(row[2] for row in rows if row[0] == chosen)
             words, best = (self.look.words(turn.state, action, turn.seen) for action in (chosen, rows[0][0]))
             lost[seat] += loss
-            decisions.append(
-                {"turn": at, "seat": seat, "words": words, "best_words": best, "loss": _plain(loss)}
-            )
+            row = {"turn": at, "seat": seat, "words": words, "best_words": best, "loss": _plain(loss)}
+            decisions.append(row)
         return {"decisions": decisions, "lost": lost}
 
     def record(self) -> dict[str, Any]:
@@ -224,8 +209,7 @@ class Table:
                 return math.nan
 
         found: dict[str, list[float | None]] = {part.label: [None] * len(part.names) for part in sheets}
-        flags = [(axis.name, 1 << bit) for axis in self.look.axes for bit in range(len(axis.boxes))]
-        for name, bit in flags:
+        for name, bit in ((axis.name, 1 << bit) for axis in self.look.axes for bit in range(len(axis.boxes))):
             used = {**counters, name: counters[name] | bit}
             less = worth(counters) - worth(used)
             for part in sheets:
@@ -243,25 +227,20 @@ class Table:
             found, so = outcomes(network, room.solution().policy, state=turn.state), float(self.match.total)
         except MdpDiceError:  # plays go on for ever, for example
             return None
-        return {
-            "totals": (found.totals + so).tolist(),
-            "chances": found.chances.tolist(),
-            "mean": found.mean + so,
-        }
+        totals, chances = (found.totals + so).tolist(), found.chances.tolist()
+        return {"totals": totals, "chances": chances, "mean": found.mean + so}
 
     def chart(self) -> list[dict[str, Any]] | None:
         """The strategy as tables, where the look of the game has some, and they are known and short."""
-        return [
-            {
-                "kind": "table",
-                "title": table.title,
-                "columns": [column.replace("_", " ") for column in table.columns],
-                "rows": [list(map(_plain, row)) for row in table.rows],
-                "at": None,
-            }
-            for table in self.match.room.tables()
-            if len(table.rows) <= MOST_ROWS
-        ] or None
+        told = []
+        for table in self.match.room.tables():
+            if len(table.rows) <= MOST_ROWS:
+                columns = [column.replace("_", " ") for column in table.columns]
+                rows = [list(map(_plain, row)) for row in table.rows]
+                told.append(
+                    {"kind": "table", "title": table.title, "columns": columns, "rows": rows, "at": None}
+                )
+        return told or None
 
 
 def title(name: str) -> str:
@@ -288,11 +267,8 @@ def _plain(value: Any) -> Any:
 
 def _fields(part: Part, counters: Mapping[str, int]) -> dict[str, Any]:
     """The fields of a part, filled in."""
-    found = {
-        name: _filled(one, counters)
-        for name, one in attrs.asdict(part, recurse=False).items()
-        if name != "when"
-    }
+    fields = attrs.asdict(part, recurse=False).items()
+    found = {name: _filled(one, counters) for name, one in fields if name != "when"}
     return found | {"text": spoken(part.text, counters)} if isinstance(part, Note) else found
 
 
