@@ -7,22 +7,5 @@ from mdpdice.games.farkle.race import FarkleRace
 from mdpdice.games.farkle.rules import JOKER, KCD, PATCH, Rules
 from mdpdice.games.farkle.states import Bank, Choose, Keep, Ready, Second
 
-__all__ = [
-    "JOKER",
-    "KCD",
-    "PATCH",
-    "Bank",
-    "BestSet",
-    "Choose",
-    "Die",
-    "FarkleRace",
-    "KcdFarkle",
-    "Keep",
-    "Ready",
-    "Rules",
-    "Second",
-    "UnknownDieError",
-    "best_set",
-    "find_die",
-    "load_dice",
-]
+__all__ = ["JOKER", "KCD", "PATCH", "Bank", "BestSet", "Choose", "Die", "FarkleRace", "KcdFarkle", "Keep"]
+__all__ += ["Ready", "Rules", "Second", "UnknownDieError", "best_set", "find_die", "load_dice"]

@@ -54,12 +54,10 @@ class EveryPosition(Game[State | _Start, Action | At[Ready]]):
 def thresholds(game: KcdFarkle) -> dict[DiceLeft, int | None]:
     """Return the largest points at risk at which rolling is optimal, or None, for every set of dice.
 
-    Rolling is optimal up to the threshold and nowhere beyond it: one more point
-    at risk adds at most one point to the value of any position, and that of a
-    roll rises by less, since the roll may bust.  The thresholds need not grow
-    with the dice: with the rules of Kingdom Come: Deliverance one die is rolled
-    up to 250 points, two dice only up to 200.  A solution that could not be proved is a
-    NotCertifiedError.
+    Rolling is optimal up to the threshold and nowhere beyond it: one more point at risk adds at most one point to the
+    value of any position, and that of a roll rises by less, since the roll may bust.  The thresholds need not grow
+    with the dice: with the rules of Kingdom Come: Deliverance one die is rolled up to 250 points, two dice only up to
+    200.  A solution that could not be proved is a NotCertifiedError.
     """
     solution = solve(EveryPosition(game))
     solution.value()  # raises unless proved, and then the intervals below are meant

@@ -11,11 +11,10 @@ up in a turn, and let
 
 .. math:: B = \max_D \frac{E[b(m)]}{\beta(D)} .
 
-Put :math:`u(p) = p` for a player who may bank :math:`p \ge B` points or roll some
-`D`.  Rolling and then banking the best is worth :math:`(1 - \beta) p + E[b] \le p`,
-so :math:`u` is a supersolution of the optimality equation above `B`: nothing that
-a player can do is worth more than banking at once [1]_.  So a turn may end as
-soon as `B` is reached, exactly.
+Put :math:`u(p) = p` for a player who may bank :math:`p \ge B` points or roll some `D`.  Rolling and then banking the
+best is worth :math:`(1 - \beta) p + E[b] \le p`, so :math:`u` is a supersolution of the optimality equation above
+`B`: nothing that a player can do is worth more than banking at once [1]_.  So a turn may end as soon as `B` is
+reached, exactly.
 
 *Sets that never bust.*  Let `Z` be the sets with :math:`\beta(D) = 0`; rolling
 them is free.  Call a set *safe* if a player who rolls it can choose, for every
@@ -26,10 +25,9 @@ the most that can be won by rolling sets of `Z` only and then banking,
 .. math:: h(D) = E\bigl[ \hat b(m) \bigr], \qquad
           \hat b(m) = \max\bigl(b(m), \max_{(s, D') \in m, D' \in Z} s + h(D')\bigr).
 
-Whatever the player does, `Z` is left after some time, so :math:`h` is finite; it
-is found by policy iteration in rationals.  The argument above then holds for
-:math:`u(p, D) = p + h(D)` and the bound with :math:`\hat b` for `b`: above it, a
-player rolls only what cannot bust.
+Whatever the player does, `Z` is left after some time, so :math:`h` is finite; it is found by policy iteration in
+rationals.  The argument above then holds for :math:`u(p, D) = p + h(D)` and the bound with :math:`\hat b` for `b`:
+above it, a player rolls only what cannot bust.
 
 References
 ----------

@@ -1,12 +1,10 @@
 """The weighted dice of Kingdom Come: Deliverance.
 
-The table (`kcd_dice.csv`; its sources stand in `kcd_dice.README.md`) names a die
-by game, edition and name, because its sources disagree: ``kcd2/A/Odd die``.
-`find_die` also takes shorter names: the edition, or the game and the edition,
-may be left out where every die that is then meant has the same chances, and so may
-what follows the beginning of a word.
-``Odd die`` stands in both games, with weights 8:2 and 4:1, which is the same
-die; ``Lu die`` has two sets of weights, so it needs its game and edition.
+The table (`kcd_dice.csv`; its sources stand in `kcd_dice.README.md`) names a die by game, edition and name, because
+its sources disagree: ``kcd2/A/Odd die``.  `find_die` also takes shorter names: the edition, or the game and the
+edition, may be left out where every die that is then meant has the same chances, and so may what follows the
+beginning of a word.  ``Odd die`` stands in both games, with weights 8:2 and 4:1, which is the same die; ``Lu die``
+has two sets of weights, so it needs its game and edition.
 
 Edition B lists only the dice on which it differs from A.  Any other die of the
 game may be named with B too and is A's.
@@ -117,8 +115,7 @@ def find_die(name: str) -> Die:
     Raises
     ------
     UnknownDieError
-        No die has this name, or several with different chances.  The message
-        lists them, or the nearest names.
+        No die has this name, or several with different chances.  The message lists them, or the nearest names.
 
     Examples
     --------

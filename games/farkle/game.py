@@ -1,9 +1,8 @@
 r"""One turn of Farkle, with the rules of Kingdom Come: Deliverance or any others.
 
-A turn: roll all dice.  Set aside dice that score; a roll that scores nothing
-busts, and the points of the turn are lost.  After every roll either bank the
-points or roll the dice that are left; when all dice have been set aside, all of
-them are rolled again (hot dice).
+A turn: roll all dice.  Set aside dice that score; a roll that scores nothing busts, and the points of the turn are
+lost.  After every roll either bank the points or roll the dice that are left; when all dice have been set aside, all
+of them are rolled again (hot dice).
 
 States are `Ready` (some dice are about to be rolled) and `Choose` (a roll lies
 on the table, as its menu); the points at risk are a counter.  The optimality equations are, with `p` the points
@@ -14,9 +13,8 @@ at risk, `D` the dice to roll and `m` a menu,
    V(D, p) &= \sum_m P_D(m) \, V(m, p), \qquad V(\text{bust}, p) = 0, \\
    V(m, p) &= \max\bigl(p + b(m), \; \max_{(s, D') \in m} V(D', p + s)\bigr).
 
-Banking takes the best points `b(m)` of a roll, since a payoff never falls in the
-points.  With at most `n` rolls (``horizon=n``) the value is what a public program
-calls Optimal_n.
+Banking takes the best points `b(m)` of a roll, since a payoff never falls in the points.  With at most `n` rolls
+(``horizon=n``) the value is what a public program calls Optimal_n.
 
 *Where a turn ends.*  With ``cap=N`` it ends when the points reach `N`; the payoff
 is the points (``at_cap="stop"``) or at most `N` (``at_cap="clip"``).  Without a
@@ -28,11 +26,10 @@ solver of this game computes, for the gain :math:`O_n` of at most `n` rolls,
 
 .. math:: O_n(p, D) = \sum_{roll} P(roll) \max\bigl(b(roll), H_{n-1}(p, roll')\bigr) - p \, \beta(D),
 
-where the ways to roll on, `H`, read another roll :math:`roll'`: its decoder takes
-every face `f` for :math:`\min(6, f + 1)`.  `H` has no test for a bust, and never
-offers all dice.  Put :math:`A_n = p + O_n`: that is an ordinary turn again, in
-which every roll costs :math:`p \, \beta(D)` and then cannot bust, so it is declared
-here like any other game and runs on the same solvers.
+where the ways to roll on, `H`, read another roll :math:`roll'`: its decoder takes every face `f` for
+:math:`\min(6, f + 1)`.  `H` has no test for a bust, and never offers all dice.  Put :math:`A_n = p + O_n`: that is an
+ordinary turn again, in which every roll costs :math:`p \, \beta(D)` and then cannot bust, so it is declared here like
+any other game and runs on the same solvers.
 """
 
 from __future__ import annotations
@@ -112,16 +109,14 @@ class KcdFarkle(Game[State, Action]):
     rules : Rules or str
         What scores, or the name of shipped rules: kcd, patch, plain, facebook, zilch.
     dice : int, or names or `Die` objects, as a list or separated by commas
-        A number of ordinary dice, or the dice one by one; see
-        `mdpdice.games.farkle.dice_table.find_die` for names.
+        A number of ordinary dice, or the dice one by one; see `mdpdice.games.farkle.dice_table.find_die` for names.
     cap : int or None
         The turn ends when its points reach the cap.  None (``"none"``) plays
         without one, up to the bound above which banking is proved optimal.
     at_cap : {"stop", "clip"}
         What a turn pays that went over the cap: all its points, or the cap.
     hot_dice : bool
-        Whether all dice are rolled again when all have been set aside; if not,
-        the points are banked then.
+        Whether all dice are rolled again when all have been set aside; if not, the points are banked then.
     defects : {"none", "public-solver"}
         Play by the defective rules of the first public solver (see the module's
         text): without hot dice, whatever `hot_dice` says.

@@ -1,10 +1,8 @@
 r"""Menus: what a roll offers, instead of the faces it shows.
 
-For the rest of a turn only two things about a roll matter: the *menu*, that is
-the set of pairs (points, dice to roll next) over its legal selections, and the
-best points it can be banked for.  Rolls with one menu have one future, so they
-are merged before the network is ever built: the 46,656 rolls of six fair dice
-become 120 menus.
+For the rest of a turn only two things about a roll matter: the *menu*, that is the set of pairs (points, dice to roll
+next) over its legal selections, and the best points it can be banked for.  Rolls with one menu have one future, so
+they are merged before the network is ever built: the 46,656 rolls of six fair dice become 120 menus.
 
 Dice are told apart by *kind*: dice of one name are one kind.  A set of dice is a
 tuple of counts per kind, or plainly their number where there is one kind.
@@ -14,9 +12,8 @@ All menus of one set of dice are found at once, with numpy:
 1. rolls: every kind is thrown as a `mdpdice.modelling.dice.pool`, so a roll is one count
    vector per kind, with its exact integer weight;
 2. selections: the dice of a roll are laid out in a row and a selection is one of
-   the :math:`2^n` subsets of the row.  Faces are packed count vectors
-   (`mdpdice.games.farkle.rules.pack`), so the vectors of all subsets come out of
-   `n` additions, and their scores out of one look-up;
+   the :math:`2^n` subsets of the row.  Faces are packed count vectors (`mdpdice.games.farkle.rules.pack`), so the
+   vectors of all subsets come out of `n` additions, and their scores out of one look-up;
 3. merging: the columns of subsets that leave the same dice behind are sorted,
    and repeated scores are dropped, which makes equal menus equal rows.
 """

@@ -14,9 +14,8 @@ The scores of the player to move and of the other, and the points of this turn, 
    P(m, i, j, k) &= \max\bigl(1 - P(D_{all}, j, i + k + b(m), 0), \;
        \max_{(s, D') \in m} P(D', i, j, k + s)\bigr),
 
-where banking the best points `b(m)` wins if they suffice, and rolling on is offered only below the
-target.  A bust leads back to the same scores, so the equations are cyclic; the sum of the scores
-never falls.
+where banking the best points `b(m)` wins if they suffice, and rolling on is offered only below the target.  A bust
+leads back to the same scores, so the equations are cyclic; the sum of the scores never falls.
 
 Where the two roll different dice, a position also tells whose turn it is: `P` is one function for each of
 the players, and the value of the other one's turn is that of the other one's function.

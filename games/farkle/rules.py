@@ -1,13 +1,11 @@
 r"""Scoring rules of Farkle, as data.
 
-A rule set is a table of *patterns*.  A pattern is a short text, one character
-per die: a digit stands for that face, and equal letters stand for equal faces,
-different letters for different faces.  ``"111"`` is three ones, ``"12345"`` a
-straight, ``"AABBCC"`` three pairs, ``"AAAABB"`` four of a kind with a pair.
+A rule set is a table of *patterns*.  A pattern is a short text, one character per die: a digit stands for that face,
+and equal letters stand for equal faces, different letters for different faces.  ``"111"`` is three ones, ``"12345"``
+a straight, ``"AABBCC"`` three pairs, ``"AAAABB"`` four of a kind with a pair.
 
-A *selection* is a set of dice that a player sets aside.  It is legal if it can
-be partitioned into combinations of the table with no die left over, and its
-score is the largest sum over all such partitions.  Let :math:`b(v)` be the
+A *selection* is a set of dice that a player sets aside.  It is legal if it can be partitioned into combinations of
+the table with no die left over, and its score is the largest sum over all such partitions.  Let :math:`b(v)` be the
 score of the count vector :math:`v` (dice per face) and :math:`K` the table; then
 
 .. math:: b(0) = 0, \qquad b(v) = \max_{k \in K,\, k \le v} \; points(k) + b(v - k),

@@ -1,9 +1,8 @@
 r"""Threshold policies: bank as soon as the points at risk reach a number that depends on the dice.
 
-A vector `T` holds one threshold per number of dice.  With `d` dice in hand and `p` points
-at risk the policy banks iff :math:`p \ge T_d`, and rolls otherwise.  After a roll it
-chooses among the legal selections the one that is worth most under this very rule: to
-bank (then all scoring dice are taken, for `b(m)` points) if the rule banks after some
+A vector `T` holds one threshold per number of dice.  With `d` dice in hand and `p` points at risk the policy banks
+iff :math:`p \ge T_d`, and rolls otherwise.  After a roll it chooses among the legal selections the one that is worth
+most under this very rule: to bank (then all scoring dice are taken, for `b(m)` points) if the rule banks after some
 selection, or to roll on after any selection after which the rule rolls:
 
 .. math::
@@ -16,11 +15,10 @@ selection, or to roll on after any selection after which the rule rolls:
 with :math:`w = 0` for a bust.  A selection that brings the points to the end of the turn is banked.
 The expected score of a turn is :math:`R_n(0)` for `n` dice.
 
-Every selection adds points, so one pass from the most points downwards evaluates a
-vector, in a fraction of a millisecond.  With the thresholds of the optimal policy this
-is the optimal value.  Those thresholds need not grow with the dice; `search` looks for
-good vectors that do (*monotone* ones), by random search and refinement, and `gap` says
-what monotone vectors lose, with a proof that no better one was missed.
+Every selection adds points, so one pass from the most points downwards evaluates a vector, in a fraction of a
+millisecond.  With the thresholds of the optimal policy this is the optimal value.  Those thresholds need not grow
+with the dice; `search` looks for good vectors that do (*monotone* ones), by random search and refinement, and `gap`
+says what monotone vectors lose, with a proof that no better one was missed.
 """
 
 from __future__ import annotations
@@ -158,10 +156,9 @@ class ThresholdTurn:
     def upper_bound(self, place: int) -> float:
         """What no rule with ``T[place] <= T[place + 1]`` can exceed, whatever its other thresholds are.
 
-        Let `v` be a number between the two.  Then with ``place`` dice the rule must
-        bank from `v` on, and with one more it must roll below `v`; let it choose
-        freely, for every number of points, in all other positions.  The bound is the best
-        value of such a rule, for the best `v`.
+        Let `v` be a number between the two.  Then with ``place`` dice the rule must bank from `v` on, and with one
+        more it must roll below `v`; let it choose freely, for every number of points, in all other positions.  The
+        bound is the best value of such a rule, for the best `v`.
         """
         rolled = np.zeros((self.steps, self.n_dice))
         best = _NEVER
@@ -264,10 +261,9 @@ def refine(
 ) -> Found:
     """Improve a vector until no move makes it better.
 
-    A move sets one threshold to another number.  For monotone vectors it sets a run
-    of neighbouring ones to a common number, as the neighbours allow: where the
-    order binds, thresholds can only move together.  `progress` is called as
-    ``progress("refine", {"vectors": ..., "points": ...})``, with the best value so far.
+    A move sets one threshold to another number.  For monotone vectors it sets a run of neighbouring ones to a common
+    number, as the neighbours allow: where the order binds, thresholds can only move together.  `progress` is called
+    as ``progress("refine", {"vectors": ..., "points": ...})``, with the best value so far.
     """
     improved = True
     while improved:

@@ -1,10 +1,9 @@
 """Bounds that add up errors along plays, and their witnesses.
 
-`mdpdice.certification.checking.inequalities` verifies bounds ``u`` on the network of best replies.  This module
-finds them: ``u = v + e``, where ``v`` is the claimed value and ``e`` adds up, along the
-worst play, what one backup of ``v`` is off and what rounding can add.  So ``e`` is the
-value of a longest-play problem on the same network, found by sweeps in component
-order; how exactly does not matter, since the checker looks at the result alone.
+`mdpdice.certification.checking.inequalities` verifies bounds ``u`` on the network of best replies.  This module finds
+them: ``u = v + e``, where ``v`` is the claimed value and ``e`` adds up, along the worst play, what one backup of
+``v`` is off and what rounding can add.  So ``e`` is the value of a longest-play problem on the same network, found by
+sweeps in component order; how exactly does not matter, since the checker looks at the result alone.
 """
 
 from __future__ import annotations
@@ -108,9 +107,8 @@ def _stages(
 class _Costs:
     """What one backup is off by, with room for rounding.
 
-    `option` is per edge of a decision, `chance` and `end` per node.  Neither is negative
-    on the best option, so sums along plays are not either.  `scale` is the size of
-    the numbers at a node, `off` its plain residual.
+    `option` is per edge of a decision, `chance` and `end` per node.  Neither is negative on the best option, so sums
+    along plays are not either.  `scale` is the size of the numbers at a node, `off` its plain residual.
     """
 
     option: Floats

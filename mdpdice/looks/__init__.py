@@ -9,19 +9,6 @@ from mdpdice.looks.look import Goal, Look, NamedPolicy, look_of
 from mdpdice.looks.parts import Act, Boxes, Dice, Grid, Note, Part, Score, Text, Tokens, parted, spoken
 from mdpdice.looks.throw import Die, Rolled, Throw, draw, remember
 
-__all__ = [
-    "Act",
-    "Boxes",
-    "Dice",
-    "Die",
-    "Goal",
-    "Grid",
-    "Look",
-    "NamedPolicy",
-    "Note",
-    "Part",
-    "Rolled",
-    "Score",
-    "Text",
-]
-__all__ += ["Throw", "Tokens", "draw", "look_of", "parted", "remember", "said", "spoken", "told"]
+__all__ = ["Act", "Boxes", "Dice", "Die", "Goal", "Grid", "Look", "NamedPolicy", "Note", "Part", "Rolled"]
+__all__ += ["Score", "Text", "Throw", "Tokens", "draw", "look_of", "parted", "remember", "said", "spoken"]
+__all__ += ["told"]

@@ -33,21 +33,6 @@ from mdpdice.plots.drawings import draw_network
 from mdpdice.plots.maps import policy_difference, policy_map, region_map, threshold_map, value_map
 from mdpdice.plots.totals import outcome_chart, threshold_bars
 
-__all__ = [
-    "SUFFIXES",
-    "Frame",
-    "bound_chart",
-    "capped_solutions",
-    "draw_card",
-    "draw_network",
-    "outcome_chart",
-    "policy_difference",
-    "policy_map",
-    "region_map",
-    "save_picture",
-    "stage_curve",
-    "threshold_bars",
-    "threshold_map",
-    "value_curve",
-    "value_map",
-]
+__all__ = ["SUFFIXES", "Frame", "bound_chart", "capped_solutions", "draw_card", "draw_network"]
+__all__ += ["outcome_chart", "policy_difference", "policy_map", "region_map", "save_picture", "stage_curve"]
+__all__ += ["threshold_bars", "threshold_map", "value_curve", "value_map"]

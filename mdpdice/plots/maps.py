@@ -161,8 +161,7 @@ def policy_difference(
     Parameters
     ----------
     first, second : Policy or Solution
-        The policies; the second one is taken over to the network of the first by the names of states and
-        actions.
+        The policies; the second one is taken over to the network of the first by the names of states and actions.
     names : tuple of two str
         What the legend calls them.
     x, y, where, group, steps_left, **frame

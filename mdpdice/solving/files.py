@@ -1,10 +1,9 @@
 """Solutions as files: sealed archives (`mdpdice.archives`) that are certified again when they are read.
 
-A file holds the values and the policy (of a lattice its stored values), and which problem they answer; it is no proof.
-Whoever reads it gives the game (and the objective) again.  The problem is made anew and
-compared by its digest, the answer is carried down to the canonical problem, and from
-there it takes the way of any answer that a back-end proposes: it is certified, or it
-comes out as uncertified, whatever the file claims.
+A file holds the values and the policy (of a lattice its stored values), and which problem they answer; it is no
+proof.  Whoever reads it gives the game (and the objective) again.  The problem is made anew and compared by its
+digest, the answer is carried down to the canonical problem, and from there it takes the way of any answer that a
+back-end proposes: it is certified, or it comes out as uncertified, whatever the file claims.
 """
 
 from __future__ import annotations

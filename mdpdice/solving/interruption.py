@@ -1,13 +1,11 @@
 """Ctrl-C while a solve is at work.
 
-A handler of SIGINT is in place for as long as the solve lasts, in the main thread only
-(Python has no others there), and only where Ctrl-C means what it usually means:
-a program that handles or ignores it itself is left alone.
+A handler of SIGINT is in place for as long as the solve lasts, in the main thread only (Python has no others there),
+and only where Ctrl-C means what it usually means: a program that handles or ignores it itself is left alone.
 
-The first Ctrl-C sets the cancel event.  Where a back-end is at work it has the time
-`GRACE` to notice and to hand over what it has; one that does not look gets a
-`KeyboardInterrupt` then, as does code that never looks (exploring, certifying) at once.
-The second Ctrl-C is nobody's but Python's.
+The first Ctrl-C sets the cancel event.  Where a back-end is at work it has the time `GRACE` to notice and to hand
+over what it has; one that does not look gets a `KeyboardInterrupt` then, as does code that never looks (exploring,
+certifying) at once.  The second Ctrl-C is nobody's but Python's.
 """
 
 from __future__ import annotations

@@ -67,11 +67,10 @@ def isolate(solver: str | Solver, *, time_limit: float | None = None, max_bytes:
     Returns
     -------
     Solver
-        For `mdpdice.solve`, `mdpdice.cross_check` and all others that take back-ends.  It raises
-        `PluginError` if the back-end crashes, hangs or breaks its contract, and `UnsupportedError`
-        if it cannot be imported by another process, or if its parameters are not plain data.
-        It reports no progress and writes no checkpoints, and of the candidate's details only numbers
-        and text arrive.
+        For `mdpdice.solve`, `mdpdice.cross_check` and all others that take back-ends.  It raises `PluginError` if the
+        back-end crashes, hangs or breaks its contract, and `UnsupportedError` if it cannot be imported by another
+        process, or if its parameters are not plain data.  It reports no progress and writes no checkpoints, and of
+        the candidate's details only numbers and text arrive.
 
     Examples
     --------

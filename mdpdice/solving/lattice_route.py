@@ -1,9 +1,8 @@
 """Which games are solved on their lattice, and how.
 
-A game with counters can be solved in two ways.  Written out as a flat network it can be given to any
-back-end and has all that a network offers, but every pair of core state and grid point takes
-memory, and every edge some more.  On the lattice only a few values per point are kept, and edges never.
-Both ways give the same values and are certified.
+A game with counters can be solved in two ways.  Written out as a flat network it can be given to any back-end and has
+all that a network offers, but every pair of core state and grid point takes memory, and every edge some more.  On the
+lattice only a few values per point are kept, and edges never.  Both ways give the same values and are certified.
 
 `mdpdice.solve` writes out what is small, or what the lattice cannot do (a horizon, a discount, `UntilReward`, targets
 that are told by no comparisons), or cannot prove: the intervals of a network are narrower.  To choose by oneself:
@@ -37,18 +36,8 @@ from mdpdice.objectives.objective import Objective, OfPayoff, Reach, Total
 from mdpdice.objectives.on_lattices import lower_lattice
 from mdpdice.solving.problem import library_version
 
-__all__ = [
-    "FALL_BACK_UP_TO_EDGES",
-    "FLAT_UP_TO_EDGES",
-    "LAYER_SWEEPS",
-    "certified",
-    "compile_for",
-    "compile_from",
-    "fits_lattices",
-    "large_layers",
-    "layers_of",
-    "solve_on_lattice",
-]
+__all__ = ["FALL_BACK_UP_TO_EDGES", "FLAT_UP_TO_EDGES", "LAYER_SWEEPS", "certified", "compile_for"]
+__all__ += ["compile_from", "fits_lattices", "large_layers", "layers_of", "solve_on_lattice"]
 
 FLAT_UP_TO_EDGES = 3_000_000
 """Edges up to which a game with counters is solved as a network, although its lattice would do."""

@@ -85,9 +85,8 @@ def solve(
     Parameters
     ----------
     game : Game, Network or Lattice
-        What to solve.  A game with counters is written out as a network if that is not too large, and
-        solved on its lattice otherwise (`mdpdice.solving.lattice_route`); ``explore(game)`` and
-        ``compile_lattice(game)`` choose.
+        What to solve.  A game with counters is written out as a network if that is not too large, and solved on its
+        lattice otherwise (`mdpdice.solving.lattice_route`); ``explore(game)`` and ``compile_lattice(game)`` choose.
     objective : Objective, optional
         By default `Total`, with the discount of the game.
     sense : {"max", "min"}, optional
