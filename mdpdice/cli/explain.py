@@ -50,7 +50,7 @@ def explain(case: Case, size: int, position: str | None, path: str | None, solve
             "advise takes it"
         )
     network = mdpdice.explore(case.game, progress=case.progress, lattice=lattice, max_states=most_states())
-    solution = case.solve(solver, network)
+    solution = case.answer(solver, lambda: case.solve(solver, network), network=True)
     found = explained(case.game, solution, size=size, progress=case.progress)
     if path is not None:
         found.policy.save(path)

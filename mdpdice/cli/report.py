@@ -56,7 +56,7 @@ def report(case: Case, path: str, solver: str) -> Answer:
     from mdpdice.html import document
     from mdpdice.policies.cards import STYLE
 
-    solution = case.solve(solver)
+    solution = case.answer(solver)
     data = {**case.data(), **value_data(solution), "file": path, "notes": case.notes(solution)}
     name, words = case.name.rpartition(":")[2], _question(case)
     title = f"{name[:1].upper()}{name[1:]}: {meaning(case, solution, solution.start)}"
