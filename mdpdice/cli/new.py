@@ -19,10 +19,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 @command()
 @click.argument("name")
 @click.option(
-    "--folder",
-    type=click.Path(exists=True, file_okay=False, writable=True),
-    default=".",
-    help="Where to write.",
+    "--folder", default=".", type=click.Path(exists=True, file_okay=False, writable=True), help="Where."
 )
 @json_option
 def new(name: str, folder: str) -> Answer:

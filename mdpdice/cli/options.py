@@ -65,20 +65,13 @@ def _positive(_ctx: click.Context, _option: click.Parameter, value: float) -> fl
 
 def parameters_option(more: str = "") -> Callable[[F], F]:
     """The option ``-p``; `more` is said behind its help."""
-    return click.option(
-        "-p",
-        "pairs",
-        metavar="KEY=VALUE",
-        multiple=True,
-        help=f"A parameter of the game; may be repeated.{more}",
-    )
+    told = f"A parameter of the game; may be repeated.{more}"
+    return click.option("-p", "pairs", metavar="KEY=VALUE", multiple=True, help=told)
 
 
 game_argument = click.argument("name", shell_complete=complete_game)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-format_option = click.option(
-    "--format", "form", metavar="FORMAT", help="The format, where the ending does not tell it."
-)
+format_option = click.option("--format", "form", metavar="FORMAT", help="Where the ending does not tell it.")
 solver_option = click.option(
     "--solver",
     default="auto",
@@ -94,15 +87,11 @@ policy_option = click.option(
     metavar="POLICY",
     help="optimal, random, lookahead:DEPTH, a policy that the game knows by name (hold-at:20), or a file.",
 )
-against_option = click.option(
-    "--against", metavar="POLICY", help="What the other player does, by default the same."
-)
-seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=1, help="Equal seeds give equal dice."
-)
+against_option = click.option("--against", metavar="POLICY", help="Of the other player, by default the same.")
+seed_option = click.option("--seed", type=click.IntRange(0), default=1, help="Equal seeds give equal dice.")
 _horizon_option = click.option(
     "--horizon",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0),
     metavar="N",
     help="At most N decisions in a play; one that is cut off there gets nothing more.",
 )
@@ -130,9 +119,8 @@ sense_option = click.option(
 
 def cache_options(function: F) -> F:
     """Add ``--no-cache`` and ``--prove``, which are about kept answers."""
-    unused = click.option(
-        "--no-cache", is_flag=True, help="Neither read nor keep answers; see 'mdpdice cache'."
-    )
+    told = "Neither read nor keep answers; see 'mdpdice cache'."
+    unused = click.option("--no-cache", is_flag=True, help=told)
     return unused(click.option("--prove", is_flag=True, help="Certify a kept answer again.")(function))
 
 

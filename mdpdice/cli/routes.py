@@ -30,26 +30,15 @@ def compiled(
     `lattice` is that of the game, if it was compiled already.  Where a network is needed a larger one is written out
     than `solve` would.
     """
-    from mdpdice.solving.lattice_route import (
-        FALL_BACK_UP_TO_EDGES,
-        FLAT_UP_TO_EDGES,
-        fits_lattices,
-        large_layers,
-    )
+    from mdpdice.solving import lattice_route
 
-    if case.horizon is not None or not fits_lattices(case.game, objective):
+    if case.horizon is not None or not lattice_route.fits_lattices(case.game, objective):
         return lattice, None
-    lattice = (
-        mdpdice.compile_lattice(case.game, progress=case.progress, max_states=most_states())
-        if lattice is None
-        else lattice
-    )
-    return lattice, large_layers(
-        lattice,
-        objective,
-        mdpdice.Run(progress=case.progress),
-        edges=FALL_BACK_UP_TO_EDGES if needs_network else FLAT_UP_TO_EDGES,
-    )
+    if lattice is None:
+        lattice = mdpdice.compile_lattice(case.game, progress=case.progress, max_states=most_states())
+    edges = lattice_route.FALL_BACK_UP_TO_EDGES if needs_network else lattice_route.FLAT_UP_TO_EDGES
+    run = mdpdice.Run(progress=case.progress)
+    return lattice, lattice_route.large_layers(lattice, objective, run, edges=edges)
 
 
 def large(case: Case, lattice: mdpdice.Lattice | None = None, *, needs_network: bool = True) -> Layers | None:

@@ -41,7 +41,7 @@ PLAYS, FEW_PLAYS = 100_000, 1_000
 @against_option
 @click.option(
     "--plays",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1),
     metavar="N",
     help="How often to play: by default 100000, or 1000 where nothing is explored.",
 )

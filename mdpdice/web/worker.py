@@ -10,12 +10,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from threading import Semaphore
+from typing import Any, TypeAlias
 
 from mdpdice.errors import MdpDiceError, SolveInterrupted, StateLimitError
 
 __all__ = ["Work", "Working"]
 
+Task: TypeAlias = Mapping[str, Any]
 GRACE = 10.0
 """Seconds that a process has to say that its time is up, before it is ended."""
 
@@ -45,9 +47,7 @@ class Work:
         Is called with the answer.
     """
 
-    def __init__(
-        self, module: str, task: Mapping[str, Any], slots: threading.Semaphore, finish: Callable[[Any], None]
-    ) -> None:
+    def __init__(self, module: str, task: Task, slots: Semaphore, finish: Callable[[Any], None]) -> None:
         self.key = secrets.token_urlsafe(12)
         self.progress: dict[str, Any] = {"phase": "wait", "done": 0, "total": None}
         self.error: MdpDiceError | None = None
@@ -63,9 +63,7 @@ class Work:
             if self._process is not None:
                 self._process.kill()
 
-    def _run(
-        self, module: str, task: Mapping[str, Any], slots: threading.Semaphore, finish: Callable[[Any], None]
-    ) -> None:
+    def _run(self, module: str, task: Task, slots: Semaphore, finish: Callable[[Any], None]) -> None:
         try:
             with slots:
                 said = self._said(module, task)
@@ -82,7 +80,7 @@ class Work:
         finally:
             self.over.set()
 
-    def _said(self, module: str, task: Mapping[str, Any]) -> dict[str, Any]:
+    def _said(self, module: str, task: Task) -> dict[str, Any]:
         """What the process says last."""
         path = os.pathsep.join(entry for entry in sys.path if entry)
         options: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
