@@ -14,7 +14,14 @@ from mdpdice.cli.limits import limit_options
 from mdpdice.cli.objectives import FORMS
 
 __all__ = ["NewFile", "against_option", "cache_options", "format_option", "game_argument", "json_option"]
-__all__ += ["objective_options", "parameters_option", "policy_option", "question_options", "seed_option"]
+__all__ += [
+    "objective_options",
+    "parameters_option",
+    "policy_option",
+    "policy_options",
+    "question_options",
+    "seed_option",
+]
 __all__ += ["sense_option", "solver_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -133,3 +140,8 @@ def question_options(function: F) -> F:
 def objective_options(function: F) -> F:
     """Add what counts, and whether much or little of it is wanted."""
     return _objective_option(sense_option(function))
+
+
+def policy_options(function: F) -> F:
+    """Add what counts, and the policies of the players."""
+    return objective_options(policy_option(against_option(function)))

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Left", "Solved", "Table", "for_two", "split_seats"]
 
+Say: TypeAlias = Callable[[str], None]
 GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
 
@@ -130,13 +131,7 @@ class Table:
     most = 2
 
     def __init__(
-        self,
-        case: Case,
-        names: list[str],
-        solver: str,
-        seed: int,
-        alone: str | None,
-        say: Callable[[str], None],
+        self, case: Case, names: list[str], solver: str, seed: int, alone: str | None, say: Say
     ) -> None:
         from mdpdice.policies.playthrough import plain
 

@@ -165,12 +165,11 @@ class Table:
         rows = {action: (_plain(value), _plain(lost)) for action, value, lost in self.match.ranked(turn)}
         told, chances = [], self.match.room.goals(turn)
         for i, action in enumerate(turn.actions):
-            value, lost = rows[action]
+            value, loss = rows[action]
             words = self.look.words(turn.state, action, turn.seen)
             goals = {name: found[action] for name, found in chances.items()} or None
-            told.append(
-                {"i": i, "words": words, "value": value, "loss": lost, "best": not lost, "goals": goals}
-            )
+            row = {"i": i, "words": words, "value": value, "loss": loss}
+            told.append({**row, "best": not loss, "goals": goals})
         return told
 
     def review(self) -> dict[str, Any]:

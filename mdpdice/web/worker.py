@@ -33,18 +33,10 @@ class Working(Exception):  # noqa: N818 - nothing is wrong: ask again when the w
 class Work:
     """A task in a process of its own, and what came of it: `error` where it failed, or a call of `finish`.
 
-    Parameters
-    ----------
-    module : str
-        Is run with ``python -m``.  It reads the task from the first line of its input, and writes a line of JSON for
-        everything that it has to say: progress, and last an object with ``answer``, or with ``error`` and ``code``.
-        It ends when its input does, which says that nobody waits any more.
-    task : mapping
-        JSON data; ``seconds`` is the time that it has.
-    slots : Semaphore
-        As many tasks are done at once.
-    finish : callable
-        Is called with the answer.
+    The `module` is run with ``python -m``.  It reads the `task`, JSON data with the ``seconds`` that it has, from the
+    first line of its input, and writes a line of JSON for all that it has to say: progress, and last an object with
+    ``answer``, or with ``error`` and ``code``.  It ends when its input does, which says that nobody waits any more.
+    As many tasks are done at once as there are `slots`.
     """
 
     def __init__(self, module: str, task: Task, slots: Semaphore, finish: Callable[[Any], None]) -> None:
