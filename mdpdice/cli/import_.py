@@ -24,9 +24,7 @@ __all__ = ["import_"]
 @format_option
 @click.option("--reward", metavar="NAME", help="The reward structure, where the file has several.")
 @click.option("--discount", metavar="X", help="Factor per step, as 0.99 or 99/100.")
-@click.option(
-    "--to", "target", metavar="FILE", type=NewFile(), help="Write the network here, by custom .npz."
-)
+@click.option("--to", "target", metavar="FILE", type=NewFile(), help="Write the network here, usually .npz.")
 @click.option("--solve", "solves", is_flag=True, help="Solve it and prove the answer.")
 @click.option("--reach", metavar="LABEL", help="With --solve: the probability of reaching this label.")
 @click.option("--until", metavar="LABEL", help="With --solve: the expected reward until reaching this label.")

@@ -35,23 +35,11 @@ def _note(ctx: click.Context, option: click.Parameter, value: float | None) -> N
 
 def limit_options(function: F) -> F:
     """Add ``--max-states`` and ``--time-limit``, which `limits` tells and no function is given."""
-    states = click.option(
-        "--max-states",
-        type=click.IntRange(1),
-        metavar="N",
-        expose_value=False,
-        callback=_note,
-        help="Stop exploring after N states; by default after ten million, or where a number only rises.",
-    )
-    seconds = click.option(
-        "--time-limit",
-        type=float,
-        metavar="SECONDS",
-        expose_value=False,
-        callback=_note,
-        help="Stop after so many seconds, whatever is being done, and tell what is known then.",
-    )
-    return states(seconds(function))
+    kept: dict[str, Any] = {"expose_value": False, "callback": _note}
+    states = "Stop exploring after N states; by default after ten million, or where a number only rises."
+    seconds = "Stop after so many seconds, whatever is being done, and tell what is known then."
+    function = click.option("--time-limit", type=float, metavar="SECONDS", help=seconds, **kept)(function)
+    return click.option("--max-states", type=click.IntRange(1), metavar="N", help=states, **kept)(function)
 
 
 def limits() -> dict[str, Any]:

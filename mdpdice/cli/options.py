@@ -13,16 +13,15 @@ from click.shell_completion import CompletionItem
 from mdpdice.cli.limits import limit_options
 from mdpdice.cli.objectives import FORMS
 
-__all__ = ["NewFile", "against_option", "cache_options", "format_option", "game_argument", "json_option"]
+__all__ = ["NewFile", "cache_options", "format_option", "game_argument", "json_option", "objective_options"]
 __all__ += [
-    "objective_options",
     "parameters_option",
-    "policy_option",
     "policy_options",
     "question_options",
     "seed_option",
+    "sense_option",
+    "solver_option",
 ]
-__all__ += ["sense_option", "solver_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -87,14 +86,16 @@ solver_option = click.option(
     help="The back-end that proposes the answer; 'mdpdice list' names them. lookahead:DEPTH looks that many "
     "decisions ahead, for an estimate.",
 )
-policy_option = click.option(
+_policy_option = click.option(
     "--policy",
     "chosen",
     default="optimal",
     metavar="POLICY",
     help="optimal, random, lookahead:DEPTH, a policy that the game knows by name (hold-at:20), or a file.",
 )
-against_option = click.option("--against", metavar="POLICY", help="Of the other player, by default the same.")
+_against_option = click.option(
+    "--against", metavar="POLICY", help="Of the other player, by default the same."
+)
 seed_option = click.option("--seed", type=click.IntRange(0), default=1, help="Equal seeds give equal dice.")
 _horizon_option = click.option(
     "--horizon",
@@ -144,4 +145,4 @@ def objective_options(function: F) -> F:
 
 def policy_options(function: F) -> F:
     """Add what counts, and the policies of the players."""
-    return objective_options(policy_option(against_option(function)))
+    return objective_options(_policy_option(_against_option(function)))

@@ -114,7 +114,7 @@ class Solved:
         ahead = self.solution.estimate(to, steps_left=left)
         if isinstance(edge, PassTo):
             ahead = float(self.game.total) - ahead
-        if self.solution.lattice is None:  # which is not discounted
+        if self.solution.lattice is None:  # games on a lattice are not discounted
             network = self.solution.network
             ahead *= network.factor if network.decides[network.node_of(to)] else 1.0
         return reward + ahead

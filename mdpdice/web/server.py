@@ -58,14 +58,9 @@ HEADERS = {
 
 
 def application(hall: Hall, host: str = "127.0.0.1") -> ASGIApp:
-    """Return the server as an ASGI application.
+    """Return the server of the games as an ASGI application.
 
-    Parameters
-    ----------
-    hall : Hall
-        The games.
-    host : str
-        Where it listens: on a loopback address it answers to loopback names only, else to that name and to addresses.
+    Where it listens on a loopback `host` it answers to loopback names only, else to that name and to addresses.
     """
     inner = _Server(hall).app
 

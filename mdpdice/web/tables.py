@@ -236,9 +236,8 @@ class Table:
             if len(table.rows) <= MOST_ROWS:
                 columns = [column.replace("_", " ") for column in table.columns]
                 rows = [list(map(_plain, row)) for row in table.rows]
-                told.append(
-                    {"kind": "table", "title": table.title, "columns": columns, "rows": rows, "at": None}
-                )
+                row = {"kind": "table", "title": table.title, "columns": columns, "rows": rows, "at": None}
+                told.append(row)
         return told or None
 
 
