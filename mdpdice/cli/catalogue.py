@@ -107,10 +107,8 @@ def _import_file(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        place = blame(error, path)
-        raise click.ClickException(
-            f"{path} could not be imported: {type(error).__name__}: {error}{place}"
-        ) from error
+        why = f"{type(error).__name__}: {error}{blame(error, path)}"
+        raise click.ClickException(f"{path} could not be imported: {why}") from error
     return module
 
 

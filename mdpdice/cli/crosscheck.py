@@ -21,9 +21,7 @@ __all__ = ["crosscheck"]
 @game_command()
 @question_options
 @objective_options
-@click.option(
-    "--solvers", metavar="A,B,C", help="The back-ends to compare, by default all; 'mdpdice list' names them."
-)
+@click.option("--solvers", metavar="A,B,C", help="Back-ends, by default all; 'mdpdice list' names them.")
 def crosscheck(case: Case, solvers: str | None) -> Answer:
     """Solve a game with several back-ends, certify each and compare all states.
 

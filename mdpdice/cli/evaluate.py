@@ -10,13 +10,7 @@ import mdpdice
 from mdpdice.cli.case import Case, check_solver
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.named_policies import player_rows, players
-from mdpdice.cli.options import (
-    against_option,
-    objective_options,
-    policy_option,
-    question_options,
-    solver_option,
-)
+from mdpdice.cli.options import policy_options, question_options, solver_option
 from mdpdice.cli.text import aligned, figure, json_number, short
 from mdpdice.cli.values import after, enclosed_data, may_bust, value_data, value_rows
 from mdpdice.errors import UnsupportedError
@@ -30,9 +24,7 @@ _MOMENTS = (("mean", "mean"), ("variance", "variance"), ("deviation", "sd"))
 
 @game_command()
 @question_options
-@objective_options
-@policy_option
-@against_option
+@policy_options
 @solver_option
 def evaluate(case: Case, chosen: str, against: str | None, solver: str) -> Answer:
     """Tell exactly what a policy is worth, and how its totals are distributed.

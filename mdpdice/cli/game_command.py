@@ -14,18 +14,12 @@ from typing import Any, NamedTuple
 
 import click
 
+from mdpdice import errors
 from mdpdice.cli.case import open_case
 from mdpdice.cli.limits import limits
 from mdpdice.cli.objectives import known_targets
 from mdpdice.cli.options import game_argument
 from mdpdice.cli.progress_bars import ProgressBars
-from mdpdice.errors import (
-    HorizonRangeError,
-    MdpDiceError,
-    MissingPackageError,
-    SolveInterrupted,
-    StateLimitError,
-)
 
 __all__ = ["Answer", "command", "command_words", "failures", "game_command"]
 
@@ -105,20 +99,20 @@ def failures() -> Iterator[None]:
         warnings.showwarning = lambda message, *_args, **_: click.echo(f"Warning: {message}", err=True)
         try:
             yield
-        except (KeyboardInterrupt, SolveInterrupted) as error:
+        except (KeyboardInterrupt, errors.SolveInterrupted) as error:
             click.echo(_interrupted(error), err=True)
             raise SystemExit(_INTERRUPTED) from None
-        except HorizonRangeError as error:
+        except errors.HorizonRangeError as error:
             raise click.UsageError(str(error)) from error
-        except MissingPackageError as error:  # nobody's code is to blame
+        except errors.MissingPackageError as error:  # nobody's code is to blame
             raise click.ClickException(str(error)) from error
         except BrokenPipeError:  # whoever reads has seen enough, as click knows
             raise
         except OSError as error:
             raise click.ClickException(f"{error.filename or 'a file'}: {error.strerror or error}") from error
-        except StateLimitError as error:
+        except errors.StateLimitError as error:
             raise click.ClickException(command_words(str(error))) from error
-        except MdpDiceError as error:
+        except errors.MdpDiceError as error:
             from mdpdice.cli.catalogue import blame
 
             place = "" if error.__cause__ is None else blame(error.__cause__)

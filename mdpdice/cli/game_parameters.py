@@ -133,12 +133,10 @@ def _read(parameter: Parameter, text: str) -> Any:
         raise click.UsageError(f"-p {parameter.key}={text}: {reason}") from error
 
 
-def _call(
-    name: str, cls: type[Game[Any, Any]], texts: Mapping[str, str], values: Mapping[str, Any]
-) -> Game[Any, Any]:
+def _call(name: str, cls: type[Any], texts: Mapping[str, str], values: Mapping[str, Any]) -> Game[Any, Any]:
     written = " ".join(f"{key}={text}" for key, text in texts.items())
     try:
-        return cls(**values)
+        return cls(**values)  # type: ignore[no-any-return]
     except (MdpDiceError, ValueError, TypeError) as error:
         # Validators of attrs put the message first and what it is about behind it.
         message = error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
@@ -147,10 +145,8 @@ def _call(
             where = "-p "
         raise click.UsageError(f"{where}{message}") from error
     except Exception as error:
-        why = f"{type(error).__name__}: {error}{blame(error)}"
-        raise click.ClickException(
-            f"{name} could not be made with {written or 'its defaults'}: {why}"
-        ) from error
+        why = f"with {written or 'its defaults'}: {type(error).__name__}: {error}{blame(error)}"
+        raise click.ClickException(f"{name} could not be made {why}") from error
 
 
 # --- values as text ---------------------------------------------------------------------------

@@ -24,18 +24,12 @@ __all__ = ["import_"]
 @format_option
 @click.option("--reward", metavar="NAME", help="The reward structure, where the file has several.")
 @click.option("--discount", metavar="X", help="Factor per step, as 0.99 or 99/100.")
-@click.option(
-    "--to", "target", metavar="FILE", type=NewFile(), help="Write the network to this file, by custom .npz."
-)
+@click.option("--to", "target", metavar="FILE", type=NewFile(), help="Write the network here, usually .npz.")
 @click.option("--solve", "solves", is_flag=True, help="Solve it and prove the answer.")
 @click.option("--reach", metavar="LABEL", help="With --solve: the probability of reaching this label.")
-@click.option(
-    "--until", metavar="LABEL", help="With --solve: the expected reward until this label is reached."
-)
+@click.option("--until", metavar="LABEL", help="With --solve: the expected reward until reaching this label.")
 @click.option("--start", metavar="STATE", help="Where play starts: 3, or with chances 0:1/2,3:1/2.")
-@click.option(
-    "--tolerance", type=float, metavar="X", help="How far sums of probabilities may be from 1.  [1e-9]"
-)
+@click.option("--tolerance", type=float, metavar="X", help="How far sums of chances may be from 1.  [1e-9]")
 @click.option("--exact", is_flag=True, help="Decimals mean what they spell: 0.1 is 1/10.")
 @click.option("--solver", default="auto", help="With --solve: the back-end.")
 @sense_option

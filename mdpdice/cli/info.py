@@ -44,15 +44,9 @@ ARRAYS = (
 
 @game_command()
 @parameters_option(" 'mdpdice info NAME --help' describes them.")
+@click.option("--before", is_flag=True, help="Tell what is known before exploring: counters, grid, bound.")
 @click.option(
-    "--before", is_flag=True, help="Tell only what is known before exploring: counters, grid, and a bound."
-)
-@click.option(
-    "--max-states",
-    type=click.IntRange(min=1),
-    default=1_000_000,
-    metavar="N",
-    help="Stop exploring after so many states.",
+    "--max-states", type=click.IntRange(1), default=1_000_000, metavar="N", help="Most states to explore."
 )
 @json_option
 def info(case: Case, before: bool, max_states: int) -> Answer:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 import mdpdice
 
-__all__ = ["Limits", "advised_up_to", "limit_options", "limits", "most_states"]
+__all__ = ["advised_up_to", "limit_options", "limits", "most_states"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,13 +20,6 @@ MOST_STATES = 10_000_000
 """States up to which a game is explored, where nobody says otherwise."""
 SOLVE_UP_TO = 100_000
 """States up to which a game made for looking ahead is solved for advice; in larger ones the advice looks ahead."""
-
-
-class Limits(TypedDict, total=False):
-    """Limits that were given on the command line."""
-
-    max_states: int
-    time_limit: float
 
 
 def _note(ctx: click.Context, option: click.Parameter, value: float | None) -> None:
@@ -42,40 +35,25 @@ def _note(ctx: click.Context, option: click.Parameter, value: float | None) -> N
 
 def limit_options(function: F) -> F:
     """Add ``--max-states`` and ``--time-limit``, which `limits` tells and no function is given."""
-    states = click.option(
-        "--max-states",
-        type=click.IntRange(min=1),
-        metavar="N",
-        expose_value=False,
-        callback=_note,
-        help="Stop exploring after N states; by default after ten million, or where a number only rises.",
-    )
-    seconds = click.option(
-        "--time-limit",
-        type=float,
-        metavar="SECONDS",
-        expose_value=False,
-        callback=_note,
-        help="Stop after so many seconds, whatever is being done, and tell what is known then.",
-    )
-    return states(seconds(function))
+    kept: dict[str, Any] = {"expose_value": False, "callback": _note}
+    states = "Stop exploring after N states; by default after ten million, or where a number only rises."
+    seconds = "Stop after so many seconds, whatever is being done, and tell what is known then."
+    function = click.option("--time-limit", type=float, metavar="SECONDS", help=seconds, **kept)(function)
+    return click.option("--max-states", type=click.IntRange(1), metavar="N", help=states, **kept)(function)
 
 
-def limits() -> Limits:
+def limits() -> dict[str, Any]:
     """The limits of the command that is being run, as `mdpdice.solve` takes them."""
     context = click.get_current_context(silent=True)
-    found = {} if context is None else context.meta.get(_LIMITS, {})
-    asked: Limits = {}
-    if "max_states" in found:
-        asked["max_states"] = int(found["max_states"])
-    if "time_limit" in found:
-        asked["time_limit"] = max(0.0, found["time_limit"] - time.monotonic())
+    asked = {} if context is None else dict(context.meta.get(_LIMITS, {}))
+    if "time_limit" in asked:
+        asked["time_limit"] = max(0.0, asked["time_limit"] - time.monotonic())
     return asked
 
 
 def most_states(default: int = MOST_STATES) -> int:
     """The limit of states alone, as `mdpdice.explore` takes it."""
-    return limits().get("max_states", default)
+    return int(limits().get("max_states", default))
 
 
 def advised_up_to(game: mdpdice.Game[Any, Any]) -> int:

@@ -41,31 +41,8 @@ def main() -> None:
 
 
 for module in (
-    *(
-        "advise",
-        "best_set",
-        "cache",
-        "check",
-        "crosscheck",
-        "dice",
-        "evaluate",
-        "explain",
-        "export",
-        "import_",
-    ),
-    *(
-        "info",
-        "list_",
-        "new",
-        "play",
-        "plot",
-        "policy",
-        "report",
-        "serve",
-        "simulate",
-        "solve",
-        "thresholds",
-        "tree",
-    ),
+    *("advise", "best_set", "cache", "check", "crosscheck", "dice", "evaluate", "explain", "export"),
+    *("import_", "info", "list_", "new", "play", "plot", "policy", "report", "serve", "simulate"),
+    *("solve", "thresholds", "tree"),
 ):
     main.add_command(getattr(import_module(f"mdpdice.cli.{module}"), module))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import click
 
@@ -22,6 +22,9 @@ from mdpdice.errors import GameError, MdpDiceError
 __all__ = ["Looking", "alone", "file_policy", "known_names", "player_rows", "players"]
 __all__ += ["policy_on", "rule_and_ratings", "rule_of", "search_of", "two_players"]
 
+Rule: TypeAlias = Callable[[Any], Any]
+"""What somebody does in a state, or thinks of the actions there."""
+
 
 def known_names(case: Case) -> str:
     """What may be written for a policy of a game, for messages."""
@@ -29,7 +32,7 @@ def known_names(case: Case) -> str:
     return f"{', '.join(named)}, or a file of 'mdpdice policy {case.name} --save FILE'"
 
 
-def rule_of(case: Case, name: str) -> Callable[[Any], Any] | None:
+def rule_of(case: Case, name: str) -> Rule | None:
     """The rule of a name that the game knows; a `click.UsageError` where what stands behind the name is wrong."""
     try:
         return case.look.policy(name)
@@ -96,9 +99,7 @@ _EQUAL = 1e-9
 """Estimates that differ by less than this, relative to ``max(1, |value|)``, differ by rounding."""
 
 
-def rule_and_ratings(
-    case: Case, name: str
-) -> tuple[Callable[[Any], Any], Callable[[Any], Mapping[Any, Any] | None]] | None:
+def rule_and_ratings(case: Case, name: str) -> tuple[Rule, Rule] | None:
     """The rule of a name, of the game or of looking ahead, and how it rates the actions of a state, if it does."""
     if chosen := search_of(case, name):
         looking = Looking(case.game, chosen)
@@ -164,15 +165,13 @@ def _lattice_optimum(case: Case, lattice: mdpdice.Lattice, solver: str) -> mdpdi
     return found.policy
 
 
-def _on_network(
-    case: Case, solver: str, max_states: int
-) -> tuple[mdpdice.Network, Callable[[], mdpdice.Policy]]:
+def _on_network(case: Case, solver: str, most: int) -> tuple[mdpdice.Network, Callable[[], mdpdice.Policy]]:
     """The network of a game under its horizon and objective, and what gives the optimal policy there."""
     # Rewards that differ stay apart, so that the distribution of totals is right.
-    network = mdpdice.explore(case.game, progress=case.progress, max_states=max_states)
+    network = mdpdice.explore(case.game, progress=case.progress, max_states=most)
     averaged = network.averaged
     if averaged:
-        network = mdpdice.explore(case.game, merge=False, progress=case.progress, max_states=max_states)
+        network = mdpdice.explore(case.game, merge=False, progress=case.progress, max_states=most)
     if case.horizon is not None:
         network = mdpdice.Horizon(case.horizon).apply(network)
     if not evaluable(case.objective):

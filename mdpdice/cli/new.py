@@ -14,16 +14,12 @@ from mdpdice.cli.options import json_option
 __all__ = ["new"]
 
 TEMPLATES = Path(__file__).parent / "templates"
+FOLDER = click.Path(exists=True, file_okay=False, writable=True)
 
 
 @command()
 @click.argument("name")
-@click.option(
-    "--folder",
-    type=click.Path(exists=True, file_okay=False, writable=True),
-    default=".",
-    help="Where to write.",
-)
+@click.option("--folder", type=FOLDER, default=".", help="Where to write.")
 @json_option
 def new(name: str, folder: str) -> Answer:
     """Write a small game to start from, and its test: NAME.py and test_NAME.py.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import click
 
@@ -33,6 +33,8 @@ FORMS = {
 }
 """How the kinds are written."""
 
+Reading: TypeAlias = Callable[[str], Hashable]
+
 
 class Asked(NamedTuple):
     """An objective that was asked for (None: the total of the game, by its own sense), its text, and the horizon."""
@@ -43,11 +45,7 @@ class Asked(NamedTuple):
 
 
 def read_objective(
-    text: str | None,
-    sense: Sense | None,
-    usual: Sense,
-    horizon: int | None,
-    read_state: Callable[[str], Hashable],
+    text: str | None, sense: Sense | None, usual: Sense, horizon: int | None, read_state: Reading
 ) -> Asked:
     """The objective of a text, see `FORMS`, and a `click.UsageError` where it is none.
 
@@ -79,9 +77,7 @@ def read_objective(
     return Asked(objective, told, horizon)
 
 
-def _made(
-    kind: str, value: str, sense: Sense | None, read_state: Callable[[str], Hashable]
-) -> mdpdice.Objective:
+def _made(kind: str, value: str, sense: Sense | None, read_state: Reading) -> mdpdice.Objective:
     if kind == "discounted":
         return mdpdice.Discounted(_number(value), sense)
     if kind == "payoff-at-least":

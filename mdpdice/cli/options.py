@@ -13,9 +13,15 @@ from click.shell_completion import CompletionItem
 from mdpdice.cli.limits import limit_options
 from mdpdice.cli.objectives import FORMS
 
-__all__ = ["NewFile", "against_option", "cache_options", "format_option", "game_argument", "json_option"]
-__all__ += ["objective_options", "parameters_option", "policy_option", "question_options", "seed_option"]
-__all__ += ["sense_option", "solver_option"]
+__all__ = ["NewFile", "cache_options", "format_option", "game_argument", "json_option", "objective_options"]
+__all__ += [
+    "parameters_option",
+    "policy_options",
+    "question_options",
+    "seed_option",
+    "sense_option",
+    "solver_option",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,20 +71,13 @@ def _positive(_ctx: click.Context, _option: click.Parameter, value: float) -> fl
 
 def parameters_option(more: str = "") -> Callable[[F], F]:
     """The option ``-p``; `more` is said behind its help."""
-    return click.option(
-        "-p",
-        "pairs",
-        metavar="KEY=VALUE",
-        multiple=True,
-        help=f"A parameter of the game; may be repeated.{more}",
-    )
+    told = f"A parameter of the game; may be repeated.{more}"
+    return click.option("-p", "pairs", metavar="KEY=VALUE", multiple=True, help=told)
 
 
 game_argument = click.argument("name", shell_complete=complete_game)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-format_option = click.option(
-    "--format", "form", metavar="FORMAT", help="The format, where the ending does not tell it."
-)
+format_option = click.option("--format", "form", metavar="FORMAT", help="Where the ending does not tell it.")
 solver_option = click.option(
     "--solver",
     default="auto",
@@ -87,22 +86,20 @@ solver_option = click.option(
     help="The back-end that proposes the answer; 'mdpdice list' names them. lookahead:DEPTH looks that many "
     "decisions ahead, for an estimate.",
 )
-policy_option = click.option(
+_policy_option = click.option(
     "--policy",
     "chosen",
     default="optimal",
     metavar="POLICY",
     help="optimal, random, lookahead:DEPTH, a policy that the game knows by name (hold-at:20), or a file.",
 )
-against_option = click.option(
-    "--against", metavar="POLICY", help="What the other player does, by default the same."
+_against_option = click.option(
+    "--against", metavar="POLICY", help="Of the other player, by default the same."
 )
-seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=1, help="Equal seeds give equal dice."
-)
+seed_option = click.option("--seed", type=click.IntRange(0), default=1, help="Equal seeds give equal dice.")
 _horizon_option = click.option(
     "--horizon",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0),
     metavar="N",
     help="At most N decisions in a play; one that is cut off there gets nothing more.",
 )
@@ -130,9 +127,8 @@ sense_option = click.option(
 
 def cache_options(function: F) -> F:
     """Add ``--no-cache`` and ``--prove``, which are about kept answers."""
-    unused = click.option(
-        "--no-cache", is_flag=True, help="Neither read nor keep answers; see 'mdpdice cache'."
-    )
+    told = "Neither read nor keep answers; see 'mdpdice cache'."
+    unused = click.option("--no-cache", is_flag=True, help=told)
     return unused(click.option("--prove", is_flag=True, help="Certify a kept answer again.")(function))
 
 
@@ -145,3 +141,8 @@ def question_options(function: F) -> F:
 def objective_options(function: F) -> F:
     """Add what counts, and whether much or little of it is wanted."""
     return _objective_option(sense_option(function))
+
+
+def policy_options(function: F) -> F:
+    """Add what counts, and the policies of the players."""
+    return objective_options(_policy_option(_against_option(function)))

@@ -40,20 +40,14 @@ _KEYS = {"state": "state", "choice": "action", "roll": "outcome", "reward": "rew
 @sense_option
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0),
     help="Equal seeds give equal dice; without one every play is new, and tells its seed at the end.",
 )
 @click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=1,
-    metavar="N",
-    help="Play N times; of two seats they begin in turns.",
+    "--rounds", type=click.IntRange(1), default=1, metavar="N", help="Play N times; two seats begin in turns."
 )
 @click.option("--review", is_flag=True, help="Tell at the end what every decision of a human lost.")
-@click.option(
-    "--record", type=NewFile(path_type=Path), metavar="FILE", help="Write all that happens to a file, too."
-)
+@click.option("--record", type=NewFile(path_type=Path), metavar="FILE", help="A file for all that happens.")
 @solver_option
 def play(
     case: Case, seats: str, seed: int | None, rounds: int, review: bool, record: Path | None, solver: str

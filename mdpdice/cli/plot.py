@@ -275,9 +275,7 @@ _WHOLE = ("stages", "outcomes", "convergence", "network")
 @question_options
 @objective_options
 @click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What to draw; see below.")
-@click.option(
-    "--to", "path", metavar="FILE", type=NewFile(), required=True, help="Ends in .png, .svg or .pdf."
-)
+@click.option("--to", "path", metavar="FILE", type=NewFile(), required=True, help="A .png, .svg or .pdf.")
 @click.option("--x", metavar="NAME", help="A counter or field of the state, to the right.")
 @click.option("--y", metavar="NAME", help="Another one, upwards.")
 @click.option("--by", metavar="NAME", help="values: one curve for every number of this one.")
@@ -289,12 +287,8 @@ _WHOLE = ("stages", "outcomes", "convergence", "network")
 @click.option("--against", metavar="POLICY", help="difference, outcomes: the policy to compare with.")
 @click.option("--actions", is_flag=True, help="values: a curve for every action.")
 @click.option("--at-least", is_flag=True, help="outcomes: the chance of at least so much.")
-@click.option(
-    "--steps-left", type=click.IntRange(min=0), metavar="N", help="With a horizon: the decisions left."
-)
-@click.option(
-    "--title", metavar="TEXT", help="A title; by default the game with the parameters that are given."
-)
+@click.option("--steps-left", type=click.IntRange(0), metavar="N", help="With a horizon: the decisions left.")
+@click.option("--title", metavar="TEXT", help="By default the game with the parameters that are given.")
 @solver_option
 def plot(case: Case, kind: str, path: str, solver: str, **wishes: Any) -> Answer:
     """Draw a picture of a game and write it to a file.

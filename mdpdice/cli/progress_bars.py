@@ -6,7 +6,6 @@ import math
 import sys
 import time
 from collections.abc import Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 
 from mdpdice.cli.limits import limits
@@ -77,9 +76,7 @@ class ProgressBars:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Wipe the bars, so that what follows starts on an empty line."""
         if self._display is not None:
             self._display.stop()

@@ -23,33 +23,22 @@ def compiled(
     objective: mdpdice.Objective | None,
     lattice: mdpdice.Lattice | None = None,
     *,
-    needs_network: bool = True,
+    flat: bool = True,
 ) -> tuple[mdpdice.Lattice | None, Layers | None]:
     """The lattice of a game, if this can be solved on one, and its layers, if it is too large to be written out.
 
-    `lattice` is that of the game, if it was compiled already.  Where a network is needed a larger one is written out
-    than `solve` would.
+    `lattice` is that of the game, if it was compiled already.  Where a network is needed (`flat`) a larger one is
+    written out than `solve` would.
     """
-    from mdpdice.solving.lattice_route import (
-        FALL_BACK_UP_TO_EDGES,
-        FLAT_UP_TO_EDGES,
-        fits_lattices,
-        large_layers,
-    )
+    from mdpdice.solving import lattice_route
 
-    if case.horizon is not None or not fits_lattices(case.game, objective):
+    if case.horizon is not None or not lattice_route.fits_lattices(case.game, objective):
         return lattice, None
-    lattice = (
-        mdpdice.compile_lattice(case.game, progress=case.progress, max_states=most_states())
-        if lattice is None
-        else lattice
-    )
-    return lattice, large_layers(
-        lattice,
-        objective,
-        mdpdice.Run(progress=case.progress),
-        edges=FALL_BACK_UP_TO_EDGES if needs_network else FLAT_UP_TO_EDGES,
-    )
+    if lattice is None:
+        lattice = mdpdice.compile_lattice(case.game, progress=case.progress, max_states=most_states())
+    edges = lattice_route.FALL_BACK_UP_TO_EDGES if flat else lattice_route.FLAT_UP_TO_EDGES
+    run = mdpdice.Run(progress=case.progress)
+    return lattice, lattice_route.large_layers(lattice, objective, run, edges=edges)
 
 
 def large(case: Case, lattice: mdpdice.Lattice | None = None, *, needs_network: bool = True) -> Layers | None:
@@ -57,7 +46,7 @@ def large(case: Case, lattice: mdpdice.Lattice | None = None, *, needs_network: 
 
     `lattice` is that of the game, if it was compiled already.
     """
-    _, layers = compiled(case, None, lattice, needs_network=needs_network)
+    _, layers = compiled(case, None, lattice, flat=needs_network)
     if layers is not None and case.objective is not None:
         msg = (
             f"{case.name} has {layers.states:,} states, too many for a policy under an objective; 'mdpdice solve' and "

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Left", "Solved", "Table", "for_two", "split_seats"]
 
+Say: TypeAlias = Callable[[str], None]
 GLANCE = 20_000
 """Most states that are explored to see how many players a game has."""
 
@@ -113,7 +114,7 @@ class Solved:
         ahead = self.solution.estimate(to, steps_left=left)
         if isinstance(edge, PassTo):
             ahead = float(self.game.total) - ahead
-        if self.solution.lattice is None:  # which is not discounted
+        if self.solution.lattice is None:  # games on a lattice are not discounted
             network = self.solution.network
             ahead *= network.factor if network.decides[network.node_of(to)] else 1.0
         return reward + ahead
@@ -130,13 +131,7 @@ class Table:
     most = 2
 
     def __init__(
-        self,
-        case: Case,
-        names: list[str],
-        solver: str,
-        seed: int,
-        alone: str | None,
-        say: Callable[[str], None],
+        self, case: Case, names: list[str], solver: str, seed: int, alone: str | None, say: Say
     ) -> None:
         from mdpdice.policies.playthrough import plain
 

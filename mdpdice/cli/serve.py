@@ -57,9 +57,8 @@ def serve(
         for name in names:  # wrong ones are told at once
             find_game(name)
         try:
-            listening = socket.create_server(
-                (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
-            )
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            listening = socket.create_server((host, port), family=family)
         except OSError as error:
             msg = f"{host} port {port}: {error.strerror or error}; --port 0 takes a free one"
             raise click.ClickException(msg) from error

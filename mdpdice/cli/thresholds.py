@@ -22,7 +22,7 @@ __all__ = ["thresholds"]
 @click.option(
     "--search",
     "draws",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0),
     metavar="N",
     help="Draw N vectors at random and refine the best one; with --monotone 1000 by default, else none.",
 )
@@ -39,9 +39,8 @@ def thresholds(case: Case, monotone: bool, draws: int | None, seed: int) -> Answ
     began, turn = time.perf_counter(), 1 if case.sense == "max" else -1
     found = case.look.thresholds(monotone=monotone, search=search, seed=seed, progress=case.progress)
     if not found:
-        raise click.UsageError(
-            f"{case.name} has no thresholds, at least not with these parameters{_elsewhere(case)}"
-        )
+        none = f"{case.name} has no thresholds, at least not with these parameters"
+        raise click.UsageError(f"{none}{_elsewhere(case)}")
     told = []
     for one in found:
         rule = {"rule": one.rule, "policy": one.policy, "vector": list(one.vector), "value": one.value}

@@ -16,7 +16,7 @@ from mdpdice.errors import StateLimitError
 
 __all__ = ["tree"]
 
-_COUNT = click.IntRange(min=1)
+_COUNT = click.IntRange(1)
 
 
 @game_command()
@@ -26,10 +26,7 @@ _COUNT = click.IntRange(min=1)
 @sense_option
 @click.option("--best", is_flag=True, help="Follow the best options only.")
 @click.option(
-    "--solve/--no-solve",
-    default=True,
-    show_default=False,
-    help="Solve the game first, for the values beyond.",
+    "--solve/--no-solve", default=True, show_default=False, help="Solve it first, for values beyond."
 )
 @click.option("--max-outcomes", type=_COUNT, default=12, help="Likeliest outcomes to show of a roll.")
 @click.option("--max-lines", type=_COUNT, default=100_000, help="Refuse a larger tree.")

@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import anyio
 import click
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LOOPBACK", "application"]
 
+Given: TypeAlias = Mapping[str, Any]
 STATIC = Path(__file__).parent / "static"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -57,14 +58,9 @@ HEADERS = {
 
 
 def application(hall: Hall, host: str = "127.0.0.1") -> ASGIApp:
-    """Return the server as an ASGI application.
+    """Return the server of the games as an ASGI application.
 
-    Parameters
-    ----------
-    hall : Hall
-        The games.
-    host : str
-        Where it listens: on a loopback address it answers to loopback names only, else to that name and to addresses.
+    Where it listens on a loopback `host` it answers to loopback names only, else to that name and to addresses.
     """
     inner = _Server(hall).app
 
@@ -124,7 +120,7 @@ class _Server:
         self.app = Starlette(routes=routes, exception_handlers=_REFUSALS)
         self.app.router.redirect_slashes = False
 
-    def sit(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def sit(self, given: Given) -> dict[str, Any]:
         room = self.hall.open(given["game"], given["parameters"])
         with room.lock:
             table = Table(f"{self.token}-{secrets.token_urlsafe(9)}", self.hall.match(room, given))
@@ -138,10 +134,10 @@ class _Server:
         self.tables[table.key] = table, now
         return view
 
-    def at(self, name: str) -> Callable[[Mapping[str, Any]], Any]:
+    def at(self, name: str) -> Callable[[Given], Any]:
         """What is asked of a table."""
 
-        def asked(given: Mapping[str, Any]) -> Any:
+        def asked(given: Given) -> Any:
             key = given["key"]
             if key not in self.tables:
                 token, dash, _ = key.partition("-")
@@ -155,7 +151,7 @@ class _Server:
 
         return asked
 
-    def decide(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def decide(self, given: Given) -> dict[str, Any]:
         room = self.hall.open(given["game"], given["parameters"])
         with room.lock:
             return room.decide(given["state"], given["policy"])
@@ -217,7 +213,7 @@ _GAME = {
 _SIT = {
     **_GAME,
     "seats": _Field(
-        list, ["human"], lambda them: 1 <= len(them) <= 4 and _short(them, str), "of one to four texts"
+        list, ["human"], lambda them: 0 < len(them) < 5 and _short(them, str), "of one to four texts"
     ),
     "rounds": _Field(int, 1, range(1, 101).__contains__, "from 1 to 100"),
     "seed": _Field(int, None, range(2**53).__contains__, "from 0 to 2**53"),
@@ -239,9 +235,7 @@ _ASKED: dict[str, dict[str, _Field] | None] = {
 """What is asked of a table, by the methods of `Table`, and the fields of the body; None: there is none."""
 
 
-def _route(
-    path: str, answer: Callable[[Mapping[str, Any]], Any], wanted: Mapping[str, _Field] | None = None
-) -> Route:
+def _route(path: str, answer: Callable[[Given], Any], wanted: Mapping[str, _Field] | None = None) -> Route:
     async def endpoint(request: Request) -> Response:
         given = {} if wanted is None else _read(wanted, request.headers, await _body(request))
         return JSONResponse(await run_in_threadpool(answer, {**given, **request.path_params}))

@@ -165,12 +165,11 @@ class Table:
         rows = {action: (_plain(value), _plain(lost)) for action, value, lost in self.match.ranked(turn)}
         told, chances = [], self.match.room.goals(turn)
         for i, action in enumerate(turn.actions):
-            value, lost = rows[action]
+            value, loss = rows[action]
             words = self.look.words(turn.state, action, turn.seen)
             goals = {name: found[action] for name, found in chances.items()} or None
-            told.append(
-                {"i": i, "words": words, "value": value, "loss": lost, "best": not lost, "goals": goals}
-            )
+            row = {"i": i, "words": words, "value": value, "loss": loss}
+            told.append({**row, "best": not loss, "goals": goals})
         return told
 
     def review(self) -> dict[str, Any]:
@@ -237,9 +236,8 @@ class Table:
             if len(table.rows) <= MOST_ROWS:
                 columns = [column.replace("_", " ") for column in table.columns]
                 rows = [list(map(_plain, row)) for row in table.rows]
-                told.append(
-                    {"kind": "table", "title": table.title, "columns": columns, "rows": rows, "at": None}
-                )
+                row = {"kind": "table", "title": table.title, "columns": columns, "rows": rows, "at": None}
+                told.append(row)
         return told or None
 
 

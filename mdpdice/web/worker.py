@@ -10,12 +10,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from threading import Semaphore
+from typing import Any, TypeAlias
 
 from mdpdice.errors import MdpDiceError, SolveInterrupted, StateLimitError
 
 __all__ = ["Work", "Working"]
 
+Task: TypeAlias = Mapping[str, Any]
 GRACE = 10.0
 """Seconds that a process has to say that its time is up, before it is ended."""
 
@@ -31,23 +33,13 @@ class Working(Exception):  # noqa: N818 - nothing is wrong: ask again when the w
 class Work:
     """A task in a process of its own, and what came of it: `error` where it failed, or a call of `finish`.
 
-    Parameters
-    ----------
-    module : str
-        Is run with ``python -m``.  It reads the task from the first line of its input, and writes a line of JSON for
-        everything that it has to say: progress, and last an object with ``answer``, or with ``error`` and ``code``.
-        It ends when its input does, which says that nobody waits any more.
-    task : mapping
-        JSON data; ``seconds`` is the time that it has.
-    slots : Semaphore
-        As many tasks are done at once.
-    finish : callable
-        Is called with the answer.
+    The `module` is run with ``python -m``.  It reads the `task`, JSON data with the ``seconds`` that it has, from the
+    first line of its input, and writes a line of JSON for all that it has to say: progress, and last an object with
+    ``answer``, or with ``error`` and ``code``.  It ends when its input does, which says that nobody waits any more.
+    As many tasks are done at once as there are `slots`.
     """
 
-    def __init__(
-        self, module: str, task: Mapping[str, Any], slots: threading.Semaphore, finish: Callable[[Any], None]
-    ) -> None:
+    def __init__(self, module: str, task: Task, slots: Semaphore, finish: Callable[[Any], None]) -> None:
         self.key = secrets.token_urlsafe(12)
         self.progress: dict[str, Any] = {"phase": "wait", "done": 0, "total": None}
         self.error: MdpDiceError | None = None
@@ -63,9 +55,7 @@ class Work:
             if self._process is not None:
                 self._process.kill()
 
-    def _run(
-        self, module: str, task: Mapping[str, Any], slots: threading.Semaphore, finish: Callable[[Any], None]
-    ) -> None:
+    def _run(self, module: str, task: Task, slots: Semaphore, finish: Callable[[Any], None]) -> None:
         try:
             with slots:
                 said = self._said(module, task)
@@ -82,7 +72,7 @@ class Work:
         finally:
             self.over.set()
 
-    def _said(self, module: str, task: Mapping[str, Any]) -> dict[str, Any]:
+    def _said(self, module: str, task: Task) -> dict[str, Any]:
         """What the process says last."""
         path = os.pathsep.join(entry for entry in sys.path if entry)
         options: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
