@@ -1,48 +1,7 @@
-r"""Backward induction: one sweep, successors first.
+"""Backward induction: one sweep, successors first.
 
-Problem
--------
-A network with end nodes :math:`Z`, decisions :math:`D` and chance nodes :math:`C`.
-An edge :math:`e` from :math:`i` to :math:`j` is worth
-
-.. math::  q_e(v) = r_e + \gamma^{s_e} \sigma_e v(j),
-
-with reward :math:`r_e`, discount :math:`\gamma` where the edge takes a step
-(:math:`s_e = 1`) and sign :math:`\sigma_e = -1` where the players change sides.  The
-value is the solution of Bellman's equation
-
-.. math::
-    v(i) = \text{payoff}(i),\ i \in Z; \qquad
-    v(i) = \max_e q_e(v) \text{ or } \min_e q_e(v),\ i \in D; \qquad
-    v(i) = \sum_e w_e q_e(v),\ i \in C.
-
-Without cycles the equation is an explicit formula once the successors of a node
-are known (Zermelo 1913; Bellman 1957).  So the nodes are taken in the order of
-their strong components and each is computed once, in time linear in the edges.
-
-Horizon
--------
-With a horizon of :math:`n` decisions, :math:`v_k` is the value with :math:`k`
-decisions left: :math:`v_0 = 0` at decisions, where the play is cut off; for
-:math:`k \ge 1` a decision reads :math:`v_{k-1}` and a chance node reads
-:math:`v_k`.  Cycles through decisions are then no obstacle, and one run stores
-every stage :math:`0, \dots, n` with its policy.
-
-Lattices
---------
-A game with counters is swept layer by layer, see `mdpdice.lattices.layer_solver`.
-
-Stopping rule and guarantee
----------------------------
-The sweep ends after the last node.  Apart from rounding, of the order of
-:math:`2^{-52}` per node of the longest play and relative to the largest value met
-on it, the result is the value.  A tie goes to the first edge.
-
-References
-----------
-R. Bellman, *Dynamic Programming*, Princeton University Press 1957.
-
-M. L. Puterman, *Markov Decision Processes*, Wiley 1994, chapter 4.
+The page "How the back-ends work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
+guarantees, and the literature.
 """
 
 from __future__ import annotations

@@ -1,49 +1,7 @@
-r"""Exact: the value in rational numbers, and every optimal action.
+"""Exact: the value in rational numbers, and every optimal action.
 
-Problem
--------
-Bellman's equation :math:`v = Tv` of a network, as in `mdpdice.solvers.value_iteration`, over the rationals:
-probabilities are `Network.row`, rewards and payoffs those of `Network.exact_reward` and
-`Network.exact_payoff`, and floats mean the rationals that they are.
-
-Method
-------
-The strong components are solved one after the other, successors first.
-
-* A node on no cycle takes one backup.  Floats rule out the options that are clearly worse; the others are
-  compared exactly.
-* A cyclic component starts from the policy that policy iteration finds in floats.  Its value is the
-  solution of a sparse linear system (see below), all options are compared with it exactly, and while one is
-  strictly better, Howard's policy step is taken and the system solved again.  The first policy is right
-  nearly always, so there is one system per component.  It decides how long the solve takes, never
-  what comes out.
-* Two players: Hoffman and Karp's strategy iteration in rationals, with a step of its own for endless plays.
-  A component with `pass_to` is first tried with the one policy for both sides, then written twice.
-* With a horizon, each stage is one backup of the decisions, then the chance nodes by component.
-
-Systems of sparse components are eliminated in whole numbers, the cheapest unknown first; those that fill in
-are solved modulo a prime, lifted in Dixon's way, and proved by substitution.  See `mdpdice.solvers.exact.rational`.
-
-What is guaranteed
-------------------
-The answer satisfies Bellman's equation and the equation of its policy without any error, and where endless
-plays do not pay, the conditions under which these have one solution (see `strategy_improvement`).  The float
-values are the rationals correctly rounded.
-
-Length of numbers
------------------
-A component of ``n`` states whose rows have ``b``-bit denominators has values of up to ``n b`` bits.  Games with
-dice and small whole numbers give short ones: KCD Farkle with 27,275 nodes, 312 bits, takes half a second.
-Floats that mean "some decimal fraction" have 53 bits each, so give `Fraction` or ``"p/q"`` where they are meant.
-
-References
-----------
-J. D. Dixon, "Exact solution of linear equations using p-adic expansions", *Numerische Mathematik* 40 (1982),
-137-141.
-
-A. J. Hoffman, R. M. Karp, "On nonterminating stochastic games", *Management Science* 12 (1966), 359-370.
-
-R. A. Howard, *Dynamic Programming and Markov Processes*, MIT Press 1960.
+The page "How the back-ends work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
+guarantees, and the literature.
 """
 
 from __future__ import annotations

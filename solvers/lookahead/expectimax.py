@@ -1,34 +1,7 @@
-r"""Depth-limited expectimax with pruning at chance nodes and a transposition table.
+"""Depth-limited expectimax with pruning at chance nodes and a transposition table.
 
-`V(s, n)` is the value of state `s` with `n` decisions left to look ahead. An end is worth its
-payoff; with `n = 0` any other state is worth its estimate; and else
-
-.. math:: V(s, n) = \max_o \Bigl( c_o + \sum_j a_{oj} V(s_{oj}, n - 1) \Bigr),
-
-over the options `o` of a decision; where chance moves there is one row, and `n` stays.
-
-*Windows* (:math:`\alpha, \beta`) as in alpha-beta search: a value outside is given as a bound that
-is outside too.  *Star1* [1]_: values lie in a known range, so while the children of a chance node
-are searched one after the other, what is known of them bounds their mean; each child gets the
-window outside of which the mean leaves its own.  *Star2*: before that every child that is a
-decision is probed with its best option alone, which bounds it from below at a fraction of the cost.
-
-*Transposition table*: bounds of `V(s, n)` by state and depth left, so a shallow value never
-stands for a deeper one, nor the other way round; but a value that rests on no estimate is right at
-any larger depth.  Values are kept between the rounds of iterative deepening, and the best option of a
-state is tried first in the next round.
-
-Three values are searched: the estimate, and the bounds of the true value that come of putting
-the ends of `Game.payoff_range` in the place of estimates.  A lower bound turns to an upper one where
-the players change sides.
-
-No function calls itself: a visit is a generator that asks for the values it needs, and a stack of
-them takes the place of Python's.
-
-References
-----------
-.. [1] B. W. Ballard, "The \*-minimax search procedure for trees containing chance nodes",
-   Artificial Intelligence 21 (1983), 327-350.
+The page "How the back-ends work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
+guarantees, and the literature.
 """
 
 from __future__ import annotations

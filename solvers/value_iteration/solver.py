@@ -1,73 +1,7 @@
-r"""Value iteration: component by component, with bounds on both sides.
+"""Value iteration: component by component, with bounds on both sides.
 
-Problem
--------
-Bellman's equation :math:`v = Tv` of a network: an edge :math:`e` from :math:`i` to
-:math:`j` is worth :math:`q_e(v) = r_e + \gamma^{s_e} \sigma_e v(j)`, and
-:math:`(Tv)(i)` is the payoff at an end, the largest or smallest :math:`q_e(v)` at
-a decision of the maximiser or minimiser, and :math:`\sum_e w_e q_e(v)` at a chance
-node.
-
-Method
-------
-The strong components are solved one after the other, successors first; a node on
-no cycle takes one backup.  A cyclic component is swept from :math:`v = 0` in
-Gauss-Seidel manner, each node reading the newest values.  Where every play stops,
-parallel moves are summed as a geometric series (Aitken 1926), which for a
-discounted problem does what MacQueen's bounds do.
-
-A discounted problem of one player in which decisions and chance take turns is solved by modified
-policy iteration with MacQueen's bounds instead, unless a checkpoint is kept or the chain mixes too slowly.
-A large undiscounted one, whose small components have one node each that plays come back to, takes Newton's method.
-
-Bounds
-------
-Let :math:`|P|` take the weights of a policy with the discount and with the signs
-dropped, and let :math:`w` be the length of the longest expected play: the smallest
-solution of :math:`w = 1 + \max |P| w`, 0 at ends.  It is computed by the same sweeps,
-roughly, and then its defect :math:`c = \min (w - |P| w) > 0` is measured over all nodes
-and edges.  With :math:`d = \max |Tv - v|`, rounding included,
-
-.. math::  v - \tfrac{d}{c} w \;\le\; v^* \;\le\; v + \tfrac{d}{c} w :
-
-since :math:`|Tx - Ty| \le |P| |x - y|` for one of the policies, :math:`T` maps
-these bounds into themselves.  This holds for one player and two, with signs, discounted or not.
-
-Stopping rule and guarantee
----------------------------
-Sweeps go on until the bounds of every node differ by at most ``run.tolerance *
-max(1, |v|)``, or until rounding outweighs the moves; the bounds stay right in the
-second case.  They are handed out as ``details["lower"]`` and ``details["upper"]``.
-After `max_sweeps` sweeps of one component the solve gives up with `NotConvergedError`.
-
-Where some play never stops (an undiscounted network with an end component) there is no
-:math:`w`.  Then the sweeps converge to the smallest fixed point from below if no reward
-is negative, but there is no telling how far they are, and the candidate carries no
-bounds.  Its policy holds on to the edge that raised a value, because among edges that
-are equal in the end some lead around in a circle (they are worth the value only as
-long as one does not follow them for ever).
-
-With a horizon, each stage is such a problem, in which the decisions read the stage before.
-
-With a checkpoint, the whole state of the iteration is kept, so a solve that goes on from there gives the same
-numbers, bit by bit; with a horizon, a stage that was not finished starts anew.
-
-References
-----------
-A. C. Aitken, "On Bernoulli's numerical solution of algebraic equations", Proceedings of
-the Royal Society of Edinburgh 46 (1926) 289-305.
-
-D. P. Bertsekas and J. N. Tsitsiklis, "An analysis of stochastic shortest path problems",
-Mathematics of Operations Research 16 (1991) 580-595.
-
-S. Haddad and B. Monmege, "Interval iteration algorithm for MDPs and IMDPs", Theoretical
-Computer Science 735 (2018) 111-131.
-
-J. MacQueen, "A modified dynamic programming method for Markovian decision problems",
-Journal of Mathematical Analysis and Applications 14 (1966) 38-43.
-
-M. L. Puterman and M. C. Shin, "Modified policy iteration algorithms for discounted Markov decision
-problems", Management Science 24 (1978) 1127-1137.
+The page "How the back-ends work" of the reference (``docs/reference/methods.rst``) has the problem, the method, what it
+guarantees, and the literature.
 """
 
 from __future__ import annotations
