@@ -174,8 +174,8 @@ class Match:
         data: dict[str, Any] = {"event": kind, "player": event.player, "seat": seat, "seen": seen}
         self.events.append(data)
         if kind in _KEYS:
-            as_data = {"state": look.show_state, "reward": float, "end": float}.get(kind, action_data)
-            data[_KEYS[kind]] = as_data(event.what)
+            as_data: dict[str, Any] = {"state": look.show_state, "reward": float, "end": float}
+            data[_KEYS[kind]] = as_data.get(kind, action_data)(event.what)
         if kind in ("end", "cut off"):
             data["total"] = float(event.total)
         if self.rounds > 1:

@@ -143,7 +143,7 @@ class Room:
             raise work.error
         if work is None or work.over.is_set():
             file = str(Path(hall.folder.name) / f"{id(self)}-{most}.npz")
-            task = {"name": case.name, "pairs": case.pairs, "file": file}
+            task: dict[str, Any] = {"name": case.name, "pairs": case.pairs, "file": file}
             task |= {"max_states": most, "seconds": hall.seconds}
             finish = functools.partial(self._load, file)
             work = self._works[most] = Work("mdpdice.cli.solve_worker", task, hall.slots, finish)

@@ -107,7 +107,8 @@ class Table:
         outcomes, dice = self._to_throw()
         stands = {"id": self.key, "turn": self.turn, "may_undo": bool(match.said), "mover": last["seat"]}
         stands |= {"round": match.at + 1, "rounds": match.rounds}
-        asked = {"game": self.case.name, "title": title(self.case.name), "parameters": self.case.given}
+        asked: dict[str, Any] = {"game": self.case.name, "title": title(self.case.name)}
+        asked |= {"parameters": self.case.given}
         asked |= {"sense": self.case.sense, "total": 1 if self.case.game.total == 1 else None}
         scores = [[_plain(one) for one in each] for each in match.results]
         events = [_event(one) for one in match.events[match.marks[1] :] if one["event"] != "state"]
