@@ -1,41 +1,15 @@
 r"""From how many points on a turn should be stopped, in exact numbers.
 
-A turn may go on through any number of runs, so its points have no bound and the
-game no last state.  This module proves where to stop.
-
-Let :math:`S(t)` be what one more run is worth when `t` points are banked, if the
-turn is stopped at the end of that run at the latest: all dice are rolled, and
-after every roll the player stops or rolls on, best for the expected points.  `S`
+A turn may go on through any number of runs, so its points have no bound and the game no last state.  Let :math:`S(t)` be
+what one more run is worth when `t` points are banked, if the turn is stopped at the end of that run at the latest.  `S`
 is computed here in rational arithmetic.
 
-**Theorem.**  If :math:`S(T) \le T`, stopping is optimal with seven fresh dice and
-any total :math:`t \ge T`, in the game without a limit.
-
-*Slope.*  Take the best play for :math:`t + d` banked points and follow it with `t`
-banked: on every way its payoff is smaller by `d`, or the turn is lost and it is 0
-either way.  So :math:`S(t + d) \le S(t) + \lambda d`, where :math:`\lambda < 1` is
-the chance not to lose the turn in the first roll.  Hence :math:`S(t) \le t` at
-:math:`t = T` carries over to all :math:`t \ge T`.
-
-*Superharmonic.*  Let :math:`U` be the value of every position with `T` or more banked
-points under this rule: stop as soon as the dice are fresh, and play best for `S`
-inside a run.  `U` is at least the points of stopping (which `S` may do after every
-roll), and it is at least the mean of `U` after a roll: inside a run by the definition
-of `S`, with fresh dice because that mean is :math:`S(t) \le t = U`.  So along any
-play :math:`U` is a supermartingale that is never negative, and what a play is paid,
-whenever it stops, is at most `U` there and on average at most `U` at the beginning [1]_.
-Nobody can do better than `U`, and `U` stops.
-
-*Needed.*  If :math:`S(T - 1) > T - 1`, stopping at :math:`T - 1` is not optimal, since
-one more run is better.  With both, `T` is exactly enough.
-
-The argument uses nothing but the slope and that a payoff is never negative, so it
-holds for any number of dice, and for the public program's moves.
-
-References
-----------
-.. [1] D. Williams, *Probability with Martingales*, Cambridge University Press 1991,
-   section 10.10 (optional stopping of non-negative supermartingales).
+**Theorem.**  If :math:`S(T) \le T`, stopping is optimal with fresh dice and any total :math:`t \ge T`, in the game
+without a limit; if :math:`S(T - 1) > T - 1`, it is not optimal at :math:`T - 1`.  The proof is in
+``docs/games/konijnenhokken.md``: the gain of one more run falls with `t`, and along any play the value of stopping is a
+supermartingale that is never negative (D. Williams, *Probability with Martingales*, Cambridge University Press 1991,
+section 10.10).  It uses nothing but that and payoffs that are never negative, so it holds for any number of dice, and
+for the public program's moves.
 """
 
 from __future__ import annotations
