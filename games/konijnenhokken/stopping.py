@@ -1,7 +1,7 @@
 r"""From how many points on a turn should be stopped, in exact numbers.
 
-A turn may go on through any number of runs, so its points have no bound and the game no last state.  Let :math:`S(t)` be
-what one more run is worth when `t` points are banked, if the turn is stopped at the end of that run at the latest.  `S`
+A turn may go on through any number of runs, so its points have no bound and the game no last state.  Let :math:`S(t)`
+be what one more run is worth when `t` points are banked, if the turn is stopped at the end of that run at the latest.  `S`
 is computed here in rational arithmetic.
 
 **Theorem.**  If :math:`S(T) \le T`, stopping is optimal with fresh dice and any total :math:`t \ge T`, in the game
