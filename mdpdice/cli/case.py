@@ -25,34 +25,8 @@ __all__ = ["Case", "check_solver", "open_case", "solver_of"]
 class Case(NamedTuple):
     """What is asked: a game with its parameters, and how precisely.
 
-    Attributes
-    ----------
-    name : str
-        The game, as on the command line.
-    pairs : sequence of str
-        Its parameters, as on the command line.
-    found : Found
-        Its class.
-    game : Game
-        The game.
-    given : dict
-        Its parameters as JSON data.
-    horizon : int or None
-        Largest number of decisions.
-    epsilon : float
-        Width that a certified interval may have.
-    as_json : bool
-        Whether the answer is printed as JSON.
-    progress : ProgressBars
-        Shows how far it is.
-    objective : Objective or None
-        What counts; None: the total, of which the player wants what the game says.
-    objective_text : str
-        How it was written.
-    no_cache : bool
-        Whether answers are neither read nor kept.
-    prove : bool
-        Whether kept answers are certified again.
+    `name` and `pairs` are as on the command line, and `given` are the parameters as JSON data; `found` is the class of
+    the `game`.  Where `objective` is None the total counts, of which the player wants what the game says.
     """
 
     name: str
@@ -83,13 +57,8 @@ class Case(NamedTuple):
 
     def data(self) -> dict[str, Any]:
         """The question as JSON data."""
-        return {
-            "game": self.name,
-            "parameters": self.given,
-            "horizon": self.horizon,
-            "objective": self.objective_text,
-            "sense": self.sense,
-        }
+        asked: dict[str, Any] = {"game": self.name, "parameters": self.given, "horizon": self.horizon}
+        return {**asked, "objective": self.objective_text, "sense": self.sense}
 
     def rows(self) -> list[tuple[str, str]]:
         """The question as rows for people."""
@@ -103,9 +72,8 @@ class Case(NamedTuple):
 
         rows = [("game", f"{self.name}: {summary(self.found)}".rstrip(": "))]
         if self.given:
-            rows.append(
-                ("parameters", " ".join(f"{key}={quoted(value)}" for key, value in self.given.items()))
-            )
+            pairs = (f"{key}={quoted(value)}" for key, value in self.given.items())
+            rows.append(("parameters", " ".join(pairs)))
         if self.objective is not None or self.sense == "min":
             told = question_text(self.objective_text, self.sense) or "maximise the total"
             rows.append(("objective", told))
@@ -135,9 +103,8 @@ class Case(NamedTuple):
         except MdpDiceError as error:
             raise click.UsageError(error.message) from error
         except Exception as error:
-            raise click.UsageError(
-                f"{text!r} could not be read as a state: {type(error).__name__}: {error}"
-            ) from error
+            why = f"{type(error).__name__}: {error}"
+            raise click.UsageError(f"{text!r} could not be read as a state: {why}") from error
         return state
 
     def solve(
@@ -151,9 +118,8 @@ class Case(NamedTuple):
             "solver": solver_of(solver),
             "horizon": self.horizon,
             "epsilon": self.epsilon,
-            "progress": self.progress,
         }
-        asked |= limits() | more
+        asked |= {"progress": self.progress, **limits(), **more}
         if "max_states" in more:
             asked["max_states"] = most_states(more["max_states"])
         return mdpdice.solve(self.game if what is None else what, self.objective, **asked)
@@ -249,9 +215,8 @@ class Case(NamedTuple):
         if known.lattice is None:
             return self.solve(solver, self.game.at(position), **more)
         core = getattr(position, "state", position)
-        if (
-            isinstance(core, str) and core not in known.lattice.states
-        ):  # rules seldom ask whether they know a label
+        # Rules seldom ask whether they know a label.
+        if isinstance(core, str) and core not in known.lattice.states:
             raise UnknownStateError(f"no core state is called {core!r}", value=position)
         there = compile_from(self.game, self.objective, position, progress=self.progress)
         return self.solve(solver, there, **more)

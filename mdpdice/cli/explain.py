@@ -19,9 +19,7 @@ __all__ = ["explain"]
 @game_command()
 @question_options
 @objective_options
-@click.option(
-    "--size", type=click.IntRange(0, 12), default=3, show_default=True, help="Most lines before 'otherwise'."
-)
+@click.option("--size", type=click.IntRange(0, 12), default=3, help="Most lines before 'otherwise'.")
 @click.option(
     "--at", "position", metavar="STATE", help="Explain what is ahead of this state, by default the start."
 )
