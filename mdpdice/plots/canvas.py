@@ -19,7 +19,7 @@ from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.point_states import PointStates
 from mdpdice.networks.network import Kind, Network
 
-__all__ = ["BLANK", "INK", "LINES", "PALETTE", "SUFFIXES", "Frame", "Picture", "Sheet", "drawn", "finish"]
+__all__ = ["BLANK", "INK", "LINES", "PALETTE", "SUFFIXES", "Frame", "drawn", "finish"]
 __all__ += ["new_axes", "picture_bytes", "save_picture", "unit_of", "whole_ticks", "words", "write_texts"]
 
 # Okabe and Ito, in an order in which neighbours also differ in lightness.
