@@ -8,7 +8,7 @@ import mdpdice
 from mdpdice.cli.case import Case
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import most_states
-from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
+from mdpdice.cli.options import objective_options, question_options, solver_option, to_option
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, value_data, value_rows
@@ -23,9 +23,7 @@ __all__ = ["explain"]
 @click.option(
     "--at", "position", metavar="STATE", help="Explain what is ahead of this state, by default the start."
 )
-@click.option(
-    "--to", "path", metavar="FILE", type=NewFile(), help="Write the rule as a policy, for --policy FILE."
-)
+@to_option("Write the rule as a policy, for --policy FILE.")
 @solver_option
 def explain(case: Case, size: int, position: str | None, path: str | None, solver: str) -> Answer:
     """Find a short rule that comes near to optimal play, and tell exactly what it loses.

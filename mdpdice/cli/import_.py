@@ -11,7 +11,7 @@ import click
 import mdpdice
 from mdpdice.cli.case import solver_of
 from mdpdice.cli.game_command import Answer, command
-from mdpdice.cli.model_files import format_of, named, size_text, sizes
+from mdpdice.cli.model_files import format_of, named
 from mdpdice.cli.options import NewFile, format_option, json_option, sense_option
 from mdpdice.cli.text import aligned
 from mdpdice.cli.values import value_data, value_rows
@@ -84,7 +84,7 @@ def import_(
     else:
         network = _with(read, reward, discount)
     network = network if sense is None else attrs.evolve(network, sense=sense)
-    data |= sizes(network)
+    data |= {"states": network.n_states, "nodes": network.n_nodes, "edges": network.n_edges}
     if into is not None and target is not None:
         write_file(network, target, into.name)
         data["written"] = target
@@ -92,7 +92,7 @@ def import_(
         solution = mdpdice.solve(network, _objective(read, reach, until, sense), solver=solver_of(solver))
         data |= value_data(solution)
     data["notes"] = [*network.warnings]
-    return Answer(data, _lines(data, network), not solves or data["value"] is not None)
+    return Answer(data, _lines(data), not solves or data["value"] is not None)
 
 
 def _start(text: str) -> dict[int, Fraction]:
@@ -124,12 +124,12 @@ def _objective(read: Any, reach: str | None, until: str | None, sense: Any) -> m
     return mdpdice.Reach(targets, sense=sense) if reach else mdpdice.UntilReward(targets, sense=sense)
 
 
-def _lines(data: dict[str, Any], network: mdpdice.Network) -> list[str]:
+def _lines(data: dict[str, Any]) -> list[str]:
     rows: list[tuple[str, str]] = [("file", f"{data['file']} ({data['format']})")]
     if "kind" in data:
         named = ((key, ", ".join(data[key]) or "none") for key in ("rewards", "labels"))
         rows += [("kind", data["kind"]), *named]
-    rows.append(("size", size_text(network)))
+    rows.append(("size", ", ".join(f"{data[key]:,} {key}" for key in ("states", "nodes", "edges"))))
     if "written" in data:
         rows.append(("written", data["written"]))
     if "value" in data:

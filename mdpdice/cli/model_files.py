@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-import mdpdice
 from mdpdice.errors import DiscountRangeError, GameError, UnknownStateError, UnsupportedError
 
 if TYPE_CHECKING:
     from mdpdice.formats.by_suffix import FileFormat
 
-__all__ = ["format_of", "named", "size_text", "sizes"]
+__all__ = ["format_of", "named"]
 
 
 @contextlib.contextmanager
@@ -32,13 +31,3 @@ def format_of(path: str, form: str | None = None, *, writing: bool = False) -> F
 
     with named():
         return find_format(path, form, writing=writing)
-
-
-def sizes(network: mdpdice.Network) -> dict[str, Any]:
-    """The size of a network as JSON data."""
-    return {"states": network.n_states, "nodes": network.n_nodes, "edges": network.n_edges}
-
-
-def size_text(network: mdpdice.Network) -> str:
-    """The size of a network for people."""
-    return f"{network.n_states:,} states, {network.n_nodes:,} nodes, {network.n_edges:,} edges"

@@ -13,15 +13,9 @@ from click.shell_completion import CompletionItem
 from mdpdice.cli.limits import limit_options
 from mdpdice.cli.objectives import FORMS
 
-__all__ = ["NewFile", "cache_options", "format_option", "game_argument", "json_option", "objective_options"]
-__all__ += [
-    "parameters_option",
-    "policy_options",
-    "question_options",
-    "seed_option",
-    "sense_option",
-    "solver_option",
-]
+__all__ = ["NewFile", "cache_options", "format_option", "game_argument", "json_option"]
+__all__ += ["objective_options", "parameters_option", "policy_options", "question_options"]
+__all__ += ["seed_option", "sense_option", "solver_option", "to_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -73,6 +67,11 @@ def parameters_option(more: str = "") -> Callable[[F], F]:
     """The option ``-p``; `more` is said behind its help."""
     told = f"A parameter of the game; may be repeated.{more}"
     return click.option("-p", "pairs", metavar="KEY=VALUE", multiple=True, help=told)
+
+
+def to_option(about: str, *, required: bool = False) -> Callable[[F], F]:
+    """The option ``--to``, a file to write."""
+    return click.option("--to", "path", metavar="FILE", type=NewFile(), required=required, help=about)
 
 
 game_argument = click.argument("name", shell_complete=complete_game)

@@ -16,7 +16,7 @@ from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import limits, most_states
 from mdpdice.cli.named_policies import policy_on
-from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
+from mdpdice.cli.options import objective_options, question_options, solver_option, to_option
 from mdpdice.cli.routes import compiled
 from mdpdice.errors import GameError
 
@@ -275,7 +275,7 @@ _WHOLE = ("stages", "outcomes", "convergence", "network")
 @question_options
 @objective_options
 @click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What to draw; see below.")
-@click.option("--to", "path", metavar="FILE", type=NewFile(), required=True, help="A .png, .svg or .pdf.")
+@to_option("The file to write, ending in .png, .svg or .pdf.", required=True)
 @click.option("--x", metavar="NAME", help="A counter or field of the state, to the right.")
 @click.option("--y", metavar="NAME", help="Another one, upwards.")
 @click.option("--by", metavar="NAME", help="values: one curve for every number of this one.")

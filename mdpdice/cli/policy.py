@@ -13,7 +13,7 @@ import mdpdice
 from mdpdice.cli.case import Case, solver_of
 from mdpdice.cli.game_command import Answer, game_command
 from mdpdice.cli.limits import most_states
-from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option
+from mdpdice.cli.options import NewFile, objective_options, question_options, solver_option, to_option
 from mdpdice.cli.plot import read_where, where_option
 from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
@@ -40,13 +40,7 @@ SHOWN = 40
 @click.option("--cols", metavar="NAME", help="The counter or field that goes across.")
 @where_option("Take only states where a counter or field has this value; may be repeated.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, of one table.")
-@click.option(
-    "--to",
-    "path",
-    metavar="FILE",
-    type=NewFile(),
-    help=f"Write a card that can be printed: {', '.join(FORMS)}.",
-)
+@to_option(f"Write a card that can be printed: {', '.join(FORMS)}.")
 @click.option("--save", metavar="FILE", type=NewFile(), help="Write the policy to a file, too.")
 @solver_option
 def policy(case: Case, **options: Any) -> Answer:
