@@ -1,8 +1,7 @@
 r"""Menus: what a roll offers, instead of the faces it shows.
 
 For the rest of a turn only two things about a roll matter: the *menu*, that is the set of pairs (points, dice to roll
-next) over its legal selections, and the best points it can be banked for.  Rolls with one menu have one future, so
-they are merged before the network is ever built: the 46,656 rolls of six fair dice become 120 menus.
+next) over its legal selections, and the best points it can be banked for.  Rolls with one menu are merged.
 
 Dice are told apart by *kind*: dice of one name are one kind.  A set of dice is a
 tuple of counts per kind, or plainly their number where there is one kind.
@@ -263,16 +262,12 @@ class MenuBook:
 
 @attrs.frozen(eq=False)
 class _Offers:
-    """What some rolls of the same dice offer.
-
-    keys : ndarray of int32, shape (rolls, 1 + selections)
-        The best points, then the points of selections; 0 where there is none.
-    owners : list
-        The dice to roll next, for every column of `keys` but the first.
-    """
+    """What some rolls of the same dice offer."""
 
     keys: Ints
+    """Best points, then points of selections, 0 where there is none: int32 of shape (rolls, 1 + selections)."""
     owners: list[DiceLeft]
+    """The dice to roll next, for every column of `keys` but the first."""
 
     def menus(self, rolls: npt.NDArray[np.int64]) -> list[Menu]:
         """Menus of some of the rolls."""
@@ -282,13 +277,8 @@ class _Offers:
         # Best points first; of equal ones the order of the columns.
         order = np.lexsort((-worth, row))
         ends = np.searchsorted(row, np.arange(len(rolls)), side="right").tolist()
-        kept: dict[tuple[int, int], Keep] = {}
-        keeps = []
-        for pair in zip(worth[order].tolist(), column[order].tolist(), strict=True):
-            keep = kept.get(pair)
-            if keep is None:
-                keep = kept[pair] = Keep(pair[0], self.owners[pair[1]])
-            keeps.append(keep)
+        made = functools.cache(lambda points, column: Keep(points, self.owners[column]))
+        keeps = list(map(made, worth[order].tolist(), column[order].tolist()))
         parts = zip(self.keys[rolls, 0].tolist(), itertools.pairwise([0, *ends]), strict=True)
         return [_interned(best, tuple(keeps[start:end])) for best, (start, end) in parts]
 

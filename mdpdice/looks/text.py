@@ -64,20 +64,9 @@ def _atom(value: Any) -> str | None:
 
 
 def written(value: Any, *, top: bool = False, taken: frozenset[str] = frozenset()) -> str:
-    """Text of a value, which `Reader` reads.
+    """Text of a value, which `Reader` reads; an UnknownStateError if a part of it has none.
 
-    Parameters
-    ----------
-    value : object
-    top : bool
-        It is no part of another value.
-    taken : frozenset of str
-        Words that stand for classes, so strings like them are quoted.
-
-    Raises
-    ------
-    UnknownStateError
-        A part of the value has no text.
+    At the `top` it is no part of another value; strings like the words in `taken`, which stand for classes, are quoted.
     """
     return _written(value, taken, bare=top, classes=top)
 
@@ -117,14 +106,7 @@ def class_word(cls: type) -> str:
 
 
 class Reader:
-    """Reads what `written` writes.
-
-    Parameters
-    ----------
-    text : str
-    classes : mapping of str to type
-        The classes that may be made.
-    """
+    """Reads what `written` writes, and makes values of these classes only."""
 
     def __init__(self, text: str, classes: Mapping[str, type]) -> None:
         self.text, self.at = text, 0

@@ -1,17 +1,12 @@
 """Checkpoints: what a long solve writes down now and then, to go on from after a crash.
 
-The file is a sealed archive (`mdpdice.archives`): it is replaced at once or not at all, and damage of any
-kind is found.  Its members are ``header``, JSON that says which problem and which solver with which
-parameters it belongs to and how the rest is divided up, and all arrays of the solver one after the other,
-the whole numbers in ``ints`` and the others in ``floats``.
+The file is a sealed archive (`mdpdice.archives`).  Its ``header`` says which problem and which solver with which
+parameters it belongs to and how the rest is divided up: all arrays of the solver, one after the other, the whole
+numbers in ``ints`` and the others in ``floats``.  The numbers are a place to start from and nothing more: the solver
+checks what could lead it out of its arrays, and what it arrives at is certified like any answer.
 
-A file whose seal is right may still be wrong, by a fault or on purpose.  The solver checks what could lead
-it out of its arrays; the numbers are a place to start from and nothing more, since what it arrives at is
-certified like any answer.  So a wrong checkpoint costs time.
-
-While a solve uses a checkpoint, a lock file next to it, ``NAME.lock``, keeps others away.  It is put in
-place together with its content, in one step that fails where there is one already.  One that was left by
-a process that no longer exists is taken over.
+While a solve uses a checkpoint, a lock file next to it, ``NAME.lock``, keeps others away.  It is put in place together
+with its content, in one step that fails where there is one already.  One of a process that is gone is taken over.
 """
 
 from __future__ import annotations
@@ -48,12 +43,7 @@ _HELD: set[str] = set()
 class Checkpoint:
     """One checkpoint file, locked while the ``with`` block lasts; `every` are seconds between two writes.
 
-    `resumed` says whether a solver has started from the file.
-
-    Raises
-    ------
-    CheckpointLockedError
-        Another solve uses the file.
+    `resumed` says whether a solver has started from the file.  A CheckpointLockedError if another solve uses it.
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = 60.0) -> None:
