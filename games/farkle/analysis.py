@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from mdpdice import At, Counter, Edge, Game, Node, decide, go, solve
+from mdpdice import At, Counter, Game, Node, decide, go, solve
 from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.menus import DiceLeft
 from mdpdice.games.farkle.states import Action, Ready, State
@@ -44,10 +44,9 @@ class EveryPosition(Game[State | _Start, Action | At[Ready]]):
     def node(self, state: State | _Start, /) -> Node[State | _Start, Action | At[Ready]]:
         """Choose a position, then play on from there."""
         if isinstance(state, str):
-            options: list[tuple[At[Ready], Edge[State]]] = [
-                (at, go(at.state, self.points.set(at.counters["points"]))) for at in self.positions()
-            ]
-            return decide(options)
+            return decide(
+                [(at, go(at.state, self.points.set(at.counters["points"]))) for at in self.positions()]
+            )
         return self.game.node(state)
 
 

@@ -37,6 +37,7 @@ References
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -71,7 +72,7 @@ def banking_bound(book: MenuBook) -> BankingBound:
         return BankingBound(None, next(iter(safe)), frozenset(sure))
     gains = _sure_gains(sure)
     bounds = {
-        dice: found.menus.mean(lambda menu: _worth(menu, gains)) / found.bust
+        dice: found.menus.mean(lambda menu: _value(*_plan(menu, gains), gains)) / found.bust
         for dice, found in rolls.items()
         if found.bust
     }
@@ -110,30 +111,25 @@ def _safe(sure: Mapping[DiceLeft, Rolls]) -> dict[DiceLeft, Rolls]:
 
 def _plan(menu: Menu, gains: _Gains) -> tuple[int, DiceLeft | None]:
     """Return the points to take from a menu and the set of `gains` to roll next, or None to bank."""
-    best = Fraction(menu.best)
-    plan: tuple[int, DiceLeft | None] = (menu.best, None)
-    for points, dice in menu.keeps:
-        if dice in gains and points + gains[dice] > best:
-            best, plan = points + gains[dice], (points, dice)
-    return plan
+    ways: list[tuple[int, DiceLeft | None]] = [
+        (menu.best, None),
+        *(way for way in menu.keeps if way.dice in gains),
+    ]
+    return max(ways, key=lambda way: _value(*way, gains))
 
 
-def _worth(menu: Menu, gains: _Gains) -> Fraction:
-    points, dice = _plan(menu, gains)
+def _value(points: int, dice: DiceLeft | None, gains: _Gains) -> Fraction:
     return points + (Fraction(0) if dice is None else gains[dice])
 
 
 def _sure_gains(sure: Mapping[DiceLeft, Rolls]) -> _Gains:
     """Return `h` of the module's text, by policy iteration; every policy leaves `sure` some day."""
+    before: _Gains | None = None
     gains: _Gains = dict.fromkeys(sure, Fraction(0))
-    while (improved := _improve(sure, gains)) != gains:
-        gains = improved
+    while gains != before:
+        before, plan = gains, functools.partial(_plan, gains=gains)
+        gains = _evaluate({dice: rolls.menus.map(plan) for dice, rolls in sure.items()})
     return gains
-
-
-def _improve(sure: Mapping[DiceLeft, Rolls], gains: _Gains) -> _Gains:
-    """Return the gains of the policy that is best against some other gains."""
-    return _evaluate({dice: rolls.menus.map(lambda menu: _plan(menu, gains)) for dice, rolls in sure.items()})
 
 
 def _evaluate(plans: Mapping[DiceLeft, Dist[tuple[int, DiceLeft | None]]]) -> _Gains:
@@ -143,9 +139,8 @@ def _evaluate(plans: Mapping[DiceLeft, Dist[tuple[int, DiceLeft | None]]]) -> _G
     rows = []
     for dice, plan in plans.items():
         follow = plan.map(lambda step: step[1])
-        rows.append(
-            [Fraction(one == dice) - follow.prob(one) for one in sets] + [plan.mean(lambda step: step[0])]
-        )
+        coefficients = [Fraction(one == dice) - follow.prob(one) for one in sets]
+        rows.append([*coefficients, plan.mean(lambda step: step[0])])
     for at in range(len(sets)):
         # A policy that leaves `sure` makes the matrix an M-matrix: its pivots are positive.
         pivot = [entry / rows[at][at] for entry in rows[at]]

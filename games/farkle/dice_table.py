@@ -34,14 +34,8 @@ _FACES = 6
 _COUNTED = re.compile(r"\s*(?:(\d{1,3})\s*[x*\N{MULTIPLICATION SIGN}]\s*)?(.*)", re.DOTALL)
 _FROM = {"kcd2/A": "lowentropy/kcd2-dice", "kcd2/B": "ShaneeexD/KCD-2-Dice-Calc", "kcd1/A": "phlip9/kcddice"}
 _ALIASES = {
-    "Hugo's die": "Ordinary die",
-    "Molar die": "Ordinary die",
-    "Premolar die": "Ordinary die",
-    "Wisdom tooth die": "Ordinary die",
-    "St. Stephen's die": "Ordinary die",
-    "Painter's red die": "Unlucky die",
-    "Painter's green die": "Unlucky die",
-    "Painter's blue die": "Unlucky die",
+    "Ordinary die": ("Hugo's die", "Molar die", "Premolar die", "Wisdom tooth die", "St. Stephen's die"),
+    "Unlucky die": ("Painter's red die", "Painter's green die", "Painter's blue die"),
 }  # dice of kcd2 that the sources describe without a row of their own
 
 
@@ -69,10 +63,8 @@ class Die:
 
     def __attrs_post_init__(self) -> None:
         if len(self.weights) != _FACES or min(self.weights) < 0 or not any(self.weights):
-            raise GameError(
-                f"the die {self.name!r} needs six weights of at least 0, not all 0: {self.weights!r}",
-                value=self.weights,
-            )
+            msg = f"the die {self.name!r} needs six weights of at least 0, not all 0: {self.weights!r}"
+            raise GameError(msg, value=self.weights)
 
     @property
     def short_name(self) -> str:
@@ -97,8 +89,9 @@ def load_dice() -> Mapping[str, Die]:
         name = f"{row['game']}/{row['edition']}/{row['die']}"
         weights = tuple(int(row[f"w{face}"]) for face in range(1, _FACES + 1))
         dice[name] = Die(name, weights, joker=row["joker"] == "1")
-    for alias, original in _ALIASES.items():
-        dice[f"kcd2/A/{alias}"] = attrs.evolve(dice[f"kcd2/A/{original}"], name=f"kcd2/A/{alias}")
+    for original, aliases in _ALIASES.items():
+        for name in (f"kcd2/A/{alias}" for alias in aliases):
+            dice[name] = attrs.evolve(dice[f"kcd2/A/{original}"], name=name)
     return MappingProxyType(dice)
 
 
@@ -211,8 +204,7 @@ def _nearest(wanted: str, dice: Mapping[str, Die]) -> list[str]:
     known: dict[str, str] = {}
     for name in dice:
         known.setdefault(_plain(name if "/" in wanted else name.rpartition("/")[2]), name)
-    close = difflib.get_close_matches(wanted, known, n=5, cutoff=0.5)
-    return [known[one] for one in close]
+    return [known[one] for one in difflib.get_close_matches(wanted, known, n=5, cutoff=0.5)]
 
 
 ORDINARY = find_die("kcd2/A/Ordinary die")

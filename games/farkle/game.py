@@ -37,7 +37,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import attrs
 
@@ -48,15 +48,19 @@ from mdpdice.games.farkle.dice_table import ORDINARY, Die, list_dice
 from mdpdice.games.farkle.menus import DiceLeft, Keep, MenuBook, menu_book
 from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, RULES, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
-from mdpdice.games.parameters import in_range, none_or_int, one_of
+from mdpdice.games.parameters import choice, none_or_int, whole
 
-__all__ = ["DICE_HELP", "RULES_HELP", "KcdFarkle", "read_dice", "read_rules"]
+__all__ = ["DICE_HELP", "RULES_HELP", "KcdFarkle", "read_dice", "read_rules", "some_dice"]
 
 DICE_HELP = (
     "a number of ordinary dice, or dice separated by commas: 2 x Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5;"
     " 'mdpdice dice' lists them"
 )
 RULES_HELP = f"scoring rules: {', '.join(RULES)}"
+_CAP_HELP = "points at which the turn ends, or none to play on as long as that can be optimal"
+_AT_CAP_HELP = "what a turn over the cap pays: stop = its points, clip = the cap"
+_HOT_DICE_HELP = "whether all dice are rolled again after all have been set aside"
+_DEFECTS_HELP = "public-solver: the defective rules that the first public solver computes"
 _MISREAD = (2, 3, 4, 5, 6, 6, JOKER)
 _GRID = 50  # the public solver tabulates the points in steps of 50
 
@@ -83,9 +87,8 @@ def read_dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
     else:
         chosen = tuple(list_dice([dice] if isinstance(dice, Die) else dice))
     if not 1 <= len(chosen) <= MAX_DICE:
-        raise GameError(
-            f"dice={dice!r}: a turn is played with 1 to {MAX_DICE} dice", value=dice, limit=MAX_DICE
-        )
+        msg = f"dice={dice!r}: a turn is played with 1 to {MAX_DICE} dice"
+        raise GameError(msg, value=dice, limit=MAX_DICE)
     by_name = {die.name: die for die in chosen}
     for die in chosen:
         if by_name[die.name] != die:
@@ -94,10 +97,17 @@ def read_dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
     return chosen
 
 
+def some_dice(help_text: str, default: int | None = None) -> Any:
+    """The field of the dice of a game, or of a player who has others, for whom None is the default."""
+    read: Any = attrs.converters.optional(read_dice) if default is None else read_dice
+    return attrs.field(default=default, converter=read, metadata={"help": help_text})
+
+
 def _flag(flag: bool | str) -> bool:
-    if str(flag).strip().casefold() not in ("true", "false"):
+    text = str(flag).strip().casefold()
+    if text not in ("true", "false"):
         raise GameError(f"{flag!r} is neither true nor false", value=flag)
-    return str(flag).strip().casefold() == "true"
+    return text == "true"
 
 
 @attrs.frozen
@@ -136,39 +146,16 @@ class KcdFarkle(Game[State, Action]):
     """
 
     rules: Rules = attrs.field(default=KCD, converter=read_rules, metadata={"help": RULES_HELP})
-    dice: tuple[Die, ...] = attrs.field(
-        default=cast("Any", MAX_DICE),  # not the six dice: "6" is what --help shows
-        converter=read_dice,
-        metadata={"help": DICE_HELP},
-    )
-    cap: int | None = attrs.field(
-        default=6000,
-        converter=none_or_int,
-        validator=in_range(1_000_000),
-        metadata={"help": "points at which the turn ends, or none to play on as long as that can be optimal"},
-    )
-    at_cap: Literal["stop", "clip"] = attrs.field(
-        default="stop",
-        validator=one_of("stop", "clip"),
-        metadata={"help": "what a turn over the cap pays: stop = its points, clip = the cap"},
-    )
-    hot_dice: bool = attrs.field(
-        default=True,
-        converter=_flag,
-        metadata={"help": "whether all dice are rolled again after all have been set aside"},
-    )
-    defects: Literal["none", "public-solver"] = attrs.field(
-        default="none",
-        validator=one_of("none", "public-solver"),
-        metadata={"help": "public-solver: the defective rules that the first public solver computes"},
-    )
+    dice: tuple[Die, ...] = some_dice(DICE_HELP, MAX_DICE)  # not the six dice: "6" is what --help shows
+    cap: int | None = whole(6000, 1_000_000, _CAP_HELP, converter=none_or_int)
+    at_cap: Literal["stop", "clip"] = choice("stop", "clip", help_text=_AT_CAP_HELP)
+    hot_dice: bool = attrs.field(default=True, converter=_flag, metadata={"help": _HOT_DICE_HELP})
+    defects: Literal["none", "public-solver"] = choice("none", "public-solver", help_text=_DEFECTS_HELP)
 
     def __attrs_post_init__(self) -> None:
         if self.defective and (self.cap is None or self.at_cap != "stop" or self.cap <= _GRID):
-            raise GameError(
-                "defects='public-solver' is about a table of points below a cap: it needs cap=N and at_cap='stop'",
-                value=self.cap,
-            )
+            msg = "defects='public-solver' is about a table of points below a cap: it needs cap=N and at_cap='stop'"
+            raise GameError(msg, value=self.cap)
 
     # --- what follows from the parameters -------------------------------------
 
@@ -185,13 +172,8 @@ class KcdFarkle(Game[State, Action]):
     @functools.cached_property
     def book(self) -> MenuBook:
         """The menus of all sets of dice."""
-        return menu_book(
-            self.rules,
-            self.kinds,
-            tuple(self.dice.count(kind) for kind in self.kinds),
-            keep_all=self.hot_dice and not self.defective,
-            misread=_MISREAD if self.defective else None,
-        )
+        full, hot = tuple(map(self.dice.count, self.kinds)), self.hot_dice and not self.defective
+        return menu_book(self.rules, self.kinds, full, hot, _MISREAD if self.defective else None)
 
     @functools.cached_property
     def all_dice(self) -> DiceLeft:
@@ -218,10 +200,8 @@ class KcdFarkle(Game[State, Action]):
         """Why a turn without a cap is worth infinitely many points, or None if it is not."""
         if self.cap is not None or self.banking_bound.points is not None:
             return None
-        return (
-            f"without a cap the value is infinite: {self.names(self.banking_bound.dice)} can be rolled"
-            " for ever without a bust"
-        )
+        dice = self.names(self.banking_bound.dice)
+        return f"without a cap the value is infinite: {dice} can be rolled for ever without a bust"
 
     def names(self, dice: DiceLeft) -> str:
         """A set of dice in words: ``2 x Odd die, 1 x Lucky die``."""
@@ -254,8 +234,7 @@ class KcdFarkle(Game[State, Action]):
             return roll(rolls.menus, lambda menu: go(Choose(menu)) if menu.best else end())
         best = state.menu.best
         options: dict[Action, Option[State]] = {_bank(best): self._ways(best)}
-        options |= {keep: self._ways(keep) for keep in state.menu.keeps}
-        return decide(options)
+        return decide(options | {keep: self._ways(keep) for keep in state.menu.keeps})
 
     @functools.cached_property
     def _ways(self) -> Callable[[int | Keep], Option[State]]:

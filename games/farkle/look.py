@@ -78,9 +78,7 @@ class _Table(Look[Any], abc.ABC):
         found = self._selected(turn, roll)
         if isinstance(action, Bank):
             best = core.menu.best
-            sets = tuple(
-                chain.from_iterable(places for (points, _), places in found.items() if points == best)
-            )
+            sets = tuple(one for (points, _), places in found.items() if points == best for one in places)
             return Act(("bank ", _chosen(roll, sets, best), ": ", *self.banked(best)), ("roll", sets))
         sets = tuple(found.get((action.points, action.dice), ()))
         words = ("set aside ", _chosen(roll, sets, action.points), "; ", self.risk() + action.points)
@@ -93,11 +91,8 @@ class _Table(Look[Any], abc.ABC):
         """How often every set of dice busts."""
         if solution is not None or self.turn.defective:
             return []
-        chances = {
-            turn.names(dice): turn.book.rolls(dice).bust
-            for turn in self.turns
-            for dice in turn.book.subsets()
-        }
+        sets = ((turn, dice) for turn in self.turns for dice in turn.book.subsets())
+        chances = {turn.names(dice): turn.book.rolls(dice).bust for turn, dice in sets}
         rows = [(names, str(bust), float(bust)) for names, bust in chances.items()]
         title = "chance that a roll of these dice scores nothing"
         return [Table("busts", title, ("dice", "exact", "chance"), rows)]
@@ -163,8 +158,7 @@ class FarkleLook(_Table, of=KcdFarkle):
         """Up to how many points at risk to roll on, for dice of one kind."""
         if len(self.turn.kinds) > 1 or self.turn.defective or solution.horizon is not None:
             return []
-        grid = self.turn.rules.grid
-        told = [str(0 if points is None else points + grid) for points in thresholds(self.turn).values()]
+        told = list(map(str, self._bank_from().values()))
         return [
             f"bank from so many points at risk on, with 1, 2, ... dice left, else roll: {', '.join(told)}",
             f"as a policy: threshold:{','.join(told)}",
@@ -176,16 +170,16 @@ class FarkleLook(_Table, of=KcdFarkle):
             return super().tables(None)
         if self.turn.defective or solution.horizon is not None:
             return []
-        grid = self.turn.rules.grid
-        rows = [
-            (self.turn.names(dice), 0 if points is None else points + grid)
-            for dice, points in thresholds(self.turn).items()
-        ]
         title = (
             "when to bank: with these dice left, from so many points at risk on (what is set aside included)"
         )
+        rows = [(self.turn.names(dice), points) for dice, points in self._bank_from().items()]
         found = [Table("thresholds", title, ("dice", "bank_from"), rows)]
         return [*found, self._keeps(solution)] if len(self.turn.kinds) == 1 else found
+
+    def _bank_from(self) -> dict[DiceLeft, int]:
+        grid = self.turn.rules.grid
+        return {dice: 0 if most is None else most + grid for dice, most in thresholds(self.turn).items()}
 
     def _keeps(self, solution: Solution) -> Table:
         """The rolls of which not all that scores is set aside, where one rolls on."""
@@ -326,9 +320,7 @@ def _selections(turn: KcdFarkle, roll: Rolled) -> Mapping[tuple[int, DiceLeft], 
     symbols = [book.kinds[kind].symbol(face) for kind, face in zip(which, roll.faces, strict=True)]
     everywhere = range(len(symbols))
     found: dict[tuple[int, DiceLeft], list[tuple[int, ...]]] = {}
-    for places in chain.from_iterable(
-        combinations(everywhere, number) for number in range(1, len(symbols) + 1)
-    ):
+    for places in chain.from_iterable(combinations(everywhere, size) for size in range(1, len(symbols) + 1)):
         points = turn.rules.score([symbols[at] for at in places])
         if points:
             rest = [which[at] for at in everywhere if at not in places]

@@ -1,8 +1,7 @@
 r"""Menus: what a roll offers, instead of the faces it shows.
 
 For the rest of a turn only two things about a roll matter: the *menu*, that is the set of pairs (points, dice to roll
-next) over its legal selections, and the best points it can be banked for.  Rolls with one menu have one future, so
-they are merged before the network is ever built: the 46,656 rolls of six fair dice become 120 menus.
+next) over its legal selections, and the best points it can be banked for.  Rolls with one menu are merged.
 
 Dice are told apart by *kind*: dice of one name are one kind.  A set of dice is a
 tuple of counts per kind, or plainly their number where there is one kind.
@@ -23,6 +22,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections import Counter as Multiset
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias, final
@@ -34,7 +34,7 @@ import numpy.typing as npt
 from mdpdice import Dist, pool
 from mdpdice.errors import UnknownStateError
 from mdpdice.games.farkle.dice_table import Die, same_name
-from mdpdice.games.farkle.rules import JOKER, Counts, Rules, counts_of, pack
+from mdpdice.games.farkle.rules import JOKER, Rules, counts_of, pack
 from mdpdice.looks import Die as ShownDie
 from mdpdice.looks import Throw, remember
 
@@ -76,10 +76,8 @@ class Menu:
     @staticmethod
     def of(best: int, keeps: Iterable[tuple[int, DiceLeft]]) -> Menu:
         """Return the one menu with these contents, in whatever order."""
-        ordered = tuple(
-            sorted((Keep(*keep) for keep in keeps), key=lambda keep: (-keep.points, str(keep.dice)))
-        )
-        return _interned(best, ordered)
+        ordered = sorted(itertools.starmap(Keep, keeps), key=lambda keep: (-keep.points, str(keep.dice)))
+        return _interned(best, tuple(ordered))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Menu is immutable; {name!r} cannot be set")
@@ -146,9 +144,9 @@ class MenuBook:
     @functools.cached_property
     def shown_dice(self) -> tuple[ShownDie, ...]:
         """Every kind as it is shown: with a name where there are several."""
-        named = len(self.kinds) > 1
+        names = map(self.name, self.kinds) if len(self.kinds) > 1 else [""]
         return tuple(
-            ShownDie(weights=kind.weights, name=self.name(kind) if named else "") for kind in self.kinds
+            ShownDie(weights=kind.weights, name=name) for kind, name in zip(self.kinds, names, strict=True)
         )
 
     def left(self, counts: tuple[int, ...]) -> DiceLeft:
@@ -166,10 +164,7 @@ class MenuBook:
 
     def rolls(self, dice: DiceLeft) -> Rolls:
         """Return the rolls of some of the dice."""
-        found = self._cache.get(dice)
-        if found is None:
-            found = self._cache.setdefault(dice, self._all_rolls(self.counts(dice)))
-        return found
+        return self._cache.get(dice) or self._cache.setdefault(dice, self._all_rolls(self.counts(dice)))
 
     def menu(self, roll: Symbols) -> Menu:
         """Return what one roll offers, told by what the dice of every kind show."""
@@ -187,9 +182,8 @@ class MenuBook:
     @functools.cached_property
     def _examples(self) -> Mapping[Menu, Symbols]:
         examples: dict[Menu, Symbols] = {}
-        for dice in self.subsets():
-            for menu, roll in self.rolls(dice).examples.items():
-                examples.setdefault(menu, roll)
+        for dice in reversed(self.subsets()):  # the smallest sets come last, and count
+            examples |= self.rolls(dice).examples
         return examples
 
     def _all_rolls(self, counts: tuple[int, ...]) -> Rolls:
@@ -218,11 +212,8 @@ class MenuBook:
         real = self._throw(counts, thrown, [menus[one] for one in group.tolist()])
         return Rolls(remember(dist, real), dict(zip(menus, examples, strict=True)))
 
-    def _throw(
-        self, counts: tuple[int, ...], thrown: list[Dist[tuple[int, ...]]], menus: list[Menu]
-    ) -> Throw:
+    def _throw(self, counts: tuple[int, ...], thrown: list[Dist[Any]], menus: list[Menu]) -> Throw:
         """The real dice of the rolls, whose menus come in the order of the outcomes of every kind."""
-        groups = tuple(zip(self.shown_dice, counts, strict=True))
         places = [{outcome: at for at, outcome in enumerate(throw.outcomes)} for throw in thrown]
 
         def menu(shown: tuple[int, ...]) -> Menu:
@@ -232,7 +223,7 @@ class MenuBook:
                 at, rest = at * len(place) + place[symbols], rest[number:]
             return menus[at]
 
-        return Throw(groups, menu)
+        return Throw(tuple(zip(self.shown_dice, counts, strict=True)), menu)
 
     def _offers(self, symbols: npt.NDArray[np.int64], counts: tuple[int, ...]) -> _Offers:
         """Find what rolls offer, one row of numbers per roll (step 2 and 3 of the module's text)."""
@@ -271,16 +262,12 @@ class MenuBook:
 
 @attrs.frozen(eq=False)
 class _Offers:
-    """What some rolls of the same dice offer.
-
-    keys : ndarray of int32, shape (rolls, 1 + selections)
-        The best points, then the points of selections; 0 where there is none.
-    owners : list
-        The dice to roll next, for every column of `keys` but the first.
-    """
+    """What some rolls of the same dice offer."""
 
     keys: Ints
+    """Best points, then points of selections, 0 where there is none: int32 of shape (rolls, 1 + selections)."""
     owners: list[DiceLeft]
+    """The dice to roll next, for every column of `keys` but the first."""
 
     def menus(self, rolls: npt.NDArray[np.int64]) -> list[Menu]:
         """Menus of some of the rolls."""
@@ -290,19 +277,10 @@ class _Offers:
         # Best points first; of equal ones the order of the columns.
         order = np.lexsort((-worth, row))
         ends = np.searchsorted(row, np.arange(len(rolls)), side="right").tolist()
-        kept: dict[tuple[int, int], Keep] = {}
-        keeps = []
-        for pair in zip(worth[order].tolist(), column[order].tolist(), strict=True):
-            keep = kept.get(pair)
-            if keep is None:
-                keep = kept[pair] = Keep(pair[0], self.owners[pair[1]])
-            keeps.append(keep)
-        best = self.keys[rolls, 0].tolist()
-        starts = [0, *ends[:-1]]
-        return [
-            _interned(most, tuple(keeps[start:end]))
-            for most, start, end in zip(best, starts, ends, strict=True)
-        ]
+        made = functools.cache(lambda points, column: Keep(points, self.owners[column]))
+        keeps = list(map(made, worth[order].tolist(), column[order].tolist()))
+        parts = zip(self.keys[rolls, 0].tolist(), itertools.pairwise([0, *ends]), strict=True)
+        return [_interned(best, tuple(keeps[start:end])) for best, (start, end) in parts]
 
 
 _UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER + 1)], dtype=np.int32)
@@ -310,11 +288,8 @@ _UNIT = np.array([0] + [pack(counts_of([symbol])) for symbol in range(1, JOKER +
 
 def _throws(die: Die, number: int) -> Dist[tuple[int, ...]]:
     """Return the distribution of what some dice of one kind show, sorted."""
-    return pool([die.symbols()] * number, faces=range(1, JOKER + 1)).map(_listed)
-
-
-def _listed(counts: Counts) -> tuple[int, ...]:
-    return tuple(symbol for symbol, count in enumerate(counts, start=1) for _ in range(count))
+    shown = pool([die.symbols()] * number, faces=range(1, JOKER + 1))
+    return shown.map(lambda counts: tuple(Multiset(dict(enumerate(counts, start=1))).elements()))
 
 
 def _alike(keys: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -350,14 +325,5 @@ def _distinct(points: Ints) -> Ints:
     return np.sort(points, axis=1)
 
 
-@functools.cache
-def menu_book(
-    rules: Rules,
-    kinds: tuple[Die, ...],
-    full: tuple[int, ...],
-    *,
-    keep_all: bool = True,
-    misread: tuple[int, ...] | None = None,
-) -> MenuBook:
-    """Return the one `MenuBook` with these parameters, so that games of the same dice share it."""
-    return MenuBook(rules, kinds, full, keep_all, misread)
+menu_book = functools.cache(MenuBook)
+"""Returns the one `MenuBook` with these parameters, so that games of the same dice share it."""

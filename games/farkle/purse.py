@@ -201,13 +201,11 @@ def _kept(path: str | os.PathLike[str] | None, question: str) -> Iterator[tuple[
             read, *known = json.loads(file.read_text(encoding="utf-8"))
             bounds, solved = ({int(at): found for at, found in one.items()} for one in known)
         except (ValueError, TypeError, AttributeError) as error:
-            raise CorruptFileError(
-                f"{path} is no search for a best set that was stopped", path=str(path)
-            ) from error
+            msg = f"{path} is no search for a best set that was stopped"
+            raise CorruptFileError(msg, path=str(path)) from error
         if read != asked:
-            raise CheckpointMismatchError(
-                f"{path} belongs to a search among other dice", path=str(path), field="dice"
-            )
+            msg = f"{path} belongs to a search among other dice"
+            raise CheckpointMismatchError(msg, path=str(path), field="dice")
     try:
         yield bounds, solved
     except (KeyboardInterrupt, SolveInterrupted) as stop:
@@ -233,15 +231,11 @@ def _solved(game: Any, dice: str, sets: list[Dice]) -> list[list[float]]:
 @functools.lru_cache(maxsize=20_000)
 def _thrown(dice: Dice, rules: Rules, jokers: int) -> Floats:
     """Chances of the count vectors that some dice show and that score, in their places."""
-    shown, places = (
-        pool([die.symbols() for die in dice], faces=range(1, JOKER + 1)),
-        _offers(rules, jokers)[0],
+    shown = pool([die.symbols() for die in dice], faces=range(1, JOKER + 1))
+    weight = dict(zip(shown.outcomes, shown.weights, strict=True))
+    return np.array(
+        [weight.get(counts, 0) / shown.total for counts in _offers(rules, jokers)[0][len(dice) - 1]]
     )
-    chance = np.zeros(len(places[len(dice) - 1]))
-    for counts, weight in zip(shown.outcomes, shown.weights, strict=True):
-        if (place := places[len(dice) - 1].get(counts)) is not None:
-            chance[place] = weight / shown.total
-    return chance
 
 
 @functools.cache
@@ -272,10 +266,9 @@ def _bounds(rules: Rules, cap: int, sets: list[Dice]) -> list[float]:
     """W of the module's text for six dice and no points, of several sets at once."""
     jokers = MAX_DICE if any(die.joker for dice in sets for die in dice) else 0
     places, best, first, points, left = _offers(rules, jokers)
+    thrown = functools.partial(_thrown, rules=rules, jokers=jokers)
     chance = [
-        np.array(
-            [[_thrown(some, rules, jokers) for some in itertools.combinations(dice, k)] for dice in sets]
-        )
+        np.array([list(map(thrown, itertools.combinations(dice, k))) for dice in sets])
         for k in range(1, MAX_DICE + 1)
     ]
     ends = np.cumsum([len(some) for some in places])[:-1]

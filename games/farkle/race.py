@@ -25,16 +25,16 @@ from __future__ import annotations
 
 import functools
 from collections import Counter as Multiset
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias
 
 import attrs
 
 from mdpdice import Counter, Edge, Game, Node, Option, decide, end, go, pass_to, roll, when
 from mdpdice.games.farkle.dice_table import Die
-from mdpdice.games.farkle.game import DICE_HELP, RULES_HELP, KcdFarkle, read_dice, read_rules
+from mdpdice.games.farkle.game import DICE_HELP, RULES_HELP, KcdFarkle, read_rules, some_dice
 from mdpdice.games.farkle.rules import KCD, MAX_DICE, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, Second, State
-from mdpdice.games.parameters import in_range
+from mdpdice.games.parameters import whole
 
 __all__ = ["FarkleRace"]
 
@@ -77,26 +77,12 @@ class FarkleRace(Game[RaceState, Action]):
     total: ClassVar[int] = 1  # one player wins, so values are chances to win
     payoff_range = (0, 1)
 
-    target: int = attrs.field(
-        default=4000,
-        converter=int,
-        validator=in_range(50_000),  # three counters in steps of 50, up to 64,500, are too many for a lattice
-        metadata={"help": "points that win when banked"},
-    )
-    dice: tuple[Die, ...] = attrs.field(
-        default=cast("Any", MAX_DICE), converter=read_dice, metadata={"help": DICE_HELP}
-    )
+    # Three counters in steps of 50, up to 64,500, are too many for a lattice.
+    target: int = whole(4000, 50_000, "points that win when banked")
+    dice: tuple[Die, ...] = some_dice(DICE_HELP, MAX_DICE)
     rules: Rules = attrs.field(default=KCD, converter=read_rules, metadata={"help": RULES_HELP})
-    my_dice: tuple[Die, ...] | None = attrs.field(
-        default=None,
-        converter=attrs.converters.optional(read_dice),
-        metadata={"help": "dice of the player who starts, if not `dice`"},
-    )
-    their_dice: tuple[Die, ...] | None = attrs.field(
-        default=None,
-        converter=attrs.converters.optional(read_dice),
-        metadata={"help": "dice of the other player, if not `dice`"},
-    )
+    my_dice: tuple[Die, ...] | None = some_dice("dice of the player who starts, if not `dice`")
+    their_dice: tuple[Die, ...] | None = some_dice("dice of the other player, if not `dice`")
     my_points: int = attrs.field(
         default=0, converter=int, validator=_POINTS, metadata={"help": "points of the player who starts"}
     )
@@ -145,9 +131,8 @@ class FarkleRace(Game[RaceState, Action]):
             return roll(rolls.menus, lambda menu: go(_seen_from(seat, Choose(menu))) if menu.best else lost)
         best = self.mine + self.turn + core.menu.best
         banked: Edge[RaceState] = pass_to(other, *swap, self.theirs.set(best))
-        options: dict[Action, Option[RaceState]] = {
-            Bank(core.menu.best): when(best >= self.target, end(1), banked)
-        }
+        bank = when(best >= self.target, end(1), banked)
+        options: dict[Action, Option[RaceState]] = {Bank(core.menu.best): bank}
         for keep in core.menu.keeps:
             on = go(_seen_from(seat, Ready(keep.dice)), self.turn.add(keep.points))
             options[keep] = when(self.mine + self.turn + keep.points < self.target, on)

@@ -53,9 +53,8 @@ def counts_of(symbols: Iterable[int]) -> Counts:
     counts = [0] * JOKER
     for symbol in symbols:
         if not 1 <= symbol <= JOKER:
-            raise GameError(
-                f"a die shows a face from 1 to 6 (or a joker, {JOKER}), not {symbol!r}", value=symbol
-            )
+            msg = f"a die shows a face from 1 to 6 (or a joker, {JOKER}), not {symbol!r}"
+            raise GameError(msg, value=symbol)
         counts[symbol - 1] += 1
     return tuple(counts)
 
@@ -111,11 +110,8 @@ class Rules:
     def __attrs_post_init__(self) -> None:
         for pattern, points in self.patterns:
             if not 1 <= len(pattern) <= MAX_DICE or not all(c in "123456" or c.isalpha() for c in pattern):
-                raise GameError(
-                    f"{pattern!r} is not a pattern: write one digit 1 to 6 or one letter per die,"
-                    f" for at most {MAX_DICE} dice",
-                    value=pattern,
-                )
+                msg = f"{pattern!r} is not a pattern: write a digit 1 to 6 or a letter for each of 1 to {MAX_DICE} dice"
+                raise GameError(msg, value=pattern)
             if points <= 0:
                 raise GameError(f"the pattern {pattern!r} scores {points}; points are positive", value=points)
 
@@ -189,12 +185,11 @@ def _scores(rules: Rules, jokers: int) -> Mapping[int, int]:
         for selection in selections:
             so_far = best[selection]
             for code, (dice, points) in combinations.items():
-                if size + dice > MAX_DICE or (unpack(selection)[-1] + unpack(code)[-1] > jokers):
-                    continue
                 grown = selection + code
-                if grown not in best:
-                    reached[size + dice].append(grown)
-                best[grown] = max(so_far + points, best.get(grown, 0))
+                if size + dice <= MAX_DICE and unpack(selection)[-1] + unpack(code)[-1] <= jokers:
+                    if grown not in best:
+                        reached[size + dice].append(grown)
+                    best[grown] = max(so_far + points, best.get(grown, 0))
     del best[0]  # setting nothing aside is not a selection
     if rules.nothing:
         legal = [unpack(selection) for selection in best]
@@ -214,19 +209,17 @@ def _with_jokers(counts: Counts, jokers: int) -> Iterator[Counts]:
             yield (*kept, number)
 
 
-def _triples(ones: int) -> dict[str, int]:
-    return {"111": ones} | {str(face) * 3: 100 * face for face in range(2, 7)}
+def _usual(ones: int) -> dict[str, int]:
+    """Single dice, and triples."""
+    return {"1": 100, "5": 50, "111": ones} | {str(face) * 3: 100 * face for face in range(2, 7)}
 
 
-KCD = Rules(
-    "kcd", {"1": 100, "5": 50} | _triples(1000) | {"12345": 500, "23456": 750, "123456": 1500}, doubling=True
-)
+KCD = Rules("kcd", _usual(1000) | {"12345": 500, "23456": 750, "123456": 1500}, doubling=True)
 """Kingdom Come: Deliverance (both games)."""
 
 PATCH = Rules(
     "patch",
-    {"1": 100, "5": 50}
-    | _triples(300)
+    _usual(300)
     | {"AAAA": 1000, "AAAAA": 2000, "AAAAAA": 3000}
     | {"123456": 1500, "AABBCC": 1500, "AAABBB": 2500, "AAAABB": 1500},
 )
@@ -236,23 +229,16 @@ Four of a kind with a pair is one combination of 1500; its parts, four for 1000
 and a pair of ones for 200, may be taken apart but never score more.
 """
 
-PLAIN = Rules("plain", {"1": 100, "5": 50} | _triples(1000))
+PLAIN = Rules("plain", _usual(1000))
 """Farkle with single dice and triples only, the core that most families share; usually to 10,000."""
 
-FACEBOOK = Rules(
-    "facebook", {"1": 100, "5": 50} | _triples(1000) | {"123456": 1500, "AABBCC": 750}, doubling=True
-)
+FACEBOOK = Rules("facebook", _usual(1000) | {"123456": 1500, "AABBCC": 750}, doubling=True)
 """Farkle as it was played on Facebook; without its 300 points to bank at least, and its penalty for three busts."""
 
-ZILCH = Rules(
-    "zilch",
-    {"1": 100, "5": 50} | _triples(1000) | {"123456": 1500, "AABBCC": 1500, "AAAABB": 1500},
-    doubling=True,
-    nothing=500,
-)
+_ZILCH = {"123456": 1500, "AABBCC": 1500, "AAAABB": 1500}
+ZILCH = Rules("zilch", _usual(1000) | _ZILCH, doubling=True, nothing=500)
 """Zilch (zilch.playr.co.uk/rules.php); without its 300 points to bank at least, and its penalty for three busts."""
 
-RULES: Mapping[str, Rules] = MappingProxyType(
-    {rules.name: rules for rules in (KCD, PATCH, PLAIN, FACEBOOK, ZILCH)}
-)
+_SHIPPED = (KCD, PATCH, PLAIN, FACEBOOK, ZILCH)
+RULES: Mapping[str, Rules] = MappingProxyType({rules.name: rules for rules in _SHIPPED})
 """The shipped rule sets by name."""

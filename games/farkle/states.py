@@ -1,7 +1,6 @@
 """States and actions of a turn of Farkle.
 
-The points at risk are no part of these states: they are a counter of the game, so a full
-state is ``At(Choose(menu), points=300)``.
+The points at risk are a counter of the game, so a full state is ``At(Choose(menu), points=300)``.
 """
 
 from __future__ import annotations

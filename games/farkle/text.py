@@ -40,10 +40,8 @@ def show_state(book: MenuBook, state: State, points: int) -> str:
         counts = book.counts(state.dice)
         if len(counts) == 1:
             return f"dice={counts[0]} points={points}"
-        names = [
-            book.name(kind) for kind, count in zip(book.kinds, counts, strict=True) for _ in range(count)
-        ]
-        return f"dice={','.join(names)} points={points}"
+        names = Counter(dict(zip(map(book.name, book.kinds), counts, strict=True)))
+        return f"dice={','.join(names.elements())} points={points}"
     shown = []
     for kind, symbols in zip(book.kinds, book.example(state.menu), strict=True):
         for symbol in symbols:
@@ -63,10 +61,8 @@ def read_state(book: MenuBook, text: str, form: str = FORM) -> tuple[State, int]
     roll = _read_roll(book, values["roll"], text)
     menu = book.menu(roll)
     if not menu.best and book.misread is None:
-        raise UnknownStateError(
-            f"the roll {values['roll']} scores nothing, so the turn is over and there is no choice",
-            value=text,
-        )
+        msg = f"the roll {values['roll']} scores nothing, so the turn is over and there is no choice"
+        raise UnknownStateError(msg, value=text)
     return Choose(menu), int(points)
 
 
@@ -104,18 +100,14 @@ def _read_roll(book: MenuBook, listed: str, text: str) -> tuple[tuple[int, ...],
         if at or len(book.kinds) == 1:
             kind = _kind(book, name, text) if at else book.kinds[0]
         else:
-            names = ", ".join(book.name(kind) for kind in book.kinds)
-            raise UnknownStateError(
-                f"{token!r}: say which die shows it, as in {face}@{book.name(book.kinds[0])}: {names}",
-                value=text,
+            msg = (
+                f"{token!r}: say which die shows it, as in {face}@{book.name(book.kinds[0])}: {_names(book)}"
             )
-        symbol = (
-            JOKER if face.upper() == "J" else kind.symbol(int(face)) if re.fullmatch("[1-6]", face) else 0
-        )
+            raise UnknownStateError(msg, value=text)
+        symbol = kind.symbol(int(face)) if re.fullmatch("[1-6]", face) else JOKER * (face.upper() == "J")
         if symbol not in kind.symbols():
-            raise UnknownStateError(
-                f"{book.name(kind)} does not show {face!r}; it shows {_shown(kind)}", value=text
-            )
+            msg = f"{book.name(kind)} does not show {face!r}; it shows {_shown(kind)}"
+            raise UnknownStateError(msg, value=text)
         shown[kind].append(symbol)
     _check_counts(book, tuple(map(len, shown.values())), text)
     return tuple(tuple(sorted(symbols)) for symbols in shown.values())
@@ -126,19 +118,20 @@ def _check_counts(book: MenuBook, counts: tuple[int, ...], text: str) -> None:
         raise UnknownStateError(f"{text!r} has no dice; write {FORM}", value=text)
     for kind, count, most in zip(book.kinds, counts, book.full, strict=True):
         if count > most:
-            raise UnknownStateError(
-                f"there are {count} of {book.name(kind)}; the game has {most}", value=text
-            )
+            msg = f"there are {count} of {book.name(kind)}; the game has {most}"
+            raise UnknownStateError(msg, value=text)
 
 
 def _kind(book: MenuBook, name: str, text: str) -> Die:
     found = matching(book.kinds, name)
     if len(found) != 1:
-        names = ", ".join(book.name(kind) for kind in book.kinds)
-        raise UnknownStateError(
-            f"{name!r} is {'not a' if not found else 'more than one'} die of this game: {names}", value=text
-        )
+        what = "not a" if not found else "more than one"
+        raise UnknownStateError(f"{name!r} is {what} die of this game: {_names(book)}", value=text)
     return found[0]
+
+
+def _names(book: MenuBook) -> str:
+    return ", ".join(map(book.name, book.kinds))
 
 
 def _shown(kind: Die) -> str:

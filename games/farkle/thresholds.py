@@ -71,9 +71,8 @@ class ThresholdTurn:
 
     def __attrs_post_init__(self) -> None:
         if len(self.game.kinds) > 1 or self.game.defective:
-            raise UnsupportedError(
-                "thresholds by the number of dice need dice of one kind and defects='none'", value=self.game
-            )
+            msg = "thresholds by the number of dice need dice of one kind and defects='none'"
+            raise UnsupportedError(msg, value=self.game)
         if self.game.cap is None and self.game.banking_bound.sure:
             raise UnsupportedError("dice that never bust need a cap for threshold policies", value=self.game)
 
@@ -95,17 +94,14 @@ class ThresholdTurn:
 
     def table(self, vector: Sequence[int]) -> dict[int, Floats]:
         """The value table W: for every number of dice the value at 0, 1, 2, ... units of the grid."""
-        checked = self._checked(vector)
-        rolling = self._rolling(np.array(checked))
-        points = np.arange(self.steps) * self.grid
-        return {
-            dice + 1: np.where(points >= threshold, points, rolling[:, dice])
-            for dice, threshold in enumerate(checked)
-        }
+        checked = np.array(self._checked(vector))
+        points = np.arange(self.steps)[:, None] * self.grid
+        worth = np.where(points >= checked, points, self._rolling(checked))
+        return dict(enumerate(worth.T, start=1))
 
     def policy(self, vector: Sequence[int], network: Network | None = None) -> Policy:
         """The policy on the network of the game, to be evaluated or simulated like any other."""
-        return Policy.of(explore(self.game) if network is None else network, self.rule(vector))
+        return Policy.of(network or explore(self.game), self.rule(vector))
 
     def rule(self, vector: Sequence[int]) -> Callable[[At[State]], Action]:
         """What is done with a roll on the table, as a function of the state."""
@@ -137,21 +133,20 @@ class ThresholdTurn:
 
     @functools.cached_property
     def _offers(self) -> Offers:
-        first_menu, first_keep = [0], [0]
-        menus: list[tuple[float, int]] = []
-        keeps: list[tuple[int, int]] = []
+        first_menu = [0]
+        chance: list[float] = []
+        menus: list[Menu] = []
         for number in range(1, self.n_dice + 1):
             rolls = self.game.book.rolls(number).menus
-            for menu in rolls:
-                if menu.best:
-                    menus.append((float(rolls.prob(menu)), menu.best))
-                    keeps += [(keep.points // self.grid, _number(keep.dice) - 1) for keep in menu.keeps]
-                    first_keep.append(len(keeps))
+            menus += (some := [menu for menu in rolls if menu.best])
+            chance += [float(rolls.prob(menu)) for menu in some]
             first_menu.append(len(menus))
-        chance, best = np.array(menus, dtype=np.float64).reshape(-1, 2).T
-        points, dice = np.array(keeps, dtype=np.int64).reshape(-1, 2).T
-        starts, keep_starts = np.array(first_menu), np.array(first_keep)
-        return Offers(starts, chance.copy(), best.copy(), keep_starts, points.copy(), dice.copy())
+        keeps = [keep for menu in menus for keep in menu.keeps]
+        first_keep = np.cumsum([0, *(len(menu.keeps) for menu in menus)])
+        best = np.array([menu.best for menu in menus], dtype=np.float64)
+        points = np.array([keep.points // self.grid for keep in keeps], dtype=np.int64)
+        dice = np.array([_number(keep.dice) - 1 for keep in keeps], dtype=np.int64)
+        return Offers(np.array(first_menu), np.array(chance), best, first_keep, points, dice)
 
     def upper_bound(self, place: int) -> float:
         """What no rule with ``T[place] <= T[place + 1]`` can exceed, whatever its other thresholds are.
@@ -197,14 +192,11 @@ class ThresholdTurn:
 
     def _checked(self, vector: Sequence[int]) -> Vector:
         given = tuple(vector)
-        if len(given) != self.n_dice or not all(
-            isinstance(one, int | np.integer) and one >= 0 for one in given
-        ):
-            raise GameError(
-                f"thresholds {vector!r}: write {self.n_dice} numbers of points, for 1 to {self.n_dice} dice",
-                value=vector,
-            )
-        return tuple(int(one) for one in given)
+        sound = all(isinstance(one, int | np.integer) and one >= 0 for one in given)
+        if len(given) != self.n_dice or not sound:
+            msg = f"thresholds {vector!r}: write {self.n_dice} numbers of points, for 1 to {self.n_dice} dice"
+            raise GameError(msg, value=vector)
+        return tuple(map(int, given))
 
 
 def _number(dice: int | tuple[int, ...]) -> int:
@@ -351,18 +343,15 @@ def described(
     """Return the thresholds of the optimal policy and, if any vectors are to be drawn, the best ones of a search."""
     turn = ThresholdTurn(game)
     optimal = turn.optimal()
-    found = [Thresholds("optimal", _name(optimal), optimal, turn.value(optimal))]
+    found = [_named("optimal", Found(optimal, turn.value(optimal), 0))]
     if draws and monotone:
         best = gap(game, draws, seed, progress=progress)
-        one, bound = best.monotone, best.bound
-        found.append(
-            Thresholds("best monotone found", _name(one.vector), one.vector, one.value, one.tried, bound)
-        )
+        found.append(_named("best monotone found", best.monotone, best.bound))
     elif draws:
-        one = search(turn, draws, seed, monotone=False, progress=progress)
-        found.append(Thresholds("best found", _name(one.vector), one.vector, one.value, one.tried))
+        found.append(_named("best found", search(turn, draws, seed, monotone=False, progress=progress)))
     return found
 
 
-def _name(vector: Vector) -> str:
-    return f"threshold:{','.join(map(str, vector))}"
+def _named(rule: str, found: Found, bound: float | None = None) -> Thresholds:
+    name = f"threshold:{','.join(map(str, found.vector))}"
+    return Thresholds(rule, name, found.vector, found.value, found.tried, bound)

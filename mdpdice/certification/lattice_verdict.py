@@ -16,38 +16,21 @@ __all__ = ["LatticeVerdict", "certify_lattice"]
 
 @attrs.frozen(eq=False)
 class LatticeVerdict:
-    """What was proved of the stored values of a lattice.
+    """What was proved of the stored values of a lattice."""
 
-    Parameters
-    ----------
-    widths : ndarray of float64, shape (layers,)
-        How far optimal value and value of the policy may be from the stored values.
-    width : float
-        Largest ``(upper - lower) / max(1, |value|)``.
-    reason : str
-        Why the answer is not certified, else empty.
-    """
-
-    widths: Floats
-    width: float
-    reason: str
+    widths: (
+        Floats  # of every layer, how far optimal value and value of the policy may be from the stored values
+    )
+    width: float  # largest (upper - lower) / max(1, |value|)
+    reason: str  # why the answer is not certified, else empty
 
 
 def certify_lattice(
     layers: Layers, stored: Floats, epsilon: float, check: Callable[[], None] | None = None
 ) -> LatticeVerdict:
-    """Verify the stored values of a lattice.
+    """Verify the stored values of a lattice, of shape (entries, points of the grid), NaN where play cannot come.
 
-    Parameters
-    ----------
-    layers : Layers
-        What was solved.
-    stored : ndarray of float64, shape (entries, points of the grid)
-        The values, NaN where play cannot come.
-    epsilon : float
-        Largest relative width of an interval.
-    check : callable, optional
-        Called between layers; what it raises ends the work.
+    `epsilon` is the largest relative width of an interval; `check` is called between layers, and may raise to give up.
     """
     ranks = layers.ranks
     claim = Claim(layers.program.entries, stored, ranks.layer, ranks.inner)

@@ -61,14 +61,7 @@ def find_stages(
 ) -> tuple[Floats, inequalities.Witness] | None:
     """Bounds and witness for a problem with a horizon; None where chance alone can go round in a cycle.
 
-    Parameters
-    ----------
-    problem : Network
-        The canonical problem.
-    value, policy : ndarray, shape (horizon + 1, N)
-        The candidate.
-    check : callable
-        Called before every few stages; may raise to give up.
+    The candidate has the shape (horizon + 1, N); `check` is called before every few stages, and may raise to give up.
     """
     from mdpdice.numerics.kernels import residuals as kernels
 
@@ -95,16 +88,8 @@ def claimed_bounds(
 ) -> tuple[Floats, inequalities.Witness] | None:
     """Bounds of `value` that a back-end claims, with a witness; None if they are none, or too wide.
 
-    Parameters
-    ----------
-    problem : Network
-        The canonical problem, without a horizon.
-    value : ndarray of float64, shape (N,)
-        The candidate.
-    lower, upper : object
-        What is claimed: arrays of float64 of the same shape, if it is something.
-    epsilon : float
-        Relative width that is narrow enough.
+    The problem has no horizon.  `lower` and `upper` are whatever was handed out: arrays like `value`, of float64 and
+    shape (N,), if it is something.  `epsilon` is the relative width that is narrow enough.
     """
     n = problem.n_nodes
     if not (_are_numbers(lower, n) and _are_numbers(upper, n)):
@@ -132,18 +117,9 @@ def find_bounds(
 ) -> tuple[Floats, inequalities.Witness] | None:
     """Bounds and witness for a problem without a horizon; None if none were found that are narrow enough.
 
-    Parameters
-    ----------
-    problem : Network
-        The canonical problem.
-    value, policy : ndarray, shape (N,)
-        The candidate.
-    epsilon : float
-        Relative width that is narrow enough.
-    check : callable
-        Called now and then; may raise to give up.
-    lengths : ndarray of float64, shape (N,), optional
-        Expected lengths of plays under the policy, roughly, which a back-end knows.  They are tried first.
+    The candidate has the shape (N,); `epsilon` is the relative width that is narrow enough, and `check`, which is
+    called now and then, may raise to give up.  `lengths`, float64 of that shape, are expected lengths of plays under
+    the policy, roughly, which a back-end knows.  They are tried first.
     """
     from mdpdice.numerics.kernels import residuals as kernels
 
@@ -244,12 +220,8 @@ def _undiscounted(
 
 def _are_numbers(claimed: Any, n: int) -> bool:
     """Whether a back-end handed out what can be tried: one finite float per node."""
-    return (
-        isinstance(claimed, np.ndarray)
-        and claimed.shape == (n,)
-        and claimed.dtype == np.float64
-        and bool(np.isfinite(claimed).all())
-    )
+    array = isinstance(claimed, np.ndarray) and claimed.shape == (n,) and claimed.dtype == np.float64
+    return array and bool(np.isfinite(claimed).all())
 
 
 def _lengths(problem: Network, follow: Ints) -> Floats | None:

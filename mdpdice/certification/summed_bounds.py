@@ -40,21 +40,9 @@ def find_bounds(
 ) -> tuple[Floats, inequalities.Witness]:
     """Find bounds for a value and a policy, and what shows that they are bounds.
 
-    Parameters
-    ----------
-    problem : Network
-        The canonical problem.
-    value, policy : ndarray, shape (N,) or (horizon + 1, N)
-        The candidate.
-    check : callable
-        Called before every sweep; may raise to give up.
-
-    Returns
-    -------
-    bounds : ndarray of float64, shape (2 N,) or (horizon + 1, 2 N)
-        For `mdpdice.certification.checking.inequalities.verify`.  They need not hold.
-    witness : Witness
-        The same.
+    The candidate has the shape (N,) or (horizon + 1, N), the bounds (2 N,) or (horizon + 1, 2 N); they and the witness
+    are for `mdpdice.certification.checking.inequalities.verify`, and need not hold.  `check` is called before every
+    sweep, and may raise to give up.
     """
     find = _flat if problem.horizon is None else _stages
     return find(problem, value, policy, check)
@@ -289,9 +277,8 @@ class _Groups:
 
 def _most_gains(replies: inequalities.Replies, live: Bools) -> tuple[Floats, inequalities.Witness] | None:
     """A bound on what can be gained if nothing is ever paid, with its witness; None if plays may gain for ever."""
-    gains = attrs.evolve(
-        replies, reward=np.maximum(replies.reward, 0.0), payoff=np.zeros(len(replies.payoff))
-    )
+    reward, payoff = np.maximum(replies.reward, 0.0), np.zeros(len(replies.payoff))
+    gains = attrs.evolve(replies, reward=reward, payoff=payoff)
     nothing = np.zeros(len(live))
     groups = _Groups.find(gains)
     witness = groups.witness(gains, live)

@@ -35,24 +35,15 @@ AT_ONCE = 1 << 14
 class Verdict:
     """What a certificate says of a candidate.
 
-    Parameters
-    ----------
-    certified : bool
-        Whether every interval is narrow enough.
-    lower, upper : ndarray of float64
-        Interval of every node of the canonical problem, in payoff units; it
-        holds the optimal value, and the policy is worth at least `lower`.
-    width : float
-        Largest ``(upper - lower) / max(1, |value|)``.
-    reason : str
-        Why not, where it is not certified.
+    `lower` and `upper` are the interval of every node of the canonical problem, in payoff units; it holds the optimal
+    value, and the policy is worth at least `lower`.
     """
 
-    certified: bool
+    certified: bool  # every interval is narrow enough
     lower: Floats
     upper: Floats
-    width: float
-    reason: str = ""
+    width: float  # largest (upper - lower) / max(1, |value|)
+    reason: str = ""  # why not, where it is not certified
 
 
 def certify(
@@ -63,21 +54,11 @@ def certify(
     check: Callable[[], None] = lambda: None,
     details: Mapping[str, Any] = MappingProxyType({}),
 ) -> Verdict:
-    """Judge a candidate's value and policy on a canonical problem.
+    """Judge a candidate's value and policy, of shape (N,) or (horizon + 1, N), on a canonical problem.
 
-    Parameters
-    ----------
-    problem : Network
-        The canonical problem.
-    value, policy : ndarray, shape (N,) or (horizon + 1, N)
-        The candidate.
-    epsilon : float
-        Relative width that is narrow enough.
-    check : callable
-        Called before every sweep; may raise to give up.
-    details : mapping, optional
-        What a back-end hands out with its candidate.  Its bounds, "lower" and "upper", and expected "lengths" of plays
-        are tried in large problems; nothing rests on them.
+    `epsilon` is the relative width that is narrow enough; `check` is called before every sweep, and may raise to give
+    up.  `details` are what a back-end hands out with its candidate: its bounds, "lower" and "upper", and expected
+    "lengths" of plays are tried in large problems; nothing rests on them.
     """
     reason, bounds = "", None
     if residual_bounds.is_large(problem):
@@ -153,18 +134,9 @@ def certify_exact(
     policy: Ints,
     check: Callable[[], None] = lambda: None,
 ) -> Verdict:
-    """Judge a candidate that claims exact values, in rational arithmetic.
+    """Judge a candidate that claims exact `values`, fractions (with a horizon by stage), in rational arithmetic.
 
-    Parameters
-    ----------
-    problem : Network
-        The canonical problem.
-    values : sequence of Fraction, or sequence of such sequences with a horizon
-        The claimed exact values.
-    value, policy : ndarray
-        The candidate, whose floats must be neighbours of the exact values.
-    check : callable
-        Called before every pass; may raise to give up.
+    Its floats, `value`, must be neighbours of them; `check` is called before every pass, and may raise to give up.
     """
     flat = problem.horizon is None
     rows = [values] if flat else list(values)

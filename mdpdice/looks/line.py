@@ -51,21 +51,14 @@ def _owner(of: Owner | None, player: int) -> int | None:
 def _body(part: Part, counters: Mapping[str, int]) -> str:
     match part:
         case Dice(faces=faces, dice=dice, held=held):
-            each = str(Rolled(faces, dice)) if not held else ""
-            if held:
-                one = [str(Rolled((face,), dice[at : at + 1])) for at, face in enumerate(faces)]
-                each = " ".join(f"({text})" if at in held else text for at, text in enumerate(one))
-            return each or "no dice"
+            one = [str(Rolled((face,), dice[at : at + 1])) for at, face in enumerate(faces)]
+            return " ".join(f"({text})" if at in held else text for at, text in enumerate(one)) or "no dice"
         case Tokens(items=items, lit=lit):
-            return (
-                " ".join(str(one) if lit is None or at in lit else "·" for at, one in enumerate(items))
-                or "none"
-            )
+            shown = (str(one) if lit is None or at in lit else "·" for at, one in enumerate(items))
+            return " ".join(shown) or "none"
         case Grid(rows=rows, foot=foot):
-            board = (
-                " / ".join(" ".join("_" if cell == "" else str(cell) for cell in row) for row in rows)
-                or "empty"
-            )
+            lines = (" ".join("_" if cell == "" else str(cell) for cell in row) for row in rows)
+            board = " / ".join(lines) or "empty"
             return f"{board} = {'+'.join(str(number(one, counters)) for one in foot)}" if foot else board
         case Score(value=value, goal=goal, risk=risk):
             of = "" if goal is None else f" of {number(goal, counters)}"

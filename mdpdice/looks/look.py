@@ -233,9 +233,8 @@ class Look(Generic[G]):
             head, named = (reader := Reader(text, self.classes)).pairs()
             counters = {axis.name: axis.start for axis in self.axes}
             for axis in self.axes:
-                if named.get(
-                    axis.name
-                ):  # counters stand behind the core, whose fields may have the same names
+                # Counters stand behind the core, whose fields may have the same names.
+                if named.get(axis.name):
                     counters[axis.name] = self._counter(axis, named[axis.name].pop())
             fields = {key: values[-1] for key, values in named.items() if values}
             core = self.start if head is ... and not fields and self.axes else reader.made(head, fields)
@@ -294,11 +293,8 @@ class Look(Generic[G]):
         # Whoever names a box, or dice, that two actions take means the one whose words begin so.
         for fits, more in ((str.__eq__, tapped), (str.startswith, {})):
             texts = {action: said[action] | more.get(action, set()) for action in actions}
-            found = [
-                action
-                for action in actions
-                if any(fits("".join(one.split()).casefold(), wanted) for one in texts[action])
-            ]
+            plain = {action: ["".join(one.split()).casefold() for one in texts[action]] for action in actions}
+            found = [action for action in actions if any(fits(one, wanted) for one in plain[action])]
             if wanted and len(found) == 1:
                 return found[0]
         known = "; ".join(self.words(state, action, seen) for action in actions)

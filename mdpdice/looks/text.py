@@ -49,9 +49,8 @@ def phrase(value: Any) -> str:
     """An action or outcome in words: ``CrossOut("pair")`` is "cross out pair"."""
     fields = init_fields(value)
     if fields is not None:
-        shown = [
-            phrase(one) if len(fields) == 1 else f"{spaced(key)} {phrase(one)}" for key, one in fields.items()
-        ]
+        named = len(fields) > 1
+        shown = (f"{spaced(key)} {phrase(one)}" if named else phrase(one) for key, one in fields.items())
         return " ".join([spaced(type(value).__name__), *shown])
     if isinstance(value, enum.Enum):
         return spaced(value.name)
@@ -65,20 +64,9 @@ def _atom(value: Any) -> str | None:
 
 
 def written(value: Any, *, top: bool = False, taken: frozenset[str] = frozenset()) -> str:
-    """Text of a value, which `Reader` reads.
+    """Text of a value, which `Reader` reads; an UnknownStateError if a part of it has none.
 
-    Parameters
-    ----------
-    value : object
-    top : bool
-        It is no part of another value.
-    taken : frozenset of str
-        Words that stand for classes, so strings like them are quoted.
-
-    Raises
-    ------
-    UnknownStateError
-        A part of the value has no text.
+    At the `top` it is no part of another value; strings like the words in `taken`, which stand for classes, are quoted.
     """
     return _written(value, taken, bare=top, classes=top)
 
@@ -118,14 +106,7 @@ def class_word(cls: type) -> str:
 
 
 class Reader:
-    """Reads what `written` writes.
-
-    Parameters
-    ----------
-    text : str
-    classes : mapping of str to type
-        The classes that may be made.
-    """
+    """Reads what `written` writes, and makes values of these classes only."""
 
     def __init__(self, text: str, classes: Mapping[str, type]) -> None:
         self.text, self.at = text, 0
@@ -153,8 +134,7 @@ class Reader:
         elif self.text.strip() and not self._follows(r"\w+\s*="):
             head = self._value(bare=True)
         named: dict[str, list[Any]] = {}
-        while (key := self._take(r"\w+(?=\s*=)")) is not None:
-            self._take("=")
+        while (key := self._name()) is not None:
             named.setdefault(key, []).append(self._value(bare=True))
         if self.text[self.at :].strip():
             raise self._refused()
@@ -174,9 +154,8 @@ class Reader:
     def made(self, head: Any, fields: dict[str, Any]) -> Any:
         """What a class, or a value, in front of some fields stands for."""
         if head is ...:
-            fitting = [
-                cls for cls in self.classes.values() if fields and set(fields) == set(init_names(cls) or ())
-            ]
+            names = fields.keys()
+            fitting = [cls for cls in self.classes.values() if names and names == set(init_names(cls) or ())]
             if len(fitting) != 1:
                 given = ", ".join(fields)
                 msg = f"{shorten(self.text)!r} is not a state: {given or 'a name'} is unknown, or there twice"
@@ -235,8 +214,7 @@ class Reader:
             raise self._refused()
         if name in self.words and self._take(r"\("):
             fields = {}
-            while (key := self._take(r"\w+(?=\s*=)")) is not None:
-                self._take("=")
+            while (key := self._name()) is not None:
                 fields[key] = self._value()
             if not self._take(r"\)"):
                 raise self._refused()
@@ -248,6 +226,11 @@ class Reader:
             return kind(text)
         except ValueError as error:  # an int of too many digits, a text that breaks off
             raise UnknownStateError(f"{shorten(text)}: {error}", value=self.text) from error
+
+    def _name(self) -> str | None:
+        """The name in front of the next value."""
+        name = self._take(r"\w+\s*=")
+        return name and name[:-1].rstrip()
 
     def _take(self, pattern: str) -> str | None:
         found = re.compile(rf"\s*({pattern})").match(self.text, self.at)

@@ -21,9 +21,8 @@ except ModuleNotFoundError as error:
         raise
     from mdpdice.errors import MissingPackageError
 
-    raise MissingPackageError(
-        "pictures need matplotlib: pip install mdpdice[plot]", package="matplotlib"
-    ) from error
+    msg = "pictures need matplotlib: pip install mdpdice[plot]"
+    raise MissingPackageError(msg, package="matplotlib") from error
 
 from mdpdice.plots.canvas import SUFFIXES, Frame, save_picture
 from mdpdice.plots.cards import draw_card

@@ -27,10 +27,7 @@ D = TypeVar("D", Solution, Drawable)
 def shown(answer: D, where: Where) -> tuple[D, Network]:
     """What is drawn, of a solution of a lattice the states that are wanted, and its network.
 
-    Raises
-    ------
-    StateLimitError
-        These are too many states; a mapping `where` makes them fewer.
+    Too many of them are a StateLimitError; a mapping `where` makes them fewer.
     """
     if isinstance(answer, Solution) and answer.lattice is not None:
         answer = answer.excerpt(where if isinstance(where, Mapping) else None)
@@ -47,13 +44,7 @@ def network_of(answer: Policy | Solution) -> Network:
 
 
 def at_stage(answer: Policy | Solution, array: Any, steps_left: int | None, least: int = 0) -> Any:
-    """The row of an array for a number of decisions left, or all of it where it has no such rows.
-
-    Raises
-    ------
-    HorizonRangeError
-        There is no horizon, or no such number of decisions left.
-    """
+    """The row of an array for a number of decisions left, or all of it where it has no such rows."""
     horizon = network_of(answer).horizon
     if horizon is None:
         if steps_left is not None:

@@ -26,13 +26,8 @@ _NUMBERS = (int, float, Fraction)
 
 def coordinate_names(network: Network, where: Where = None) -> list[str]:
     """Names of the numbers that the first few thousand states hold, those of most states first."""
-    chosen = filter_of(where)
-    count = Counter(
-        name
-        for state in filter(chosen, itertools.islice(network.states, 5000))
-        for name, value in fields_of(state).items()
-        if isinstance(value, _NUMBERS)
-    )
+    fields = map(fields_of, filter(filter_of(where), itertools.islice(network.states, 5000)))
+    count = Counter(name for one in fields for name, value in one.items() if isinstance(value, _NUMBERS))
     return [name for name, _ in count.most_common()]
 
 
@@ -86,12 +81,8 @@ def points_of(
 ) -> tuple[Ints, list[Sequence[Any]]]:
     """States that are drawn, as indices into `Network.states`, and a column of numbers for each coordinate.
 
-    A coordinate that is None is 0 everywhere; with `deciding`, only states are drawn in which somebody decides.
-
-    Raises
-    ------
-    GameError
-        No state has these coordinates; the message says which names there are.
+    A coordinate that is None is 0 everywhere; with `deciding`, only states are drawn in which somebody decides.  Where
+    no state has these coordinates, the message of the GameError says which names there are.
     """
     index = np.flatnonzero(network.decides[network.state_node]) if deciding else np.arange(network.n_states)
     states = network.states
@@ -109,11 +100,8 @@ def points_of(
     else:
         chosen = filter_of(where)
         readers = [(lambda _: 0) if one is None else reader_of(one) for one in coordinates]
-        rows = {}
-        for at in index.tolist():
-            state = states[at]
-            if chosen(state) and None not in (row := [read(state) for read in readers]):
-                rows[at] = row
+        found = ((at, state) for at in index.tolist() if chosen(state := states[at]))
+        rows = {at: row for at, state in found if None not in (row := [read(state) for read in readers])}
         index = np.array(list(rows), dtype=np.int64)
         columns = [list(column) for column in zip(*rows.values(), strict=True)]
     if not len(index):

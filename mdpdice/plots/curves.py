@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, HorizonRangeError
+from mdpdice.networks.network import Floats
 from mdpdice.plots.canvas import LINES, PALETTE, Frame, drawn, finish, new_axes, unit_of, whole_ticks, words
 from mdpdice.plots.choices import at_stage, network_of, shown
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
@@ -70,8 +71,7 @@ def value_curve(
         msg = "the curves are told apart by actions or by a dimension of the state; leave out one of the two"
         raise GameError(msg)
     solution, network = shown(solution, where)
-    table = solution.nodes
-    columns = [at_stage(solution, array, steps_left) for array in (table.values, table.lowers, table.uppers)]
+    columns = [at_stage(solution, array, steps_left) for array in _rows(solution)]
     curves: dict[Any, dict[Any, tuple[float, ...]]] = {}
     index, (xs, keys) = points_of(network, (x, by), where, deciding=actions)
     for which, at, number in zip(index.tolist(), xs, keys, strict=True):
@@ -132,13 +132,15 @@ def stage_curve(
     nodes = {"start": network.start} if states is None else {k: network.node_of(s) for k, s in states.items()}
     steps = np.arange(network.horizon + 1)
     for number, (label, node) in enumerate(nodes.items()):
-        table = solution.nodes
-        bounds = [array[:, node] for array in (table.values, table.lowers, table.uppers)]
-        _draw(ax, steps, bounds, number, number, label)
+        _draw(ax, steps, [array[:, node] for array in _rows(solution)], number, number, label)
     if states is not None:
         ax.legend(frameon=False)
     whole_ticks(ax.xaxis)
     return finish(ax, frame, "decisions left", f"value ({unit or unit_of(network)})")
+
+
+def _rows(solution: Solution) -> tuple[Floats, Floats, Floats]:
+    return solution.nodes.values, solution.nodes.lowers, solution.nodes.uppers
 
 
 def _draw(ax: Axes, along: Any, bounds: Any, colour: int, style: int, label: str) -> None:

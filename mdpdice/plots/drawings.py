@@ -175,11 +175,8 @@ def _places(layers: Sequence[Sequence[int]], row: float) -> dict[int, tuple[floa
 
 def _state_text(state: Hashable) -> str:
     fields = fields_of(state)
-    if list(fields) == [ITSELF]:
-        return drawn(action_text(state), LONGEST)
-    return "\n".join(
-        drawn(f"{name} {words(value)}", LONGEST) for name, value in fields.items() if name != ITSELF
-    )
+    lines = [f"{name} {words(value)}" for name, value in fields.items() if name != ITSELF]
+    return "\n".join(drawn(line, LONGEST) for line in lines or [action_text(state)])
 
 
 def _texts(
@@ -204,10 +201,8 @@ def _draw_nodes(
         nodes = np.flatnonzero(network.kind == kind).tolist()
         if nodes:
             xs, ys = zip(*(place[node] for node in nodes), strict=True)
-            ax.scatter(
-                xs, ys, s=look.size, marker=look.marker, facecolor=look.fill, edgecolor=INK, zorder=3,
-                label=look.name,
-            )  # fmt: skip
+            paint: dict[str, Any] = {"facecolor": look.fill, "edgecolor": INK, "zorder": 3}
+            ax.scatter(xs, ys, s=look.size, marker=look.marker, label=look.name, **paint)
     halo = [withStroke(linewidth=3, foreground="white")]
     for node, lines in enumerate(texts):
         x, y = place[node]
@@ -270,7 +265,5 @@ def _add_legend(ax: Axes, network: Network, chosen: set[int]) -> None:
     ]
     if chosen:
         handles.append(Line2D([], [], color=PALETTE[0], linewidth=2.8, label="what the policy does"))
-    ax.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=len(handles), frameon=False,
-        fontsize="small",
-    )  # fmt: skip
+    below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": len(handles)}
+    ax.legend(handles=handles, frameon=False, fontsize="small", **below)

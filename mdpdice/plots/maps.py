@@ -10,7 +10,8 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, Normalize, TwoSlopeNorm, to_hex, to_rgb
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import Colormap, ListedColormap, Normalize, TwoSlopeNorm, to_hex, to_rgb
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
@@ -19,7 +20,7 @@ from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.networks.network import Network
 from mdpdice.plots.canvas import BLANK, INK, PALETTE, Frame, drawn, new_axes, unit_of, words
-from mdpdice.plots.cells import grid_of, label_axes, runs
+from mdpdice.plots.cells import Grid, grid_of, label_axes, runs
 from mdpdice.plots.choices import Drawable, at_stage, shown, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 
@@ -86,12 +87,8 @@ def region_map(
         No state has the coordinates, or a function raised.
     """
     index, (xs, ys) = points_of(network, (x, y), where)
-    points = [
-        (left, up, category)
-        for at, left, up in zip(index.tolist(), xs, ys, strict=True)
-        if (category := of(network.states[at])) is not None
-    ]
-    return _regions(points, x, y, frame, order)
+    rows = zip(xs, ys, (of(network.states[at]) for at in index.tolist()), strict=True)
+    return _regions([row for row in rows if row[2] is not None], x, y, frame, order)
 
 
 def policy_map(
@@ -211,16 +208,14 @@ def _regions(
     xs, ys, categories = zip(*points, strict=True)
     grid = grid_of(xs, ys)
     names = _merge_rare(categories)
-    present = set(names)
     # Colours go by the whole order, so that an action has the same one in two maps of a game.
     rank = {category: at for at, category in enumerate(order)}
-    known = sorted(present, key=lambda category: (rank.get(category, len(rank)), names.index(category)))
+    known = sorted(set(names), key=lambda category: (rank.get(category, len(rank)), names.index(category)))
     number = {category: at for at, category in enumerate(known)}
     cells = np.full(grid.shape, -1)
     for row, column, category in zip(grid.row.tolist(), grid.column.tolist(), names, strict=True):
         before = cells[row, column]
         cells[row, column] = number[category] if before in (-1, number[category]) else len(known)
-    varies = bool((cells == len(known)).any())
     fits = len(rank) <= len(PALETTE)
     shades = [
         (colours or {}).get(category, PALETTE[(rank.get(category, at) if fits else at) % len(PALETTE)])
@@ -229,23 +224,27 @@ def _regions(
     if OTHER in number and OTHER not in rank:
         shades[number[OTHER]] = "#999999"
     shades.append("#555555")
-    mesh = ax.pcolormesh(
-        grid.x, grid.y, np.ma.masked_equal(cells, -1),
-        cmap=ListedColormap(shades), vmin=-0.5, vmax=len(shades) - 0.5,
-    )  # fmt: skip
-    mesh.set_rasterized(cells.size > DRAWN)
-    ax.set_facecolor(BLANK)
+    _draw_cells(
+        ax, grid, np.ma.masked_equal(cells, -1), ListedColormap(shades), Normalize(-0.5, len(shades) - 0.5)
+    )
     handles = [
         Patch(facecolor=shades[at], label=drawn(fill(words(category), LEGEND), 8 * LEGEND))
         for at, category in enumerate(known)
     ]
-    if varies:
+    if (cells == len(known)).any():
         handles.append(Patch(facecolor=shades[-1], label=VARIES))
     if (cells == -1).any():
         handles.append(Patch(facecolor=BLANK, edgecolor="#BBBBBB", label=NOWHERE))
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0)
     label_axes(ax, x, y, frame)
     return ax
+
+
+def _draw_cells(ax: Axes, grid: Grid, cells: Any, colours: Colormap, norm: Normalize) -> QuadMesh:
+    mesh = ax.pcolormesh(grid.x, grid.y, cells, cmap=colours, norm=norm)
+    mesh.set_rasterized(cells.size > DRAWN)
+    ax.set_facecolor(BLANK)
+    return mesh
 
 
 def _merge_rare(categories: Sequence[Hashable]) -> Sequence[Hashable]:
@@ -404,9 +403,8 @@ def _numbers(
 ) -> Axes:
     """Numbers as colours, and written into the cells where there are few; None is hatched."""
     grid = grid_of(*zip(*points, strict=True))
-    cells = np.full(grid.shape, np.nan)
+    cells, empty = np.full(grid.shape, np.nan), np.zeros(grid.shape, dtype=bool)
     cells[grid.row, grid.column] = [np.nan if number is None else float(number) for number in points.values()]
-    empty = np.zeros(grid.shape, dtype=bool)
     empty[grid.row, grid.column] = [number is None for number in points.values()]
     finite = cells[np.isfinite(cells)]
     if not len(finite):
@@ -420,9 +418,7 @@ def _numbers(
         norm = TwoSlopeNorm(centre, centre - reach, centre + reach)
     colours = colormaps["cividis" if centre is None else "PuOr"]
     ax = new_axes(frame)
-    mesh = ax.pcolormesh(grid.x, grid.y, np.ma.masked_invalid(cells), cmap=colours, norm=norm)
-    mesh.set_rasterized(cells.size > DRAWN)
-    ax.set_facecolor(BLANK)
+    mesh = _draw_cells(ax, grid, np.ma.masked_invalid(cells), colours, norm)
     for row, first, last in runs(empty):
         left, bottom = grid.x[first], grid.y[row]
         size = grid.x[last + 1] - left, grid.y[row + 1] - bottom
@@ -436,13 +432,9 @@ def _numbers(
     if np.isfinite(cells).sum() <= WRITTEN and cells.shape[0] <= 24 and cells.shape[1] <= 24:
         for row, column in np.argwhere(np.isfinite(cells)).tolist():
             number = cells[row, column]
-            red, green, blue, _ = colours(norm(number))
-            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-            ax.text(
-                (grid.x[column] + grid.x[column + 1]) / 2,
-                (grid.y[row] + grid.y[row + 1]) / 2,
-                f"{number:.0f}" if whole and abs(number) < LARGEST else f"{number:.3g}",
-                ha="center", va="center", fontsize="small", color="white" if dark else INK,
-            )  # fmt: skip
+            ink = "white" if np.dot(colours(norm(number))[:3], (0.299, 0.587, 0.114)) < 0.5 else INK
+            middle = grid.x[column : column + 2].mean(), grid.y[row : row + 2].mean()
+            text = f"{number:.0f}" if whole and abs(number) < LARGEST else f"{number:.3g}"
+            ax.text(*middle, text, ha="center", va="center", fontsize="small", color=ink)
     label_axes(ax, x, y, frame)
     return ax

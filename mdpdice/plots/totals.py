@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -85,9 +85,8 @@ def outcome_chart(
     ax.set_ylim(bottom=0)
     notes = [note for name, one in several.items() if (note := _left_out(one, name))]
     if notes:
-        ax.text(
-            0.99, 0.01, "\n".join(notes), transform=ax.transAxes, ha="right", va="bottom", fontsize="small"
-        )
+        corner: dict[str, Any] = {"transform": ax.transAxes, "ha": "right", "va": "bottom"}
+        ax.text(0.99, 0.01, "\n".join(notes), fontsize="small", **corner)
     chance = "chance of at least this total" if at_least else "chance of this total"
     return finish(ax, frame, f"total of a play ({unit})", chance, grid="y")
 

@@ -130,11 +130,10 @@ def _cell(found: Sequence[tuple[dict[str, Any], str]], known: set[str | None]) -
     told = list(dict.fromkeys(text for _, text in found))
     if len(told) < 2:
         return "".join(told)
-    free = [
-        name
-        for name in found[0][0]
-        if name not in known and len({str(fields.get(name)) for fields, _ in found}) > 1
-    ]
+    values = {
+        name: {str(fields.get(name)) for fields, _ in found} for name in found[0][0] if name not in known
+    }
+    free = [name for name, different in values.items() if len(different) > 1]
     if len(free) == 1 and all(type(fields[free[0]]) is int for fields, _ in found):
         line = sorted((fields[free[0]], text) for fields, text in found)
         change = [at for at in range(1, len(line)) if line[at][1] != line[at - 1][1]]
@@ -151,11 +150,8 @@ def _fixed(where: Where) -> str:
 
 
 def _told(value: Any) -> Any:
-    return (
-        value
-        if value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-        else phrase(value)
-    )
+    plain = isinstance(value, int | float | None) and not isinstance(value, bool)
+    return value if plain else phrase(value)
 
 
 def _rank(value: Any) -> tuple[Any, ...]:
@@ -167,12 +163,9 @@ def _rank(value: Any) -> tuple[Any, ...]:
 
 def tints(table: Table) -> dict[str, str]:
     """A light colour for every action of a card, where there are few."""
-    told = (
-        list(dict.fromkeys(one for row in table.rows for one in row[1:] if one))
-        if table.name == "card"
-        else []
-    )
-    return dict(zip(told, _TINTS, strict=False)) if 1 < len(told) <= len(_TINTS) else {}
+    told = dict.fromkeys(one for row in table.rows for one in row[1:] if one)
+    few = table.name == "card" and 1 < len(told) <= len(_TINTS)
+    return dict(zip(told, _TINTS, strict=False)) if few else {}
 
 
 def heads(table: Table) -> list[str]:
@@ -190,16 +183,14 @@ def markdown(tables: Iterable[Table], title: str, about: Sequence[str] = ()) -> 
     found = [f"# {title}", *about]
     for table in tables:
         if table.lines:
-            found += [
-                f"## {table.lines[0].removesuffix(':')}",
-                "\n".join(("```text", *table.lines[1:], "```")),
-            ]
-            continue
-        rows = [heads(table), ["---"] * len(table.columns), *(map(shown, row) for row in table.rows)]
-        lines = [
-            f"| {' | '.join(row)} |" for row in ([cell.replace("|", "/") for cell in row] for row in rows)
-        ]
-        found += [f"## {table.title}", "\n".join(lines)]
+            title, lines = table.lines[0].removesuffix(":"), ["```text", *table.lines[1:], "```"]
+        else:
+            rows = [heads(table), ["---"] * len(table.columns), *(map(shown, row) for row in table.rows)]
+            title, lines = (
+                table.title,
+                [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows],
+            )
+        found += [f"## {title}", "\n".join(lines)]
     return "\n\n".join(found) + "\n"
 
 
@@ -218,10 +209,9 @@ def html_table(table: Table) -> str:
             number = ' class="number"' * isinstance(value, int | float)
             cells.append(f"<td{number}{style}>{escape(shown(value))}</td>")
         rows.append(f"<tr>{''.join(cells)}</tr>")
-    body = "\n".join(rows)
-    kind = ' class="card"' * bool(colours)
-    found = f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f"<h2>{escape(table.title)}</h2>{found}"
+    kind, body = ' class="card"' * bool(colours), "\n".join(rows)
+    whole = f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<h2>{escape(table.title)}</h2>{whole}"
 
 
 def html_page(tables: Iterable[Table], title: str, about: Sequence[str] = ()) -> str:

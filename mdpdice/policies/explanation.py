@@ -282,10 +282,8 @@ def _corner(
         most = float(sums.max())
         if most > best[0] + 1e-12 * abs(most):
             widest = np.argwhere(sums >= most - 1e-12 * abs(most))[-1].tolist()
-            best = (
-                most,
-                [(low, n - 1 - at if low else at) for low, n, at in zip(least, shape, widest, strict=True)],
-            )
+            ends = zip(least, shape, widest, strict=True)
+            best = most, [(low, n - 1 - at if low else at) for low, n, at in ends]
     return best
 
 
@@ -348,9 +346,8 @@ def _features(
         column: Any = [one.get(name) for one in fields]
         kinds, texts = {type(value) for value in column}, [*map(phrase, column)]
         if name in boxes:
-            flags |= {
-                f"{box} used": [value >> at & 1 for value in column] for at, box in enumerate(boxes[name])
-            }
+            for at, box in enumerate(boxes[name]):
+                flags[f"{box} used"] = [value >> at & 1 for value in column]
         elif kinds == {int}:
             plain[name] = column
         elif kinds == {tuple} and all(type(face) is int for value in column for face in value):

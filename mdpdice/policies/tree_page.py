@@ -35,9 +35,8 @@ def page(rows: Iterable[Row], title: str, about: Sequence[str], notes: Sequence[
     """Write the rows of a tree, as `Tree.rows` gives them, as a page with a title, some lines above and notes below."""
     heads = "".join(f"<p>{escape(text)}</p>" for text in about if text)
     below = "".join(f"<p>{escape(text)}</p>" for text in notes)
-    body = (
-        f"<h1>{escape(title)}</h1>{heads}\n{''.join(_items(rows))}\n<footer><p>{_LEGEND}</p>{below}</footer>"
-    )
+    foot = f"<footer><p>{_LEGEND}</p>{below}</footer>"
+    body = f"<h1>{escape(title)}</h1>{heads}\n{''.join(_items(rows))}\n{foot}"
     return document(f"{title}: what is ahead", _STYLE, body)
 
 

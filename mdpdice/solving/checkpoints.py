@@ -1,17 +1,12 @@
 """Checkpoints: what a long solve writes down now and then, to go on from after a crash.
 
-The file is a sealed archive (`mdpdice.archives`): it is replaced at once or not at all, and damage of any
-kind is found.  Its members are ``header``, JSON that says which problem and which solver with which
-parameters it belongs to and how the rest is divided up, and all arrays of the solver one after the other,
-the whole numbers in ``ints`` and the others in ``floats``.
+The file is a sealed archive (`mdpdice.archives`).  Its ``header`` says which problem and which solver with which
+parameters it belongs to and how the rest is divided up: all arrays of the solver, one after the other, the whole
+numbers in ``ints`` and the others in ``floats``.  The numbers are a place to start from and nothing more: the solver
+checks what could lead it out of its arrays, and what it arrives at is certified like any answer.
 
-A file whose seal is right may still be wrong, by a fault or on purpose.  The solver checks what could lead
-it out of its arrays; the numbers are a place to start from and nothing more, since what it arrives at is
-certified like any answer.  So a wrong checkpoint costs time.
-
-While a solve uses a checkpoint, a lock file next to it, ``NAME.lock``, keeps others away.  It is put in
-place together with its content, in one step that fails where there is one already.  One that was left by
-a process that no longer exists is taken over.
+While a solve uses a checkpoint, a lock file next to it, ``NAME.lock``, keeps others away.  It is put in place together
+with its content, in one step that fails where there is one already.  One of a process that is gone is taken over.
 """
 
 from __future__ import annotations
@@ -46,24 +41,9 @@ _HELD: set[str] = set()
 
 
 class Checkpoint:
-    """One checkpoint file, locked while the ``with`` block lasts.
+    """One checkpoint file, locked while the ``with`` block lasts; `every` are seconds between two writes.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    every : float
-        Seconds between two writes.
-
-    Attributes
-    ----------
-    resumed : bool
-        Whether a solver has started from the file.
-
-    Raises
-    ------
-    CheckpointLockedError
-        Another solve uses the file.
+    `resumed` says whether a solver has started from the file.  A CheckpointLockedError if another solve uses it.
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float = 60.0) -> None:
@@ -92,14 +72,7 @@ class Checkpoint:
     # --- reading -----------------------------------------------------------
 
     def open(self, key: Mapping[str, str], about: Mapping[str, str]) -> None:
-        """Read the file, if there is one.
-
-        Parameters
-        ----------
-        key : mapping of str to str
-            What the file must belong to: the digest of the problem, the solver and so on.
-        about : mapping of str to str
-            More to be written down, for people.
+        """Read the file, if there is one, which must belong to `key`; `about` is written down too, for people.
 
         Raises
         ------
@@ -128,13 +101,7 @@ class Checkpoint:
         self._found = header, members
 
     def resume(self, arrays: Mapping[str, NDArray[Any]]) -> bool:
-        """Fill the arrays of a solver with what the file holds; False if there is no file.
-
-        Parameters
-        ----------
-        arrays : mapping of str to ndarray of int64 or float64
-            Those that are given to `save`.
-        """
+        """Fill the arrays that are given to `save`, int64 or float64, with what there is; False if there is no file."""
         if self._found is None:
             return False
         header, members = self._found
@@ -167,14 +134,8 @@ class Checkpoint:
 
     def save(self, arrays: Mapping[str, NDArray[Any]], iterations: int) -> None:
         """Write the arrays of a solver, in place of what was written before."""
-        header = {
-            "format": FORMAT,
-            "version": VERSION,
-            "key": self._key,
-            "iterations": iterations,
-            "arrays": _layout(arrays),
-        }
-        members: dict[str, NDArray[Any]] = {"header": text_member(header)}
+        header = {"format": FORMAT, "version": VERSION, "key": self._key, "iterations": iterations}
+        members: dict[str, NDArray[Any]] = {"header": text_member({**header, "arrays": _layout(arrays)})}
         for store, dtype in (("ints", np.int64), ("floats", np.float64)):
             parts = [array.ravel() for array in arrays.values() if _store(array) == store]
             members[store] = np.concatenate([np.zeros(0, dtype=dtype), *parts])
@@ -218,15 +179,8 @@ class _Lock:
         self.mine: str | None = None
 
     def take(self) -> None:
-        mine = json.dumps(
-            {
-                "pid": os.getpid(),
-                "host": platform.node(),
-                "started": datetime.now(UTC).isoformat(),
-                "born": _born(os.getpid()),
-                "token": os.urandom(8).hex(),
-            }
-        )
+        who = {"pid": os.getpid(), "host": platform.node(), "started": datetime.now(UTC).isoformat()}
+        mine = json.dumps(who | {"born": _born(os.getpid()), "token": os.urandom(8).hex()})
         fresh = self.path.with_name(f"{self.path.name}.{os.getpid()}-{os.urandom(4).hex()}")
         # With "x", a file that somebody has put there, or a link to elsewhere, is not written to.
         with fresh.open("x", encoding="ascii") as file:

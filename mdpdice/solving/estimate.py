@@ -76,19 +76,8 @@ def _solution(found: Searched, solver: GameSolver, status: Status, reason: str, 
     candidate = found.candidate
     start = found.network.start
     width = float(found.upper[start] - found.lower[start]) / max(1.0, abs(float(candidate.value[start])))
-    table = NodeValues(
-        found.network,
-        np.array(candidate.value),
-        np.array(found.lower),
-        np.array(found.upper),
-        np.array(candidate.policy),
-    )
-    made = Provenance(
-        solver.name,
-        sense=found.network.sense,
-        iterations=candidate.iterations,
-        seconds=time.perf_counter() - started,
-        version=library_version(),
-        details=candidate.details,
-    )
+    arrays = map(np.array, (candidate.value, found.lower, found.upper, candidate.policy))
+    table = NodeValues(found.network, *arrays)
+    who = solver.name, "total", found.network.sense, candidate.iterations
+    made = Provenance(*who, time.perf_counter() - started, library_version(), candidate.details)
     return Solution(table, status, made, width, reason)

@@ -43,20 +43,12 @@ A = TypeVar("A", bound=Hashable)
 FORMAT = "mdpdice-solution"
 VERSION = 3
 ANSWER_DTYPES = {"header": ("|u1",), "values": ("<f8",), "policy": ("<i8",)}
+_TEXTS = ("digest", "objective", "sense", "reason", "solver")
 HEADER = {
-    "format": str,
-    "version": int,
-    "route": str,
-    "digest": str,
-    "objective": str,
-    "sense": str,
+    **dict.fromkeys(("format", "route", *_TEXTS, "status", "mdpdice"), str),
+    **dict.fromkeys(("version", "iterations"), int),
     "horizon": (int, type(None)),
-    "status": str,
-    "reason": str,
-    "solver": str,
-    "iterations": int,
     "seconds": float,
-    "mdpdice": str,
 }
 
 
@@ -78,13 +70,9 @@ def solution_members(solution: Solution, form: str = FORMAT, **more: Any) -> dic
         "format": form,
         "version": VERSION,
         "route": route,
-        "digest": solution.digest,
-        "objective": solution.objective,
-        "sense": solution.sense,
+        **{name: getattr(solution, name) for name in _TEXTS},
         "horizon": horizon,
         "status": solution.status.value,
-        "reason": solution.reason,
-        "solver": solution.solver,
         "iterations": int(solution.iterations),
         "seconds": float(solution.seconds),
         "mdpdice": solution.version,
@@ -116,9 +104,8 @@ def load_solution(
         return load_lattice(read, game, chosen, horizon, epsilon, max_states, prove=prove)
     if isinstance(game, Lattice):
         raise read.mismatch("route", Question(str(chosen), chosen.wanted(game)))
-    return load_flat(
-        read, prepare(game, chosen, horizon=horizon, max_states=max_states), epsilon, prove=prove
-    )
+    problem = prepare(game, chosen, horizon=horizon, max_states=max_states)
+    return load_flat(read, problem, epsilon, prove=prove)
 
 
 @attrs.frozen
@@ -211,13 +198,10 @@ def load_flat(read: SavedAnswer, problem: Problem, epsilon: float, *, prove: boo
     # Values that no canonical value stands for, such as infinite ones, were not looked at so far.
     finite = np.isfinite(proved.values) & np.isfinite(value)
     distance = np.abs(np.where(finite, proved.values, 0.0) - np.where(finite, value, 0.0))
-    same = np.where(
-        finite, distance <= 1e-14 * np.maximum(1.0, np.abs(proved.values)), proved.values == value
-    )
-    if not same.all():
-        raise file.corrupt(
-            "values", "they contradict each other, or what the graph says about infinite values"
-        )
+    near = distance <= 1e-14 * np.maximum(1.0, np.abs(proved.values))
+    if not np.where(finite, near, proved.values == value).all():
+        what = "they contradict each other, or what the graph says about infinite values"
+        raise file.corrupt("values", what)
     # The way down to the canonical problem and back may have changed a last digit.
     inside = (proved.lowers <= value) & (value <= proved.uppers)
     table = attrs.evolve(proved, values=np.where(inside, value, proved.values))

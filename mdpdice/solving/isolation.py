@@ -114,10 +114,8 @@ class _Isolated:
         with tempfile.TemporaryDirectory(prefix="mdpdice-") as name:
             folder = Path(name)
             # The names of states and actions stay here: a back-end deals with arrays.
-            bare = attrs.evolve(
-                problem, states=range(len(problem.states)), actions=list(range(len(problem.actions)))
-            )
-            write_network(bare, folder / "problem")
+            states, actions = range(len(problem.states)), list(range(len(problem.actions)))
+            write_network(attrs.evolve(problem, states=states, actions=actions), folder / "problem")
             left = None if run.deadline is None else run.deadline - time.monotonic()
             task = {
                 **_recipe(self.solver),
@@ -127,8 +125,7 @@ class _Isolated:
                 "max_bytes": self.max_bytes,
             }
             (folder / "task").write_text(json.dumps(task), encoding="ascii")
-            status = self._wait(folder, run)
-            return self._answer(folder, status, run)
+            return self._answer(folder, self._wait(folder, run), run)
 
     def _wait(self, folder: Path, run: Run) -> int:
         """Run the process; its exit status, negative for a signal."""
@@ -157,10 +154,8 @@ class _Isolated:
                             child.wait(GRACE)
                         break
                     if limit is not None and time.monotonic() > limit:
-                        msg = (
-                            f"solver {self.name!r} was still at work after time_limit={self.time_limit} s "
-                            "and was ended"
-                        )
+                        late = f"was still at work after time_limit={self.time_limit} s and was ended"
+                        msg = f"solver {self.name!r} {late}"
                         raise PluginError(msg, name=self.name, phase="solve", limit=self.time_limit)
                     time.sleep(_PAUSE)
             finally:
@@ -190,9 +185,8 @@ class _Isolated:
             run.check(candidate)
             raise SolveInterrupted(message, partial=candidate)
         if ended == "NotConvergedError":
-            raise NotConvergedError(
-                message, iterations=header["after"], width=header["width"], partial=candidate
-            )
+            after, width = header["after"], header["width"]
+            raise NotConvergedError(message, iterations=after, width=width, partial=candidate)
         if ended == "UnsupportedError":
             raise UnsupportedError(message)
         if candidate is None:
@@ -220,11 +214,8 @@ def _recipe(solver: Solver) -> dict[str, Any]:
         msg = f"{remedy}move its class {cls.__qualname__} to a module, so that another process can import it"
         raise UnsupportedError(msg, value=solver.name)
     if attrs.has(cls):
-        fields = {
-            field.alias or field.name: getattr(solver, field.name)
-            for field in attrs.fields(cls)
-            if field.init
-        }
+        given = (field for field in attrs.fields(cls) if field.init)
+        fields = {field.alias or field.name: getattr(solver, field.name) for field in given}
     else:
         fields = dict(getattr(solver, "__dict__", {}))
     for name, value in fields.items():
@@ -277,11 +268,8 @@ def _work(folder: Path) -> None:
         isinstance(array, np.ndarray) and array.ndim in (1, 2) and array.dtype == dtype
         for array, dtype in ((answer.value, np.float64), (answer.policy, np.int64))
     )
-    details = {
-        key: value
-        for key, value in (answer.details if sound else {}).items()
-        if type(value) in (bool, int, float, str)
-    }
+    known = answer.details if sound else {}
+    details = {key: value for key, value in known.items() if type(value) in (bool, int, float, str)}
     header = {
         "candidate": sound,
         "iterations": int(answer.iterations) if sound else 0,
@@ -292,15 +280,9 @@ def _work(folder: Path) -> None:
         "message": message,
         "width": width,
     }
-    nothing = np.zeros(1)
-    write_archive(
-        folder / "answer",
-        {
-            "header": text_member(header),
-            "value": np.ascontiguousarray(answer.value) if sound else nothing,
-            "policy": np.ascontiguousarray(answer.policy) if sound else nothing.astype(np.int64),
-        },
-    )
+    value, policy = (answer.value, answer.policy) if sound else (np.zeros(1), np.zeros(1, dtype=np.int64))
+    arrays = {"value": np.ascontiguousarray(value), "policy": np.ascontiguousarray(policy)}
+    write_archive(folder / "answer", {"header": text_member(header), **arrays})
 
 
 def _listen(cancel: threading.Event) -> None:

@@ -142,13 +142,8 @@ def solve(
     epsilon, every = size(epsilon, "epsilon"), size(checkpoint_seconds, "checkpoint_seconds")
     seconds = None if time_limit is None else size(time_limit, "time_limit")
     event = threading.Event() if cancel is None else cancel
-    run = Run(
-        tolerance=min(1e-9, epsilon / 4),
-        progress=progress,
-        deadline=None if seconds is None else time.monotonic() + seconds,
-        cancel=event,
-        on_limit=on_limit,
-    )
+    deadline = None if seconds is None else time.monotonic() + seconds
+    run = Run(min(1e-9, epsilon / 4), progress=progress, deadline=deadline, cancel=event, on_limit=on_limit)
     with Interrupts(event) as interrupts, contextlib.ExitStack() as stack:
         if checkpoint is not None:
             file = stack.enter_context(Checkpoint(checkpoint, every))
@@ -178,17 +173,9 @@ def plan(
         return SearchPlan(game, chosen, horizon, searcher)
     if isinstance(game, Lattice):
         if horizon is not None or run.checkpoint is not None or solver != "auto":
-            what = (
-                "a horizon"
-                if horizon is not None
-                else "checkpoints"
-                if run.checkpoint
-                else f"solver={solver!r}"
-            )
-            msg = (
-                f"lattices are solved by sweeps of their layers, without {what}; use the flat network: "
-                "solve(explore(game), ...)"
-            )
+            what = "checkpoints" if run.checkpoint else f"solver={solver!r}"
+            what = what if horizon is None else "a horizon"
+            msg = f"lattices are solved by sweeps of their layers, without {what}; use solve(explore(game), ...)"
             raise UnsupportedError(msg, value=horizon)
         return LatticePlan(layers_of(noted(game, chosen), chosen, run), chosen)
     lattice = refused = None
@@ -497,20 +484,18 @@ def _partial(
         chosen = np.where(network.decides & (found.policy < 0), network.indptr[:-1], found.policy)
         if network.horizon is not None:
             chosen[0] = -1
-        found = attrs.evolve(
-            found,
-            value=np.where(np.isfinite(found.value), found.value, 0.0),
-            policy=chosen,
-            details={**found.details, "stopped": True},
+        known, details = (
+            np.where(np.isfinite(found.value), found.value, 0.0),
+            {**found.details, "stopped": True},
         )
+        found = attrs.evolve(found, value=known, policy=chosen, details=details)
         value, policy = _on_stages(unrolled, found)
         check_candidate(canonical, value, policy, solver.name)
     except Exception:  # noqa: BLE001 - a plug-in that was stopped may hand over anything
         return None
-    verdict = _quick_verdict(canonical, found, value, policy)
-    return lift(
-        problem, solver, found, value, policy, attrs.evolve(verdict, certified=False, reason=reason), started
-    )
+    quick = _quick_verdict(canonical, found, value, policy)
+    verdict = attrs.evolve(quick, certified=False, reason=reason)
+    return lift(problem, solver, found, value, policy, verdict, started)
 
 
 def _quick_verdict(canonical: Network, candidate: Candidate, value: Floats, policy: Ints) -> Verdict:

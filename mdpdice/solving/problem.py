@@ -159,26 +159,17 @@ def lift(
     infinite = np.isinf(value)
     if certified and infinite.any():
         certified = check_infinities(problem.network, problem.lowerings)
-        why = dict.fromkeys(
-            lowering.because for lowering in problem.lowerings if lowering.infinite is not None
-        )
-        reason = "; ".join(_INFINITE[each] for each in why)
+        why = dict.fromkeys(each.because for each in problem.lowerings if each.infinite is not None)
+        reason = "; ".join(map(_INFINITE.__getitem__, why))
         if not certified:
             reason = "the infinite values were not confirmed"
-    status = Status.UNCERTIFIED
     if certified:
         status = Status.CERTIFIED if exact is None else Status.EXACT
-    if status is Status.UNCERTIFIED and candidate.details.get("stopped"):
-        status = Status.PARTIAL
-    made = Provenance(
-        solver.name,
-        problem.objective,
-        problem.sense,
-        candidate.iterations,
-        time.perf_counter() - started,
-        library_version(),
-        candidate.details,
-    )
+    else:
+        status = Status.PARTIAL if candidate.details.get("stopped") else Status.UNCERTIFIED
+    seconds, details = time.perf_counter() - started, candidate.details
+    who = solver.name, problem.objective, problem.sense, candidate.iterations
+    made = Provenance(*who, seconds, library_version(), details)
     table = NodeValues(problem.network, value, lower, upper, policy, exact if certified else None)
     return Solution(table, status, made, verdict.width, reason)
 
@@ -188,9 +179,9 @@ def _rounded(exact: list[list[Any]], shape: tuple[int, ...]) -> tuple[Floats, Fl
     value = np.array([[float(number) for number in row] for row in exact])
     lower, upper = value.copy(), value.copy()
     for row, low, high in zip(exact, lower, upper, strict=True):
-        finite = np.array([isinstance(number, Fraction) for number in row])
+        finite = [at for at, number in enumerate(row) if isinstance(number, Fraction)]
         ends = low[finite], high[finite]
-        enclose_exactly([number for number in row if isinstance(number, Fraction)], *ends)
+        enclose_exactly([row[at] for at in finite], *ends)
         low[finite], high[finite] = ends
     return value.reshape(shape), lower.reshape(shape), upper.reshape(shape)
 

@@ -52,9 +52,8 @@ def propose(network: Network, solver: Solver, run: Run) -> Candidate:
         raise PluginError(msg, name=solver.name, phase="answer") from error
     # One that ran in a process of its own tells whom it asked there.
     others = frozenset({*called, *candidate.details.get("called", ())} - {solver.name})
-    return attrs.evolve(
-        candidate, value=value, policy=policy, details={**candidate.details, "called": others}
-    )
+    details = {**candidate.details, "called": others}
+    return attrs.evolve(candidate, value=value, policy=policy, details=details)
 
 
 def answer_of(name: str, kind: type[T], ask: Callable[[], T]) -> T:

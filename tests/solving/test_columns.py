@@ -12,7 +12,7 @@ import pytest
 
 from mdpdice import At
 from mdpdice.modelling.equality import same_kind
-from mdpdice.solving.columns import by_columns, from_columns
+from mdpdice.solving.kept_files import by_columns, from_columns
 
 
 class Colour(enum.Enum):
