@@ -39,7 +39,6 @@ from mdpdice.games.parameters import whole
 __all__ = ["FarkleRace"]
 
 RaceState: TypeAlias = State | Second
-_POINTS = in_range(50_000, least=0)
 
 
 @attrs.frozen
@@ -83,12 +82,8 @@ class FarkleRace(Game[RaceState, Action]):
     rules: Rules = attrs.field(default=KCD, converter=read_rules, metadata={"help": RULES_HELP})
     my_dice: tuple[Die, ...] | None = some_dice("dice of the player who starts, if not `dice`")
     their_dice: tuple[Die, ...] | None = some_dice("dice of the other player, if not `dice`")
-    my_points: int = attrs.field(
-        default=0, converter=int, validator=_POINTS, metadata={"help": "points of the player who starts"}
-    )
-    their_points: int = attrs.field(
-        default=0, converter=int, validator=_POINTS, metadata={"help": "points of the other player"}
-    )
+    my_points: int = whole(0, 50_000, "points of the player who starts", least=0)
+    their_points: int = whole(0, 50_000, "points of the other player", least=0)
 
     mine = Counter(lambda game: game.points(), start=lambda game: game.my_points)
     theirs = Counter(lambda game: game.points(), start=lambda game: game.their_points)

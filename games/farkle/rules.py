@@ -114,6 +114,7 @@ class Rules:
                 raise GameError(msg, value=pattern)
             if points <= 0:
                 raise GameError(f"the pattern {pattern!r} scores {points}; points are positive", value=points)
+        self.combinations()  # which refuses a pattern worth less than doubling makes it
 
     def combinations(self) -> Mapping[Counts, int]:
         """Return the points of every combination without jokers, by count vector."""
@@ -127,9 +128,13 @@ class Rules:
                 points = table.get(counts_of([face] * 3), 0)
                 for number in range(4, MAX_DICE + 1):
                     points *= 2
-                    if points:
-                        # A pattern given for four or more equal dice goes before doubling.
-                        table.setdefault(counts_of([face] * number), points)
+                    # A pattern given for four or more equal dice goes before doubling.
+                    if points and (given := table.setdefault(counts_of([face] * number), points)) < points:
+                        msg = (
+                            f"{self.name}: {number} dice of {face} are given {given} points, and doubling makes them "
+                            f"{points}; give them more, or leave doubling out"
+                        )
+                        raise GameError(msg, value=given, limit=points)
         return table
 
     @property

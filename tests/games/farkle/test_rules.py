@@ -77,13 +77,19 @@ def test_doubling():
 
 
 def test_a_new_rule_set_is_a_value():
-    house = Rules("house", {"1": 100, "AAA": 500, "BBBA": 700, "1111": 50}, doubling=True)
+    house = Rules("house", {"1": 100, "AAA": 500, "BBBA": 700, "1111": 1200}, doubling=True)
     assert house.score([2, 2, 2]) == 500
     assert house.score([2, 2, 2, 3]) == 700
-    # Given for four ones, so not doubled; but three of them and a single one are more.
-    assert house.score([1, 1, 1, 1]) == 600
+    # Given for four ones, so not doubled.
+    assert house.score([1, 1, 1, 1]) == 1200
     assert house.score([4, 4, 4, 4]) == 1000
     assert hash(house) == hash(Rules("house", dict(house.patterns), doubling=True))
+
+
+def test_a_pattern_worth_less_than_doubling_makes_it_is_refused():
+    with pytest.raises(GameError, match="given 1500 points, and doubling makes them 1600"):
+        Rules("wrong", {"222": 200, "AAAAAA": 1500}, doubling=True)
+    assert Rules("right", {"222": 200, "AAAAAA": 1600}, doubling=True).score([2] * 6) == 1600
 
 
 @pytest.mark.parametrize("pattern", ["", "0", "7", "1 1", "1111111", "-"])
