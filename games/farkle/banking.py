@@ -34,6 +34,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import TypeAlias
 
 import attrs
 
@@ -43,7 +44,7 @@ from mdpdice.games.farkle.menus import DiceLeft, Menu, MenuBook, Rolls
 __all__ = ["BankingBound", "banking_bound"]
 
 _Gains = Mapping[DiceLeft, Fraction]
-_Plan = tuple[int, DiceLeft | None]
+_Plan: TypeAlias = "tuple[int, DiceLeft | None]"
 
 
 @attrs.frozen
