@@ -1,13 +1,8 @@
 r"""When banking is optimal, whatever happens next: a bound on the points at risk.
 
-A turn without a cap has infinitely many states, since the points at risk grow
-without limit.  But the more there is to lose, the worse it is to roll.
+Let a set of dice :math:`D` bust with probability :math:`\beta(D)`, and :math:`b(m)` be the best points of a menu `m`.
 
-Let a set of dice :math:`D` bust with probability :math:`\beta(D)`, and let
-:math:`b(m)` be the best points of a menu :math:`m`.
-
-*Sets that can bust.*  Suppose :math:`\beta(D) > 0` for every set that can come
-up in a turn, and let
+*Sets that can bust.*  Suppose :math:`\beta(D) > 0` for every set that can come up in a turn, and let
 
 .. math:: B = \max_D \frac{E[b(m)]}{\beta(D)} .
 
@@ -16,11 +11,10 @@ best is worth :math:`(1 - \beta) p + E[b] \le p`, so :math:`u` is a supersolutio
 `B`: nothing that a player can do is worth more than banking at once [1]_.  So a turn may end as soon as `B` is
 reached, exactly.
 
-*Sets that never bust.*  Let `Z` be the sets with :math:`\beta(D) = 0`; rolling
-them is free.  Call a set *safe* if a player who rolls it can choose, for every
-menu, to go on with a safe set.  If a safe set can come up, the value is infinite:
-go there, never bust, never stop.  Otherwise let :math:`h(D)`, for `D` in `Z`, be
-the most that can be won by rolling sets of `Z` only and then banking,
+*Sets that never bust.*  Let `Z` be the sets with :math:`\beta(D) = 0`; rolling them is free.  Call a set *safe* if a
+player who rolls it can choose, for every menu, to go on with a safe set.  If one can come up, the value is infinite:
+go there, never bust, never stop.  Otherwise let :math:`h(D)`, for `D` in `Z`, be the most that can be won by rolling
+sets of `Z` only and then banking,
 
 .. math:: h(D) = E\bigl[ \hat b(m) \bigr], \qquad
           \hat b(m) = \max\bigl(b(m), \max_{(s, D') \in m, D' \in Z} s + h(D')\bigr).
@@ -40,6 +34,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import TypeAlias
 
 import attrs
 
@@ -49,6 +44,7 @@ from mdpdice.games.farkle.menus import DiceLeft, Menu, MenuBook, Rolls
 __all__ = ["BankingBound", "banking_bound"]
 
 _Gains = Mapping[DiceLeft, Fraction]
+_Plan: TypeAlias = "tuple[int, DiceLeft | None]"
 
 
 @attrs.frozen
@@ -72,7 +68,7 @@ def banking_bound(book: MenuBook) -> BankingBound:
         return BankingBound(None, next(iter(safe)), frozenset(sure))
     gains = _sure_gains(sure)
     bounds = {
-        dice: found.menus.mean(lambda menu: _value(*_plan(menu, gains), gains)) / found.bust
+        dice: found.menus.mean(lambda menu: _value(_plan(menu, gains), gains)) / found.bust
         for dice, found in rolls.items()
         if found.bust
     }
@@ -109,16 +105,14 @@ def _safe(sure: Mapping[DiceLeft, Rolls]) -> dict[DiceLeft, Rolls]:
         safe = left
 
 
-def _plan(menu: Menu, gains: _Gains) -> tuple[int, DiceLeft | None]:
+def _plan(menu: Menu, gains: _Gains) -> _Plan:
     """Return the points to take from a menu and the set of `gains` to roll next, or None to bank."""
-    ways: list[tuple[int, DiceLeft | None]] = [
-        (menu.best, None),
-        *(way for way in menu.keeps if way.dice in gains),
-    ]
-    return max(ways, key=lambda way: _value(*way, gains))
+    ways: list[_Plan] = [(menu.best, None), *(keep for keep in menu.keeps if keep.dice in gains)]
+    return max(ways, key=lambda way: _value(way, gains))
 
 
-def _value(points: int, dice: DiceLeft | None, gains: _Gains) -> Fraction:
+def _value(plan: _Plan, gains: _Gains) -> Fraction:
+    points, dice = plan
     return points + (Fraction(0) if dice is None else gains[dice])
 
 
@@ -132,7 +126,7 @@ def _sure_gains(sure: Mapping[DiceLeft, Rolls]) -> _Gains:
     return gains
 
 
-def _evaluate(plans: Mapping[DiceLeft, Dist[tuple[int, DiceLeft | None]]]) -> _Gains:
+def _evaluate(plans: Mapping[DiceLeft, Dist[_Plan]]) -> _Gains:
     """Solve ``h(D) = E[points] + sum of P(next = D') h(D')`` by elimination, in rationals."""
     sets = list(plans)
     # One row per set: its coefficients of h, then the constant.

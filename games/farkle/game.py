@@ -4,9 +4,8 @@ A turn: roll all dice.  Set aside dice that score; a roll that scores nothing bu
 lost.  After every roll either bank the points or roll the dice that are left; when all dice have been set aside, all
 of them are rolled again (hot dice).
 
-States are `Ready` (some dice are about to be rolled) and `Choose` (a roll lies
-on the table, as its menu); the points at risk are a counter.  The optimality equations are, with `p` the points
-at risk, `D` the dice to roll and `m` a menu,
+States are `Ready` (some dice are about to be rolled) and `Choose` (a roll lies on the table, as its menu); the points
+at risk are a counter.  The optimality equations are, with `p` the points at risk, `D` the dice to roll and `m` a menu,
 
 .. math::
 
@@ -16,13 +15,11 @@ at risk, `D` the dice to roll and `m` a menu,
 Banking takes the best points `b(m)` of a roll, since a payoff never falls in the points.  With at most `n` rolls
 (``horizon=n``) the value is what a public program calls Optimal_n.
 
-*Where a turn ends.*  With ``cap=N`` it ends when the points reach `N`; the payoff
-is the points (``at_cap="stop"``) or at most `N` (``at_cap="clip"``).  Without a
-cap it ends at the bound above which banking is proved optimal
-(`mdpdice.games.farkle.banking`).
+*Where a turn ends.*  With ``cap=N`` it ends when the points reach `N`; the payoff is the points (``at_cap="stop"``) or
+at most `N` (``at_cap="clip"``).  Without a cap it ends at the bound of `mdpdice.games.farkle.banking`.
 
-*The defects of a public solver* (``defects="public-solver"``).  The first public
-solver of this game computes, for the gain :math:`O_n` of at most `n` rolls,
+*The defects of a public solver* (``defects="public-solver"``).  The first public solver of this game computes, for the
+gain :math:`O_n` of at most `n` rolls,
 
 .. math:: O_n(p, D) = \sum_{roll} P(roll) \max\bigl(b(roll), H_{n-1}(p, roll')\bigr) - p \, \beta(D),
 
@@ -50,8 +47,9 @@ from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, RULES, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, State
 from mdpdice.games.parameters import choice, none_or_int, whole
 
-__all__ = ["DICE_HELP", "RULES_HELP", "KcdFarkle", "read_dice", "read_rules", "some_dice"]
+__all__ = ["DICE_HELP", "RULES_HELP", "SIX", "KcdFarkle", "read_dice", "read_rules"]
 
+SIX: Any = MAX_DICE  # not the six dice: "6" is what --help shows
 DICE_HELP = (
     "a number of ordinary dice, or dice separated by commas: 2 x Odd die, kcd1/A/Lu die, mine=1:1:1:1:1:5;"
     " 'mdpdice dice' lists them"
@@ -97,12 +95,6 @@ def read_dice(dice: int | str | Die | Iterable[str | Die]) -> tuple[Die, ...]:
     return chosen
 
 
-def some_dice(help_text: str, default: int | None = None) -> Any:
-    """The field of the dice of a game, or of a player who has others, for whom None is the default."""
-    read: Any = attrs.converters.optional(read_dice) if default is None else read_dice
-    return attrs.field(default=default, converter=read, metadata={"help": help_text})
-
-
 def _flag(flag: bool | str) -> bool:
     text = str(flag).strip().casefold()
     if text not in ("true", "false"):
@@ -146,7 +138,7 @@ class KcdFarkle(Game[State, Action]):
     """
 
     rules: Rules = attrs.field(default=KCD, converter=read_rules, metadata={"help": RULES_HELP})
-    dice: tuple[Die, ...] = some_dice(DICE_HELP, MAX_DICE)  # not the six dice: "6" is what --help shows
+    dice: tuple[Die, ...] = attrs.field(default=SIX, converter=read_dice, metadata={"help": DICE_HELP})
     cap: int | None = whole(6000, 1_000_000, _CAP_HELP, converter=none_or_int)
     at_cap: Literal["stop", "clip"] = choice("stop", "clip", help_text=_AT_CAP_HELP)
     hot_dice: bool = attrs.field(default=True, converter=_flag, metadata={"help": _HOT_DICE_HELP})

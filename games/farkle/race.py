@@ -1,11 +1,9 @@
 r"""Farkle for two: who is first to bank the target?
 
-Two players take turns (`mdpdice.games.farkle.game`); what a turn banks is added to a player's
-score, and the first who banks a total at or above the target, on his own turn, has won.  Both
-play for the chance to win, so the points of a turn matter only for what they do to it.
-
-The scores of the player to move and of the other, and the points of this turn, are counters `i`,
-`j` and `k`.  With `D` for the dice to roll and `m` for what a roll offers, the chance to win is
+Two players take turns (`mdpdice.games.farkle.game`); what a turn banks is added to a player's score, and the first
+who banks a total at or above the target has won.  The scores of the player to move and of the other, and the points
+of this turn, are counters `i`, `j` and `k`.  With `D` for the dice to roll and `m` for what a roll offers, the chance
+to win is
 
 .. math::
 
@@ -31,8 +29,8 @@ import attrs
 
 from mdpdice import Counter, Edge, Game, Node, Option, decide, end, go, pass_to, roll, when
 from mdpdice.games.farkle.dice_table import Die
-from mdpdice.games.farkle.game import DICE_HELP, RULES_HELP, KcdFarkle, read_rules, some_dice
-from mdpdice.games.farkle.rules import KCD, MAX_DICE, Rules
+from mdpdice.games.farkle.game import DICE_HELP, RULES_HELP, SIX, KcdFarkle, read_dice, read_rules
+from mdpdice.games.farkle.rules import KCD, Rules
 from mdpdice.games.farkle.states import Action, Bank, Choose, Ready, Second, State
 from mdpdice.games.parameters import whole
 
@@ -78,10 +76,18 @@ class FarkleRace(Game[RaceState, Action]):
 
     # Three counters in steps of 50, up to 64,500, are too many for a lattice.
     target: int = whole(4000, 50_000, "points that win when banked")
-    dice: tuple[Die, ...] = some_dice(DICE_HELP, MAX_DICE)
+    dice: tuple[Die, ...] = attrs.field(default=SIX, converter=read_dice, metadata={"help": DICE_HELP})
     rules: Rules = attrs.field(default=KCD, converter=read_rules, metadata={"help": RULES_HELP})
-    my_dice: tuple[Die, ...] | None = some_dice("dice of the player who starts, if not `dice`")
-    their_dice: tuple[Die, ...] | None = some_dice("dice of the other player, if not `dice`")
+    my_dice: tuple[Die, ...] | None = attrs.field(
+        default=None,
+        converter=attrs.converters.optional(read_dice),
+        metadata={"help": "dice of the player who starts, if not `dice`"},
+    )
+    their_dice: tuple[Die, ...] | None = attrs.field(
+        default=None,
+        converter=attrs.converters.optional(read_dice),
+        metadata={"help": "dice of the other player, if not `dice`"},
+    )
     my_points: int = whole(0, 50_000, "points of the player who starts", least=0)
     their_points: int = whole(0, 50_000, "points of the other player", least=0)
 

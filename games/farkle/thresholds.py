@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import attrs
 import numpy as np
@@ -37,7 +37,6 @@ from mdpdice.games.farkle.analysis import thresholds as roll_limits
 from mdpdice.games.farkle.game import KcdFarkle
 from mdpdice.games.farkle.menus import Menu
 from mdpdice.games.farkle.states import Action, Bank, Choose, State
-from mdpdice.games.farkle.threshold_values import Offers, roll
 
 __all__ = ["Found", "Gap", "ThresholdTurn", "gap", "refine", "search"]
 
@@ -132,7 +131,7 @@ class ThresholdTurn:
         return -(-self.game.limit // self.grid)
 
     @functools.cached_property
-    def _offers(self) -> Offers:
+    def _offers(self) -> _Offers:
         first_menu = [0]
         chance: list[float] = []
         menus: list[Menu] = []
@@ -146,7 +145,7 @@ class ThresholdTurn:
         best = np.array([menu.best for menu in menus], dtype=np.float64)
         points = np.array([keep.points // self.grid for keep in keeps], dtype=np.int64)
         dice = np.array([_number(keep.dice) - 1 for keep in keeps], dtype=np.int64)
-        return Offers(np.array(first_menu), np.array(chance), best, first_keep, points, dice)
+        return _Offers(np.array(first_menu), np.array(chance), best, first_keep, points, dice)
 
     def upper_bound(self, place: int) -> float:
         """What no rule with ``T[place] <= T[place + 1]`` can exceed, whatever its other thresholds are.
@@ -173,7 +172,8 @@ class ThresholdTurn:
 
     def _run(self, low: Ints, high: Ints, rolled: Floats) -> Floats:
         clip = self.game.at_cap == "clip" and self.game.cap is not None
-        roll(self._offers, low, high, self.grid, float(self.game.limit) if clip else np.inf, rolled)
+        most = float(self.game.limit) if clip else np.inf
+        _compiled()(*self._offers, low, high, self.grid, most, rolled)
         return rolled
 
     def _choose(self, menu: Menu, points: int, vector: Vector, rolled: Floats) -> Action:
@@ -355,3 +355,86 @@ def described(
 def _named(rule: str, found: Found, bound: float | None = None) -> Thresholds:
     name = f"threshold:{','.join(map(str, found.vector))}"
     return Thresholds(rule, name, found.vector, found.value, found.tried, bound)
+
+
+# --- one compiled pass over all points and menus -------------------------------------------------------
+
+
+class _Offers(NamedTuple):
+    """The menus of all numbers of dice as arrays; dice are counted from 0, points in units of the grid.
+
+    Attributes
+    ----------
+    first_menu : ndarray of int64, shape (dice + 1,)
+        Where the menus of each number of dice start.
+    chance, best : ndarray of float64, shape (menus,)
+        Probability of every menu, and its points to bank.
+    first_keep : ndarray of int64, shape (menus + 1,)
+        Where the ways to roll on start, menu by menu.
+    points, dice : ndarray of int64, shape (keeps,)
+        The ways to roll on.
+    """
+
+    first_menu: Ints
+    chance: Floats
+    best: Floats
+    first_keep: Ints
+    points: Ints
+    dice: Ints
+
+
+@functools.cache
+def _compiled() -> Any:
+    """Return `_roll`, compiled when it is first used: importing numba takes a second."""
+    import numba
+
+    return numba.njit(cache=True, nogil=True)(_roll)
+
+
+def _roll(
+    first_menu: Ints,
+    chance: Floats,
+    best: Floats,
+    first_keep: Ints,
+    points: Ints,
+    dice: Ints,
+    low: Ints,
+    high: Ints,
+    grid: int,
+    most: float,
+    rolled: Floats,
+) -> None:
+    """Write R of the module's text for a rule to `rolled`, where it rolls: by points and dice.
+
+    From `low` points on the rule may bank, and below `high` it may roll, in units of the grid; for a vector of
+    thresholds they are the same.  No more than `most` points are banked.
+    """
+    steps, count = rolled.shape
+    # From how many points on a menu is banked for sure: most are, most of the time.
+    sure = np.zeros(len(chance), dtype=np.int64)
+    for menu in range(len(chance)):
+        for keep in range(first_keep[menu], first_keep[menu + 1]):
+            sure[menu] = max(sure[menu], high[dice[keep]] - points[keep])
+    for at in range(steps - 1, -1, -1):
+        for number in range(count):
+            # A turn starts with a roll, whatever its threshold.
+            if at >= high[number] and not (at == 0 and number == count - 1):
+                continue
+            total = 0.0
+            for menu in range(first_menu[number], first_menu[number + 1]):
+                bank = min(at * grid + best[menu], most)
+                if at >= sure[menu]:
+                    total += chance[menu] * bank
+                    continue
+                banks = False
+                worth = -np.inf
+                for keep in range(first_keep[menu], first_keep[menu + 1]):
+                    after = at + points[keep]
+                    if after >= low[dice[keep]]:
+                        banks = True
+                    if after < high[dice[keep]]:
+                        worth = max(worth, rolled[after, dice[keep]])
+                if banks:
+                    worth = max(worth, bank)
+                total += chance[menu] * worth
+            rolled[at, number] = total

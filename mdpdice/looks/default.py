@@ -49,7 +49,7 @@ def act(parts: list[Part], action: Any) -> Act:
             named = [one for one in held if isinstance(one, str) and one in part.names]
             if named:
                 return Act(words, (part.label, ((part.names.index(named[0]),),)))
-        items = part.faces if isinstance(part, Dice) else part.items if isinstance(part, Tokens) else ()
+        items = _items(part)
         if inner is not None and items and not Multiset(inner) - Multiset(items):
             return Act(words if inner else f"{words} none".strip(), (part.label, (_places(inner, items),)))
     return Act(words or "nothing")
@@ -57,13 +57,12 @@ def act(parts: list[Part], action: Any) -> Act:
 
 def names_at(part: Part, places: tuple[int, ...]) -> list[str]:
     """What lies at some places of a part, as somebody would type it."""
-    if isinstance(part, Dice):
-        return [str(part.faces[at]) for at in places]
-    if isinstance(part, Tokens):
-        return [str(part.items[at]) for at in places]
-    if isinstance(part, Boxes):
-        return [part.names[at] for at in places]
-    return [str(at + 1) for at in places]
+    items = part.names if isinstance(part, Boxes) else _items(part)
+    return [str(items[at]) if items else str(at + 1) for at in places]
+
+
+def _items(part: Part) -> tuple[Any, ...]:
+    return part.faces if isinstance(part, Dice) else part.items if isinstance(part, Tokens) else ()
 
 
 def _counters(game: Game[Any, Any], axes: tuple[Axis, ...]) -> Iterator[Part]:

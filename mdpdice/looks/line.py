@@ -22,15 +22,7 @@ def told(
 ) -> str:
     """A line for the parts on the table; those of the sides keep their places whoever moves.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-    counters : mapping of str to int
-        Their values, which fill in the expressions.
-    player : {0, 1}
-        Who is to move.
-    who : sequence of two str
-        Names of the players.
+    The values of the counters fill in the expressions, `player`, 0 or 1, is to move, and `who` are two names.
     """
     shown: list[tuple[int, str]] = []
     for part in parts:

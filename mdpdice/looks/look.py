@@ -109,10 +109,6 @@ class Look(Generic[G]):
 
     Every method has a default that needs nothing but the declaration.  `table` and `act` are asked with a core state
     and write counters as ``self.game.points``, so that one answer serves all their values.
-
-    Parameters
-    ----------
-    game : Game
     """
 
     def __init_subclass__(cls, of: type[Game[Any, Any]] | None = None) -> None:

@@ -161,13 +161,7 @@ def thrown(dist: Dist[Any]) -> Throw | None:
 
 
 def draw(dist: Dist[Any], generator: random.Random) -> tuple[Any, Rolled]:
-    """Draw an outcome, and the dice that show it: thrown first, then seen which outcome that is.
-
-    Parameters
-    ----------
-    dist : Dist
-    generator : random.Random
-    """
+    """Draw an outcome, and the dice that show it: thrown first, then seen which outcome that is."""
     made, *of = dist.source or ("",)
     if made == "throw":
         return of[0].draw(generator)  # type: ignore[no-any-return]

@@ -76,8 +76,8 @@ def _solution(found: Searched, solver: GameSolver, status: Status, reason: str, 
     candidate = found.candidate
     start = found.network.start
     width = float(found.upper[start] - found.lower[start]) / max(1.0, abs(float(candidate.value[start])))
-    arrays = map(np.array, (candidate.value, found.lower, found.upper, candidate.policy))
-    table = NodeValues(found.network, *arrays)
+    value, lower, upper = map(np.array, (candidate.value, found.lower, found.upper))
+    table = NodeValues(found.network, value, lower, upper, np.array(candidate.policy))
     who = solver.name, "total", found.network.sense, candidate.iterations
     made = Provenance(*who, time.perf_counter() - started, library_version(), candidate.details)
     return Solution(table, status, made, width, reason)

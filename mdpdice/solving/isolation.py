@@ -42,11 +42,7 @@ from mdpdice.networks.network import Network
 __all__ = ["isolate"]
 
 GRACE = 0.3
-"""Seconds that the process has to hand over what it has, after it was asked to stop.
-
-Less than `mdpdice.solving.interruption.GRACE`, for which a back-end is waited for.
-"""
-
+"""Seconds that the process has to hand over what it has; less than `mdpdice.solving.interruption.GRACE`."""
 _PAUSE = 0.02
 _DTYPES = {"header": ("|u1",), "value": ("<f8",), "policy": ("<i8",)}
 
@@ -154,8 +150,8 @@ class _Isolated:
                             child.wait(GRACE)
                         break
                     if limit is not None and time.monotonic() > limit:
-                        late = f"was still at work after time_limit={self.time_limit} s and was ended"
-                        msg = f"solver {self.name!r} {late}"
+                        why = f"was still at work after time_limit={self.time_limit} s and was ended"
+                        msg = f"solver {self.name!r} {why}"
                         raise PluginError(msg, name=self.name, phase="solve", limit=self.time_limit)
                     time.sleep(_PAUSE)
             finally:
