@@ -92,7 +92,7 @@ def import_(
         solution = mdpdice.solve(network, _objective(read, reach, until, sense), solver=solver_of(solver))
         data |= value_data(solution)
     data["notes"] = [*network.warnings]
-    return Answer(data, _lines(data), not solves or data["value"] is not None)
+    return Answer(data, _lines(data, network), not solves or data["value"] is not None)
 
 
 def _start(text: str) -> dict[int, Fraction]:
@@ -124,12 +124,13 @@ def _objective(read: Any, reach: str | None, until: str | None, sense: Any) -> m
     return mdpdice.Reach(targets, sense=sense) if reach else mdpdice.UntilReward(targets, sense=sense)
 
 
-def _lines(data: dict[str, Any]) -> list[str]:
+def _lines(data: dict[str, Any], network: mdpdice.Network) -> list[str]:
     rows: list[tuple[str, str]] = [("file", f"{data['file']} ({data['format']})")]
     if "kind" in data:
         named = ((key, ", ".join(data[key]) or "none") for key in ("rewards", "labels"))
         rows += [("kind", data["kind"]), *named]
-    rows.append(("size", ", ".join(f"{data[key]:,} {key}" for key in ("states", "nodes", "edges"))))
+    size = f"{network.n_states:,} states, {network.n_nodes:,} nodes, {network.n_edges:,} edges"
+    rows.append(("size", size))
     if "written" in data:
         rows.append(("written", data["written"]))
     if "value" in data:
