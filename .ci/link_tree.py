@@ -22,9 +22,7 @@ def link(source: Path, target: Path) -> None:
     target.symlink_to(os.path.relpath(source, target.parent))
 
 
-folders = {
-    root / folder: tree.joinpath(*package.split(".")) for package, folder in setup["package-dir"].items()
-}
+folders = {root / folder: tree.joinpath(*package.split(".")) for package, folder in setup["package-dir"].items()}
 folders[root / "examples"] = tree / "examples"
 for source, target in folders.items():
     for path in sorted(source.rglob("*")):

@@ -137,8 +137,7 @@ class Toolbox(Contestant):
         chances = model.probability.reshape(n, actions, -1)
         rows = np.arange(0, columns[:, 0].size + 1, columns.shape[2])
         self.chances = [
-            csr_matrix((chances[:, a].ravel(), columns[:, a].ravel(), rows), shape=(n, n))
-            for a in range(actions)
+            csr_matrix((chances[:, a].ravel(), columns[:, a].ravel(), rows), shape=(n, n)) for a in range(actions)
         ]
         self.rewards = model.reward.reshape(n, actions)
         self.discount = float(Fraction(model.discount))
@@ -180,9 +179,7 @@ class Storm(Contestant):
                 first, last = branch_ptr[choice], branch_ptr[choice + 1]
                 # Columns must increase within a row.
                 for column, chance in sorted(
-                    zip(
-                        model.target[first:last].tolist(), model.probability[first:last].tolist(), strict=True
-                    )
+                    zip(model.target[first:last].tolist(), model.probability[first:last].tolist(), strict=True)
                 ):
                     matrix.add_next_value(row, column, chance)
                 rewards.append(float(model.reward[choice]))

@@ -72,9 +72,7 @@ def plain() -> bool:
         ratios.append(exploring / declaring)
     rate, ratio = statistics.median(rates), statistics.median(ratios)
     print(f"plain: {network!r}")
-    print(
-        f"  {rate:,.0f} edges per CPU second (goal {PLAIN_GOAL:,}; from {min(rates):,.0f} to {max(rates):,.0f})"
-    )
+    print(f"  {rate:,.0f} edges per CPU second (goal {PLAIN_GOAL:,}; from {min(rates):,.0f} to {max(rates):,.0f})")
     print(f"  exploring costs {ratio:.2f} times what the game's own node() costs")
     return rate >= PLAIN_GOAL
 

@@ -70,10 +70,7 @@ CASES = {
         "discounted, 10⁵ × 4 × 10", lambda: models.discounted(10**5, 10), lambda: models.discounted(2000, 10)
     ),
     "discounted-1e6-5": Case(
-        "discounted, 10⁶ × 4 × 5",
-        lambda: models.discounted(10**6, 5),
-        lambda: models.discounted(2000, 5),
-        True,
+        "discounted, 10⁶ × 4 × 5", lambda: models.discounted(10**6, 5), lambda: models.discounted(2000, 5), True
     ),
     "reachability-1e4": Case(
         "reachability, 10⁴ × 4 × 7", lambda: models.reachability(10**4), lambda: models.reachability(2000)
@@ -309,9 +306,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def main() -> int:
     """Print everything; the exit status says whether mdpdice was right and no slower than any peer."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", nargs="*", choices=CASES, default=list(CASES))
     parser.add_argument("--table", type=Path)
@@ -326,9 +321,7 @@ def main() -> int:
     starting()
     with tempfile.TemporaryDirectory() as folder:
         rows = [
-            compare(name, CASES[name], Path(folder))
-            for name in asked.only
-            if not (asked.quick and CASES[name].large)
+            compare(name, CASES[name], Path(folder)) for name in asked.only if not (asked.quick and CASES[name].large)
         ]
     failed = [row["title"] for row in rows if isinstance(row["mdpdice"], str)]
     if failed:

@@ -46,9 +46,7 @@ class Case(NamedTuple):
 
 CASES = {
     "yahtzee": Case(("yahtzee",), 254.5877287, 8),
-    "yahtzee, joker if both are filled": Case(
-        ("yahtzee", "-p", "joker=only-when-both-filled"), 254.589609481963, 8
-    ),
+    "yahtzee, joker if both are filled": Case(("yahtzee", "-p", "joker=only-when-both-filled"), 254.589609481963, 8),
     "yahtzee, free joker": Case(("yahtzee", "-p", "joker=free"), None, 8),
     "yahtzee, no extras": Case(("yahtzee", "-p", "bonus=none", "-p", "joker=none"), 245.870774514112, 8),
     "yatzy": Case(("yatzy",), 248.439989377855, 12),
@@ -110,9 +108,7 @@ def verdict(case: Case, answer: dict[str, Any]) -> str:
 
 def main() -> int:
     """Print a line for each game; the exit status says whether values are right and goals met."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="*", choices=CASES, default=list(CASES), metavar="NAME")
     parser.add_argument("--table", type=Path)
     asked = parser.parse_args()
@@ -136,9 +132,7 @@ def main() -> int:
             f"as long as {products} products",
             flush=True,
         )
-        lines.append(
-            f"| {name} | {answer['states']:,} | {answer['edges']:,} | {best.memory / 1e6:,.0f} | {products} |"
-        )
+        lines.append(f"| {name} | {answer['states']:,} | {answer['edges']:,} | {best.memory / 1e6:,.0f} | {products} |")
         if not said.startswith("certified"):
             bad.append(f"{name} ({said})")
         elif best.clock > case.goal:

@@ -80,9 +80,7 @@ def discounted(states: int, successors: int, *, actions: int = 4, seed: int = 0)
     )
 
 
-def reachability(
-    states: int, *, actions: int = 4, successors: int = 5, leak: float = 1e-4, seed: int = 0
-) -> Model:
+def reachability(states: int, *, actions: int = 4, successors: int = 5, leak: float = 1e-4, seed: int = 0) -> Model:
     """The largest chance to come to a goal; every action ends the play with a chance of about `leak`.
 
     The last two states are the goal and a trap.  Plays are long, about ``1 / leak`` moves.
@@ -146,9 +144,7 @@ def pig(goal: int, *, hold_at: int = 20) -> Model:
             after += probability[other]
     his_width = np.tile(width, goal)
     return Model(
-        np.concatenate(
-            (np.arange(0, 2 * n + 1, 2), 2 * n + 1 + np.arange(goal * goal), [2 * n + goal * goal] * 2)
-        ),
+        np.concatenate((np.arange(0, 2 * n + 1, 2), 2 * n + 1 + np.arange(goal * goal), [2 * n + goal * goal] * 2)),
         np.concatenate(([0], np.cumsum(np.concatenate((np.tile([1, 6], n), his_width))))),
         np.concatenate((own, his)),
         np.concatenate((np.tile([1.0, *[1 / 6] * 6], n), after)),

@@ -83,10 +83,7 @@ trim_doctest_flags = True
 # other projects cannot lead anywhere without a network, and type variables have no page.
 nitpick_ignore_regex = [
     (r"py:.*", r"(attrs?|click|collections|decimal|enum|fractions|networkx|nx|np|npt|numpy|scipy)\..*"),
-    (
-        r"py:.*",
-        r"(concurrent|highspy|matplotlib|os|pandas|pathlib|pd|pulp|random|threading|types|typing|t)\..*",
-    ),
+    (r"py:.*", r"(concurrent|highspy|matplotlib|os|pandas|pathlib|pd|pulp|random|threading|types|typing|t)\..*"),
     (r"py:class", r"array(\.array)?|mdpdice\.backend\.Solve"),  # array.array, a type variable
     (r"py:class", r"[A-Z]\w*"),  # an alias in a signature; pages write mdpdice.Name
     (r"py:.*", r"(ArrayLike|Callable|Fraction|Iterable|Iterator|Mapping|NDArray|Path|Sequence|csr_array)"),
@@ -134,9 +131,7 @@ def home(name: str) -> str:
     found = getattr(importlib.import_module(module), attribute)
     if not (inspect.isclass(found) or inspect.isroutine(found)):
         # An object says the module of its class, so look for the module that has it.
-        holders = (
-            one for one in modules() if attribute in getattr(importlib.import_module(one), "__all__", ())
-        )
+        holders = (one for one in modules() if attribute in getattr(importlib.import_module(one), "__all__", ()))
         return f"{next(holders)}.{attribute}" if module == "mdpdice" else name
     return f"{getattr(found, '__module__', module)}.{getattr(found, '__qualname__', attribute)}"
 
@@ -235,13 +230,7 @@ ARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.
 
 
 def shorten_signature(
-    _app: Sphinx,
-    _what: str,
-    _name: str,
-    _object: object,
-    _options: object,
-    signature: str | None,
-    returns: str | None,
+    _app: Sphinx, _what: str, _name: str, _object: object, _options: object, signature: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
     """Write array types, and defaults that attrs makes, as people would."""
     if signature is not None:

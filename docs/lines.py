@@ -15,14 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 
 PRODUCT = ("mdpdice", "solvers", "games")
-NO_CODE = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENDMARKER,
-}
+NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 def count(path: Path) -> tuple[int, int]:
@@ -56,9 +49,7 @@ def count_folders(checkout: Path) -> dict[str, dict[str, int]]:
 
 def main() -> None:
     """Print the counts, as a table or as JSON."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", nargs="?", type=Path, default=Path(__file__).resolve().parents[1])
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args()

@@ -46,30 +46,21 @@ def table() -> str:
     rows = ["| module | threshold | value | what it gates |", "| --- | --- | --- | --- |"]
     for top in ("mdpdice", "solvers"):
         for path in sorted((ROOT / top).rglob("*.py")):
-            module = (
-                path.relative_to(ROOT / "mdpdice" if top == "mdpdice" else ROOT).with_suffix("").as_posix()
-            )
-            rows += [
-                f"| `{module}` | `{name}` | {value:,.12g} | {text} |"
-                for name, value, text in thresholds(path)
-            ]
+            module = path.relative_to(ROOT / "mdpdice" if top == "mdpdice" else ROOT).with_suffix("").as_posix()
+            rows += [f"| `{module}` | `{name}` | {value:,.12g} | {text} |" for name, value, text in thresholds(path)]
     return "\n".join(rows) + "\n"
 
 
 def main() -> None:
     """Write the page anew, or check it."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
     given = parser.parse_args()
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(BEGIN)
     _, found, after = rest.partition(END)
     if not found:
-        raise SystemExit(
-            f"{PAGE} has no lines {BEGIN.strip()!r} and {END.strip()!r}, between which the table belongs"
-        )
+        raise SystemExit(f"{PAGE} has no lines {BEGIN.strip()!r} and {END.strip()!r}, between which the table belongs")
     fresh = f"{before}{BEGIN}\n{table()}\n{END}{after}"
     if fresh == page:
         return

@@ -102,9 +102,7 @@ def main() -> None:
     print("60 rungs or a sure 0.6: the best is to play, for 0.7")
     report = tempted(60)
     for solution in report.solutions:
-        print(
-            f"  {solution.estimate():.4f}, {solution.action()!r}: {solution.status.value}, {solution.solver}"
-        )
+        print(f"  {solution.estimate():.4f}, {solution.action()!r}: {solution.status.value}, {solution.solver}")
     print("the cross-check passes" if report.ok else "the cross-check does not pass:")
     for problem in report.problems:
         print(f"  {problem}")

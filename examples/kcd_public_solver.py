@@ -82,9 +82,7 @@ def replay(rolls_ahead: int) -> list[float]:
             chance = np.float32(1)
             for _ in range(dice):
                 chance *= np.float32(1) / np.float32(6)
-            terms: dict[
-                tuple[int, ...], Floats
-            ] = {}  # the terms of the sum do not depend on the order of the dice
+            terms: dict[tuple[int, ...], Floats] = {}  # the terms of the sum do not depend on the order of the dice
             total = np.zeros(len(POINTS), dtype=np.float32)
             for roll in itertools.product(range(1, 7), repeat=dice):
                 dice_in_order = tuple(sorted(roll))

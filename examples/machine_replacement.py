@@ -40,11 +40,7 @@ class Machine(ClassicMDP[int, str]):
             return certainly(1)
         if action == "replace":
             return certainly(0)
-        return {
-            0: Dist({1: 14, 2: 1, 3: 1}),
-            1: Dist({1: 6, 2: 1, 3: 1}),
-            2: Dist({2: 1, 3: 1}),
-        }[condition]
+        return {0: Dist({1: 14, 2: 1, 3: 1}), 1: Dist({1: 6, 2: 1, 3: 1}), 2: Dist({2: 1, 3: 1})}[condition]
 
     def reward(self, condition: int, action: str, target: int) -> int:
         return {"leave": (0, 1000, 3000, 0)[condition], "overhaul": 4000, "replace": 6000}[action]

@@ -22,12 +22,7 @@ class PigTurn(Game[int, str]):
     def node(self, points: int) -> Node[int, str]:
         if points >= self.cap:
             return end(points)
-        return decide(
-            {
-                "hold": end(points),
-                "roll": roll(d6, lambda k: end() if k == 1 else go(points + k)),
-            }
-        )
+        return decide({"hold": end(points), "roll": roll(d6, lambda k: end() if k == 1 else go(points + k))})
 
 
 def main() -> None:

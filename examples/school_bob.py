@@ -223,9 +223,7 @@ def main() -> None:
     print("  Bob        best       number  points")
     for his, row in enumerate(KINDS):
         for right, column in enumerate(KINDS):
-            print(
-                f"  {row:<9}  {column:<9}  {losses.number[his, right]:6.3f}  {losses.by_kind[his, right]:.4f}"
-            )
+            print(f"  {row:<9}  {column:<9}  {losses.number[his, right]:6.3f}  {losses.by_kind[his, right]:.4f}")
 
     names = tuple(name for name in game.open if name in FREE or not name.startswith("grade"))
     print("prices of combinations, with three grades played and nothing else")

@@ -14,15 +14,7 @@ from mdpdice import pool, solve
 from mdpdice.games.farkle import Die, KcdFarkle, find_die
 
 SIX = "Odd die,Heavenly Kingdom die,Lucky die,Strip die,Even die,Shrinking die"
-NAMES = (
-    "Ordinary die",
-    "Even die",
-    "Lucky die",
-    "Devil's head die",
-    "Odd die",
-    "Favourable die",
-    "Weighted die",
-)
+NAMES = ("Ordinary die", "Even die", "Lucky die", "Devil's head die", "Odd die", "Favourable die", "Weighted die")
 
 
 def sizes() -> None:

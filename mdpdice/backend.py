@@ -297,9 +297,7 @@ def _registered(look: Callable[..., Any], _path: tuple[str, ...]) -> dict[str, E
     for point in sorted(look(group=GROUP), key=lambda p: not p.value.startswith("mdpdice.")):
         if point.name in found and found[point.name].value != point.value:
             warnings.warn(
-                f"solver {point.name!r} is registered twice; {point.value} is left out",
-                RuntimeWarning,
-                stacklevel=3,
+                f"solver {point.name!r} is registered twice; {point.value} is left out", RuntimeWarning, stacklevel=3
             )
             continue
         found.setdefault(point.name, point)

@@ -48,9 +48,7 @@ class BackwardInduction(AlwaysAvailable):
     """
 
     name: ClassVar[str] = "backward-induction"
-    features: ClassVar[frozenset[Feature]] = frozenset(
-        {Feature.DISCOUNT, Feature.TWO_PLAYER, Feature.HORIZON}
-    )
+    features: ClassVar[frozenset[Feature]] = frozenset({Feature.DISCOUNT, Feature.TWO_PLAYER, Feature.HORIZON})
 
     @traced
     def solve(self, problem: Network, run: Run) -> Candidate:
@@ -88,9 +86,7 @@ def _stages(problem: Network, horizon: int, run: Run) -> Candidate:
     for first in range(0, horizon + 1, at_once):
         run.check()
         after = min(first + at_once, horizon + 1)
-        kernels.backup_stages(
-            *operator.edges, unsigned(decisions), unsigned(chance), value, policy, first, after
-        )
+        kernels.backup_stages(*operator.edges, unsigned(decisions), unsigned(chance), value, policy, first, after)
         run.tell("solve", done=after - 1, total=horizon)
     return Candidate(value, policy, iterations=horizon + 1)
 

@@ -75,48 +75,13 @@ ANY = object()
 CASES = {
     # --- the model: numbers
     "row sum": ("ProbabilitySumError", lambda p: arrays([0, 1], [0.5, 0.4]), "s", "a", 0.9, "sum"),
-    "row sum of a dist": (
-        "ProbabilitySumError",
-        lambda p: Dist({"a": 0.5, "b": 0.4}),
-        None,
-        None,
-        0.9,
-        "write ints",
-    ),
-    "negative probability": (
-        "ProbabilityRangeError",
-        lambda p: arrays([0, 1], [1.5, -0.5]),
-        "s",
-        "a",
-        ANY,
-        "probab",
-    ),
-    "probability nan": (
-        "ProbabilityRangeError",
-        lambda p: arrays([0, 1], [math.nan, 1]),
-        "s",
-        "a",
-        ANY,
-        "nan",
-    ),
-    "probability inf": (
-        "ProbabilityRangeError",
-        lambda p: Dist({"a": math.inf}),
-        None,
-        None,
-        math.inf,
-        "weights are",
-    ),
+    "row sum of a dist": ("ProbabilitySumError", lambda p: Dist({"a": 0.5, "b": 0.4}), None, None, 0.9, "write ints"),
+    "negative probability": ("ProbabilityRangeError", lambda p: arrays([0, 1], [1.5, -0.5]), "s", "a", ANY, "probab"),
+    "probability nan": ("ProbabilityRangeError", lambda p: arrays([0, 1], [math.nan, 1]), "s", "a", ANY, "nan"),
+    "probability inf": ("ProbabilityRangeError", lambda p: Dist({"a": math.inf}), None, None, math.inf, "weights are"),
     "empty support": ("EmptySupportError", lambda p: arrays([0, 1], [0.0, 0.0]), "s", "a", ANY, ""),
     "nothing drawn": ("EmptySupportError", lambda p: Dist({}), None, None, ANY, "leave the draw out"),
-    "reward nan": (
-        "RewardNotFiniteError",
-        lambda p: arrays([1], [1], [math.nan]),
-        "s",
-        "a",
-        ANY,
-        "the reward is nan",
-    ),
+    "reward nan": ("RewardNotFiniteError", lambda p: arrays([1], [1], [math.nan]), "s", "a", ANY, "the reward is nan"),
     "payoff inf": (
         "RewardNotFiniteError",
         lambda p: solve(game(lambda s: decide({"a": end(math.inf)}))),
@@ -144,24 +109,10 @@ CASES = {
     "horizon": ("HorizonRangeError", lambda p: solve(LOOP, horizon=-1), None, None, -1, "0, 1, 2"),
     # --- the model: states and actions
     "dead end": ("DeadEndError", lambda p: explore(NoAction()), "s", None, ANY, ""),
-    "dead end in arrays": (
-        "DeadEndError",
-        lambda p: arrays([1], [1], terminal={}),
-        "t",
-        None,
-        ANY,
-        "terminal",
-    ),
+    "dead end in arrays": ("DeadEndError", lambda p: arrays([1], [1], terminal={}), "t", None, ANY, "terminal"),
     "unknown target": ("UnknownStateError", lambda p: arrays([7], [1]), "s", "a", 7, ""),
     "unknown state": ("UnknownStateError", lambda p: solve(LOOP).value("u"), ANY, None, "u", ""),
-    "unknown action": (
-        "UnknownStateError",
-        lambda p: Policy.of(explore(LOOP), lambda s: "jump"),
-        "s",
-        ANY,
-        ANY,
-        "",
-    ),
+    "unknown action": ("UnknownStateError", lambda p: Policy.of(explore(LOOP), lambda s: "jump"), "s", ANY, ANY, ""),
     "equal states": (
         "StateCollisionError",
         lambda p: explore(game(lambda s: decide({"a": go(1), "b": go(True)}) if s == "s" else end())),
@@ -186,14 +137,7 @@ CASES = {
         ANY,
         "sort them",
     ),
-    "random game": (
-        "NonDeterministicGameError",
-        lambda p: explore(Draws()),
-        0,
-        "draw",
-        ANY,
-        "random numbers",
-    ),
+    "random game": ("NonDeterministicGameError", lambda p: explore(Draws()), 0, "draw", ANY, "random numbers"),
     "counter": ("CounterRangeError", lambda p: explore(Stepping()), ANY, "far", 14, "points"),
     # --- the user's functions
     "node raises": (
@@ -214,14 +158,7 @@ CASES = {
     ),
     "junk": ("GameError", lambda p: explore(game(lambda s: 42)), "s", None, ANY, "42"),
     "no return": ("GameError", lambda p: explore(game(lambda s: None)), "s", None, ANY, "return"),
-    "junk in an option": (
-        "GameError",
-        lambda p: explore(game(lambda s: decide({"a": 42}))),
-        "s",
-        "a",
-        ANY,
-        "42",
-    ),
+    "junk in an option": ("GameError", lambda p: explore(game(lambda s: decide({"a": 42}))), "s", "a", ANY, "42"),
     "unhashable state": (
         "GameError",
         lambda p: explore(game(lambda s: decide({"a": go([1])}))),
@@ -248,9 +185,7 @@ CASES = {
     ),
     "both kinds of players": (
         "GameError",
-        lambda p: explore(
-            game(lambda s: decide({"a": pass_to("t")}) if s == "s" else decide({"b": end()}, player=1))
-        ),
+        lambda p: explore(game(lambda s: decide({"a": pass_to("t")}) if s == "s" else decide({"b": end()}, player=1))),
         ANY,
         ANY,
         ANY,
@@ -297,8 +232,7 @@ CASES = {
     "lacks a feature": (
         "UnsupportedError",
         lambda p: solve(
-            game(lambda n: decide({"a": end(1)}, player=n % 2) if n else decide({"b": go(1)}), 0),
-            solver=Rogue2(),
+            game(lambda n: decide({"a": end(1)}, player=n % 2) if n else decide({"b": go(1)}), 0), solver=Rogue2()
         ),
         None,
         None,
@@ -331,40 +265,12 @@ CASES = {
     ),
     # --- plug-ins
     "crashes": ("PluginError", by(raising), None, None, ANY, "ZeroDivisionError"),
-    "returns nothing": (
-        "PluginError",
-        by(lambda problem, run: None),
-        None,
-        None,
-        ANY,
-        "instead of a Candidate",
-    ),
+    "returns nothing": ("PluginError", by(lambda problem, run: None), None, None, ANY, "instead of a Candidate"),
     "nan": ("PluginError", by(with_changes(value=nan_at)), None, None, ANY, "nan"),
     "wrong shape": ("PluginError", by(with_changes(value=lambda v: v[:-1])), None, None, ANY, "shape"),
-    "wrong type": (
-        "PluginError",
-        by(with_changes(policy=lambda s: s.astype(float))),
-        None,
-        None,
-        ANY,
-        "int64",
-    ),
-    "ragged": (
-        "PluginError",
-        by(lambda problem, run: Candidate([[1], [1, 2]], [0])),
-        None,
-        None,
-        ANY,
-        "none",
-    ),
-    "edges of others": (
-        "PluginError",
-        by(with_changes(policy=lambda s: s + 1)),
-        None,
-        None,
-        ANY,
-        "takes no edge",
-    ),
+    "wrong type": ("PluginError", by(with_changes(policy=lambda s: s.astype(float))), None, None, ANY, "int64"),
+    "ragged": ("PluginError", by(lambda problem, run: Candidate([[1], [1, 2]], [0])), None, None, ANY, "none"),
+    "edges of others": ("PluginError", by(with_changes(policy=lambda s: s + 1)), None, None, ANY, "takes no edge"),
     "writes": ("PluginError", by(writes), None, None, ANY, "read-only"),
     "changes the model": ("PluginError", by(unlocks), None, None, ANY, "changed the problem"),
     "wrong value": (
@@ -379,14 +285,7 @@ CASES = {
     # --- files
     "flipped bit": ("CorruptFileError", flipped, None, None, ANY, "save"),
     "another's answer": ("ProblemMismatchError", answer_of_another, None, None, ANY, "total with horizon 3"),
-    "another's checkpoint": (
-        "CheckpointMismatchError",
-        checkpoint_of_another,
-        None,
-        None,
-        ANY,
-        "max_sweeps=7",
-    ),
+    "another's checkpoint": ("CheckpointMismatchError", checkpoint_of_another, None, None, ANY, "max_sweeps=7"),
     "locked": ("CheckpointLockedError", locked, None, None, ANY, ""),
     "package": ("MissingPackageError", missing, None, None, ANY, "install"),
 }
@@ -402,9 +301,7 @@ def test_fault(name, tmp_path):
     for field, wanted in (("state", state), ("action", action), ("value", value)):
         if wanted is not ANY:
             got = getattr(found, field)
-            assert got == wanted if field != "value" or wanted is None else got == pytest.approx(wanted), (
-                field
-            )
+            assert got == wanted if field != "value" or wanted is None else got == pytest.approx(wanted), field
     if found.state is not None:
         assert repr(found.state) in str(found)
     if found.action is not None:
@@ -416,10 +313,7 @@ def test_fault(name, tmp_path):
 
 def test_every_error_has_a_case():
     have = {error for error, *_ in CASES.values()}
-    every = set(mdpdice.errors.__all__) - {
-        "MdpDiceError",
-        "ConformanceError",
-    }  # of mdpdice.testing, and tested there
+    every = set(mdpdice.errors.__all__) - {"MdpDiceError", "ConformanceError"}  # of mdpdice.testing, and tested there
     assert every == have
     codes = [getattr(mdpdice.errors, name).code for name in sorted(every)]
     assert len(set(codes)) == len(codes)
@@ -436,9 +330,7 @@ def test_a_wrong_value_is_never_handed_out():
     for change in (1e-3, -1e-3, 1e9):
         found = solve(LOOP, solver=Misbehaving(with_changes(value=lambda v, change=change: v + change)))
         assert found.status is Status.UNCERTIFIED
-        assert not cross_check(
-            LOOP, solvers=["exact", Misbehaving(with_changes(value=lambda v, c=change: v + c))]
-        ).ok
+        assert not cross_check(LOOP, solvers=["exact", Misbehaving(with_changes(value=lambda v, c=change: v + c))]).ok
 
 
 # --- the hazards ----------------------------------------------------------------------------------

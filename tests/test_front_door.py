@@ -38,8 +38,6 @@ def test_modules_are_attributes():
 
 
 def test_importing_it_imports_nothing_heavy():
-    program = (
-        "import sys, mdpdice; print([n for n in ('numpy', 'scipy', 'numba', 'networkx') if n in sys.modules])"
-    )
+    program = "import sys, mdpdice; print([n for n in ('numpy', 'scipy', 'numba', 'networkx') if n in sys.modules])"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

@@ -44,9 +44,7 @@ class EveryPosition(Game[State | _Start, Action | At[Ready]]):
     def node(self, state: State | _Start, /) -> Node[State | _Start, Action | At[Ready]]:
         """Choose a position, then play on from there."""
         if isinstance(state, str):
-            return decide(
-                [(at, go(at.state, self.points.set(at.counters["points"]))) for at in self.positions()]
-            )
+            return decide([(at, go(at.state, self.points.set(at.counters["points"]))) for at in self.positions()])
         return self.game.node(state)
 
 

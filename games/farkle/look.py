@@ -104,9 +104,7 @@ class _Table(Look[Any], abc.ABC):
     def notes(self) -> list[str]:
         found = []
         if self.turn.defective:
-            found.append(
-                "defects=public-solver: these are the numbers of a defective program, not of the game"
-            )
+            found.append("defects=public-solver: these are the numbers of a defective program, not of the game")
         orders = (turn.names(turn.all_dice) for turn in self.turns if len(turn.kinds) > 1)
         found += [f"sets of dice are counted in this order: {order}" for order in orders] + self.remarks()
         for die in dict.fromkeys(kind for turn in self.turns for kind in turn.kinds):
@@ -170,9 +168,7 @@ class FarkleLook(_Table, of=KcdFarkle):
             return super().tables(None)
         if self.turn.defective or solution.horizon is not None:
             return []
-        title = (
-            "when to bank: with these dice left, from so many points at risk on (what is set aside included)"
-        )
+        title = "when to bank: with these dice left, from so many points at risk on (what is set aside included)"
         rows = [(self.turn.names(dice), points) for dice, points in self._bank_from().items()]
         found = [Table("thresholds", title, ("dice", "bank_from"), rows)]
         return [*found, self._keeps(solution)] if len(self.turn.kinds) == 1 else found
@@ -290,9 +286,7 @@ class RaceLook(_Table, of=FarkleRace):
             turn, state = self.of(whole.state)
             chosen = [rules[turn](At(state, points=points)) for points in game.points()]
             at = game.turn // game.rules.grid
-            found = {
-                action: table([int(one == action) for one in chosen], at) for action in dict.fromkeys(chosen)
-            }
+            found = {action: table([int(one == action) for one in chosen], at) for action in dict.fromkeys(chosen)}
             bank, wins = Bank(state.menu.best), game.mine + game.turn + state.menu.best >= game.target
             return {**found, bank: found.get(bank, 0) + 2 * wins}
 

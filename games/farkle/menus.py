@@ -145,9 +145,7 @@ class MenuBook:
     def shown_dice(self) -> tuple[ShownDie, ...]:
         """Every kind as it is shown: with a name where there are several."""
         names = map(self.name, self.kinds) if len(self.kinds) > 1 else [""]
-        return tuple(
-            ShownDie(weights=kind.weights, name=name) for kind, name in zip(self.kinds, names, strict=True)
-        )
+        return tuple(ShownDie(weights=kind.weights, name=name) for kind, name in zip(self.kinds, names, strict=True))
 
     def left(self, counts: tuple[int, ...]) -> DiceLeft:
         """Return a tuple of counts per kind in the form that `Keep.dice` has."""

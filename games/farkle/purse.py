@@ -233,9 +233,7 @@ def _thrown(dice: Dice, rules: Rules, jokers: int) -> Floats:
     """Chances of the count vectors that some dice show and that score, in their places."""
     shown = pool([die.symbols() for die in dice], faces=range(1, JOKER + 1))
     weight = dict(zip(shown.outcomes, shown.weights, strict=True))
-    return np.array(
-        [weight.get(counts, 0) / shown.total for counts in _offers(rules, jokers)[0][len(dice) - 1]]
-    )
+    return np.array([weight.get(counts, 0) / shown.total for counts in _offers(rules, jokers)[0][len(dice) - 1]])
 
 
 @functools.cache
@@ -268,8 +266,7 @@ def _bounds(rules: Rules, cap: int, sets: list[Dice]) -> list[float]:
     places, best, first, points, left = _offers(rules, jokers)
     thrown = functools.partial(_thrown, rules=rules, jokers=jokers)
     chance = [
-        np.array([list(map(thrown, itertools.combinations(dice, k))) for dice in sets])
-        for k in range(1, MAX_DICE + 1)
+        np.array([list(map(thrown, itertools.combinations(dice, k))) for dice in sets]) for k in range(1, MAX_DICE + 1)
     ]
     ends = np.cumsum([len(some) for some in places])[:-1]
     steps, gain = -(-cap // rules.grid), points // rules.grid

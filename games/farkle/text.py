@@ -100,9 +100,7 @@ def _read_roll(book: MenuBook, listed: str, text: str) -> tuple[tuple[int, ...],
         if at or len(book.kinds) == 1:
             kind = _kind(book, name, text) if at else book.kinds[0]
         else:
-            msg = (
-                f"{token!r}: say which die shows it, as in {face}@{book.name(book.kinds[0])}: {_names(book)}"
-            )
+            msg = f"{token!r}: say which die shows it, as in {face}@{book.name(book.kinds[0])}: {_names(book)}"
             raise UnknownStateError(msg, value=text)
         symbol = kind.symbol(int(face)) if re.fullmatch("[1-6]", face) else JOKER * (face.upper() == "J")
         if symbol not in kind.symbols():

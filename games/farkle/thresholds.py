@@ -48,9 +48,7 @@ Progress: TypeAlias = Callable[[str, Mapping[str, float]], None]
 _NEVER: Final = -np.inf
 AT_ONCE: Final = 100
 """Vectors between two calls of a progress callback."""
-_OFFSETS: Final = np.array(
-    [sign * (at if at <= 8 else round(1.5 ** (at - 3))) for sign in (-1, 1) for at in range(18)]
-)
+_OFFSETS: Final = np.array([sign * (at if at <= 8 else round(1.5 ** (at - 3))) for sign in (-1, 1) for at in range(18)])
 
 
 @attrs.frozen
@@ -248,9 +246,7 @@ def search(
     return refine(turn, found, monotone=monotone, progress=progress) if refined else found
 
 
-def refine(
-    turn: ThresholdTurn, found: Found, *, monotone: bool = True, progress: Progress | None = None
-) -> Found:
+def refine(turn: ThresholdTurn, found: Found, *, monotone: bool = True, progress: Progress | None = None) -> Found:
     """Improve a vector until no move makes it better.
 
     A move sets one threshold to another number.  For monotone vectors it sets a run of neighbouring ones to a common

@@ -42,9 +42,7 @@ class Encoding:
     def of(cls, game: Knucklebones) -> Encoding:
         """Make the encoding of a game; a `GameError` if there are too many positions to number."""
         columns = all_columns(game.rows)
-        pairs = sorted(
-            (mine, theirs) for mine in columns for theirs in columns if not set(mine) & set(theirs)
-        )
+        pairs = sorted((mine, theirs) for mine in columns for theirs in columns if not set(mine) & set(theirs))
         count = math.comb(len(pairs) + game.columns - 1, game.columns)
         if count >= 1 << 40:
             msg = f"boards of {game.columns} x {game.rows} have {count:,} positions, too many for arrays; look ahead"
@@ -257,9 +255,7 @@ class _Columns(Sequence[int]):
         return found
 
 
-def _reachable(
-    encoding: Encoding, tables: _Tables, start: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _reachable(encoding: Encoding, tables: _Tables, start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Number every position that can be reached by its rank, -1 elsewhere; and the ranks by number."""
     number = np.full(encoding.count, -1, dtype=np.int32)
     number[start] = 0

@@ -68,8 +68,4 @@ def sort_columns(mine: Board, theirs: Board) -> tuple[Board, Board]:
 
 def all_columns(rows: int) -> list[Column]:
     """List every column of at most `rows` dice, shorter ones first."""
-    return [
-        column
-        for count in range(rows + 1)
-        for column in itertools.combinations_with_replacement(FACES, count)
-    ]
+    return [column for count in range(rows + 1) for column in itertools.combinations_with_replacement(FACES, count)]

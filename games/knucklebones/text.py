@@ -31,9 +31,7 @@ __all__ = ["read_state", "show_board", "show_state"]
 
 def show_board(board: Board, rows: int) -> str:
     """Return the text of a board."""
-    return "/".join(
-        "".join(str(column[row]) if row < len(column) else "_" for column in board) for row in range(rows)
-    )
+    return "/".join("".join(str(column[row]) if row < len(column) else "_" for column in board) for row in range(rows))
 
 
 def show_state(game: Knucklebones, state: State) -> str:
@@ -68,9 +66,7 @@ def read_state(game: Knucklebones, text: str) -> State:
 
 
 def _board(rows: list[str]) -> Board:
-    return tuple(
-        tuple(sorted(int(square) for square in column if square != "_")) for column in zip(*rows, strict=True)
-    )
+    return tuple(tuple(sorted(int(square) for square in column if square != "_")) for column in zip(*rows, strict=True))
 
 
 def _error(game: Knucklebones, text: str, what: str) -> UnknownStateError:

@@ -26,18 +26,7 @@ from mdpdice import Dist, Game, Node, end, go, roll
 from mdpdice.games.school.averages import averages, scores
 from mdpdice.games.school.bob import TIE, available, plain
 from mdpdice.games.school.rules import COMBINATIONS, OPEN_HELP, Rules, opened
-from mdpdice.games.school.turn import (
-    HELD,
-    REROLLS,
-    ROLLS,
-    Action,
-    CrossOut,
-    Dice,
-    Score,
-    multiplier,
-    rerolls,
-    tables,
-)
+from mdpdice.games.school.turn import HELD, REROLLS, ROLLS, Action, CrossOut, Dice, Score, multiplier, rerolls, tables
 
 __all__ = ["BobGame", "Scored", "Turns", "bob_turns"]
 

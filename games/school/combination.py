@@ -18,17 +18,7 @@ import attrs
 from mdpdice import Edge, Game, Node, decide, end, go, roll
 from mdpdice.games.parameters import choice
 from mdpdice.games.school.rules import GRADES_HELP, Grades, Rules, combination_named
-from mdpdice.games.school.turn import (
-    REROLLS,
-    Action,
-    CrossOut,
-    Held,
-    Rolled,
-    Score,
-    multiplier,
-    rerolls,
-    rolled,
-)
+from mdpdice.games.school.turn import REROLLS, Action, CrossOut, Held, Rolled, Score, multiplier, rerolls, rolled
 
 __all__ = ["SchoolCombination", "State"]
 
@@ -83,9 +73,7 @@ class SchoolCombination(Rules, Game[State, Action]):
         options: list[tuple[Action, Edge[State]]] = []
         points = self.score(self.combination, state.dice)
         if points is not None:
-            options.append(
-                (Score(self.combination), end(points * multiplier(self.combination, state.rerolls)))
-            )
+            options.append((Score(self.combination), end(points * multiplier(self.combination, state.rerolls))))
         if not self.combination.startswith("grade-"):
             options.append((CrossOut(self.combination), end()))
         if state.rerolls:

@@ -30,18 +30,7 @@ import attrs
 from mdpdice import At, Edge, Flags, Game, Node, Option, decide, end, go, roll, when
 from mdpdice.errors import GameError
 from mdpdice.games.school.rules import GRADES, OPEN_HELP, Rules, opened
-from mdpdice.games.school.turn import (
-    REROLLS,
-    Action,
-    CrossOut,
-    Dice,
-    Held,
-    Rolled,
-    Score,
-    multiplier,
-    rerolls,
-    rolled,
-)
+from mdpdice.games.school.turn import REROLLS, Action, CrossOut, Dice, Held, Rolled, Score, multiplier, rerolls, rolled
 
 __all__ = ["FREE", "School", "State"]
 

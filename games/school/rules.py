@@ -45,10 +45,7 @@ __all__ = [
 DICE: Final = 5
 FACES: Final = (1, 2, 3, 4, 5, 6)
 GRADES: Final = tuple(f"grade-{face}" for face in FACES)
-OTHERS: Final = (
-    *("pair", "set", "two-pairs", "full", "care"),
-    *("little-straight", "big-straight", "poker", "trash"),
-)
+OTHERS: Final = (*("pair", "set", "two-pairs", "full", "care"), *("little-straight", "big-straight", "poker", "trash"))
 COMBINATIONS: Final = (*GRADES, *OTHERS)
 """All combinations, in the order of the public program, which decides between equal ones."""
 
@@ -157,8 +154,7 @@ class Rules:
         help_text="equal dice that are two pairs too: four of them but not five, four or five, or none (strict)",
     )
     full: Full = choice(
-        *("with-five", "strict"),
-        help_text="whether five equal dice are a full, or only three and two (strict)",
+        *("with-five", "strict"), help_text="whether five equal dice are a full, or only three and two (strict)"
     )
     grades: Grades = choice("negative", "positive", help_text=GRADES_HELP)
 

@@ -122,9 +122,7 @@ class Tables:
     """The turn as arrays.  Rolls are numbered as in `ROLLS`, held dice as in `HELD`."""
 
     first: Ints  # shape (252,): how many of the 7776 equally likely first rolls are each roll
-    becomes: (
-        Ints  # shape (210, 252): the same for the roll after each way to hold dice; every row sums to 7776
-    )
+    becomes: Ints  # shape (210, 252): the same for the roll after each way to hold dice; every row sums to 7776
     row: Ints  # shape (253,): where the rerolls of each roll begin in `holds`
     holds: Ints  # shape (4116,): the held dice of every reroll, in the order of `rerolls`
     total: int = len(FACES) ** DICE  # the 7776 rolls of five dice

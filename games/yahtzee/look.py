@@ -43,8 +43,7 @@ class SheetLook(Look[ScoreSheet], of=ScoreSheet):
         start, rows = self._example(), []
         for box, name in enumerate(game.sheet):
             gone, last = (
-                At(start.state, **{**start.counters, "boxes": boxes})
-                for boxes in (1 << box, every - (1 << box))
+                At(start.state, **{**start.counters, "boxes": boxes}) for boxes in (1 << box, every - (1 << box))
             )
             rows.append((name, solution.value(start) - solution.value(gone), solution.value(last)))
         title = "what an open box is worth: points lost if it is filled with 0 at once, and its mean as the last one"

@@ -54,9 +54,7 @@ class GridValues:
     def start(self) -> At[Any]:
         """State where a play starts."""
         lattice = self.lattice
-        return At(
-            lattice.states[int(lattice.node_state[lattice.start])], **lattice.counters(lattice.start_point)
-        )
+        return At(lattice.states[int(lattice.node_state[lattice.start])], **lattice.counters(lattice.start_point))
 
     @property
     def n_states(self) -> int:

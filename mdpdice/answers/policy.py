@@ -18,12 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mdpdice.answers.solution import Solution
-from mdpdice.errors import (
-    GameError,
-    HorizonRangeError,
-    UnknownStateError,
-    UnsupportedError,
-)
+from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError, UnsupportedError
 from mdpdice.html import card, grid
 from mdpdice.lattices.lattice import Lattice
 from mdpdice.modelling.asking import ask

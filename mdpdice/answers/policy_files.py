@@ -26,13 +26,7 @@ _OTHER = (
     "horizon; Policy.on carries a policy over"
 )
 _DTYPES = {"header": ("|u1",), "choice": ("<i8",), "weight": ("<i8", "<f8")}
-_HEADER = {
-    "format": str,
-    "version": int,
-    "digest": str,
-    "randomised": bool,
-    "exact_weights": (list, type(None)),
-}
+_HEADER = {"format": str, "version": int, "digest": str, "randomised": bool, "exact_weights": (list, type(None))}
 
 
 def save_policy(policy: Policy, path: str | os.PathLike[str]) -> None:

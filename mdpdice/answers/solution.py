@@ -360,9 +360,7 @@ class Solution:
         best = max(low for _, _, low, _ in options)
         return [action for action, _, _, high in options if high >= best]
 
-    def _options(
-        self, state: Hashable, steps_left: int | None
-    ) -> tuple[bool, list[tuple[Any, float, float, float]]]:
+    def _options(self, state: Hashable, steps_left: int | None) -> tuple[bool, list[tuple[Any, float, float, float]]]:
         if self.given is not None and isinstance(self.table, GridValues):
             msg = (
                 "a policy was evaluated on a lattice, where nothing is kept of the other actions; ask "
@@ -405,9 +403,7 @@ class Solution:
             return self
         return attrs.evolve(self, table=excerpt(self.table, {} if where is None else where, max_states))
 
-    def decisions(
-        self, where: Mapping[str, Any] | None = None, *, steps_left: int | None = None
-    ) -> Decisions:
+    def decisions(self, where: Mapping[str, Any] | None = None, *, steps_left: int | None = None) -> Decisions:
         """The states in which somebody decides, with value, interval and action.
 
         Parameters
@@ -547,9 +543,7 @@ class Solution:
         if isinstance(self.table, GridValues):
             # No decision is stored, so the one at hand is shown: that at the start, if there is one.
             decides = self.kind() in (Kind.MAX, Kind.MIN)
-            options = (
-                [(words(self.start, action), value) for action, value in self.q().items()] if decides else []
-            )
+            options = [(words(self.start, action), value) for action, value in self.q().items()] if decides else []
             return card("Solution", self._rows()) + (
                 grid("at the start", ("action", "value"), options) if decides else ""
             )

@@ -18,9 +18,7 @@ __all__ = ["LatticeVerdict", "certify_lattice"]
 class LatticeVerdict:
     """What was proved of the stored values of a lattice."""
 
-    widths: (
-        Floats  # of every layer, how far optimal value and value of the policy may be from the stored values
-    )
+    widths: Floats  # of every layer, how far optimal value and value of the policy may be from the stored values
     width: float  # largest (upper - lower) / max(1, |value|)
     reason: str  # why the answer is not certified, else empty
 

@@ -108,12 +108,7 @@ def claimed_bounds(
 
 
 def find_bounds(
-    problem: Network,
-    value: Floats,
-    policy: Ints,
-    epsilon: float,
-    check: Callable[[], None],
-    lengths: Any = None,
+    problem: Network, value: Floats, policy: Ints, epsilon: float, check: Callable[[], None], lengths: Any = None
 ) -> tuple[Floats, inequalities.Witness] | None:
     """Bounds and witness for a problem without a horizon; None if none were found that are narrow enough.
 

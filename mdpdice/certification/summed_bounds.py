@@ -330,9 +330,7 @@ def _add_up(
         _iterate_policies(operator, order, room, excess, check)
 
 
-def _iterate_policies(
-    operator: Operator, order: Ints, room: Floats, excess: Floats, check: Callable[[], None]
-) -> None:
+def _iterate_policies(operator: Operator, order: Ints, room: Floats, excess: Floats, check: Callable[[], None]) -> None:
     """Finish a sum that sweeps approach too slowly, by policy iteration."""
     indptr = operator.indptr.astype(np.int64)
     decides = (operator.kind == Kind.MAX) | (operator.kind == Kind.MIN)
@@ -365,9 +363,7 @@ def _iterate_policies(
             return
 
 
-def _sweep(
-    operator: Operator, nodes: Ints, source: Floats, target: Floats, policy: Ints | None = None
-) -> None:
+def _sweep(operator: Operator, nodes: Ints, source: Floats, target: Floats, policy: Ints | None = None) -> None:
     from mdpdice.numerics.kernels import bellman as kernels
 
     if policy is None:

@@ -103,12 +103,7 @@ def _pieces(*arrays: Floats) -> Iterator[tuple[Any, ...]]:
 
 
 def _large(
-    problem: Network,
-    value: Floats,
-    policy: Ints,
-    epsilon: float,
-    check: Callable[[], None],
-    details: Mapping[str, Any],
+    problem: Network, value: Floats, policy: Ints, epsilon: float, check: Callable[[], None], details: Mapping[str, Any]
 ) -> Floats | None:
     """Bounds of a large problem, the cheapest that `checking.large` verified; None if there are none."""
     finders: list[Callable[[], tuple[Floats, inequalities.Witness] | None]]
@@ -128,11 +123,7 @@ def _large(
 
 
 def certify_exact(
-    problem: Network,
-    values: Sequence[Any],
-    value: Floats,
-    policy: Ints,
-    check: Callable[[], None] = lambda: None,
+    problem: Network, values: Sequence[Any], value: Floats, policy: Ints, check: Callable[[], None] = lambda: None
 ) -> Verdict:
     """Judge a candidate that claims exact `values`, fractions (with a horizon by stage), in rational arithmetic.
 

@@ -101,14 +101,7 @@ def _each_line(case: Case, tell: Callable[[Case, str], Answer]) -> Answer:
 
 
 def _by_values(
-    case: Case,
-    solution: mdpdice.Solution,
-    solver: str,
-    asked: Hashable,
-    position: Hashable,
-    text: str,
-    *,
-    every: bool,
+    case: Case, solution: mdpdice.Solution, solver: str, asked: Hashable, position: Hashable, text: str, *, every: bool
 ) -> Answer:
     """What the moves in a position are worth; what is solved from the start knows representatives only."""
     solution, notes = _reaching(case, solution, solver, position, text)
@@ -133,9 +126,7 @@ def _by_values(
         seen = case.look.seen(text) if position == asked else None
         minimise = (kind == mdpdice.Kind.MIN) != (case.sense == "min")
         data |= _decision(case, solution, position, seen, minimise=minimise)
-    return Answer(
-        data, _lines(data, meaning(case, solution, position), every=every), data["value"] is not None
-    )
+    return Answer(data, _lines(data, meaning(case, solution, position), every=every), data["value"] is not None)
 
 
 def _reaching(
@@ -167,9 +158,7 @@ def _decision(
     best = solution.action(position)
     values = solution.q(position)
     # The chosen action leads even where rounding puts a tied one above it.
-    ordered = sorted(
-        values, key=lambda action: (action != best, values[action] if minimise else -values[action])
-    )
+    ordered = sorted(values, key=lambda action: (action != best, values[action] if minimise else -values[action]))
     actions = []
     for action in ordered:
         number, lost = json_number(values[action]), risk(case.game, position, action)
@@ -217,10 +206,7 @@ def _moves(data: dict[str, Any], moves: list[dict[str, Any]]) -> list[str]:
         lost = None if move["risk"] is None else f"{move['risk']:.2%}"
         rows.append((f"{mark} {move['words']}", move["estimate"], shown, *[lost] * risky))
     lines = _table(("", "value", "loss", *["risk of losing the turn"] * risky), rows)
-    return [
-        *lines,
-        *["(= as good as the best, as far as was proved)"] * any(row[0][0] == "=" for row in rows),
-    ]
+    return [*lines, *["(= as good as the best, as far as was proved)"] * any(row[0][0] == "=" for row in rows)]
 
 
 def _table(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[str]:
@@ -272,9 +258,7 @@ def _by_policy(case: Case, name: str, rule: Rule, ratings: Ratings, text: str) -
         "state": case.look.show_state(state),
         "policy": name,
         "action": [action_data(one) for one in actions],
-        "actions": [
-            {"action": action_data(one), "words": words[one], "rating": rated[one]} for one in ordered
-        ],
+        "actions": [{"action": action_data(one), "words": words[one], "rating": rated[one]} for one in ordered],
         "outcomes": outcomes,
         "notes": [] if decides else ["nobody decides here: chance moves, or the play is over"],
     }
@@ -283,10 +267,7 @@ def _by_policy(case: Case, name: str, rule: Rule, ratings: Ratings, text: str) -
         rows = [(f"{'*' if one in actions else ' '} {words[one]}", rated[one]) for one in ordered]
         lines += ["", *_table(("", "its rating"), rows[:MOST_RATED])]
     if outcomes:
-        shown = [
-            (one["words"], f"{one['chance']:.2%}", one["rating"], one["then"])
-            for one in outcomes[:MOST_OUTCOMES]
-        ]
+        shown = [(one["words"], f"{one['chance']:.2%}", one["rating"], one["then"]) for one in outcomes[:MOST_OUTCOMES]]
         lines += ["", *_table(("what counts most", "chance", "its rating", "and then"), shown)]
     return Answer(data, [*lines, *after(data)])
 
@@ -299,11 +280,7 @@ def _best_first(case: Case, node: Any, rated: Mapping[Any, Any] | None) -> dict[
 
 
 def _outcomes(
-    case: Case,
-    game: mdpdice.Game[Any, Any],
-    node: Any,
-    action: Any,
-    ratings: Ratings,
+    case: Case, game: mdpdice.Game[Any, Any], node: Any, action: Any, ratings: Ratings
 ) -> list[dict[str, Any]]:
     """What the roll after an action may show, and the best rating there; what makes most of the mean comes first."""
     from mdpdice.looks import parted, spoken

@@ -48,9 +48,7 @@ def best_set(
         executor = stack.enter_context(ProcessPoolExecutor(jobs, get_context("spawn"))) if jobs > 1 else None
         try:
             duel = FarkleRace(target=target, their_dice=theirs) if race else None
-            best = search(
-                " ".join(dice), executor, race=duel, among=among, checkpoint=checkpoint, progress=progress
-            )
+            best = search(" ".join(dice), executor, race=duel, among=among, checkpoint=checkpoint, progress=progress)
         except (GameError, UnknownStateError) as error:
             raise click.UsageError(error.message) from error
     seconds, six = time.perf_counter() - began, [die.name for die in best.dice]

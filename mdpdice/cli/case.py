@@ -108,17 +108,10 @@ class Case(NamedTuple):
         return state
 
     def solve(
-        self,
-        solver: str,
-        what: mdpdice.Game[Any, Any] | mdpdice.Network | mdpdice.Lattice | None = None,
-        **more: Any,
+        self, solver: str, what: mdpdice.Game[Any, Any] | mdpdice.Network | mdpdice.Lattice | None = None, **more: Any
     ) -> mdpdice.Solution:
         """Solve the game, or instead of it `what`; `more` is for `mdpdice.solve`."""
-        asked: dict[str, Any] = {
-            "solver": solver_of(solver),
-            "horizon": self.horizon,
-            "epsilon": self.epsilon,
-        }
+        asked: dict[str, Any] = {"solver": solver_of(solver), "horizon": self.horizon, "epsilon": self.epsilon}
         asked |= {"progress": self.progress, **limits(), **more}
         if "max_states" in more:
             asked["max_states"] = most_states(more["max_states"])
@@ -206,9 +199,7 @@ class Case(NamedTuple):
             **more,
         }
 
-    def solve_from(
-        self, solver: str, position: Hashable, known: mdpdice.Solution, **more: Any
-    ) -> mdpdice.Solution:
+    def solve_from(self, solver: str, position: Hashable, known: mdpdice.Solution, **more: Any) -> mdpdice.Solution:
         """Solve the game from a position that play from the start, which is `known`, does not come to."""
         from mdpdice.solving.lattice_route import compile_from
 
@@ -244,9 +235,7 @@ def open_case(
     case = Case(name, pairs, found, game, given, horizon, epsilon, as_json, progress)
     asked = read_objective(objective, sense, usual, horizon, case.position)
     if asked.objective is not None and asked.horizon is None and (reason := case.look.infinite_reason()):
-        raise click.UsageError(
-            f"{reason}, so there is no network of it for another objective; give it --horizon"
-        )
+        raise click.UsageError(f"{reason}, so there is no network of it for another objective; give it --horizon")
     return case._replace(horizon=asked.horizon, objective=asked.objective, objective_text=asked.text)
 
 
@@ -257,9 +246,7 @@ def solver_of(text: str) -> str | mdpdice.Solver:
     if not colon:
         return name
     if name != "lookahead" or not depth.isdecimal() or not int(depth):
-        raise click.UsageError(
-            f"--solver {text}: write a name, or lookahead:DEPTH with a positive number of decisions"
-        )
+        raise click.UsageError(f"--solver {text}: write a name, or lookahead:DEPTH with a positive number of decisions")
     # What a back-end takes is its own; this one's parameter is known.
     return cast("Any", mdpdice.load_solver(name))(depth=int(depth))  # type: ignore[no-any-return]
 

@@ -20,9 +20,7 @@ __all__ = ["explain"]
 @question_options
 @objective_options
 @click.option("--size", type=click.IntRange(0, 12), default=3, help="Most lines before 'otherwise'.")
-@click.option(
-    "--at", "position", metavar="STATE", help="Explain what is ahead of this state, by default the start."
-)
+@click.option("--at", "position", metavar="STATE", help="Explain what is ahead of this state, by default the start.")
 @to_option("Write the rule as a policy, for --policy FILE.")
 @solver_option
 def explain(case: Case, size: int, position: str | None, path: str | None, solver: str) -> Answer:
@@ -59,15 +57,10 @@ def explain(case: Case, size: int, position: str | None, path: str | None, solve
     told = [f"{number}. {line}" for number, line in enumerate(found.lines[:-1], start=1)]
     loss = f"{found.loss:.6g}" if found.loss > worth.width else f"0, up to {worth.width:.1g}"
     below = [
-        (
-            "rule",
-            f"{short(worth.estimate())} in [{short(worth.lower())}, {short(worth.upper())}], {worth.status.value}",
-        )
+        ("rule", f"{short(worth.estimate())} in [{short(worth.lower())}, {short(worth.upper())}], {worth.status.value}")
     ]
     below += [("loss", f"{loss} against the optimum")]
     if network.two_player:
         below.append(("against", "the optimal player; the rule is that of the one who starts"))
     lines = [aligned(rows), "", *told, f"   {found.lines[-1]}", "", aligned(below), *after(data)]
-    return Answer(
-        data, [*lines, f"{path}: the rule as a policy"] if path else lines, solution.proved and worth.proved
-    )
+    return Answer(data, [*lines, f"{path}: the rule as a policy"] if path else lines, solution.proved and worth.proved)

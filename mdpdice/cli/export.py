@@ -11,14 +11,7 @@ import click
 import mdpdice
 from mdpdice.cli.game_command import Answer, command
 from mdpdice.cli.model_files import format_of
-from mdpdice.cli.options import (
-    NewFile,
-    format_option,
-    game_argument,
-    json_option,
-    parameters_option,
-    sense_option,
-)
+from mdpdice.cli.options import NewFile, format_option, game_argument, json_option, parameters_option, sense_option
 from mdpdice.errors import StateLimitError
 
 __all__ = ["export"]
@@ -38,9 +31,7 @@ __all__ = ["export"]
 @format_option
 @click.option("--horizon", type=click.IntRange(min=0), metavar="N", help="At most N decisions in a play.")
 @sense_option
-@click.option(
-    "--policy", is_flag=True, help="For a drawing (.dot): solve the game and mark the best actions."
-)
+@click.option("--policy", is_flag=True, help="For a drawing (.dot): solve the game and mark the best actions.")
 @click.option(
     "--seat",
     "seats",

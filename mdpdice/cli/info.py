@@ -45,9 +45,7 @@ ARRAYS = (
 @game_command()
 @parameters_option(" 'mdpdice info NAME --help' describes them.")
 @click.option("--before", is_flag=True, help="Tell what is known before exploring: counters, grid, bound.")
-@click.option(
-    "--max-states", type=click.IntRange(1), default=1_000_000, metavar="N", help="Most states to explore."
-)
+@click.option("--max-states", type=click.IntRange(1), default=1_000_000, metavar="N", help="Most states to explore.")
 @json_option
 def info(case: Case, before: bool, max_states: int) -> Answer:
     """Tell how large a game is, what its network is like, and which solvers can do it.

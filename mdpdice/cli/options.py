@@ -92,9 +92,7 @@ _policy_option = click.option(
     metavar="POLICY",
     help="optimal, random, lookahead:DEPTH, a policy that the game knows by name (hold-at:20), or a file.",
 )
-_against_option = click.option(
-    "--against", metavar="POLICY", help="Of the other player, by default the same."
-)
+_against_option = click.option("--against", metavar="POLICY", help="Of the other player, by default the same.")
 seed_option = click.option("--seed", type=click.IntRange(0), default=1, help="Equal seeds give equal dice.")
 _horizon_option = click.option(
     "--horizon",

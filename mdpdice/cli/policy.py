@@ -33,9 +33,7 @@ SHOWN = 40
 @game_command()
 @question_options
 @objective_options
-@click.option(
-    "--table", metavar="TABLE", help="One table: one of the game's, or decisions for all decisions."
-)
+@click.option("--table", metavar="TABLE", help="One table: one of the game's, or decisions for all decisions.")
 @click.option("--rows", metavar="NAME", help="A card of the decisions: the counter or field that goes down.")
 @click.option("--cols", metavar="NAME", help="The counter or field that goes across.")
 @where_option("Take only states where a counter or field has this value; may be repeated.")
@@ -131,9 +129,7 @@ def _write(asked: SimpleNamespace, tables: list[mdpdice.Table], title: str, abou
         ".csv": tables[0].csv,
         ".md": lambda: markdown(tables, title, about),
         ".html": lambda: html_page(tables, title, about),
-        ".txt": lambda: (
-            "\n".join([title, *about, *(line for one in tables for line in ("", *one.text()))]) + "\n"
-        ),
+        ".txt": lambda: "\n".join([title, *about, *(line for one in tables for line in ("", *one.text()))]) + "\n",
     }
     with replaced(Path(asked.path)) as file:
         file.write(made[asked.form]().encode())

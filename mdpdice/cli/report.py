@@ -40,9 +40,7 @@ DOUBTS = (
 @game_command()
 @question_options
 @objective_options
-@click.option(
-    "--to", "path", metavar="FILE", type=NewFile(), required=True, help="The page to write, ending in .html."
-)
+@click.option("--to", "path", metavar="FILE", type=NewFile(), required=True, help="The page to write, ending in .html.")
 @solver_option
 def report(case: Case, path: str, solver: str) -> Answer:
     """Write a page about a game: value, cross-check, strategy, pictures, totals, doubts, and how to repeat it.
@@ -113,9 +111,7 @@ def _rows(rows: Iterable[tuple[str, str]]) -> str:
 def _told(*lines: str) -> list[str]:
     """Paragraphs; more than two lines belong below each other."""
     text = escape("\n".join(lines))
-    return (
-        [f"<pre>{text}</pre>"] if len(lines) > 2 else [f"<p>{line}</p>" for line in text.split("\n") if line]
-    )
+    return [f"<pre>{text}</pre>"] if len(lines) > 2 else [f"<p>{line}</p>" for line in text.split("\n") if line]
 
 
 def _cross_check(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
@@ -137,13 +133,9 @@ def _strategy(case: Case, solution: mdpdice.Solution) -> Iterable[str]:
     except UnsupportedError:  # they list states, and there is no network
         tables = []
     if not tables and solution.lattice is not None:
-        yield from _told(
-            "Left out: there are too many states for a list; mdpdice policy and mdpdice advise tell more."
-        )
+        yield from _told("Left out: there are too many states for a list; mdpdice policy and mdpdice advise tell more.")
     for table in tables or ([decision_table(solution, case.look)] if solution.lattice is None else []):
-        cut = mdpdice.Table(
-            table.name, table.title, table.columns, table.rows[:LISTED], table.lines[: LISTED + 2]
-        )
+        cut = mdpdice.Table(table.name, table.title, table.columns, table.rows[:LISTED], table.lines[: LISTED + 2])
         yield html_table(cut).replace("h2>", "h3>")
         if not table.lines and len(table.rows) > LISTED:
             yield from _told(

@@ -19,11 +19,7 @@ __all__ = ["compiled", "large", "spread_out"]
 
 
 def compiled(
-    case: Case,
-    objective: mdpdice.Objective | None,
-    lattice: mdpdice.Lattice | None = None,
-    *,
-    flat: bool = True,
+    case: Case, objective: mdpdice.Objective | None, lattice: mdpdice.Lattice | None = None, *, flat: bool = True
 ) -> tuple[mdpdice.Lattice | None, Layers | None]:
     """The lattice of a game, if this can be solved on one, and its layers, if it is too large to be written out.
 

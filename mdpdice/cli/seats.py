@@ -130,9 +130,7 @@ class Table:
 
     most = 2
 
-    def __init__(
-        self, case: Case, names: list[str], solver: str, seed: int, alone: str | None, say: Say
-    ) -> None:
+    def __init__(self, case: Case, names: list[str], solver: str, seed: int, alone: str | None, say: Say) -> None:
         from mdpdice.policies.playthrough import plain
 
         if not 1 <= len(names) <= self.most:

@@ -34,9 +34,7 @@ PORT = 8377
     help="Time that solving a game may take.",
 )
 @json_option
-def serve(
-    names: tuple[str, ...], port: int, host: str, *, opens: bool, seconds: float, as_json: bool
-) -> None:
+def serve(names: tuple[str, ...], port: int, host: str, *, opens: bool, seconds: float, as_json: bool) -> None:
     """Play in the browser, and answer programs over HTTP, until Ctrl-C.
 
     Without names all shipped games are there.

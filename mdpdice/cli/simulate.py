@@ -38,9 +38,7 @@ PLAYS, FEW_PLAYS = 100_000, 1_000
 )
 @seed_option
 @solver_option
-def simulate(
-    case: Case, chosen: str, against: str | None, plays: int | None, seed: int, solver: str
-) -> Answer:
+def simulate(case: Case, chosen: str, against: str | None, plays: int | None, seed: int, solver: str) -> Answer:
     """Play many times, and tell the mean with its confidence interval beside the exact value.
 
     Games that are too large to be explored are played as well, and then the exact value may not be known.

@@ -25,9 +25,7 @@ _COUNT = click.IntRange(1)
 @click.option("-d", "--depth", type=click.IntRange(0), default=4, help="Decisions to look ahead.")
 @sense_option
 @click.option("--best", is_flag=True, help="Follow the best options only.")
-@click.option(
-    "--solve/--no-solve", default=True, show_default=False, help="Solve it first, for values beyond."
-)
+@click.option("--solve/--no-solve", default=True, show_default=False, help="Solve it first, for values beyond.")
 @click.option("--max-outcomes", type=_COUNT, default=12, help="Likeliest outcomes to show of a roll.")
 @click.option("--max-lines", type=_COUNT, default=100_000, help="Refuse a larger tree.")
 @click.option("--to", "path", type=NewFile(path_type=Path), help="Write a page to fold out: tree.html.")

@@ -40,11 +40,7 @@ def enclosed_data(known: mdpdice.Enclosure, epsilon: float) -> dict[str, Any]:
     proved = known.width <= epsilon
     status = mdpdice.Status.CERTIFIED if proved else mdpdice.Status.UNCERTIFIED
     reason = "" if proved else f"the interval has relative width {known.width:.3g}"
-    told: dict[str, Any] = {
-        "value": known.value if proved else None,
-        "estimate": known.value,
-        "lower": known.lower,
-    }
+    told: dict[str, Any] = {"value": known.value if proved else None, "estimate": known.value, "lower": known.lower}
     told |= {"upper": known.upper, "width": known.width, "status": status.value, "reason": reason}
     return {**told, "proof": "this run", "states": None, "edges": None}
 

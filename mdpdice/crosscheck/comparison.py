@@ -45,8 +45,7 @@ def edge_intervals(solution: Solution) -> tuple[Floats, Floats]:
         low, high = low[:-1], high[:-1]
     factor = np.where(net.step, net.factor, 1.0)
     ends = [
-        net.reward
-        + factor * np.where(net.sign > 0, ahead[..., net.dst], float(net.total) - other[..., net.dst])
+        net.reward + factor * np.where(net.sign > 0, ahead[..., net.dst], float(net.total) - other[..., net.dst])
         for ahead, other in ((low, high), (high, low))
     ]
     return ends[0], ends[1]

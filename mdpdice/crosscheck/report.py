@@ -149,10 +149,7 @@ class Report:
         if endless:
             notes.append(f"{endless[0]}; a discount or a horizon limits it, and costs want sense='min'")
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         lines.insert(1, "  ".join("-" * width for width in widths))
         judged = f"judged {self.actions:,} choices and {self.policies:,} polic{'y' if self.policies == 1 else 'ies'}"
         compared = (
@@ -160,9 +157,7 @@ class Report:
             f"({self.ties:,} with ties) of {self.independent} independent back-ends"
         )
         verdict = "agree and certified" if self.ok else "NOT OK"
-        return "\n".join(
-            [*lines, *notes, judged, compared, *(f"! {text}" for text in self.problems), verdict]
-        )
+        return "\n".join([*lines, *notes, judged, compared, *(f"! {text}" for text in self.problems), verdict])
 
     def to_json(self) -> str:
         """The report as a JSON object."""

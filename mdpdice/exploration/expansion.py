@@ -46,11 +46,7 @@ _EVALUATION_BYTES = 64  # per point, while an expression is evaluated
 
 
 def replicate(
-    lattice: Lattice,
-    *,
-    max_states: int = 10_000_000,
-    max_bytes: int | None = None,
-    progress: Progress | None = None,
+    lattice: Lattice, *, max_states: int = 10_000_000, max_bytes: int | None = None, progress: Progress | None = None
 ) -> Network:
     """Write out the part of a lattice that play can reach; limits and errors are those of `mdpdice.explore`.
 
@@ -122,10 +118,7 @@ class _Replication:
         for at, number in enumerate(self.tabled.tolist()):
             found, defined = evaluate(lattice.rewards[number])
             self.reward_table[at] = np.where(defined, found, np.nan)
-        place = [
-            position.astype(np.int32) * stride
-            for position, stride in zip(along, lattice.strides, strict=True)
-        ]
+        place = [position.astype(np.int32) * stride for position, stride in zip(along, lattice.strides, strict=True)]
         by_name = {axis.name: at for at, axis in enumerate(lattice.axes)}
         for at, updates in enumerate(lattice.updates):
             moved: list[Any] = list(place)
@@ -271,9 +264,7 @@ class _Replication:
             # Whole numbers are floats up to 2**53; others are looked at one by one, once per point.
             if expr.integral and (np.abs(result[same]) < 1 << 53).all():
                 continue
-            seen, back = (
-                np.unique(point[same], return_inverse=True) if expr.names else (point[same[:1]], None)
-            )
+            seen, back = np.unique(point[same], return_inverse=True) if expr.names else (point[same[:1]], None)
             values = [lattice.exact_reward_at(which, at) for at in seen.tolist()]
             floats = np.array([nearest(value) for value in values])
             result[same] = floats[0] if back is None else floats[back]
@@ -307,9 +298,7 @@ class _Replication:
         )
         self.ids[self.ends] = -1 - number
         states = np.flatnonzero(lattice.kind[self.resolved] == Kind.END)
-        at_states, exact_at_states = self._numbers(
-            lattice.payoff[self.resolved[states]], self.queue_point[states]
-        )
+        at_states, exact_at_states = self._numbers(lattice.payoff[self.resolved[states]], self.queue_point[states])
         payoff = np.zeros(self.n_rows + len(first))
         rows = self.row_start[states]
         payoff[rows] = at_states

@@ -191,9 +191,7 @@ class _CoreTraversal(Traversal[dict[str, Any]]):
         if self.merge:
             entries = self._merged(entries)
         nums, common = whole_weights([weight for _, weight, _ in entries])
-        edges = [
-            (*edge[:3], self._number(reward, "reward")) if reward else edge for edge, _, reward in entries
-        ]
+        edges = [(*edge[:3], self._number(reward, "reward")) if reward else edge for edge, _, reward in entries]
         return _Lottery(edges, nums, common)
 
     def _leaf(self, edge: Any, guard: int) -> _Edge:

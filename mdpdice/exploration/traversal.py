@@ -57,12 +57,7 @@ class Traversal(abc.ABC, Generic[R]):
     """One walk through a game; `run` does it, and subclasses say what becomes of a node."""
 
     def __init__(
-        self,
-        game: Game[Any, Any],
-        merge: bool,
-        max_states: int,
-        max_bytes: int | None,
-        progress: Progress | None,
+        self, game: Game[Any, Any], merge: bool, max_states: int, max_bytes: int | None, progress: Progress | None
     ) -> None:
         self.game = game
         self.merge = merge
@@ -297,9 +292,7 @@ class Traversal(abc.ABC, Generic[R]):
             reward = reward + self._exact(edge.reward)
             total = edge.dist.total
             pairs = zip(edge.edges, edge.dist.weights, strict=True)
-            stack.extend(
-                reversed([(inner, weight * Fraction(w, total), reward, guard) for inner, w in pairs])
-            )
+            stack.extend(reversed([(inner, weight * Fraction(w, total), reward, guard) for inner, w in pairs]))
 
     def _cases(self, edge: Any, guard: int) -> Iterator[tuple[Any, int]]:
         """Branches of a condition over counters, each with its guard."""

@@ -4,13 +4,7 @@ Readers of files give a `Model`, whose `Model.network` is the network; conversio
 a network.  What a format cannot hold is written in another way with the same value, or refused.
 """
 
-from mdpdice.formats.arrays import (
-    from_pymdptoolbox,
-    from_quantecon,
-    to_mdpsolver,
-    to_pymdptoolbox,
-    to_quantecon,
-)
+from mdpdice.formats.arrays import from_pymdptoolbox, from_quantecon, to_mdpsolver, to_pymdptoolbox, to_quantecon
 from mdpdice.formats.by_suffix import FORMATS, find_format, read_file, write_file
 from mdpdice.formats.drn import read_drn, write_drn
 from mdpdice.formats.exported_model import Explicit, Model

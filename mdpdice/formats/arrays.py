@@ -217,9 +217,7 @@ def _require_dense(size: int) -> None:
 # --- arrays to networks --------------------------------------------------------
 
 
-def from_pymdptoolbox(
-    P: Any, R: Any, discount: Any = 1, *, start: Start = 0, tolerance: float = 1e-9
-) -> Network:
+def from_pymdptoolbox(P: Any, R: Any, discount: Any = 1, *, start: Start = 0, tolerance: float = 1e-9) -> Network:
     """A network from the arrays of pymdptoolbox.
 
     Parameters
@@ -324,9 +322,7 @@ def from_quantecon(
         shapes = {reward.shape, states.shape, actions.shape, (matrix.shape[0],)}
         for name, given in (("s_indices", states), ("a_indices", actions)):
             if given.dtype.kind not in "iu":
-                raise errors.GameError(
-                    f"{name} holds {given.dtype}, and states and actions are whole numbers"
-                )
+                raise errors.GameError(f"{name} holds {given.dtype}, and states and actions are whole numbers")
         if len(shapes) > 1:
             msg = f"R, Q, s_indices and a_indices do not belong together: their lengths are {sorted(shapes)}"
             raise errors.GameError(msg)
@@ -393,12 +389,7 @@ def _folded(matrices: Sequence[Any], rewards: Sequence[Any]) -> Floats:
 
 
 def _network(
-    states: Ints,
-    matrix: Any,
-    reward: Floats,
-    discount: Any,
-    actions: Sequence[int] | None = None,
-    **more: Any,
+    states: Ints, matrix: Any, reward: Floats, discount: Any, actions: Sequence[int] | None = None, **more: Any
 ) -> Network:
     """A network of choices, from the state, the row of probabilities and the reward of each."""
     if not len(states):

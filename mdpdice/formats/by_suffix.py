@@ -74,9 +74,7 @@ FORMATS: tuple[FileFormat, ...] = (
         write_prism_explicit,
         takes=_EXPLICIT,
     ),
-    FileFormat(
-        "prism", "the PRISM language", (".prism", ".pm", ".nm", ".smg"), None, write_prism, lattices=True
-    ),
+    FileFormat("prism", "the PRISM language", (".prism", ".pm", ".nm", ".smg"), None, write_prism, lattices=True),
     FileFormat(
         "petsc",
         "PETSc matrices for madupite, x.petsc with rewards in x.costs.petsc",
@@ -135,9 +133,7 @@ def read_file(path: PathLike, name: str | None = None, **options: Any) -> Model 
     for option in options:
         if option not in found.takes:
             able = ", ".join(other.name for other in FORMATS if option in other.takes)
-            raise UnsupportedError(
-                f"{found.name} is read without {option}=; with it are: {able}", value=option
-            )
+            raise UnsupportedError(f"{found.name} is read without {option}=; with it are: {able}", value=option)
     return found.read(path, **options)
 
 
@@ -147,8 +143,6 @@ def write_file(source: Network | Lattice, path: PathLike, name: str | None = Non
     assert found.write is not None
     if isinstance(source, Lattice) and not found.lattices:
         able = ", ".join(other.name for other in FORMATS if other.lattices)
-        msg = (
-            f"{found.name} holds networks, and this is a lattice; write replicate(lattice), or one of: {able}"
-        )
+        msg = f"{found.name} holds networks, and this is a lattice; write replicate(lattice), or one of: {able}"
         raise UnsupportedError(msg, value=found.name)
     found.write(source, path)

@@ -140,9 +140,7 @@ def require_floats(network: Network, name: str) -> None:
 
 
 def _refuse(number: str, name: str) -> None:
-    raise UnsupportedError(
-        f"{name} holds floats, and none holds {number}; DRN and the PRISM language hold it exactly"
-    )
+    raise UnsupportedError(f"{name} holds floats, and none holds {number}; DRN and the PRISM language hold it exactly")
 
 
 def _kept_chance(network: Network) -> Bools:

@@ -41,15 +41,7 @@ from typing import Any
 import numpy as np
 
 from mdpdice.errors import UnsupportedError
-from mdpdice.formats.exported_model import (
-    Explicit,
-    Model,
-    Start,
-    choices_of,
-    explicit,
-    labels_of_states,
-    start_of,
-)
+from mdpdice.formats.exported_model import Explicit, Model, Start, choices_of, explicit, labels_of_states, start_of
 from mdpdice.formats.line_reader import Labels, Number, PathLike, Reader, number_text, write_lines
 from mdpdice.formats.row_sums import check_rows
 from mdpdice.networks.network import Network
@@ -204,9 +196,7 @@ class _Parse:
             choice_ptr=np.array(self.choice_ptr),
             branch_ptr=branch_ptr,
             target=np.array(self.target, dtype=np.int64),
-            probability=check_rows(
-                reader, branch_ptr, self.probability, self.line_of, tolerance=self.tolerance
-            ),
+            probability=check_rows(reader, branch_ptr, self.probability, self.line_of, tolerance=self.tolerance),
             rewards=self.structures(),
             labels={label: tuple(states) for label, states in self.labels.items()},
             start=start_of(reader.path, marked, begin),
@@ -221,9 +211,7 @@ class _Parse:
             line = self.line_of[widths.index(width)]
             raise self.reader.corrupt("reward", f"{width} rewards, and {len(names)} reward models", line)
         names = names or [f"rew{k}" for k in range(width)]
-        return {
-            name: [row[k] if k < len(row) else 0.0 for row in self.rewards] for k, name in enumerate(names)
-        }
+        return {name: [row[k] if k < len(row) else 0.0 for row in self.rewards] for k, name in enumerate(names)}
 
     # --- header ---
 

@@ -273,9 +273,7 @@ def question(kind: str, *, minimise: bool) -> str:
     return f"<<maximiser>> {asked}" if kind == "smg" else asked
 
 
-def explicit(
-    network: Network, *, games: bool = True, name: str = "this format", labels: Labels = None
-) -> Explicit:
+def explicit(network: Network, *, games: bool = True, name: str = "this format", labels: Labels = None) -> Explicit:
     """Write a network as a model with the same values; see the module for how.
 
     Every copy of a state gets its labels.

@@ -70,9 +70,7 @@ class NetworkEnv(gymnasium.Env[int, int]):
         self._left = network.horizon
         self._pending = 0.0
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[int, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         """Start a play; ``options={"node": i}`` starts it at that node.
 
         Raises

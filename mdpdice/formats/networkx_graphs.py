@@ -164,9 +164,7 @@ def _start(graph: Any, states: list[Any]) -> Any:
     if start is None:
         sources = [state for state in states if graph.in_degree(state) == 0]
         if len(sources) != 1:
-            msg = (
-                f"{len(sources)} nodes have no predecessor; say where to start, as graph.graph['start'] = ..."
-            )
+            msg = f"{len(sources)} nodes have no predecessor; say where to start, as graph.graph['start'] = ..."
             raise GameError(msg)
         return sources[0]
     if start not in graph:

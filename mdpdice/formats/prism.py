@@ -36,9 +36,7 @@ def write_prism(source: Network, path: PathLike, *, labels: Labels = None) -> Ex
 @overload
 def write_prism(source: Lattice, path: PathLike, *, labels: Labels = None) -> PrismProgram: ...
 @overload
-def write_prism(
-    source: Game[Any, Any], path: PathLike, *, labels: Labels = None
-) -> Explicit | PrismProgram: ...
+def write_prism(source: Game[Any, Any], path: PathLike, *, labels: Labels = None) -> Explicit | PrismProgram: ...
 def write_prism(
     source: Network | Lattice | Game[Any, Any], path: PathLike, *, labels: Labels = None
 ) -> Explicit | PrismProgram:
@@ -93,6 +91,4 @@ def _lines(found: Explicit) -> Iterator[str]:
     labels = {label: [f"s={state}" for state in states] for label, states in model.labels.items()}
     labels.pop("init")
     variables = [f"s : [0..{model.n_states - 1}] init {model.start};"]
-    return program_lines(
-        "network", model.kind, found.property, found.shift, variables, commands, rewards, labels
-    )
+    return program_lines("network", model.kind, found.property, found.shift, variables, commands, rewards, labels)

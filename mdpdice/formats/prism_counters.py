@@ -152,8 +152,7 @@ class _Writer:
         self.start = texts.values(start) | dict.fromkeys(self.program.flags, False)
         self.range = {axis.name: bounds(_counter(axis.name), texts.axes) for axis in lattice.axes}
         self.labels = {
-            label: [self._labelled(state) for state in states]
-            for label, states in label_names(labels or {}).items()
+            label: [self._labelled(state) for state in states] for label, states in label_names(labels or {}).items()
         }
         self.guards = [texts.condition(guard, AND) for guard in lattice.guards]
         self.formulas: dict[str, str] = {}  # by text
@@ -225,8 +224,7 @@ class _Writer:
                 yield Command(f"{player}0", f"s={node} -> {self._over(one)}")
             elif kind == Kind.CHANCE and not lattice.switch[node]:
                 roll = " + ".join(
-                    f"{self._guarded(edge, p)} : {self._assignments(edge)}"
-                    for edge, p in self._chances(edges).items()
+                    f"{self._guarded(edge, p)} : {self._assignments(edge)}" for edge, p in self._chances(edges).items()
                 )
                 yield Command(f"{player}0", f"s={node} -> {roll}")
             elif kind == Kind.CHANCE:

@@ -360,9 +360,7 @@ class _Transitions:
         """A sum of decimals that mean floats is a float."""
         return float(reward) if self.decimal else reward
 
-    def model(
-        self, labels: Mapping[str, tuple[int, ...]], start: Start, states: list[Hashable] | None
-    ) -> Model:
+    def model(self, labels: Mapping[str, tuple[int, ...]], start: Start, states: list[Hashable] | None) -> Model:
         reader = self.reader
         keys = sorted(self.rows)
         count = np.bincount([state for state, _ in keys], minlength=self.n_states)
@@ -370,9 +368,7 @@ class _Transitions:
         for at, (state, choice) in enumerate(keys):
             if choice != at - choice_ptr[state]:
                 raise reader.corrupt(
-                    "choice",
-                    f"state {state} has choice {choice}, but not all before it",
-                    self.line[state, choice],
+                    "choice", f"state {state} has choice {choice}, but not all before it", self.line[state, choice]
                 )
         if not self.n_states:
             raise reader.corrupt("sizes", "there are no states", None)
@@ -386,8 +382,7 @@ class _Transitions:
             target=np.array([to for key in keys for to in self.rows[key]], dtype=np.int64),
             probability=check_rows(reader, branch_ptr, probability, lines, tolerance=self.tolerance),
             rewards={
-                name: [self._sum(paid.get(key, Fraction(0))) for key in keys]
-                for name, paid in self.rewards.items()
+                name: [self._sum(paid.get(key, Fraction(0))) for key in keys] for name, paid in self.rewards.items()
             },
             labels=labels,
             start=start,

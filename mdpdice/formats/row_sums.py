@@ -13,12 +13,7 @@ __all__ = ["check_rows"]
 
 
 def check_rows(
-    reader: Reader,
-    branch_ptr: Ints,
-    probability: Sequence[Number],
-    line_of: Sequence[int],
-    *,
-    tolerance: float,
+    reader: Reader, branch_ptr: Ints, probability: Sequence[Number], line_of: Sequence[int], *, tolerance: float
 ) -> list[Number]:
     """Probabilities whose rows sum to 1, scaled where they were off by no more than `tolerance`.
 

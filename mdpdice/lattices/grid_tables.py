@@ -138,9 +138,7 @@ class GridTables:
                 at = number[change.name]
                 position = lattice.axes[at].positions(wanted)
                 position = np.where(defined, position, OUTSIDE)
-                table = np.where(position < 0, position, position * lattice.strides[at]).astype(
-                    lattice.point_type
-                )
+                table = np.where(position < 0, position, position * lattice.strides[at]).astype(lattice.point_type)
                 parts.append((names, table, bool((position < 0).any())))
             found.append((axes, parts if len(parts) == len(changes) else None))
         return found
@@ -148,9 +146,7 @@ class GridTables:
     @cached_property
     def _guards(self) -> list[tuple[tuple[int, ...], Any, Any]]:
         return [
-            self._tabulated(
-                guard, partial(self.lattice.guard_at, at), partial(self.lattice.guard_defined_at, at)
-            )
+            self._tabulated(guard, partial(self.lattice.guard_at, at), partial(self.lattice.guard_defined_at, at))
             for at, guard in enumerate(self.lattice.guards)
         ]
 

@@ -38,14 +38,7 @@ from mdpdice.lattices.reachable_layers import Layer, Layers, or_last, slabs
 from mdpdice.networks.network import Bools, Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 
-__all__ = [
-    "kernel_arguments",
-    "known_rows",
-    "refuse_averaged",
-    "second_moments",
-    "solve_layers",
-    "table_rows",
-]
+__all__ = ["kernel_arguments", "known_rows", "refuse_averaged", "second_moments", "solve_layers", "table_rows"]
 
 SWEEPS = 64
 """Sweeps between two looks at the clock."""
@@ -225,9 +218,7 @@ def _groups(work: _Work, layer: Layer) -> list[_Group]:
     # The points of a layer are in the order in which they are played.
     inner = layers.ranks.inner[layer.points]
     runs = int(np.count_nonzero(np.diff(inner))) + 1
-    pieces = max(
-        -(-tables.nbytes // CHUNK_BYTES), min(threads(), length // (SPLIT_FROM_POINTS_PER_RUN * runs))
-    )
+    pieces = max(-(-tables.nbytes // CHUNK_BYTES), min(threads(), length // (SPLIT_FROM_POINTS_PER_RUN * runs)))
     if pieces < 2:
         return [_ready(work, tables, layer.part, inner)]
     _, part, size = np.unique(layer.part, return_inverse=True, return_counts=True)
@@ -236,9 +227,7 @@ def _groups(work: _Work, layer: Layer) -> list[_Group]:
     group = (before * pieces // length)[part]
     order = np.argsort(group, kind="stable")
     cuts = np.flatnonzero(np.diff(group[order])) + 1
-    return [
-        _ready(work, tables.take(columns), part[columns], inner[columns]) for columns in np.split(order, cuts)
-    ]
+    return [_ready(work, tables.take(columns), part[columns], inner[columns]) for columns in np.split(order, cuts)]
 
 
 def _ready(work: _Work, tables: Tables, part: Ints, inner: Ints) -> _Group:
@@ -265,9 +254,7 @@ def _feedback(work: _Work, columns: Any, marks: Bools, part: Ints, starts: Ints)
     bit, needs = np.zeros((2, *marks.shape), dtype=np.int64)
     part = part - part.min()
     ptr = np.zeros(int(part.max()) + 2, dtype=np.int64)
-    if not kernels.find(
-        work.reads, work.used_ptr, work.used, columns, marks, part, turn, work.place, bit, needs, ptr
-    ):
+    if not kernels.find(work.reads, work.used_ptr, work.used, columns, marks, part, turn, work.place, bit, needs, ptr):
         return None
     entry, at = np.nonzero(bit)
     order = np.lexsort((bit[entry, at], part[at]))
@@ -405,9 +392,7 @@ def known_rows(program: Program, tables: Tables, values: Floats) -> Floats:
         decides = (program.kind == Kind.MAX) | (program.kind == Kind.MIN)
         # Sums over all options, in which those that are closed count 0: NaN is not lost.
         summed = attrs.evolve(
-            program,
-            kind=np.where(decides, np.uint8(Kind.CHANCE), program.kind),
-            neutral=np.zeros_like(program.neutral),
+            program, kind=np.where(decides, np.uint8(Kind.CHANCE), program.kind), neutral=np.zeros_like(program.neutral)
         )
         rows[np.isnan(table_rows(summed, tables, values))] = np.nan
     return rows

@@ -98,9 +98,7 @@ def rank_points(lattice: Lattice, *, infer: bool = True) -> Ranks:
         rises = [moves.rising(expr, left) for expr in candidates]
         best = max(range(len(candidates)), key=rises.__getitem__)
         inner = [candidates[best]] if rises[best] > (0, 0) else []
-    return Ranks(
-        tuple(chosen), declared, _ranked(lattice, chosen), _ranked(lattice, inner), strict=not left.any()
-    )
+    return Ranks(tuple(chosen), declared, _ranked(lattice, chosen), _ranked(lattice, inner), strict=not left.any())
 
 
 def _candidates(lattice: Lattice) -> Iterator[Expr]:

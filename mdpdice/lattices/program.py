@@ -145,15 +145,7 @@ def _written(lattice: Lattice, entries: Ints, order: Ints, stored: Ints) -> Prog
         parts.append(part)
         return len(kinds) - 1
 
-    columns = (
-        lattice.dst,
-        stored,
-        lattice.update,
-        lattice.reward,
-        lattice.sign < 0,
-        lattice.guard,
-        lattice.weight,
-    )
+    columns = (lattice.dst, stored, lattice.update, lattice.reward, lattice.sign < 0, lattice.guard, lattice.weight)
     edges: list[tuple[Any, ...]] = list(zip(*(column.tolist() for column in columns), strict=True))
     ptr, payoffs = lattice.indptr.tolist(), lattice.payoff.tolist()
     row, edge_row = [-1] * lattice.n_nodes, np.full(lattice.n_edges, -1)
@@ -179,9 +171,7 @@ def _written(lattice: Lattice, entries: Ints, order: Ints, stored: Ints) -> Prog
         else:
             row[node] = write(kind, own, shares, (-1, -1, -1, -1, 0, -1, 0.0))
     *numbers, neutral = zip(*parts, strict=True)
-    source, entries_read, updates, rewards, flips, guards = (
-        np.array(part, dtype=np.int64) for part in numbers
-    )
+    source, entries_read, updates, rewards, flips, guards = (np.array(part, dtype=np.int64) for part in numbers)
     return Program(
         lattice,
         entries,

@@ -205,9 +205,7 @@ class _Spread:
 
         lattice, program = self.lattice, self.program
         reads = program.stored >= 0
-        pairs, index = np.unique(
-            np.stack((program.stored, lattice.update), axis=1)[reads], axis=0, return_inverse=True
-        )
+        pairs, index = np.unique(np.stack((program.stored, lattice.update), axis=1)[reads], axis=0, return_inverse=True)
         port = np.full(lattice.n_edges, -1)
         port[reads] = index.reshape(-1)
         port_entry, port_update = np.ascontiguousarray(pairs.reshape(-1, 2).T, dtype=np.int64)
@@ -260,9 +258,7 @@ class _Spread:
                 if len(layer.points):
                     layers.append(layer)
                 states, edges = self.counts.tolist()
-                self.progress.tell(
-                    "explore", layers=number + 1, of=len(starts) - 1, states=states, edges=edges
-                )
+                self.progress.tell("explore", layers=number + 1, of=len(starts) - 1, states=states, edges=edges)
         states, edges = self.counts.tolist()
         return Layers(self.program, ranks, tuple(layers), self.reached, states, edges, self.tables, self.kept)
 
@@ -425,10 +421,7 @@ def _blamed(lattice: Lattice, node: int, point: int, edge: int | None = None) ->
 def slabs(lattice: Lattice, length: int) -> list[tuple[int, int]]:
     """Pieces of a list of points whose tables have a handy size."""
     column = (
-        lattice.point_type.itemsize * (len(lattice.updates) + 1)
-        + len(lattice.guards)
-        + 8 * len(lattice.rewards)
-        + 8
+        lattice.point_type.itemsize * (len(lattice.updates) + 1) + len(lattice.guards) + 8 * len(lattice.rewards) + 8
     )
     size = max(512, SLAB_BYTES // column // 64 * 64)
     # As many pieces as there are processors, where the list is long enough.

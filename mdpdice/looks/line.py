@@ -14,11 +14,7 @@ _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 
 def told(
-    parts: Sequence[Part],
-    counters: Mapping[str, int],
-    *,
-    player: int = 0,
-    who: Sequence[str] = ("first", "second"),
+    parts: Sequence[Part], counters: Mapping[str, int], *, player: int = 0, who: Sequence[str] = ("first", "second")
 ) -> str:
     """A line for the parts on the table; those of the sides keep their places whoever moves.
 

@@ -35,9 +35,7 @@ __all__ = ["Reader", "phrase", "spaced", "written"]
 _WORDS = {"yes": True, "no": False, "none": None, "true": True, "false": False, "null": None}
 _FLOATS = ("inf", "nan", "infinity")
 _BARE = re.compile(r"[A-Za-z][\w'-]*")
-_NUMBER = (
-    r"[+-]?(?:\d{1,4000}/0*[1-9]\d{0,4000}|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+|inf|nan)(?![\w.])"
-)
+_NUMBER = r"[+-]?(?:\d{1,4000}/0*[1-9]\d{0,4000}|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+|inf|nan)(?![\w.])"
 
 
 def spaced(name: str) -> str:

@@ -181,8 +181,7 @@ def draw(dist: Dist[Any], generator: random.Random) -> tuple[Any, Rolled]:
     if made == "product":
         drawn = [draw(one, generator) for one in of[0]]
         rolled = Rolled(
-            tuple(face for _, one in drawn for face in one.faces),
-            tuple(die for _, one in drawn for die in one.dice),
+            tuple(face for _, one in drawn for face in one.faces), tuple(die for _, one in drawn for die in one.dice)
         )
         return tuple(value for value, _ in drawn), rolled
     outcome = dist.outcomes[_drawn(dist.weights, generator)]

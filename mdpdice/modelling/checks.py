@@ -127,9 +127,7 @@ def not_an_edge_error(edge: Any) -> GameError:
     elif isinstance(edge, Conditional):
         msg = f"the condition {edge.cond!r} needs counters, and the game has none; it may use its own only"
     elif isinstance(edge, Go | PassTo):
-        msg = (
-            f"the update {edge.updates[0]!r} needs a counter, and the game has none; it may use its own only"
-        )
+        msg = f"the update {edge.updates[0]!r} needs a counter, and the game has none; it may use its own only"
     else:
         msg = f"{edge!r} is not an edge; {_meant(edge)}use go(...), pass_to(...), roll(...) or end(...)"
     return GameError(msg, value=edge)

@@ -197,8 +197,7 @@ class _Declaration:
     def _ready(self) -> str:
         if self.name is None:
             raise GameError(
-                "a counter has its value in a game only; write it as a class attribute of the game, without "
-                "annotation"
+                "a counter has its value in a game only; write it as a class attribute of the game, without annotation"
             )
         return self.name
 

@@ -27,15 +27,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mdpdice.errors import GameError
-from mdpdice.modelling.distribution import (
-    Dist,
-    DistLike,
-    as_dist,
-    largest_defect,
-    make_dist,
-    refuse_vast,
-    uniform,
-)
+from mdpdice.modelling.distribution import Dist, DistLike, as_dist, largest_defect, make_dist, refuse_vast, uniform
 from mdpdice.modelling.equality import collision_error, same_kind
 
 __all__ = ["d6", "die", "pool"]
@@ -120,9 +112,7 @@ def pool(dice: Iterable[DistLike[object]], *, faces: Iterable[object] | None = N
     # Dice that show every face come to as many vectors as there are ways to share them out.
     full = sum(len(one) == len(place) for one in thrown)
     vectors = math.comb(full + len(place) - 1, full) if place else 1
-    refuse_vast(
-        vectors, 8 * len(place), "pool()", "throw fewer dice at once, or keep apart only faces that matter"
-    )
+    refuse_vast(vectors, 8 * len(place), "pool()", "throw fewer dice at once, or keep apart only faces that matter")
     # A count vector is kept as one integer with the digits c_1 ... c_m to a base that no count can
     # reach: adding e_k is then one addition, several times faster than building a tuple.
     base = len(thrown) + 1
@@ -151,9 +141,7 @@ def _listed(dice: Iterable[DistLike[object]]) -> list[Dist[object]]:
     try:
         thrown = list(dice)
     except TypeError as error:
-        raise GameError(
-            f"pool() needs a list of dice, not {dice!r}; write pool([d6] * 6)", value=dice
-        ) from error
+        raise GameError(f"pool() needs a list of dice, not {dice!r}; write pool([d6] * 6)", value=dice) from error
     return [as_dist(one) for one in thrown]
 
 
@@ -179,7 +167,5 @@ def _places(dice: list[Dist[object]], faces: Iterable[object] | None) -> dict[An
             raise collision_error(shown[face], face, "faces")
     for face in shown:
         if face not in place:
-            raise GameError(
-                f"a die shows the face {face!r}, which faces does not name; name all faces", value=face
-            )
+            raise GameError(f"a die shows the face {face!r}, which faces does not name; name all faces", value=face)
     return place

@@ -206,9 +206,7 @@ class Dist(NoArithmetic, Generic[T_co]):
         return _mixture(parts, self.weights, self.defect, ("bind", self, parts))
 
     @staticmethod
-    def mix(
-        parts: Mapping[Dist[U], Weight] | DistLike[DistLike[U]] | Iterable[tuple[DistLike[U], Weight]],
-    ) -> Dist[U]:
+    def mix(parts: Mapping[Dist[U], Weight] | DistLike[DistLike[U]] | Iterable[tuple[DistLike[U], Weight]]) -> Dist[U]:
         """Return the mixture of several distributions.
 
         Parameters
@@ -242,9 +240,7 @@ class Dist(NoArithmetic, Generic[T_co]):
         """
         values = self.outcomes if f is None else [f(x) for x in self.outcomes]
         numerators, denominator = common_denominator([ratio_of_outcome(value) for value in values])
-        return Fraction(
-            sum(w * n for w, n in zip(self.weights, numerators, strict=True)), self.total * denominator
-        )
+        return Fraction(sum(w * n for w, n in zip(self.weights, numerators, strict=True)), self.total * denominator)
 
     def probabilities(self) -> npt.NDArray[np.float64]:
         """Return the probabilities as a read-only array, shape (len(self),), dtype float64.
@@ -398,9 +394,7 @@ def product(*dists: Any) -> Dist[Any]:
     """
     factors = [as_dist(dist) for dist in dists]
     count = math.prod(len(factor.outcomes) for factor in factors)
-    remedy = (
-        "use pool(dice), which has far fewer where the order does not matter, or roll one after the other"
-    )
+    remedy = "use pool(dice), which has far fewer where the order does not matter, or roll one after the other"
     refuse_vast(count, 8 * len(factors), "product()", remedy)
     # Tuples of different outcomes differ, and the greatest common divisor of all products is the
     # product of the greatest common divisors, which are 1: nothing to merge, nothing to reduce.
@@ -426,9 +420,7 @@ def as_dist(dist: DistLike[T]) -> Dist[T]:
     return Dist(dist)
 
 
-def _mixture(
-    dists: list[Dist[U]], weights: Iterable[int], defect: Fraction, source: tuple[Any, ...] = ()
-) -> Dist[U]:
+def _mixture(dists: list[Dist[U]], weights: Iterable[int], defect: Fraction, source: tuple[Any, ...] = ()) -> Dist[U]:
     """Mix distributions with integer weights over the least common multiple of their totals."""
     denominator = math.lcm(*(dist.total for dist in dists))
     outcomes: list[U] = []
@@ -455,10 +447,7 @@ def number_of(count: int) -> str:
 
 
 def make_dist(
-    outcomes: tuple[T, ...],
-    weights: tuple[int, ...],
-    defect: Fraction | None = None,
-    source: tuple[Any, ...] = (),
+    outcomes: tuple[T, ...], weights: tuple[int, ...], defect: Fraction | None = None, source: tuple[Any, ...] = ()
 ) -> Dist[T]:
     """Make a `Dist` of distinct outcomes and positive weights without a common divisor, unchecked."""
     dist: Dist[T] = Dist.__new__(Dist)
@@ -467,11 +456,7 @@ def make_dist(
 
 
 def _fill(
-    dist: Dist[Any],
-    outcomes: tuple[Any, ...],
-    weights: tuple[int, ...],
-    defect: Fraction,
-    source: tuple[Any, ...] = (),
+    dist: Dist[Any], outcomes: tuple[Any, ...], weights: tuple[int, ...], defect: Fraction, source: tuple[Any, ...] = ()
 ) -> None:
     _set(dist, "outcomes", outcomes)
     _set(dist, "weights", weights)

@@ -176,12 +176,7 @@ class Game(abc.ABC, Generic[S, A]):
 
     @staticmethod
     def of(
-        *,
-        start: S,
-        node: Callable[[S], Node[S, A]],
-        total: Number = 0,
-        discount: Number = 1,
-        sense: Sense = "max",
+        *, start: S, node: Callable[[S], Node[S, A]], total: Number = 0, discount: Number = 1, sense: Sense = "max"
     ) -> Game[S, A]:
         """Make a game of a start state and a function, for notebooks and tests."""
         return _FunctionGame(start, node, total, discount, sense)
@@ -252,8 +247,7 @@ class ClassicMDP(Game[S, A]):
     def _option(self, state: S, action: A) -> Edge[S]:
         try:
             return roll(
-                self.transition(state, action),
-                lambda target: go(target, reward=self.reward(state, action, target)),
+                self.transition(state, action), lambda target: go(target, reward=self.reward(state, action, target))
             )
         except MdpDiceError as error:
             raise error.at(state, action) from error.__cause__

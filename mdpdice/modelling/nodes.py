@@ -249,9 +249,7 @@ def _checked(updates: tuple[Any, ...]) -> Updates:
     names: set[str] = set()
     for update in updates:
         if not isinstance(update, Update):
-            msg = (
-                f"go() and pass_to() take updates such as self.points.add(5) after the state, not {update!r}"
-            )
+            msg = f"go() and pass_to() take updates such as self.points.add(5) after the state, not {update!r}"
             if isinstance(update, tuple | list):
                 msg += "; write a star before a collection of them: go(state, *updates)"
             raise GameError(msg, value=update)

@@ -37,9 +37,7 @@ class Column:
 
     __slots__ = ("data", "defined", "denominator", "lower", "upper")
 
-    def __init__(
-        self, data: Any, denominator: int = 1, lower: int = 0, upper: int = 1, defined: Any = None
-    ) -> None:
+    def __init__(self, data: Any, denominator: int = 1, lower: int = 0, upper: int = 1, defined: Any = None) -> None:
         if not -_LIMIT < lower <= upper < _LIMIT:
             raise OverflowError("values leave the range of int64")
         # Numbers are made after their bounds were looked at, since numpy wraps around silently.

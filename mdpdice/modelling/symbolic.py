@@ -34,11 +34,7 @@ class _Symbolic(At[Any]):
         return self._symbols  # type: ignore[attr-defined]  # set past the frozen class
 
     def __eq__(self, other: object) -> Any:
-        if (
-            not isinstance(other, At)
-            or self.state != other.state
-            or set(self.counters) != set(other.counters)
-        ):
+        if not isinstance(other, At) or self.state != other.state or set(self.counters) != set(other.counters):
             return False
         equal = as_expr(value=True)
         for name, value in other.counters.items():
@@ -48,9 +44,7 @@ class _Symbolic(At[Any]):
     __hash__ = None  # type: ignore[assignment]  # its counters have no values
 
 
-def ways_through(
-    function: Callable[[Any], Any], core: Any, axes: tuple[Axis, ...]
-) -> list[tuple[Expr, Any]] | None:
+def ways_through(function: Callable[[Any], Any], core: Any, axes: tuple[Axis, ...]) -> list[tuple[Expr, Any]] | None:
     """Every way through a function of the state: the condition under which it is taken, and what comes out.
 
     The conditions exclude each other and leave nothing out. None where the function does something with a counter that

@@ -109,9 +109,7 @@ def _cell(value: Any) -> str:
 
 def _aligned(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
     cells = zip(row, widths, right, strict=True)
-    return "  ".join(
-        text.rjust(width) if flush else text.ljust(width) for text, width, flush in cells
-    ).rstrip()
+    return "  ".join(text.rjust(width) if flush else text.ljust(width) for text, width, flush in cells).rstrip()
 
 
 @attrs.frozen

@@ -142,8 +142,7 @@ def ratio_of_outcome(value: Any) -> tuple[int, int]:
         number = own_number(None if isinstance(value, str) else value, "outcome")
     except errors.GameError as error:
         raise errors.GameError(
-            f"the mean needs numbers, not {value!r}; give mean() a function that makes them numbers",
-            value=value,
+            f"the mean needs numbers, not {value!r}; give mean() a function that makes them numbers", value=value
         ) from error
     try:
         return number.as_integer_ratio()

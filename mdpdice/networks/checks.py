@@ -53,19 +53,11 @@ def _beyond_doubt(net: Network) -> bool:
 def _check_shapes(net: Network, wrong: list[str]) -> None:
     n, e = net.kind.size, net.dst.size
     degree = np.diff(net.indptr)
-    if (
-        wrong
-        or net.indptr.shape != (n + 1,)
-        or net.indptr[0] != 0
-        or net.indptr[-1] != e
-        or (degree < 0).any()
-    ):
+    if wrong or net.indptr.shape != (n + 1,) or net.indptr[0] != 0 or net.indptr[-1] != e or (degree < 0).any():
         msg = f"the arrays of a network do not fit together ({', '.join(wrong) or 'indptr'}): {n} nodes, {e} edges"
         raise errors.GameError(msg)
     if n == 0 or not 0 <= net.start < n:
-        raise errors.UnknownStateError(
-            f"the start node {net.start} is not one of the {n} nodes", value=net.start
-        )
+        raise errors.UnknownStateError(f"the start node {net.start} is not one of the {n} nodes", value=net.start)
     if e and (net.dst.min() < 0 or net.dst.max() >= n):
         bad = int(np.flatnonzero((net.dst < 0) | (net.dst >= n))[0])
         msg = f"edge {bad} leads to node {net.dst[bad]}, which does not exist"
@@ -108,9 +100,7 @@ def _check_numbers(net: Network) -> None:
         msg = f"probability {net.weight[bad]} is outside (0, 1]"
         if net.weight[bad] == 0:
             msg += "; an edge that is never taken is no edge: leave it out, or use Network.from_choices"
-        raise errors.ProbabilityRangeError(
-            msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad])
-        )
+        raise errors.ProbabilityRangeError(msg, state=net.describe(int(net.source[bad])), value=float(net.weight[bad]))
     if at_chance.any():
         total = np.add.reduceat(net.weight, net.indptr[:-1][degree > 0])[at_chance[degree > 0]]
         degree = degree[at_chance]
@@ -165,10 +155,7 @@ def _sums(numbers: NDArray[Any], indptr: Ints) -> tuple[Floats, Floats]:
 
 def _check_exact(net: Network) -> None:
     """Exact rewards and payoffs are those that their floats stand for."""
-    for name, exact, floats in (
-        ("reward", net.exact_rewards, net.reward),
-        ("payoff", net.exact_payoffs, net.payoff),
-    ):
+    for name, exact, floats in (("reward", net.exact_rewards, net.reward), ("payoff", net.exact_payoffs, net.payoff)):
         if not exact:
             continue
         at = np.fromiter(exact, dtype=np.int64, count=len(exact))
@@ -190,9 +177,7 @@ def _check_range(net: Network) -> None:
     if not 0 < net.discount <= 1:
         raise discount_error(net.discount)
     if net.total and net.discount != 1:
-        msg = (
-            "a game with `total` other than 0 is not discounted: give it discount 1, or payoffs that sum to 0"
-        )
+        msg = "a game with `total` other than 0 is not discounted: give it discount 1, or payoffs that sum to 0"
         raise errors.DiscountRangeError(msg, value=net.discount)
     if net.horizon is not None and (type(net.horizon) is not int or net.horizon < 0):
         raise horizon_error(net.horizon)

@@ -139,9 +139,7 @@ def _write_large(
     }
 
 
-def _kept_actions(
-    arrays: ChoiceArrays, kept: NDArray[np.bool_], of_state: NDArray[np.int64]
-) -> list[Hashable]:
+def _kept_actions(arrays: ChoiceArrays, kept: NDArray[np.bool_], of_state: NDArray[np.int64]) -> list[Hashable]:
     if arrays.actions is not None:
         return [arrays.actions[choice] for choice in np.flatnonzero(kept).tolist()]
     numbers: list[Hashable] = (np.arange(arrays.n_choices) - arrays.choice_ptr[of_state])[kept].tolist()

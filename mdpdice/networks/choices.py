@@ -65,9 +65,7 @@ def build(
     chances = dict(start) if isinstance(start, Mapping) else {start: 1}
     starts = Dist({_state_number(arrays, state): chance for state, chance in chances.items()})
     if not 0 < tolerance < 1:
-        raise errors.GameError(
-            f"tolerance={tolerance!r}: it lies between 0 and 1, as 1e-9 does", value=tolerance
-        )
+        raise errors.GameError(f"tolerance={tolerance!r}: it lies between 0 and 1, as 1e-9 does", value=tolerance)
     plain = _plain_rows(arrays, probability)
     _check(arrays, ends, rows=plain is None)
     kinds = _owners(arrays, owner)
@@ -91,8 +89,7 @@ def build(
     kind[:n] = kinds
     kind[list(ends)] = Kind.END
     payoff, exact_payoffs = split_exact(
-        len(kind),
-        {at: as_reward(value, "payoff", {"state": arrays.states[at]}) for at, value in ends.items()},
+        len(kind), {at: as_reward(value, "payoff", {"state": arrays.states[at]}) for at, value in ends.items()}
     )
     numbers = np.arange(n)
     network = Network(
@@ -126,9 +123,7 @@ def _start_by_chance(network: Network, starts: Dist[int]) -> Network:
         "node_state": [-1],
         "numerator": np.array(starts.weights, dtype=object if max(starts.weights) > 1 << 53 else None),
     }
-    fields: dict[str, Any] = {
-        name: np.concatenate((getattr(network, name), rest)) for name, rest in more.items()
-    }
+    fields: dict[str, Any] = {name: np.concatenate((getattr(network, name), rest)) for name, rest in more.items()}
     return attrs.evolve(network, start=network.n_nodes, **fields)
 
 
@@ -154,9 +149,7 @@ def _state_number(arrays: ChoiceArrays, value: Any) -> int:
         msg = f"{value!r} is not the number of a state; states are numbered 0 to {n - 1}, names go into `states`"
         raise errors.UnknownStateError(msg, value=value) from error
     if not 0 <= number < n:
-        raise errors.UnknownStateError(
-            f"state number {number} does not exist; there are {n} states", value=number
-        )
+        raise errors.UnknownStateError(f"state number {number} does not exist; there are {n} states", value=number)
     return number
 
 
@@ -254,9 +247,7 @@ def _check(arrays: ChoiceArrays, ends: dict[int, Any], *, rows: bool) -> None:
             raise errors.DeadEndError(msg, state=arrays.states[state])
     empty = np.flatnonzero(np.diff(arrays.branch_ptr) == 0).tolist() if rows else []
     if empty:
-        raise errors.EmptySupportError(
-            "a choice without branches; say where it leads", **arrays.where(empty[0])
-        )
+        raise errors.EmptySupportError("a choice without branches; say where it leads", **arrays.where(empty[0]))
     if not isinstance(arrays.states, range) and (twice := _repeated(arrays.states, None)) is not None:
         msg = f"two states have the names {twice[0]!r} and {twice[1]!r}, which are equal; give each a name of its own"
         raise errors.StateCollisionError(msg, state=twice[0], value=twice[1])
@@ -299,9 +290,7 @@ def _discount(value: Any) -> Fraction:
     return Fraction(number)
 
 
-def _rewards(
-    arrays: ChoiceArrays, reward: Any, reward_per: str
-) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
+def _rewards(arrays: ChoiceArrays, reward: Any, reward_per: str) -> tuple[NDArray[np.float64], dict[int, Fraction]]:
     """Rewards as floats, and those that no float equals."""
     if reward_per not in ("choice", "branch"):
         raise errors.GameError(f'reward_per is {reward_per!r}; it is "choice" or "branch"', value=reward_per)
@@ -440,9 +429,7 @@ def _row_sum(arrays: ChoiceArrays, choice: int, row: list[Any], tolerance: float
             raise errors.ProbabilityRangeError(msg, value=p, **arrays.where(choice))
     total = sum((Fraction(p) for p in row), Fraction(0))
     if total == 0:
-        raise errors.EmptySupportError(
-            "a choice whose branches all have probability 0", **arrays.where(choice)
-        )
+        raise errors.EmptySupportError("a choice whose branches all have probability 0", **arrays.where(choice))
     if abs(total - 1) > tolerance:
         msg = (
             f"the probabilities sum to {float(total)!r} (defect {float(total - 1):.3g}); they must sum to 1, or "

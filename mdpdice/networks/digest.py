@@ -23,9 +23,7 @@ CANONICAL = ("kind", "indptr", "dst", "weight", "reward", "sign", "step", "payof
 
 def network_digest(net: Network) -> str:
     """SHA-256 of the canonical arrays of a network: see `Network.digest`."""
-    hasher = hashlib.sha256(
-        f"mdpdice-network-1 {net.start} {net.discount} {net.horizon} {net.total}".encode()
-    )
+    hasher = hashlib.sha256(f"mdpdice-network-1 {net.start} {net.discount} {net.horizon} {net.total}".encode())
     for name in CANONICAL:
         array = getattr(net, name)
         hasher.update(f"{array.dtype.str}{array.shape}".encode())

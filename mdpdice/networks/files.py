@@ -83,9 +83,7 @@ def write_network(network: Network, path: str | os.PathLike[str], game: Game[Any
     write_archive(path, network_members(network, states, actions, shown=game is not None))
 
 
-def network_members(
-    network: Network, states: Any, actions: Any, *, shown: bool = False
-) -> dict[str, NDArray[Any]]:
+def network_members(network: Network, states: Any, actions: Any, *, shown: bool = False) -> dict[str, NDArray[Any]]:
     """The members of an archive that hold a network, given its names as JSON data."""
     exact = network.numerator.dtype == object
     header = {
@@ -170,9 +168,7 @@ class NetworkFile(Archive):
                 raise self.corrupt("states", f"{n_states} states, {len(members['state_node'])} in state_node")
             fields["states"] = range(n_states)
         fields["actions"] = self.names(members, "actions", self.name)
-        fields |= {
-            name: members[name] for name in NETWORK_DTYPES if name not in ("header", "states", "actions")
-        }
+        fields |= {name: members[name] for name in NETWORK_DTYPES if name not in ("header", "states", "actions")}
         if header["exact_numerators"] is not None:
             if len(fields["numerator"]):
                 raise self.corrupt("numerator", "numerators are given twice")
@@ -186,9 +182,7 @@ class NetworkFile(Archive):
             raise self.corrupt("digest", "the network is not the one whose digest it states")
         return network
 
-    def names(
-        self, members: dict[str, NDArray[Any]], field: str, read: Callable[[Any], Hashable]
-    ) -> list[Hashable]:
+    def names(self, members: dict[str, NDArray[Any]], field: str, read: Callable[[Any], Hashable]) -> list[Hashable]:
         """The names in a member, each made by `read`."""
         with self.part(field):
             data = json.loads(members[field].tobytes())

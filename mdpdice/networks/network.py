@@ -139,12 +139,9 @@ class Network(Names):
     numerator: NDArray[Any] = attrs.field(
         default=attrs.Factory(lambda self: self.weight, takes_self=True), converter=read_only
     )
-    states: Sequence[Hashable] = attrs.field(
-        default=attrs.Factory(lambda self: range(len(self.kind)), takes_self=True)
-    )
+    states: Sequence[Hashable] = attrs.field(default=attrs.Factory(lambda self: range(len(self.kind)), takes_self=True))
     state_node: Ints = attrs.field(
-        default=attrs.Factory(lambda self: np.arange(len(self.states)), takes_self=True),
-        converter=read_only_ints,
+        default=attrs.Factory(lambda self: np.arange(len(self.states)), takes_self=True), converter=read_only_ints
     )
     node_state: Ints = attrs.field(
         default=attrs.Factory(lambda self: _inverse(self.state_node, len(self.kind)), takes_self=True),

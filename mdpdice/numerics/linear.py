@@ -85,9 +85,7 @@ def solve_chain(operator: Operator, *, stochastic: bool = False, loose: float = 
         at += 1
 
 
-def _solve_block(
-    chain: Chain, block: Ints, value: Floats, place: Ints, *, stochastic: bool, loose: float
-) -> Floats:
+def _solve_block(chain: Chain, block: Ints, value: Floats, place: Ints, *, stochastic: bool, loose: float) -> Floats:
     """Solve one cyclic component as a whole, all others that it leads to being solved."""
     size = len(block)
     place[block] = np.arange(size)

@@ -31,9 +31,7 @@ def _endless(network: Network) -> tuple[Ints, Bools, Bools, bool]:
     component = end_components(network.indptr, network.dst, network.kind == Kind.CHANCE)
     source = network.source
     inside = (component[source] >= 0) & (component[source] == component[network.dst])
-    gains, pays = (
-        np.unique(component[source[inside & one]]) for one in (network.reward > 0, network.reward < 0)
-    )
+    gains, pays = (np.unique(component[source[inside & one]]) for one in (network.reward > 0, network.reward < 0))
     both = np.intersect1d(gains, pays)
     if len(both):
         msg = (
@@ -118,9 +116,7 @@ def missing_policy(network: Network, goal: Bools) -> Ints:
 
 
 def _idle(network: Network, keep: Bools | None = None) -> tuple[Ints, Bools]:
-    return idle_components(
-        network.indptr, network.dst, network.kind == Kind.CHANCE, network.reward != 0, keep
-    )
+    return idle_components(network.indptr, network.dst, network.kind == Kind.CHANCE, network.reward != 0, keep)
 
 
 def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:

@@ -150,9 +150,7 @@ def _compared(payoff: Expr, objective: PayoffAtLeast | PayoffAtMost, collected: 
     return as_expr(payoff >= bound if isinstance(objective, PayoffAtLeast) else payoff <= bound)
 
 
-def _tabulated(
-    lattice: Lattice, payoff: Expr, objective: OfPayoff, collected: Expr, unit: int, last: int
-) -> Expr:
+def _tabulated(lattice: Lattice, payoff: Expr, objective: OfPayoff, collected: Expr, unit: int, last: int) -> Expr:
     """The worth of the payoff with what was collected, looked up in a table of all their sums."""
     if payoff.value is not None and collected.value is not None:
         return as_expr(_worth(objective, Fraction(payoff.value)))

@@ -31,13 +31,7 @@ from mdpdice.modelling.sense import Sense, checked_sense, sense_of
 from mdpdice.networks.network import Bools, Kind, Network
 from mdpdice.numerics.regions import reached_by_all, reached_by_some
 from mdpdice.objectives.collected import pay_at_the_end
-from mdpdice.objectives.endless_plays import (
-    collapse_idle,
-    drop_infinite,
-    drop_lost,
-    end_idle_chance,
-    missing_policy,
-)
+from mdpdice.objectives.endless_plays import collapse_idle, drop_infinite, drop_lost, end_idle_chance, missing_policy
 from mdpdice.objectives.reductions import (
     Because,
     Lowering,

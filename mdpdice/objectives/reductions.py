@@ -80,10 +80,7 @@ class Lowering:
         """Lift exact values, one row per stage; infinite ones are floats."""
         sign = 1 if self.scale > 0 else -1
         places = list(zip(self.node.tolist(), (sign * self._infinity).tolist(), strict=True))
-        return [
-            [sign * row[node] + self.shift if node >= 0 else infinite for node, infinite in places]
-            for row in rows
-        ]
+        return [[sign * row[node] + self.shift if node >= 0 else infinite for node, infinite in places] for row in rows]
 
     def bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         """Lift an interval."""
@@ -226,9 +223,7 @@ def stop_at(network: Network, ends: Bools, payoff: Floats, sense: Sense, *, rewa
     )
 
 
-def without(
-    network: Network, keep: Bools, policy: Ints | None = None, because: Because = "collects"
-) -> Lowering:
+def without(network: Network, keep: Bools, policy: Ints | None = None, because: Because = "collects") -> Lowering:
     """Leave out the nodes that are not kept, whose value is infinite, with the options that may lead to them.
 
     Every chance node that is kept has all its successors kept; `policy` has the edges to take at the nodes left out,

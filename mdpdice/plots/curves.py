@@ -100,11 +100,7 @@ def value_curve(
 
 
 def stage_curve(
-    solution: Solution,
-    *,
-    states: Mapping[str, Hashable] | None = None,
-    unit: str | None = None,
-    **frame: Unpack[Frame],
+    solution: Solution, *, states: Mapping[str, Hashable] | None = None, unit: str | None = None, **frame: Unpack[Frame]
 ) -> Axes:
     """Draw values over the number of decisions left, for a solution with a horizon.
 

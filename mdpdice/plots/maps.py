@@ -182,9 +182,7 @@ def policy_difference(
         same[text] = alike
         points.append((left, up, text))
     order = sorted(same, key=lambda text: (not same[text], text))
-    pale: dict[Hashable, str] = {
-        text: _pale(PALETTE[at % len(PALETTE)]) for at, text in enumerate(order) if same[text]
-    }
+    pale: dict[Hashable, str] = {text: _pale(PALETTE[at % len(PALETTE)]) for at, text in enumerate(order) if same[text]}
     return _regions(points, x, y, frame, order, pale)
 
 
@@ -224,9 +222,7 @@ def _regions(
     if OTHER in number and OTHER not in rank:
         shades[number[OTHER]] = "#999999"
     shades.append("#555555")
-    _draw_cells(
-        ax, grid, np.ma.masked_equal(cells, -1), ListedColormap(shades), Normalize(-0.5, len(shades) - 0.5)
-    )
+    _draw_cells(ax, grid, np.ma.masked_equal(cells, -1), ListedColormap(shades), Normalize(-0.5, len(shades) - 0.5))
     handles = [
         Patch(facecolor=shades[at], label=drawn(fill(words(category), LEGEND), 8 * LEGEND))
         for at, category in enumerate(known)

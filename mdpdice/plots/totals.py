@@ -100,10 +100,7 @@ def _left_out(one: Outcomes, name: str) -> str:
 
 
 def threshold_bars(
-    thresholds: Thresholds | Sequence[Thresholds],
-    *,
-    labels: Sequence[str] | None = None,
-    **frame: Unpack[Frame],
+    thresholds: Thresholds | Sequence[Thresholds], *, labels: Sequence[str] | None = None, **frame: Unpack[Frame]
 ) -> Axes:
     """Draw vectors of thresholds as bars side by side.
 

@@ -37,9 +37,7 @@ figure { margin: .5rem 0; } figure svg, figure img { max-width: 100%; height: au
 """
 
 
-def decision_table(
-    solution: Solution, look: Look[Any], where: Where = None, *, fields: bool = False
-) -> Table:
+def decision_table(solution: Solution, look: Look[Any], where: Where = None, *, fields: bool = False) -> Table:
     """Every decision, what is done there and its value, with `fields` a column for each field and counter too.
 
     With a horizon: what is done when all of it is left.
@@ -52,12 +50,7 @@ def decision_table(
     ] * fields
     columns = "state", "action", "value"
     rows = [
-        (
-            look.show_state(state),
-            look.words(state, action),
-            value,
-            *(_told(known.get(name)) for name in names),
-        )
+        (look.show_state(state), look.words(state, action), value, *(_told(known.get(name)) for name in names))
         for state, action, value, known in found
     ]
     named = (f"state.{name}" if name in columns else name for name in names)
@@ -65,9 +58,7 @@ def decision_table(
     return Table("decisions", title, (*columns, *named), rows)
 
 
-def pivot(
-    solution: Solution, look: Look[Any], rows: str, cols: str | None = None, where: Where = None
-) -> Table:
+def pivot(solution: Solution, look: Look[Any], rows: str, cols: str | None = None, where: Where = None) -> Table:
     """What to do by one or two fields of the state, as a card.
 
     Parameters
@@ -130,9 +121,7 @@ def _cell(found: Sequence[tuple[dict[str, Any], str]], known: set[str | None]) -
     told = list(dict.fromkeys(text for _, text in found))
     if len(told) < 2:
         return "".join(told)
-    values = {
-        name: {str(fields.get(name)) for fields, _ in found} for name in found[0][0] if name not in known
-    }
+    values = {name: {str(fields.get(name)) for fields, _ in found} for name in found[0][0] if name not in known}
     free = [name for name, different in values.items() if len(different) > 1]
     if len(free) == 1 and all(type(fields[free[0]]) is int for fields, _ in found):
         line = sorted((fields[free[0]], text) for fields, text in found)
@@ -186,10 +175,7 @@ def markdown(tables: Iterable[Table], title: str, about: Sequence[str] = ()) -> 
             title, lines = table.lines[0].removesuffix(":"), ["```text", *table.lines[1:], "```"]
         else:
             rows = [heads(table), ["---"] * len(table.columns), *(map(shown, row) for row in table.rows)]
-            title, lines = (
-                table.title,
-                [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows],
-            )
+            title, lines = (table.title, [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows])
         found += [f"## {title}", "\n".join(lines)]
     return "\n\n".join(found) + "\n"
 

@@ -269,9 +269,7 @@ class _Search:
         return Line(way, fits, f"{self.names[way]} {'' if plain else 'if '}{' and '.join(told)}")
 
 
-def _corner(
-    one: Feature, other: Feature | None, rows: Ints, gain: Floats
-) -> tuple[float, list[tuple[bool, int]]]:
+def _corner(one: Feature, other: Feature | None, rows: Ints, gain: Floats) -> tuple[float, list[tuple[bool, int]]]:
     """The best pair of thresholds, of equal ones the widest: its gain, whether they are least or most, and codes."""
     shape = len(one.values), 1 if other is None else len(other.values)
     place = one.codes[rows] * shape[1] + (0 if other is None else other.codes[rows])
@@ -333,9 +331,7 @@ def _ranks(known: dict[int, tuple[float, ...]], n: int) -> Floats:
     return found
 
 
-def _features(
-    game: Game[Any, Any], states: list[Any], actions: Sequence[Any], row: Ints
-) -> Iterator[Feature]:
+def _features(game: Game[Any, Any], states: list[Any], actions: Sequence[Any], row: Ints) -> Iterator[Feature]:
     """Numbers to compare: those that states hold, sums of two, and one less a share of the difference of two."""
     whole = game.game if isinstance(game, Unrolled) else game
     boxes = {axis.name: axis.boxes for axis in axes(whole) if axis.boxes}

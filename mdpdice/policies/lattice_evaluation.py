@@ -237,8 +237,7 @@ def _asked(
     if rule.function is None:
         patterns, which = np.unique(is_open, axis=1, return_inverse=True)
         return [
-            tuple((edge, Fraction(1, int(column.sum()))) for edge in edges[column].tolist())
-            for column in patterns.T
+            tuple((edge, Fraction(1, int(column.sum()))) for edge in edges[column].tolist()) for column in patterns.T
         ], which.reshape(-1)
     values = {name: column.tolist() for name, column in lattice.values(tables.points[columns]).items()}
     chances = [

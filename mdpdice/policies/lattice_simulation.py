@@ -116,9 +116,7 @@ class _Table:
             order = np.argsort(column, kind="stable")
             cuts = np.searchsorted(column[order], np.arange(self.most, len(points), self.most))
             longest = 0
-            for first, group in zip(
-                range(0, len(points), self.most), np.split(left[order], cuts), strict=True
-            ):
+            for first, group in zip(range(0, len(points), self.most), np.split(left[order], cuts), strict=True):
                 longest = max(longest, self._stay(group, points[first : first + self.most], totals, rounds))
                 if progress is not None:
                     over = int(n - np.isnan(totals).sum()) if len(points) > self.most else done
@@ -219,9 +217,7 @@ class _Table:
         if len(missing):
             at = which[missing[0]]
             state = self._state(int(group.node[at]), int(group.tables.points[group.column[at]]))
-            raise errors.DeadEndError(
-                "no option of this decision is open; give it one that always is", state=state
-            )
+            raise errors.DeadEndError("no option of this decision is open; give it one that always is", state=state)
         return edges, owner
 
     def _drawn(self, group: _Group, which: Ints, weight: Floats) -> Ints:

@@ -184,9 +184,7 @@ def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, se
         node_state=network.node_state if alone else np.full(n * copies, -1),
         actions=(),
         exact_rewards=moved_numbers(network.exact_rewards, old),
-        exact_payoffs={
-            c * n + at: value for c in range(copies) for at, value in network.exact_payoffs.items()
-        },
+        exact_payoffs={c * n + at: value for c in range(copies) for at, value in network.exact_payoffs.items()},
     )
 
 

@@ -156,11 +156,7 @@ def turn_at(game: Game[Any, Any], state: Any) -> Turn | None:
 
 
 def _turn(
-    state: Hashable,
-    player: int,
-    node: Decide[Any, Any],
-    steps_left: int | None = None,
-    seen: Rolled | None = None,
+    state: Hashable, player: int, node: Decide[Any, Any], steps_left: int | None = None, seen: Rolled | None = None
 ) -> Turn:
     offered = {
         action: option

@@ -20,9 +20,7 @@ class Teller:
     The two `people` who see the table at every decision need not be told before how it stands.
     """
 
-    def __init__(
-        self, look: Look[Any], who: Sequence[str] = ("", ""), people: Sequence[bool] = (False, False)
-    ) -> None:
+    def __init__(self, look: Look[Any], who: Sequence[str] = ("", ""), people: Sequence[bool] = (False, False)) -> None:
         self.look, self.who, self.people = look, who, people
         self.alone = who[0] == who[1]
         self.turns = 0

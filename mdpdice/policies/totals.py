@@ -110,14 +110,10 @@ class Outcomes:
     def _repr_html_(self) -> str:
         finite = np.isfinite(self.totals)
         totals, chances = self.totals[finite], self.chances[finite]
-        shown: list[tuple[object, float]] = [
-            (f"{x:.6g}", c) for x, c in zip(totals.tolist(), chances, strict=True)
-        ]
+        shown: list[tuple[object, float]] = [(f"{x:.6g}", c) for x, c in zip(totals.tolist(), chances, strict=True)]
         if len(totals) > BARS:
             sums, edges = np.histogram(totals, BARS, weights=chances)
-            shown = [
-                (f"{low:.4g} to {high:.4g}", c) for low, high, c in zip(edges, edges[1:], sums, strict=False)
-            ]
+            shown = [(f"{low:.4g} to {high:.4g}", c) for low, high, c in zip(edges, edges[1:], sums, strict=False)]
         rows = [("mean", f"{self.mean:.10g}"), ("sd", f"{self.sd:.6g}"), ("missing", self.missing or None)]
         return card("Outcomes", rows) + bars("chance of a total", shown)
 

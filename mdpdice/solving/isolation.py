@@ -29,13 +29,7 @@ import numpy as np
 
 from mdpdice.archives import Archive, text_member, write_archive
 from mdpdice.backend import Candidate, Feature, Run, Solver, calls_recorded, load_solver, needs, traced
-from mdpdice.errors import (
-    CorruptFileError,
-    NotConvergedError,
-    PluginError,
-    SolveInterrupted,
-    UnsupportedError,
-)
+from mdpdice.errors import CorruptFileError, NotConvergedError, PluginError, SolveInterrupted, UnsupportedError
 from mdpdice.networks.files import read_network, write_network
 from mdpdice.networks.network import Network
 

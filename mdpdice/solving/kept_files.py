@@ -34,15 +34,7 @@ from mdpdice.networks.names import NamedStates
 from mdpdice.networks.network import Network
 from mdpdice.objectives.objective import Objective, asked
 from mdpdice.objectives.on_lattices import lower_lattice
-from mdpdice.solving.files import (
-    ANSWER_DTYPES,
-    HEADER,
-    VERSION,
-    SavedAnswer,
-    load_flat,
-    load_lattice,
-    solution_members,
-)
+from mdpdice.solving.files import ANSWER_DTYPES, HEADER, VERSION, SavedAnswer, load_flat, load_lattice, solution_members
 from mdpdice.solving.lattice_route import compile_for
 from mdpdice.solving.problem import prepare
 
@@ -52,14 +44,7 @@ FORMAT = "mdpdice-kept-answer"
 _REMEDY = "the game is solved again"
 MOST_NAMES = 1_000_000
 """States up to which a network is kept with its names, which take a while to write; larger ones are explored again."""
-_ENTRIES = {
-    **HEADER,
-    "question": dict,
-    "notes": list,
-    "width": float,
-    "exact": (list, type(None)),
-    "size": list,
-}
+_ENTRIES = {**HEADER, "question": dict, "notes": list, "width": float, "exact": (list, type(None)), "size": list}
 _NETWORK = {f"network_{name}": kinds for name, kinds in NETWORK_DTYPES.items()}
 _DTYPES = {
     **_NETWORK,
@@ -85,9 +70,7 @@ def write_kept(
     else:
         members |= {"lowers": table.lowers, "uppers": table.uppers, **_named_network(table.network, game)}
         if table.exact is not None:
-            exact = [
-                [exact_text(x) if isinstance(x, Fraction) else str(x) for x in row] for row in table.exact
-            ]
+            exact = [[exact_text(x) if isinstance(x, Fraction) else str(x) for x in row] for row in table.exact]
     more = {"question": question, "notes": list(solution.provenance.notes), "width": float(solution.width)}
     members |= solution_members(solution, FORMAT, **more, exact=exact, size=size)
     write_archive(path, members)
@@ -175,9 +158,7 @@ def read_kept(
         return Solution(table, read.claimed, made, header["width"], header["reason"])
 
 
-def _node_values(
-    read: SavedAnswer, game: Game[Any, Any], objective: Objective, horizon: int | None
-) -> NodeValues:
+def _node_values(read: SavedAnswer, game: Game[Any, Any], objective: Objective, horizon: int | None) -> NodeValues:
     members, exact = read.members, read.header["exact"]
     if len(members["network_header"]):
         parts = {name.removeprefix("network_"): members[name] for name in _NETWORK}
@@ -249,9 +230,7 @@ def from_columns(data: Mapping[str, Any], classes: Mapping[str, type]) -> list[A
     """The names that JSON data of `by_columns` stand for."""
     made = []
     for kind, columns in zip(data["kinds"], data["columns"], strict=True):
-        parts = [
-            [decode(x, classes) if isinstance(x, dict | list) else x for x in column] for column in columns
-        ]
+        parts = [[decode(x, classes) if isinstance(x, dict | list) else x for x in column] for column in columns]
         made.append(iter(_made(classes[kind], parts) if kind else parts[0]))
     distinct = [next(made[kind]) for kind in data["order"]]
     return [distinct[at] for at in data["places"]]

@@ -56,11 +56,7 @@ def fits_lattices(game: Game[Any, Any], objective: Objective | None) -> bool:
 
 
 def compile_for(
-    game: Game[Any, Any],
-    objective: Objective | None,
-    *,
-    max_states: int = 10_000_000,
-    progress: Progress | None = None,
+    game: Game[Any, Any], objective: Objective | None, *, max_states: int = 10_000_000, progress: Progress | None = None
 ) -> Lattice:
     """The lattice of a game, with its rewards kept apart where their sum counts."""
     __tracebackhide__ = True
@@ -83,9 +79,7 @@ def compile_from(
     return attrs.evolve(compile_for(moved, objective, progress=progress), start_point=point)
 
 
-def large_layers(
-    lattice: Lattice, objective: Objective | None, run: Run, *, edges: int | None = None
-) -> Layers | None:
+def large_layers(lattice: Lattice, objective: Objective | None, run: Run, *, edges: int | None = None) -> Layers | None:
     """The layers of a lattice on which its objective is to be solved, None where it is to be written out.
 
     It is written out if it has at most so many edges, by default `FLAT_UP_TO_EDGES`.
@@ -136,9 +130,7 @@ def solve_on_lattice(layers: Layers, objective: Objective, run: Run, epsilon: fl
     return certified(layers, values, made, run, epsilon, started)
 
 
-def certified(
-    layers: Layers, values: Floats, made: Provenance, run: Run, epsilon: float, started: float
-) -> Solution:
+def certified(layers: Layers, values: Floats, made: Provenance, run: Run, epsilon: float, started: float) -> Solution:
     """The solution that values of the layers make, after they were verified; the seconds of `made` are filled in.
 
     Values have the shape (entries, points of the grid), and count where play can come.

@@ -148,9 +148,7 @@ def solve(
         if checkpoint is not None:
             file = stack.enter_context(Checkpoint(checkpoint, every))
             run = attrs.evolve(run, checkpoint=file)
-        way = plan(
-            game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run
-        )
+        way = plan(game, objective, sense=sense, solver=solver, horizon=horizon, max_states=max_states, run=run)
         found = way.solve(run, epsilon, interrupts)
     return attrs.evolve(found, game=game) if isinstance(game, Game) else found
 
@@ -294,9 +292,7 @@ def _extra(run: Run) -> frozenset[Feature]:
     return frozenset() if run.checkpoint is None else frozenset({Feature.CHECKPOINT})
 
 
-def _solve_surely(
-    problem: Problem, backend: Solver, run: Run, epsilon: float, interrupts: Interrupts
-) -> Solution:
+def _solve_surely(problem: Problem, backend: Solver, run: Run, epsilon: float, interrupts: Interrupts) -> Solution:
     """Solve in floats, and exactly if that proves nothing and the network is small enough."""
     left = None if run.deadline is None else run.deadline - time.monotonic()
     found: Solution | NotConvergedError
@@ -484,10 +480,7 @@ def _partial(
         chosen = np.where(network.decides & (found.policy < 0), network.indptr[:-1], found.policy)
         if network.horizon is not None:
             chosen[0] = -1
-        known, details = (
-            np.where(np.isfinite(found.value), found.value, 0.0),
-            {**found.details, "stopped": True},
-        )
+        known, details = (np.where(np.isfinite(found.value), found.value, 0.0), {**found.details, "stopped": True})
         found = attrs.evolve(found, value=known, policy=chosen, details=details)
         value, policy = _on_stages(unrolled, found)
         check_candidate(canonical, value, policy, solver.name)

@@ -74,8 +74,7 @@ def answer_of(name: str, kind: type[T], ask: Callable[[], T]) -> T:
 def _refuse_change(network: Network, before: object, name: str, cause: Exception | None = None) -> None:
     if before is not None and _fingerprint(network) != before:
         msg = (
-            f"solver {name!r} changed the problem that it was given; "
-            "explore the game again, and do without this solver"
+            f"solver {name!r} changed the problem that it was given; explore the game again, and do without this solver"
         )
         raise PluginError(msg, name=name, phase="solve") from cause
 

@@ -75,9 +75,7 @@ def _check_bounds(ledger: Ledger, model: Model, found: Searched) -> None:
     room = 1e-9 * max(1, abs(truth))
     # Written so that NaN fails.
     if not low - room <= truth <= high + room:
-        msg = (
-            f"it claims that the value lies in [{low:.12g}, {high:.12g}], and it is {truth} ({model.hazard})"
-        )
+        msg = f"it claims that the value lies in [{low:.12g}, {high:.12g}], and it is {truth} ({model.hazard})"
         ledger.fail("bounds", msg, value=(low, high), limit=truth)
 
 

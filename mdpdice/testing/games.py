@@ -178,11 +178,7 @@ def _sample(count: int, size: int) -> list[int]:
 
 def _check_declaration(ledger: Ledger, game: Any) -> None:
     if not isinstance(game, Game):
-        how = (
-            "a class needs to be called: MyGame()"
-            if isinstance(game, type)
-            else "derive it from mdpdice.Game"
-        )
+        how = "a class needs to be called: MyGame()" if isinstance(game, type) else "derive it from mdpdice.Game"
         ledger.fail("declaration", f"{game!r} is no Game; {how}", value=game)
     ledger.ask("declaration", "sense", sense_of, game)
     bounds: Any = game.payoff_range
@@ -265,9 +261,7 @@ def _check_determinism(ledger: Ledger, game: Game[Any, Any], network: Network, s
 # --- where plays go ------------------------------------------------------------------------------
 
 
-def _check_reachability(
-    ledger: Ledger, game: Game[Any, Any], network: Network, reaches: Sequence[Hashable]
-) -> None:
+def _check_reachability(ledger: Ledger, game: Game[Any, Any], network: Network, reaches: Sequence[Hashable]) -> None:
     there = reachable(network.indptr, network.dst, [network.start])
     if not there.all():
         state = network.describe(int(np.argmin(there)))
@@ -336,9 +330,7 @@ def _check_texts(ledger: Ledger, game: Game[Any, Any], network: Network, some: l
             msg = f"read_state cannot read {text!r}, which show_state wrote: {type(error).__name__}: {error}; {remedy}"
             ledger.fail("texts", msg, state=state, value=text, cause=error)
         if back != state or not same_kind(back, state):
-            msg = (
-                f"read_state reads {back!r} from {text!r}, which show_state wrote for another state; {remedy}"
-            )
+            msg = f"read_state reads {back!r} from {text!r}, which show_state wrote for another state; {remedy}"
             ledger.fail("texts", msg, state=state, value=text)
     ledger.passed("texts", len(some), "states")
 
@@ -381,17 +373,11 @@ def _check_estimate(ledger: Ledger, game: Game[Any, Any], network: Network, some
         if network.kind[network.state_node[index]] == Kind.END:
             continue
         state = network.states[index]
-        guess = ledger.ask(
-            "estimate", "estimate()", lambda one: float(game.estimate(one)), state, state=state
-        )
+        guess = ledger.ask("estimate", "estimate()", lambda one: float(game.estimate(one)), state, state=state)
         # Written so that NaN fails.
         if not (low <= guess <= high and math.isfinite(guess)):
             msg = f"estimate() is {guess!r}, and not a finite number in payoff_range = {game.payoff_range!r}"
             ledger.fail("estimate", msg, state=state, value=guess, limit=game.payoff_range)
         asked += 1
-    note = (
-        "states"
-        if game.payoff_range is not None
-        else "states; without a payoff_range any finite number will do"
-    )
+    note = "states" if game.payoff_range is not None else "states; without a payoff_range any finite number will do"
     ledger.passed("estimate", asked, note)

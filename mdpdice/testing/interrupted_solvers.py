@@ -88,12 +88,7 @@ def check_stops(ledger: Ledger, solver: Solver, patience: float) -> None:
 
 
 def _expect(
-    ledger: Ledger,
-    check: str,
-    solver: Solver,
-    run: Run,
-    what: str,
-    allowed: tuple[type[BaseException], ...] = (),
+    ledger: Ledger, check: str, solver: Solver, run: Run, what: str, allowed: tuple[type[BaseException], ...] = ()
 ) -> None:
     """Expect a solve to end in `SolveInterrupted`, and the partial answer to be none or a whole one."""
     problem = _deep()
@@ -139,9 +134,7 @@ def check_checkpoint(ledger: Ledger, solver: Solver) -> None:
         ledger.skipped("checkpoint", "no solve of the battery lasts long enough to write one")
 
 
-def _in_two_parts(
-    ledger: Ledger, solver: Solver, network: Network, path: Path, last: int
-) -> Candidate | None:
+def _in_two_parts(ledger: Ledger, solver: Solver, network: Network, path: Path, last: int) -> Candidate | None:
     """The answer of a solve that was stopped at a look and resumed; None if there was nothing to resume from."""
     key = {"problem": network.digest, "solver": solver.name}
     try:

@@ -61,9 +61,7 @@ DEEP = 2_000
 _RUNGS = 6
 
 
-def _table(
-    nodes: Mapping[Any, Callable[[], Node[Any, Any]]], start: Any, **rest: Any
-) -> Callable[[], Game[Any, Any]]:
+def _table(nodes: Mapping[Any, Callable[[], Node[Any, Any]]], start: Any, **rest: Any) -> Callable[[], Game[Any, Any]]:
     """A game of a few states, given one by one."""
     return lambda: Game.of(start=start, node=lambda state: nodes[state](), **rest)
 
@@ -157,9 +155,7 @@ MODELS: tuple[Model, ...] = (
         "paid on the way, in chance and in options: -1 + (4 + 3) / 2 + 1 / 2",
         _table(
             {
-                "s": lambda: decide(
-                    {"rest": end(2), "work": _coin(1, 2, go("rich", reward=4), go("poor"), reward=-1)}
-                ),
+                "s": lambda: decide({"rest": end(2), "work": _coin(1, 2, go("rich", reward=4), go("poor"), reward=-1)}),
                 "rich": lambda: end(3),
                 "poor": lambda: decide({"quit": end(0), "again": _coin(1, 3, end(9), end(-3))}),
             },
@@ -170,9 +166,7 @@ MODELS: tuple[Model, ...] = (
     Model(
         "rare",
         "1 in 10^9, and 10^9 then: 1 is more than a sure half",
-        _table(
-            {"s": lambda: decide({"sure": end(_F(1, 2)), "dream": _coin(1, 10**9, end(10**9), end(0))})}, "s"
-        ),
+        _table({"s": lambda: decide({"sure": end(_F(1, 2)), "dream": _coin(1, 10**9, end(10**9), end(0))})}, "s"),
         lambda: {"s": 1},
     ),
     Model(
@@ -185,10 +179,7 @@ MODELS: tuple[Model, ...] = (
         "patience",
         "a discount acts between decisions, and not on the payoff of an end: 3/4 * 7 beats 5",
         _table(
-            {
-                "now": lambda: decide({"take": end(5), "wait": go("later")}),
-                "later": lambda: decide({"take": end(7)}),
-            },
+            {"now": lambda: decide({"take": end(5), "wait": go("later")}), "later": lambda: decide({"take": end(7)})},
             "now",
             discount=_F(3, 4),
         ),
@@ -198,9 +189,7 @@ MODELS: tuple[Model, ...] = (
     Model(
         "retry",
         "three tries on average, at 1 each",
-        _table(
-            {"s": lambda: decide({"give up": end(-5), "try": _coin(1, 3, end(0), go("s"), reward=-1)})}, "s"
-        ),
+        _table({"s": lambda: decide({"give up": end(-5), "try": _coin(1, 3, end(0), go("s"), reward=-1)})}, "s"),
         lambda: {"s": -3},
     ),
     Model(
@@ -255,9 +244,7 @@ MODELS: tuple[Model, ...] = (
     Model(
         "annuity",
         "1 for ever, at 9/10: 10 is more than 8 now",
-        _table(
-            {"s": lambda: decide({"cash": end(8), "annuity": go("s", reward=1)})}, "s", discount=_F(9, 10)
-        ),
+        _table({"s": lambda: decide({"cash": end(8), "annuity": go("s", reward=1)})}, "s", discount=_F(9, 10)),
         lambda: {"s": 10},
     ),
     Model(

@@ -128,9 +128,7 @@ class Ledger:
         text = f"{self.subject} fails the check {check!r}{where}: {message}"
         raise ConformanceError(text, check=check, model=self.model, **place) from cause
 
-    def ask(
-        self, check: str, what: str, function: Callable[..., Any], *args: Any, hint: str = "", **place: Any
-    ) -> Any:
+    def ask(self, check: str, what: str, function: Callable[..., Any], *args: Any, hint: str = "", **place: Any) -> Any:
         """Return what a function of the user gives; where it raises, the check fails."""
         try:
             return function(*args)

@@ -224,10 +224,7 @@ class _Comparison:
                 return one, two
             count, names = len(names), {}
             one, two = (
-                [
-                    names.setdefault(_signature(row, old, own), len(names))
-                    for row, own in zip(side, old, strict=True)
-                ]
+                [names.setdefault(_signature(row, old, own), len(names)) for row, own in zip(side, old, strict=True)]
                 for side, old in zip(rows, (one, two), strict=True)
             )
 

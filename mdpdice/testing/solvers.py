@@ -41,11 +41,7 @@ SOLVER_CHECKS = (
 
 
 def check_solver(
-    solver: str | Solver | type[Solver],
-    *,
-    require: Sequence[str] = (),
-    epsilon: float = 1e-6,
-    patience: float = 10.0,
+    solver: str | Solver | type[Solver], *, require: Sequence[str] = (), epsilon: float = 1e-6, patience: float = 10.0
 ) -> Conformance:
     """Put a back-end through the battery, as far as its features go.
 

@@ -154,9 +154,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
 
 
 def _throw(made: Thrown) -> dict[str, Any]:
-    groups = [
-        [list(map(face_data, die.faces)), die.weights, die.name, count] for die, count in made.throw.groups
-    ]
+    groups = [[list(map(face_data, die.faces)), die.weights, die.name, count] for die, count in made.throw.groups]
     return {"groups": groups, "of": made.of, "weights": made.dist.weights}
 
 
@@ -188,9 +186,7 @@ def _about(solution: Solution, error: float) -> dict[str, Any]:
         "game": kind.__name__,
         "title": spaced(kind.__name__).capitalize(),
         "description": " ".join(inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].split()),
-        "parameters": {
-            key: value for key, value in parameters.items() if isinstance(value, int | float | str)
-        },
+        "parameters": {key: value for key, value in parameters.items() if isinstance(value, int | float | str)},
         "value": solution.estimate(),
         "status": solution.status.value,
         "proved": solution.reason,
@@ -229,6 +225,4 @@ def modules_of(first: str) -> str:
 
     texts: dict[str, str] = {}
     visit(first)
-    return "\n".join(
-        re.sub(r"^export ", "", _IMPORT.sub("", texts[name]), flags=re.MULTILINE) for name in order
-    )
+    return "\n".join(re.sub(r"^export ", "", _IMPORT.sub("", texts[name]), flags=re.MULTILINE) for name in order)

@@ -87,9 +87,7 @@ class Rules:
         self.throws: list[Thrown] = []
         self._throws: dict[Hashable, int] = {}
         self._rolls = 0
-        self._of: dict[
-            int, tuple[Dist[Any], int]
-        ] = {}  # by identity: some are made once and used in many states
+        self._of: dict[int, tuple[Dist[Any], int]] = {}  # by identity: some are made once and used in many states
         # The throws and outcomes after which the dice still lie there in a state, and the states where none may lie.
         self.arrivals: dict[int, set[tuple[int, int]]] = {}
         self.bare = {0}
@@ -103,9 +101,7 @@ class Rules:
         self.roots: list[int] = []
         self.tables: list[tuple[int, int]] = []
         for at, core in enumerate(self.states):
-            self.tables.append(
-                self.words.table(core, sorted(self.arrivals.get(at, ())), bare=at in self.bare)
-            )
+            self.tables.append(self.words.table(core, sorted(self.arrivals.get(at, ())), bare=at in self.bare))
             self.roots.append(self._node(self.game.node(core), core, at, None, None))
 
     # --- numbers ----------------------------------------------------------------------------------
@@ -176,23 +172,12 @@ class Rules:
         if isinstance(node, Go | PassTo):
             changes = tuple((self.axis[one.name], self.expr(one.value)) for one in node.updates)
             update = self.updates.setdefault(changes, len(self.updates)) if changes else -1
-            row = (
-                PASS if isinstance(node, PassTo) else GO,
-                self.state(node.state),
-                update,
-                self.expr(node.reward),
-            )
+            row = (PASS if isinstance(node, PassTo) else GO, self.state(node.state), update, self.expr(node.reward))
         elif isinstance(node, End):
             row = END, self.expr(node.payoff), self.words.ending(core, action, outcome, node.payoff), -1
         elif isinstance(node, Conditional):
             both = [branch for branch in (node.then, node.otherwise) if branch is not None]
-            row = (
-                WHEN,
-                self.expr(node.cond),
-                -1,
-                -1,
-                *(self._node(one, core, at, action, outcome) for one in both),
-            )
+            row = (WHEN, self.expr(node.cond), -1, -1, *(self._node(one, core, at, action, outcome) for one in both))
         elif isinstance(node, Chance):
             throw = self.throw(node.dist)
             heard = self.words.heard(core, throw, node.edges)
@@ -211,10 +196,5 @@ class Rules:
                 if option is not None and not isinstance(option, Unavailable)
             ]
             menu = self.words.menu(core, [one for one, _ in there], sorted(self.arrivals.get(at, ())))
-            row = (
-                DECIDE,
-                node.player,
-                *menu,
-                *(self._node(option, core, at, one, None) for one, option in there),
-            )
+            row = (DECIDE, node.player, *menu, *(self._node(option, core, at, one, None) for one, option in there))
         return self.nodes.setdefault(row, len(self.nodes))

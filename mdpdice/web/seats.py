@@ -32,11 +32,7 @@ def named_seats(look: Look[Any], rules: Rules, names: Sequence[str]) -> list[dic
             found.append({"name": name, "choices": choices})
         elif name in names:
             known = ", ".join(one.form for one in look.policies()) or "none"
-            why = (
-                "this game has no such policy"
-                if rule is None
-                else "it does not follow from the numbers alone"
-            )
+            why = "this game has no such policy" if rule is None else "it does not follow from the numbers alone"
             msg = f"{name!r} cannot sit in a page: {why}; those of the game are {known}, and 'mdpdice serve' seats all"
             raise GameError(msg, value=name)
     return found

@@ -206,15 +206,10 @@ class _Field(NamedTuple):
 
 
 _TURN = {"turn": _Field(int)}
-_GAME = {
-    "game": _Field(str),
-    "parameters": _Field(dict, {}, _parameters, "with numbers, texts and lists of them"),
-}
+_GAME = {"game": _Field(str), "parameters": _Field(dict, {}, _parameters, "with numbers, texts and lists of them")}
 _SIT = {
     **_GAME,
-    "seats": _Field(
-        list, ["human"], lambda them: 0 < len(them) < 5 and _short(them, str), "of one to four texts"
-    ),
+    "seats": _Field(list, ["human"], lambda them: 0 < len(them) < 5 and _short(them, str), "of one to four texts"),
     "rounds": _Field(int, 1, range(1, 101).__contains__, "from 1 to 100"),
     "seed": _Field(int, None, range(2**53).__contains__, "from 0 to 2**53"),
     "dice": _Field(str, "drawn", ("drawn", "mine").__contains__, "drawn or mine"),

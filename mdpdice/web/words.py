@@ -68,9 +68,7 @@ class Words:
         said: list[Any] = []
         for piece in (key[0],) if key else text:
             one = self.value(piece)
-            before, found, after = (
-                str(piece).partition(dice) if dice and isinstance(piece, str) else ("", "", "")
-            )
+            before, found, after = str(piece).partition(dice) if dice and isinstance(piece, str) else ("", "", "")
             for part in [before, SEEN, after] if found else [one if isinstance(one, dict) else str(piece)]:
                 if said and isinstance(part, str) and isinstance(said[-1], str):
                     said[-1] += part
@@ -172,9 +170,7 @@ class Words:
         found = []
         for at, edge in enumerate(edges):
             may = losses(edge, self.rules)
-            found.append(
-                [self._heard(core, throw, at, lost) if lost in may else -1 for lost in (False, True)]
-            )
+            found.append([self._heard(core, throw, at, lost) if lost in may else -1 for lost in (False, True)])
         return self.put("heard", json.dumps(found), found)
 
     def _heard(self, core: Any, throw: int, at: int, lost: bool) -> Any:

@@ -98,9 +98,7 @@ def best_moves(part: Part, value: list[Pair]) -> list[list[int]]:
     return [best(moves, value, floats, minimise=kind == Kind.MIN) for moves, kind in pairs]
 
 
-def best(
-    moves: list[Move], value: Sequence[Pair] = (), floats: Sequence[float] = (), *, minimise: bool
-) -> list[int]:
+def best(moves: list[Move], value: Sequence[Pair] = (), floats: Sequence[float] = (), *, minimise: bool) -> list[int]:
     """The best of some moves, when the nodes of the part have these values."""
     if len(moves) < 2:
         return list(range(len(moves)))

@@ -84,9 +84,7 @@ def common_multiple(denominators: Iterable[int]) -> int:
     return whole
 
 
-def solve(
-    rows: Sequence[Row], check: Callable[[], None] = lambda: None, closed: list[int] | None = None
-) -> list[Pair]:
+def solve(rows: Sequence[Row], check: Callable[[], None] = lambda: None, closed: list[int] | None = None) -> list[Pair]:
     """Values of all unknowns, where ``sum_j |a_ij| <= d_i``; an `EndlessGainError` if there are none.
 
     They are 0 in classes of states that are never left and gain nothing on a round, of which one state each is added
@@ -175,9 +173,7 @@ def _direct(rows: Sequence[Row], plan: _Plan, check: Callable[[], None], closed:
     return values if unit == 1 else [reduced(n, d * unit) for n, d in values]
 
 
-def _substitute(
-    k: int, into: set[int], den: list[int], const: list[int], entries: list[dict[int, int]]
-) -> None:
+def _substitute(k: int, into: set[int], den: list[int], const: list[int], entries: list[dict[int, int]]) -> None:
     mine = list(entries[k].items())
     for i in into:
         row = entries[i]
@@ -264,9 +260,7 @@ def _residues(matrix: list[dict[int, int]], plan: _Plan, prime: int) -> Factors:
     def packed(columns: list[list[int]]) -> tuple[Ints, Ints, Ints]:
         ptr = np.concatenate(([0], np.cumsum([len(row) for row in columns])))
         values = [
-            matrix[k].get(plan.order[t], 0) % prime
-            for k, row in zip(plan.order, columns, strict=True)
-            for t in row
+            matrix[k].get(plan.order[t], 0) % prime for k, row in zip(plan.order, columns, strict=True) for t in row
         ]
         flat = [t for row in columns for t in row]
         return ptr, np.array(flat, dtype=np.int64), np.array(values, dtype=np.int64)

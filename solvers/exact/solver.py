@@ -205,9 +205,7 @@ class _Solve:
         moves = [[] if c else self.moves(node) for node, c in zip(nodes, chance, strict=True)]
         branch = [self.branch(node) if c else None for node, c in zip(nodes, chance, strict=True)]
         part = Part(kind, moves, branch, self.discount == (1, 1))
-        policy = [
-            int(start[node]) - self.indptr[node] if m else -1 for node, m in zip(nodes, moves, strict=True)
-        ]
+        policy = [int(start[node]) - self.indptr[node] if m else -1 for node, m in zip(nodes, moves, strict=True)]
         try:
             answer = strategy_improvement.optimise(part, policy, self.run.check)
         except strategy_improvement.InfiniteValueError as error:

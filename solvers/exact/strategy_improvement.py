@@ -228,9 +228,7 @@ class _Search:
         if not self.part.endless or player not in self.part.kind:
             return set()
         bad = {i for i, v in enumerate(value) if (v[0] < 0 if player == Kind.MAX else v[0] > 0)}
-        return self.attract(
-            bad, player, lambda i: self.best[i] if self.part.kind[i] == player else options(i)
-        )[0]
+        return self.attract(bad, player, lambda i: self.best[i] if self.part.kind[i] == player else options(i))[0]
 
     def attract(
         self, inside: set[int], player: Kind, options: Callable[[int], list[int]]
@@ -272,9 +270,7 @@ class _Search:
 
     def settle_reply(self, value: list[Pair]) -> None:
         """Make the minimiser leave where staying would give the maximiser 0 instead of less."""
-        inside, way = self.attract(
-            {i for i, v in enumerate(value) if v[0] < 0}, Kind.MAX, self.best.__getitem__
-        )
+        inside, way = self.attract({i for i, v in enumerate(value) if v[0] < 0}, Kind.MAX, self.best.__getitem__)
         assert not inside, "the maximiser has a trap left"
         for node, move in way.items():
             self.policy[node] = move
@@ -292,6 +288,4 @@ class _Search:
             raise InfiniteValueError(error.row, 1 if error.gain > 0 else -1)
         for i in np.flatnonzero(mine & (rank > 0)).tolist():
             # A move that leaves the part has the target -1, which is node n.
-            self.policy[i] = next(
-                k for k, move in enumerate(self.part.moves[i]) if 0 <= rank[move.target] < rank[i]
-            )
+            self.policy[i] = next(k for k, move in enumerate(self.part.moves[i]) if 0 <= rank[move.target] < rank[i])

@@ -80,9 +80,7 @@ class Answer:
 
     outcome: Outcome  # only `Outcome.OPTIMAL` comes with numbers
     x: NDArray[np.float64]  # values of the variables, shape (n,)
-    dual: (
-        NDArray[np.float64] | None
-    )  # of the rows, with the sign that the solver likes, where it gives any; shape (m,)
+    dual: NDArray[np.float64] | None  # of the rows, with the sign that the solver likes, where it gives any; shape (m,)
     iterations: int = 0  # of the simplex method, 0 where the solver does not tell
 
 
@@ -179,9 +177,7 @@ def _build(pulp: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
         problem.add_variable(f"x{j:0{digits}}", 0 if bounded else None)
         for j, bounded in enumerate(program.nonnegative.tolist())
     ]
-    problem.setObjective(
-        expression([(variables[j], program.cost[j].item()) for j in program.cost.nonzero()[0]])
-    )
+    problem.setObjective(expression([(variables[j], program.cost[j].item()) for j in program.cost.nonzero()[0]]))
     ends = program.matrix.indptr.tolist()
     columns = [variables[j] for j in program.matrix.indices.tolist()]
     numbers = program.matrix.data.tolist()

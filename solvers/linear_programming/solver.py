@@ -98,12 +98,8 @@ class LinearProgramming:
     name: ClassVar[str] = "linear-programming"
     features: ClassVar[frozenset[Feature]] = frozenset({Feature.CYCLIC, Feature.DISCOUNT, Feature.TWO_PLAYER})
 
-    solver: str = attrs.field(
-        default="HiGHS", validator=needs("the name of a solver", lambda x: isinstance(x, str))
-    )
-    form: str = attrs.field(
-        default="primal", validator=needs("'primal' or 'dual'", lambda x: x in ("primal", "dual"))
-    )
+    solver: str = attrs.field(default="HiGHS", validator=needs("the name of a solver", lambda x: isinstance(x, str)))
+    form: str = attrs.field(default="primal", validator=needs("'primal' or 'dual'", lambda x: x in ("primal", "dual")))
     block: int = attrs.field(default=1000, validator=at_least(1))
     time_limit: float | None = attrs.field(
         default=None, validator=attrs.validators.optional(needs("a number above 0", lambda x: x > 0))
@@ -322,9 +318,7 @@ class _Solve:
         if ray is not None:
             node = int(np.concatenate((block.variables[block.owner], block.variables[block.chance]))[ray])
             action = problem.action_of(int(block.edge[ray])) if ray < len(block.edge) else None
-            msg = (
-                "the linear program is unbounded: an endless play through here collects rewards without bound"
-            )
+            msg = "the linear program is unbounded: an endless play through here collects rewards without bound"
             return LPUnboundedError(msg, state=problem.describe(node), action=action)
         if len(lost):
             msg = "the linear program is infeasible: from here no play ends, and each costs without bound"

@@ -47,9 +47,7 @@ class Expectimax:
     stop the search.
     """
 
-    def __init__(
-        self, positions: Expansions, pruning: Pruning, limit: int, check: Callable[[], None]
-    ) -> None:
+    def __init__(self, positions: Expansions, pruning: Pruning, limit: int, check: Callable[[], None]) -> None:
         self.positions = positions
         self.prunes = pruning != "none"
         self.probes = pruning == "star2"
@@ -138,9 +136,7 @@ class Expectimax:
             self._settled[state] = settled = depth, _Known(value, value, firm=True)
         return settled[1]
 
-    def _visit(
-        self, state: Hashable, depth: int, which: int, alpha: float, beta: float, probe: bool
-    ) -> _Visit:
+    def _visit(self, state: Hashable, depth: int, which: int, alpha: float, beta: float, probe: bool) -> _Visit:
         """Search one state; with `probe` only the option that looks best, for a bound from below."""
         self.visits += 1
         if self.visits % _CHECK_EVERY == 0:
@@ -180,14 +176,7 @@ class Expectimax:
         return value, firm
 
     def _decision(
-        self,
-        state: Hashable,
-        position: Position,
-        depth: int,
-        which: int,
-        alpha: float,
-        beta: float,
-        probe: bool,
+        self, state: Hashable, position: Position, depth: int, which: int, alpha: float, beta: float, probe: bool
     ) -> _Visit:
         """Take the best option, that of the last search first."""
         rows = position.rows
@@ -205,9 +194,7 @@ class Expectimax:
             self._best[state] = best_at
         return best, firm
 
-    def _chance(
-        self, state: Hashable, position: Position, depth: int, which: int, alpha: float, beta: float
-    ) -> _Visit:
+    def _chance(self, state: Hashable, position: Position, depth: int, which: int, alpha: float, beta: float) -> _Visit:
         key = state, depth, which, False
         if key in self._open:
             path = list(self._open)

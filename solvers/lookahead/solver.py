@@ -67,12 +67,10 @@ class Lookahead(AlwaysAvailable):
     features: ClassVar[frozenset[Feature]] = frozenset({Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT})
 
     depth: int = attrs.field(
-        default=4,
-        validator=needs("a whole number from 1 to 1,000,000", lambda x: 1 <= operator.index(x) <= DEPTH),
+        default=4, validator=needs("a whole number from 1 to 1,000,000", lambda x: 1 <= operator.index(x) <= DEPTH)
     )
     pruning: Pruning = attrs.field(
-        default="star2",
-        validator=needs("'none', 'star1' or 'star2'", lambda x: x in ("none", "star1", "star2")),
+        default="star2", validator=needs("'none', 'star1' or 'star2'", lambda x: x in ("none", "star1", "star2"))
     )
     table_size: int = attrs.field(default=500_000, validator=at_least(1))
     seconds: float | None = attrs.field(default=None, validator=attrs.validators.optional(at_least(0)))

@@ -40,9 +40,7 @@ RESTLESS_FROM = 0.01
 """Share of decisions that switch from which a discounted policy is evaluated by plain sweeps instead of BiCGSTAB."""
 
 
-def propose(
-    problem: Network, run: Run, max_iterations: int = 1000, direct: int = 600, sweeps: int = 20
-) -> Candidate:
+def propose(problem: Network, run: Run, max_iterations: int = 1000, direct: int = 600, sweeps: int = 20) -> Candidate:
     """Policy iteration over all components, successors first; for the numbers and errors see `PolicyIteration`."""
     return _Solve(problem, run, max_iterations, direct, sweeps).candidate()
 
@@ -130,9 +128,7 @@ class _Solve:
                 kept.enter(self.value, self.policy)
         problem = self.problem
         block = write_block(problem, self.operator, self.value, self.local, nodes)
-        chosen = np.where(
-            problem.decides[block.nodes], self.policy[block.nodes] - problem.indptr[block.nodes], 0
-        )
+        chosen = np.where(problem.decides[block.nodes], self.policy[block.nodes] - problem.indptr[block.nodes], 0)
         copies = len(block.kind) // len(block.nodes)
         side = np.repeat([1.0, -1.0][:copies], len(block.nodes))
         search = _Search(
@@ -150,9 +146,7 @@ class _Solve:
             search.run()
         except _InfiniteError as error:
             node = int(block.nodes[error.args[0] % len(block.nodes)])
-            msg = (
-                "policy iteration found no policy whose plays end or stop paying; use a discount or a horizon"
-            )
+            msg = "policy iteration found no policy whose plays end or stop paying; use a discount or a horizon"
             raise UnsupportedError(msg, state=problem.describe(node)) from None
         except NotConvergedError as error:
             self.keep(block, search)

@@ -64,9 +64,7 @@ def without_subtraction(P: Floats, gain: Floats, leave: Floats) -> Floats:
     return value
 
 
-def iterate(
-    P: Matrix, gain: Floats, value: Floats, target: float, check: Callable[[], None]
-) -> tuple[Floats, bool]:
+def iterate(P: Matrix, gain: Floats, value: Floats, target: float, check: Callable[[], None]) -> tuple[Floats, bool]:
     """The solution by iteration from a first guess, and whether its residual came down to the target.
 
     A residual that rounding keeps from coming down counts as reached.

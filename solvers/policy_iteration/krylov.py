@@ -43,9 +43,7 @@ def propose(problem: Network, run: Run, max_iterations: int) -> Candidate | None
         or problem.horizon is not None
         or problem.n_edges < FAST_PATH_FROM_EDGES
         or problem.n_nodes >= 1 << 32
-        or not kernels.takes_turns(
-            problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.sign
-        )
+        or not kernels.takes_turns(problem.kind, unsigned(problem.indptr), unsigned(problem.dst), problem.sign)
         or ending_ranks(problem) is None
         or largest_component(problem) < KRYLOV_FROM_SHARE * problem.n_nodes
     ):

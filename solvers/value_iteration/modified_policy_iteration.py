@@ -93,9 +93,7 @@ class Moves(NamedTuple):
 class Sweeps:
     """The arrays of one solve, and the two kinds of sweeps."""
 
-    def __init__(
-        self, problem: Network, kind: Kind, run: Run, pool: ThreadPoolExecutor | None, pieces: int
-    ) -> None:
+    def __init__(self, problem: Network, kind: Kind, run: Run, pool: ThreadPoolExecutor | None, pieces: int) -> None:
         from mdpdice.numerics.kernels import discounted as kernels
 
         self.kernels = kernels

@@ -134,9 +134,7 @@ class _Blocks:
         counts, at, number = state["counts"], state["at"], state["number"]
         wrong = [name for name in ("value", "w", "room") if not np.isfinite(state[name]).all()]
         wrong += [name for name in ("policy", "moves") if not _own_edges(indptr, state[name])]
-        wrong += [
-            name for name in ("counts", "at") if (state[name] < 0).any() or (state[name] >= 1 << 53).any()
-        ]
+        wrong += [name for name in ("counts", "at") if (state[name] < 0).any() or (state[name] >= 1 << 53).any()]
         if wrong or at[0] > len(self.cyclic) or not number[4] >= 0:
             raise _corrupt(self.run, wrong[0] if wrong else "at")
         self.sweeps, self._before, self.limit = counts[:3].tolist()
@@ -145,9 +143,7 @@ class _Blocks:
         self.halfway = True
         self.run.tell("resume", sweeps=self.sweeps)
 
-    def settle(
-        self, operator: Operator, value: Floats, policy: Ints, aim: tuple[float, float], limit: int
-    ) -> bool:
+    def settle(self, operator: Operator, value: Floats, policy: Ints, aim: tuple[float, float], limit: int) -> bool:
         """Sweep until no value moves by more than ``aim[0] + aim[1] |v|``; False if the limit came first."""
         from mdpdice.numerics.kernels import bellman as kernels
 

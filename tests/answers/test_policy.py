@@ -7,19 +7,7 @@ import numpy as np
 import pytest
 from helpers.small_games import PlainRace
 
-from mdpdice import (
-    Dist,
-    Game,
-    Horizon,
-    Kind,
-    Policy,
-    decide,
-    end,
-    evaluate,
-    explore,
-    go,
-    solve,
-)
+from mdpdice import Dist, Game, Horizon, Kind, Policy, decide, end, evaluate, explore, go, solve
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
 from mdpdice.games.pig import PigTurn
 from mdpdice.policies.markov_chain import induce
@@ -70,10 +58,7 @@ def test_huge_weights_stay_exact():
     big = 3**80
     policy = Policy.of(network, lambda p: Dist({"hold": big, "roll": 1}))
     assert policy.probabilities(5)["roll"] == Fraction(1, big + 1)
-    assert induce(network, policy).network.row(network.node_of(5)) == [
-        Fraction(big, big + 1),
-        Fraction(1, big + 1),
-    ]
+    assert induce(network, policy).network.row(network.node_of(5)) == [Fraction(big, big + 1), Fraction(1, big + 1)]
 
 
 def test_staged_policy():
@@ -135,9 +120,7 @@ def test_policies_are_checked(choice, weight):
     if choice == "short":
         edges = edges[1:]
     elif choice != "good":
-        edges[chance if choice == "chance" else decision] = {"other node": 5, "nothing": -1, "chance": 0}[
-            choice
-        ]
+        edges[chance if choice == "chance" else decision] = {"other node": 5, "nothing": -1, "chance": 0}[choice]
         if choice == "other node":
             edges[decision] = first + 2
     if weight == "short":
@@ -170,9 +153,7 @@ def test_policy_on_other_rules():
 
 def test_policy_takes_an_action_that_is_not_there():
     def game(actions):
-        return explore(
-            Game.of(start=0, node=lambda s: end() if s == 1 else decide([(a, go(1)) for a in actions]))
-        )
+        return explore(Game.of(start=0, node=lambda s: end() if s == 1 else decide([(a, go(1)) for a in actions])))
 
     both = game("ab")
     assert Policy.of(both, lambda s: "a").on(game("a")).action() == "a"
@@ -234,16 +215,10 @@ def test_two_policies_are_taken_or_refused():
     [
         (lambda game, answer: Policy.of("game", lambda p: "hold"), "write Policy.of(game, function)"),
         (lambda game, answer: Policy.uniform(7), "write Policy.uniform(game)"),
-        (
-            lambda game, answer: evaluate(game, 7),
-            "give a Policy, a Solution, a function of the state, or a name",
-        ),
+        (lambda game, answer: evaluate(game, 7), "give a Policy, a Solution, a function of the state, or a name"),
         (lambda game, answer: evaluate(game, "hold"), "this game knows 'random'"),
         (lambda game, answer: evaluate(PigTurn(), "hold-at20"), "did you mean 'hold-at:N'?"),
-        (
-            lambda game, answer: evaluate(explore(game), "randon"),
-            "did you mean 'random'? a Network knows 'random'",
-        ),
+        (lambda game, answer: evaluate(explore(game), "randon"), "did you mean 'random'? a Network knows 'random'"),
     ],
 )
 def test_what_is_no_policy_is_told_at_once(misuse, remedy):

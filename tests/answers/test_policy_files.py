@@ -47,9 +47,7 @@ def policies():
     return [
         Policy.of(network, lambda p: "hold" if p >= 20 else "roll"),
         Policy.uniform(network),
-        Policy(
-            network, np.where(network.decides, network.indptr[:-1], -1), network.decides[network.source] * 0.3
-        ),
+        Policy(network, np.where(network.decides, network.indptr[:-1], -1), network.decides[network.source] * 0.3),
         Policy.of(network, lambda p: Dist({"hold": big, "roll": 1})),
         Policy.of(staged, lambda p, left: "hold" if left == 1 else "roll", staged=True),
         Policy.of(staged, lambda p, left: Dist({"hold": big, "roll": left}), staged=True),
@@ -214,10 +212,7 @@ def circle(s):
 
 
 RING = Game.of(start=0, node=circle)
-PAID = Game.of(
-    start=0,
-    node=lambda s: end() if s == 2 else decide({"work": go(1 - s, reward=s), "stop": go(2)}),
-)
+PAID = Game.of(start=0, node=lambda s: end() if s == 2 else decide({"work": go(1 - s, reward=s), "stop": go(2)}))
 
 PROBLEMS = {
     "farkle": (KcdFarkle(cap=500), None, None),
@@ -241,11 +236,7 @@ def test_solutions_come_back_certified(name, tmp_path):
     assert back.status is Status.CERTIFIED is solution.status
     assert np.allclose(back.nodes.values, solution.nodes.values, rtol=1e-15, atol=1e-15)
     assert np.array_equal(back.nodes.choice, solution.nodes.choice)
-    assert (back.solver, back.iterations, back.seconds) == (
-        solution.solver,
-        solution.iterations,
-        solution.seconds,
-    )
+    assert (back.solver, back.iterations, back.seconds) == (solution.solver, solution.iterations, solution.seconds)
     assert (back.sense, back.version) == (solution.sense, solution.version)
 
 
@@ -377,9 +368,7 @@ def test_a_file_says_what_it_answers(solved, opened, saved, asked, tmp_path):
 def test_a_file_of_another_game(tmp_path):
     path = tmp_path / "solution.npz"
     solve(SMALL, horizon=2).save(path)
-    with pytest.raises(
-        ProblemMismatchError, match="another game than this one, or other parameters"
-    ) as caught:
+    with pytest.raises(ProblemMismatchError, match="another game than this one, or other parameters") as caught:
         Solution.load(path, OTHER, horizon=2)
     assert caught.value.saved == caught.value.asked == "total with horizon 2"
 

@@ -67,9 +67,7 @@ def long_wait() -> Game:
     def to(key: str) -> Any:
         return end(0) if key == "exit" else go(0, reward=2e-162 if key == "pay" else 0)
 
-    return Game.of(
-        start=0, node=lambda _: roll(Dist({"exit": 5e-324, "pay": 1e-162, "stay": 1 - 1e-162}), to)
-    )
+    return Game.of(start=0, node=lambda _: roll(Dist({"exit": 5e-324, "pay": 1e-162, "stay": 1 - 1e-162}), to))
 
 
 def stepping(payoff: Any) -> Game:
@@ -97,11 +95,7 @@ CASES: dict[str, tuple[Callable[[], Game], Any, Any]] = {
     "gains below floats, and the better end": (lambda: loop(TINY, 1), Horizon(3), 1 + 2 * TINY),
     "discounted below floats": (lambda: stepping(5e-324), Discounted(Fraction(2, 5)), None),
     "discount below floats": (lambda: stepping(1e306), Discounted(TINY), None),
-    "discount that is nearly 1": (
-        lambda: loop(Fraction(0), -1),
-        Discounted(1 - Fraction(1, 10**17)),
-        Fraction(0),
-    ),
+    "discount that is nearly 1": (lambda: loop(Fraction(0), -1), Discounted(1 - Fraction(1, 10**17)), Fraction(0)),
     "discount that is nearly 1, with gains": (
         lambda: loop(Fraction(1), 0),
         Discounted(1 - Fraction(1, 10**17)),
@@ -159,9 +153,7 @@ def test_what_is_not_0_never_becomes_it(sign: int) -> None:
 
 def test_values_are_told_apart_from_0_that_floats_do_not() -> None:
     """Play may stay for 0, and claims less than that: the exact certificate is no place for floats."""
-    net = attrs.evolve(
-        network([(MAX, [(0,), (1,)]), (END, [])], payoff=[0, -SMALLEST]), exact_payoffs={1: -TINY}
-    )
+    net = attrs.evolve(network([(MAX, [(0,), (1,)]), (END, [])], payoff=[0, -SMALLEST]), exact_payoffs={1: -TINY})
     witness = Witness(np.array([-1, -1, 0, -1]), np.array([1, 0, 1, 0]), np.zeros(4, dtype=np.int64))
     assert verify_exact(net, [[-TINY, -TINY]], np.array([[1, -1]]), witness) == "some play may never end"
     assert solve(net, solver="exact").exact() == 0

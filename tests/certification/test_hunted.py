@@ -18,9 +18,7 @@ def _holds(found, values) -> bool:
     """Whether proved intervals hold the exact values of one stage or of all."""
     return found.proved and all(
         Fraction(float(low)) <= value <= Fraction(float(high))
-        for value, low, high in zip(
-            values, found.nodes.lowers.ravel(), found.nodes.uppers.ravel(), strict=True
-        )
+        for value, low, high in zip(values, found.nodes.lowers.ravel(), found.nodes.uppers.ravel(), strict=True)
     )
 
 
@@ -53,13 +51,7 @@ def test_a_share_of_the_total_that_no_float_equals(solver: str) -> None:
 @pytest.mark.parametrize("solver", [*SOLVERS, "backward-induction"])
 def test_with_a_horizon_chance_may_idle_for_ever(solver: str) -> None:
     net = network(
-        [
-            (MAX, [(1, 1), (3, 2)]),
-            (CHANCE, [(2, 0, 0.5), (0, 0, 0.5)]),
-            (CHANCE, [(2, 0, 1.0)]),
-            (END, -2),
-        ],
-        horizon=3,
+        [(MAX, [(1, 1), (3, 2)]), (CHANCE, [(2, 0, 0.5), (0, 0, 0.5)]), (CHANCE, [(2, 0, 1.0)]), (END, -2)], horizon=3
     )
     # One more decision is worth 1, and half of what one decision less is worth.
     values = [0, 0, 0, -2, 1, Fraction(1, 2), 0, -2, Fraction(3, 2), Fraction(3, 4), 0, -2]
@@ -89,9 +81,7 @@ def test_the_total_plays_no_part_in_a_payoff() -> None:
     [
         # A loop that pays, and a way round that gains until chance ends it.
         (
-            network(
-                [(MAX, [(1,), (0, -1)]), (CHANCE, [(2, 0, 0.5), (3, 0, 0.5)]), (MAX, [(0, 1)]), (END, 0)]
-            ),
+            network([(MAX, [(1,), (0, -1)]), (CHANCE, [(2, 0, 0.5), (3, 0, 0.5)]), (MAX, [(0, 1)]), (END, 0)]),
             [1, 1, 2, 0],
         ),
         # The same with a place to idle, where chance may send him back.
@@ -150,9 +140,7 @@ def test_a_payoff_that_no_float_equals_is_at_least_itself(threshold) -> None:
 @pytest.mark.parametrize("sense", ["max", "min"])
 def test_a_solution_with_a_horizon_is_read_again(sense, tmp_path) -> None:
     """Reductions may leave its stages in columns."""
-    net = network(
-        [(MAX, [(1, 1), (3, 2)]), (CHANCE, [(2, 0, 0.5), (0, 0, 0.5)]), (CHANCE, [(2, 0, 1.0)]), (END, -2)]
-    )
+    net = network([(MAX, [(1, 1), (3, 2)]), (CHANCE, [(2, 0, 0.5), (0, 0, 0.5)]), (CHANCE, [(2, 0, 1.0)]), (END, -2)])
     found = solve(net, Total(sense), horizon=3)
     found.save(tmp_path / "a")
     read = Solution.load(tmp_path / "a", net, Total(sense), horizon=3)

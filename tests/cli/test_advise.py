@@ -20,9 +20,7 @@ def answer(result, status=0):
 
 
 def test_farkle(run):
-    data = answer(
-        run("advise", "farkle", "-p", "cap=1000", "-p", "dice=3", "roll=1,1,5", "points=300", "--json")
-    )
+    data = answer(run("advise", "farkle", "-p", "cap=1000", "-p", "dice=3", "roll=1,1,5", "points=300", "--json"))
     assert data["state"] == "roll=1,1,5 points=300"
     assert data["action"] == data["actions"][0]["action"]
     assert {"Bank": {"points": 250}} in [entry["action"] for entry in data["actions"]]
@@ -36,9 +34,7 @@ def test_farkle(run):
 
 def test_mixed_dice_are_written_with_spaces(run):
     options = ("-p", "dice=Odd die,Odd die,Lucky die", "-p", "cap=400")
-    data = answer(
-        run("advise", "farkle", *options, *["roll=1@Odd", "die,5@Lucky", "die", "points=50"], "--json")
-    )
+    data = answer(run("advise", "farkle", *options, *["roll=1@Odd", "die,5@Lucky", "die", "points=50"], "--json"))
     assert data["state"] == "roll=1@Odd die,5@Lucky die points=50"
     assert {"Keep": {"points": 100, "dice": [0, 1]}} in [entry["action"] for entry in data["actions"]]
     text = run("advise", "farkle", *options, "roll=1@Odd die,5@Lucky die points=50")
@@ -117,9 +113,7 @@ def test_positions_that_play_does_not_come_to(run, pig):
 def test_positions_off_the_lattice(run):
     """Two dice of three are rolled with points at risk; the values are those of the written-out game."""
     race = FarkleRace(dice=3, target=4000)
-    data = answer(
-        run("advise", "farkle-race", "-p", "dice=3", "roll=1,5", "mine=3850", "theirs=50", "--json")
-    )
+    data = answer(run("advise", "farkle-race", "-p", "dice=3", "roll=1,5", "mine=3850", "theirs=50", "--json"))
     assert any(note.startswith(FROM_ELSEWHERE) for note in data["notes"])
     assert data["status"] == "certified"
     assert data["solver"] == "layer-sweeps"

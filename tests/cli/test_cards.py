@@ -68,8 +68,7 @@ def test_a_card_says_what_the_solution_does(run, cards, tmp_path):
     whole = tmp_path / "all.csv"
     run("policy", cards, "--table", "decisions", "--to", whole)
     values = [
-        re.search(r"value +(\S+)", run("evaluate", cards, "--policy", name).output)[1]
-        for name in (whole, "optimal")
+        re.search(r"value +(\S+)", run("evaluate", cards, "--policy", name).output)[1] for name in (whole, "optimal")
     ]
     assert float(values[0]) == pytest.approx(float(values[1]), abs=1e-12)
 
@@ -115,9 +114,7 @@ def test_cards_that_cannot_be(run, cards, more, message):
 def test_a_cell_tells_from_where_on(run):
     """One number is left, so a cell of Pig's race is the threshold."""
     solution = solve(explore(PigRace(goal=60)))
-    text = run(
-        "policy", "pig-race", "-p", "goal=60", "--rows", "mine", "--cols", "theirs"
-    ).output.splitlines()
+    text = run("policy", "pig-race", "-p", "goal=60", "--rows", "mine", "--cols", "theirs").output.splitlines()
     head = next(at for at, line in enumerate(text) if line.startswith("mine \\ theirs"))
     across = text[head].split()[3:]
     checked = 0

@@ -25,9 +25,7 @@ def test_list(run, plug_in, monkeypatch):
     assert re.search(r"^  farkle +One turn of Farkle", result.output, flags=re.MULTILINE)
     assert re.search(r"^  backward-induction +acyclic.*a horizon", result.output, flags=re.MULTILINE)
     assert re.search(
-        r"^  absent +broken: game 'absent' could not be loaded.*no_such_module",
-        result.output,
-        flags=re.MULTILINE,
+        r"^  absent +broken: game 'absent' could not be loaded.*no_such_module", result.output, flags=re.MULTILINE
     )
     assert re.search(r"^  number +broken: .*not a Game", result.output, flags=re.MULTILINE)
     assert sum("broken: solver 'absent'" in line for line in lines) == 1
@@ -100,11 +98,7 @@ def test_games_of_a_file(run, write):
     assert "value     6\n" in run("solve", f"{path}:Fine").output
     assert "value     7\n" in run("solve", f"{path}:ready").output
     for name, status, message in (
-        (
-            "",
-            2,
-            f"say which game of the file is meant, as {path}:ClassName; games in {path} are: Fine, ready",
-        ),
+        ("", 2, f"say which game of the file is meant, as {path}:ClassName; games in {path} are: Fine, ready"),
         (":Missing", 2, "has no 'Missing'; games in"),
         (":number", 2, "not a mdpdice Game"),
         (":Half", 1, "does not define node"),

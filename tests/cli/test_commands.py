@@ -84,13 +84,7 @@ def test_help_on_a_game_without_parameters(run, write):
 
 
 def test_help_without_a_game(run):
-    for args in (
-        ["--help"],
-        ["-h"],
-        ["solve", "--help"],
-        ["advise", "--help"],
-        ["solve", "--no-such", "--help"],
-    ):
+    for args in (["--help"], ["-h"], ["solve", "--help"], ["advise", "--help"], ["solve", "--no-such", "--help"]):
         result = run(*args)
         assert "Usage: mdpdice" in result.output
         assert "Parameters of" not in result.output
@@ -98,15 +92,7 @@ def test_help_without_a_game(run):
 
 
 def test_wrong_usage(run):
-    for args in (
-        [],
-        ["nothing"],
-        ["solve"],
-        ["crosscheck"],
-        ["advise"],
-        ["cache"],
-        ["solve", "farkle", "--no-such"],
-    ):
+    for args in ([], ["nothing"], ["solve"], ["crosscheck"], ["advise"], ["cache"], ["solve", "farkle", "--no-such"]):
         assert run(*args).exit_code in ({0, 2} if not args else {2})  # click 8.2 changed what no command is
 
 
@@ -152,8 +138,7 @@ def test_the_installed_command(write, tmp_path):
     assert broken.returncode == 1
     assert broken.stdout == ""
     assert (
-        broken.stderr
-        == f"Error: {path} could not be imported: ZeroDivisionError: division by zero (mine.py, line 1)\n"
+        broken.stderr == f"Error: {path} could not be imported: ZeroDivisionError: division by zero (mine.py, line 1)\n"
     )
 
 

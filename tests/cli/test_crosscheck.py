@@ -51,9 +51,7 @@ def test_a_wrong_back_end_is_caught(run, pig, plug_in):
     assert "NOT OK" in text.output
 
 
-@pytest.mark.parametrize(
-    "solvers", ["magic", "", "backward-induction,", "auto", "backward-induction;value-iteration"]
-)
+@pytest.mark.parametrize("solvers", ["magic", "", "backward-induction,", "auto", "backward-induction;value-iteration"])
 def test_wrong_names_are_wrong_usage(run, pig, solvers):
     assert run("crosscheck", pig, "--solvers", solvers).exit_code == 2
 

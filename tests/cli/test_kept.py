@@ -221,23 +221,14 @@ def test_a_folder_that_cannot_be_made_is_a_warning(run, pig, tmp_path, monkeypat
     assert "Warning: the answer is not kept" in result.stderr
     monkeypatch.setenv("MDPDICE_CACHE", "")
     assert not run("advise", pig, "12").stderr
-    assert json.loads(run("cache", "list", "--json").stdout) == {
-        "folder": None,
-        "answers": 0,
-        "bytes": 0,
-        "kept": [],
-    }
+    assert json.loads(run("cache", "list", "--json").stdout) == {"folder": None, "answers": 0, "bytes": 0, "kept": []}
 
 
 def test_certified_again(asked, solves, pig, monkeypatch):
     first = asked("advise", pig, "12")
     again = asked("advise", pig, "12", "--prove")
     assert again["proof"] == "this run"
-    assert (again["value"], again["lower"], again["upper"]) == (
-        first["value"],
-        first["lower"],
-        first["upper"],
-    )
+    assert (again["value"], again["lower"], again["upper"]) == (first["value"], first["lower"], first["upper"])
     assert len(solves) == 1
 
 
@@ -259,8 +250,7 @@ def test_a_forged_answer_is_believed_until_it_is_certified(run, asked, pig, answ
 
 
 @pytest.mark.parametrize(
-    "game",
-    [RACE, ("farkle-race", "-p", "dice=3"), ("konijnenhokken", "-p", "dice=3"), ("school-combination",)],
+    "game", [RACE, ("farkle-race", "-p", "dice=3"), ("konijnenhokken", "-p", "dice=3"), ("school-combination",)]
 )
 def test_both_routes_and_their_certificates(asked, solves, game):
     state = {"pig-race": "turn=4", "farkle-race": "roll=1,1,5 mine=400", "konijnenhokken": "roll=1,2,3"}

@@ -14,18 +14,9 @@ from mdpdice.games.farkle import FarkleRace, KcdFarkle, load_dice
 def test_every_die_is_listed(run):
     lines = run("dice").output.splitlines()
     assert len(lines) == 2 + len(load_dice()) == 68
-    assert (
-        "kcd2/A/Lucky die               6 1 2 3 4 6                1167.5  0.41%  lowentropy/kcd2-dice"
-        in lines
-    )
-    assert (
-        "kcd2/B/Lu die *                3 3 3 3 3 6                631.4   3.75%  ShaneeexD/KCD-2-Dice-Calc"
-        in lines
-    )
-    assert (
-        "kcd2/A/Devil's head die        1 1 1 1 1 1, 1 is a joker  1175.1  3.09%  lowentropy/kcd2-dice"
-        in lines
-    )
+    assert "kcd2/A/Lucky die               6 1 2 3 4 6                1167.5  0.41%  lowentropy/kcd2-dice" in lines
+    assert "kcd2/B/Lu die *                3 3 3 3 3 6                631.4   3.75%  ShaneeexD/KCD-2-Dice-Calc" in lines
+    assert "kcd2/A/Devil's head die        1 1 1 1 1 1, 1 is a joker  1175.1  3.09%  lowentropy/kcd2-dice" in lines
 
 
 def test_dice_as_data(run):
@@ -54,9 +45,7 @@ def test_best_set(run):
 
 
 def test_best_set_of_a_race(run):
-    told = run(
-        "best-set", "2 x Odd, 5 x Ordinary", "--race", "--target", 250, "--theirs", "6 x Lucky", "--among", 2
-    )
+    told = run("best-set", "2 x Odd, 5 x Ordinary", "--race", "--target", 250, "--theirs", "6 x Lucky", "--among", 2)
     assert "(chance to win to 250 points if you begin)" in told.output
     assert "sets      2: 2 solved, 0 had fewer points in a turn, and were not raced" in told.output
     game = FarkleRace(target=250, my_dice="2 x Odd, 4 x Ordinary", their_dice="6 x Lucky")
@@ -97,13 +86,9 @@ def test_the_question_of_a_player(run):
 
 
 def test_both_seats(run):
-    told = run(
-        "solve", "farkle-race", "-p", "target=400", "-p", "my_dice=3 x Lucky", "-p", "their_dice=3"
-    ).output
+    told = run("solve", "farkle-race", "-p", "target=400", "-p", "my_dice=3 x Lucky", "-p", "their_dice=3").output
     assert "your chance to win: 0.7" in told
-    summary = json.loads(run("solve", "farkle-race", "-p", "target=400", "-p", "dice=3", "--json").output)[
-        "summary"
-    ]
+    summary = json.loads(run("solve", "farkle-race", "-p", "target=400", "-p", "dice=3", "--json").output)["summary"]
     (line,) = summary
     begin, second = (float(part.split()[0]) for part in line.removeprefix("your chance to win: ").split(", "))
     assert begin + second == pytest.approx(1, abs=1e-9)

@@ -64,8 +64,7 @@ def test_a_saved_solution_is_a_policy(run, always_on_lattices, value, tmp_path):
     assert "deviation  " in run("evaluate", *SCHOOL).output
     assert near(answer(run("simulate", *SCHOOL, "--policy", file, "--plays", 2000, "--json")), value)
     by_file, by_solving = (
-        answer(run("play", *SCHOOL, "--seats", seat, "--seed", 3, "--json"))["events"]
-        for seat in (file, "optimal")
+        answer(run("play", *SCHOOL, "--seats", seat, "--seed", 3, "--json"))["events"] for seat in (file, "optimal")
     )
     assert by_file == by_solving
     other = run("evaluate", "school", "-p", "open=grade-6,full", "--policy", file)
@@ -102,9 +101,7 @@ def test_what_a_large_game_refuses(run, always_on_lattices, call, message):
 
 def test_players_who_look_ahead_are_evaluated(run):
     board = ("knucklebones", "-p", "columns=2", "-p", "rows=1", "--against", "optimal", "--json")
-    found, wild = (
-        answer(run("evaluate", *board, "--policy", name))["value"] for name in ("lookahead:2", "random")
-    )
+    found, wild = (answer(run("evaluate", *board, "--policy", name))["value"] for name in ("lookahead:2", "random"))
     # The best play is worth 125/252, and on so small a board two decisions ahead are enough.
     assert found == pytest.approx(125 / 252, abs=1e-9)
     assert wild < 0.48

@@ -46,11 +46,7 @@ WALK = """
 
 def test_counters_tell_the_grid_before_it_is_explored(run):
     data = json.loads(run("info", "pig-race", "-p", "goal=9", "--before", "--json").output)
-    assert [(one["name"], one["values"]) for one in data["counters"]] == [
-        ("mine", 9),
-        ("theirs", 9),
-        ("turn", 9),
-    ]
+    assert [(one["name"], one["values"]) for one in data["counters"]] == [("mine", 9), ("theirs", 9), ("turn", 9)]
     assert data["grid"] == 9**3
     assert data["states"] is None
     assert data["available_bytes"] > 0
@@ -63,11 +59,7 @@ def test_counters_tell_the_grid_before_it_is_explored(run):
 def test_structure(run):
     data = json.loads(run("info", "pig-race", "-p", "goal=9", "--json").output)
     network = explore(PigRace(goal=9))
-    assert (data["states"], data["nodes"], data["edges"]) == (
-        network.n_states,
-        network.n_nodes,
-        network.n_edges,
-    )
+    assert (data["states"], data["nodes"], data["edges"]) == (network.n_states, network.n_nodes, network.n_edges)
     assert sum(data["kinds"].values()) == network.n_nodes
     assert data["players"] == 2
     assert data["digest"] == network.digest
@@ -138,9 +130,7 @@ def test_a_new_game_and_its_test_run_and_notice_a_fault(run, tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout
-    assert re.findall(r"^FAILED (\S+?)::(\w+)", done.stdout, re.MULTILINE) == [
-        ("test_mine.py", "test_value_by_hand")
-    ]
+    assert re.findall(r"^FAILED (\S+?)::(\w+)", done.stdout, re.MULTILINE) == [("test_mine.py", "test_value_by_hand")]
     assert "1 failed, 5 passed" in done.stdout
 
 
@@ -165,11 +155,7 @@ def test_the_shell_completes():
     def complete(words, at):
         return shell(_MDPDICE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(at)).split()
 
-    for name, hook in (
-        ("bash", "complete -o"),
-        ("zsh", "#compdef mdpdice"),
-        ("fish", "complete --no-files"),
-    ):
+    for name, hook in (("bash", "complete -o"), ("zsh", "#compdef mdpdice"), ("fish", "complete --no-files")):
         assert hook in shell(_MDPDICE_COMPLETE=f"{name}_source")
     assert complete("mdpdice so", 1) == ["plain,solve"]
     assert complete("mdpdice solve pig", 2) == ["plain,pig-race", "plain,pig-turn", "plain,piglet"]

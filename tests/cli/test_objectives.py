@@ -57,11 +57,7 @@ def test_the_values_of_python(run, text):
 
 def test_little_of_it(run):
     data = answer(run("solve", *PIG, "--sense", "min", "--json"))
-    assert (data["value"], data["objective"], data["sense"]) == (
-        solve(GAME, Total("min")).value(),
-        "total",
-        "min",
-    )
+    assert (data["value"], data["objective"], data["sense"]) == (solve(GAME, Total("min")).value(), "total", "min")
     data = answer(run("solve", *PIG, "--objective", "until-reward:30", "--sense", "min", "--json"))
     assert data["value"] == "inf"
     assert "objective   minimise the total" in run("solve", *PIG, "--sense", "min").output

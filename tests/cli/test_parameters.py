@@ -239,9 +239,7 @@ def test_annotations_without_attrs_are_parameters_to_be():
         def node(self, state):
             return end()
 
-    with pytest.raises(
-        click.UsageError, match="plain has no parameters; .*@attrs.frozen, and sides and colour will"
-    ):
+    with pytest.raises(click.UsageError, match="plain has no parameters; .*@attrs.frozen, and sides and colour will"):
         build_game("plain", Plain, ["sides=4"])
 
 
@@ -268,11 +266,7 @@ def test_a_class_that_breaks_down_is_an_error_of_the_game():
 def test_every_text_shown_reads_back():
     game, _ = build()
     for parameter in parameters_of(Everything):
-        if (
-            parameter.reader.allowed
-            and not parameter.required
-            and parameter.key not in ("derived", "private")
-        ):
+        if parameter.reader.allowed and not parameter.required and parameter.key not in ("derived", "private"):
             assert parameter.reader.read(show(parameter.default)) == getattr(game, parameter.key)
 
 

@@ -69,9 +69,7 @@ def test_thresholds(drawn):
 def test_values_and_stages(drawn):
     curves = drawn("pig-turn", "values", "-p", "cap=30", "--actions")
     assert [line.get_label() for line in curves.lines] == ["hold", "roll"]
-    several = drawn(
-        "pig-race", "values", "-p", "goal=6", "--x", "mine", "--by", "theirs", "--where", "turn=0"
-    )
+    several = drawn("pig-race", "values", "-p", "goal=6", "--x", "mine", "--by", "theirs", "--where", "turn=0")
     assert len(several.lines) == 5
     chart = drawn("pig-race", "values", "-p", "goal=6", "--x", "mine", "--y", "theirs", "--where", "turn=0")
     assert chart.figure.axes[1].get_ylabel() == "value (chance to win)"
@@ -89,16 +87,7 @@ def test_a_grid_too_large_for_a_network(drawn, run, tmp_path, monkeypatch):
     assert sorted(line.get_label() for line in curves.lines) == ["hold", "roll"]
     assert curves.get_ylabel() == "value (chance to win)"
     wrong = run(
-        "plot",
-        "pig-race",
-        "-p",
-        "goal=12",
-        "--kind",
-        "policy",
-        "--where",
-        "score=1",
-        "--to",
-        tmp_path / "p.png",
+        "plot", "pig-race", "-p", "goal=12", "--kind", "policy", "--where", "score=1", "--to", tmp_path / "p.png"
     )
     assert wrong.exit_code == 2
     assert "mine, state, theirs, turn" in wrong.output

@@ -202,9 +202,7 @@ def test_a_new_seed_for_every_play(sit, tmp_path):
     assert len(set(seeds)) > 1
     assert f"\nseed: {seeds[-1]}\n" in record.read_text()
     assert sit("pig-turn", "--seats", "hold-at:20", "--seed", seeds[0]).output == found[0]
-    assert events(sit("pig-turn", "--seats", "hold-at:20", "--seed", seeds[0], "--json"))["seed"] == int(
-        seeds[0]
-    )
+    assert events(sit("pig-turn", "--seats", "hold-at:20", "--seed", seeds[0], "--json"))["seed"] == int(seeds[0])
 
 
 def test_real_dice(sit):
@@ -296,9 +294,7 @@ def test_words_without_a_look(sit, write):
         result = sit(name, "--seats", "human", "--seed", seed, lines="?\nb\n1\nred one\n")
         assert result.exit_code == 0
         assert "\nb 2 (+1)\n" in result.output
-        assert re.search(
-            r"\ncard rank 1 suit blue → card rank [23] suit (blue|red one) \(\+[23]\)\n", result.output
-        )
+        assert re.search(r"\ncard rank 1 suit blue → card rank [23] suit (blue|red one) \(\+[23]\)\n", result.output)
         assert re.search(r"\nred one → (blue|red one)\n", result.output)
         assert not re.search(r"[{}<>=]|Card|Suit|End", result.output)
 
@@ -364,10 +360,7 @@ def test_other_seats(sit, tmp_path):
     assert wild[0] == wild[1]
     file = tmp_path / "best.npz"
     assert CliRunner().invoke(main, ["policy", "piglet", "--save", str(file)]).exit_code == 0
-    plays = [
-        events(sit("piglet", "--seats", seats, "--seed", 3, "--json"))["events"]
-        for seats in (file, "optimal")
-    ]
+    plays = [events(sit("piglet", "--seats", seats, "--seed", 3, "--json"))["events"] for seats in (file, "optimal")]
     assert plays[0] == plays[1]
 
 
@@ -460,9 +453,7 @@ def test_looking_ahead(sit, monkeypatch, quick):
     result = sit(*small, "--seats", "human,lookahead:1", "--no-cache", lines="?\n")
     assert result.exit_code == 0
     assert ("too large to be solved" in result.output) == (quick == 100)
-    values = [
-        float(line.split()[-1]) for line in result.output.splitlines() if re.match(r"[* ] column \d  ", line)
-    ]
+    values = [float(line.split()[-1]) for line in result.output.splitlines() if re.match(r"[* ] column \d  ", line)]
     # Where the first die goes cannot matter.
     assert len(values) == 2
     assert values[0] == pytest.approx(values[1])

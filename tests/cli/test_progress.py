@@ -85,9 +85,7 @@ def test_what_solvers_tell_is_understood():
     # Every play stops, so value iteration has bounds.
     game = Game.of(
         start=0,
-        node=lambda n: decide(
-            {"on": roll(d6, lambda k: end(n) if k == 1 else go((n + k) % 50)), "off": end(n)}
-        ),
+        node=lambda n: decide({"on": roll(d6, lambda k: end(n) if k == 1 else go((n + k) % 50)), "off": end(n)}),
     )
     terminal = Terminal()
     with ProgressBars(terminal, delay=0, every=0) as progress:

@@ -45,9 +45,7 @@ def answer(result, status=0):
     return data
 
 
-@pytest.mark.parametrize(
-    ("horizon", "value"), [(1, 399.1126543210), (2, 505.5102004466), (3, 547.3522341444)]
-)
+@pytest.mark.parametrize(("horizon", "value"), [(1, 399.1126543210), (2, 505.5102004466), (3, 547.3522341444)])
 def test_farkle_by_horizon(run, horizon, value):
     data = answer(run("solve", "farkle", "-p", "cap=6000", "--horizon", horizon, "--json"))
     assert data["lower"] - 5e-11 <= value <= data["upper"] + 5e-11  # the digits that were published

@@ -47,9 +47,7 @@ def test_hold_at_20(run):
 
 def test_the_optimal_and_the_random_policy(run):
     values = [
-        answer(run("evaluate", "farkle", "-p", "dice=2", "-p", "cap=500", "--policy", name, "--json"))[
-            "value"
-        ]
+        answer(run("evaluate", "farkle", "-p", "dice=2", "-p", "cap=500", "--policy", name, "--json"))["value"]
         for name in ("optimal", "random", "threshold:0,0", "threshold:300,250")
     ]
     assert values[0] == pytest.approx(solve(KcdFarkle(dice=2, cap=500)).value())
@@ -239,10 +237,7 @@ def test_tables_of_a_game(run):
             {key: "" if value is None else str(value) for key, value in row.items()} for row in table["rows"]
         ]
     # The first one where none is named.
-    assert (
-        run("policy", *small, "--csv").stdout
-        == run("policy", *small, "--table", "stop-or-roll", "--csv").stdout
-    )
+    assert run("policy", *small, "--csv").stdout == run("policy", *small, "--table", "stop-or-roll", "--csv").stdout
     text = run("policy", *small).output
     assert "roll on while at most this many points are banked" in text
     assert "what to take from a roll:" in text
@@ -319,10 +314,7 @@ def _scores(dice):
     """Whether some faces score in Farkle, by its rules in words."""
     whole = {frozenset(range(1, 6)), frozenset(range(2, 7)), frozenset(range(1, 7))}
     return (
-        1 in dice
-        or 5 in dice
-        or any(dice.count(face) >= 3 for face in dice)
-        or any(run <= set(dice) for run in whole)
+        1 in dice or 5 in dice or any(dice.count(face) >= 3 for face in dice) or any(run <= set(dice) for run in whole)
     )
 
 
@@ -419,9 +411,7 @@ def test_games_without_thresholds(run):
 def test_the_same_keys_where_the_meaning_is_the_same(run):
     asked = {"game", "parameters", "horizon", "objective", "sense", "notes"}
     told = {"value", "estimate", "lower", "upper", "width", "status", "reason", "states", "edges", "seconds"}
-    found = [
-        set(answer(run(name, "piglet", "--json"))) for name in ("solve", "policy", "evaluate", "simulate")
-    ]
+    found = [set(answer(run(name, "piglet", "--json"))) for name in ("solve", "policy", "evaluate", "simulate")]
     assert all(asked | told <= keys for keys in found)
     assert all({"policy", "against"} <= keys for keys in found[2:])
 

@@ -33,9 +33,7 @@ def test_counters_stay_variables_in_the_prism_language(run, tmp_path):
     assert result.exit_code == 0, result.output
     assert {"states": 1, "points": 10**6}.items() <= json.loads(result.output).items()
     assert "  turn : [0..99] init 0;" in (tmp_path / "x.prism").read_text()
-    assert (
-        "1,000,000 points of the counters" in run("export", "pig-race", "--to", tmp_path / "x.prism").output
-    )
+    assert "1,000,000 points of the counters" in run("export", "pig-race", "--to", tmp_path / "x.prism").output
     # A horizon is one of networks.
     few = run("export", "farkle", "-p", "cap=300", "--horizon", 3, "--to", tmp_path / "x.prism", "--json")
     assert "points" not in json.loads(few.output)
@@ -64,9 +62,7 @@ def test_the_text_tells_what_a_file_holds(run, robot):
 def test_questions_about_labels(run, robot):
     result = run("import", robot, "--solve", "--reach", "goal1", "--json")
     assert json.loads(result.output)["value"] == pytest.approx(0.5, abs=1e-9)
-    result = run(
-        "import", robot, "--solve", "--reward", "move", "--until", "goal2", "--sense", "min", "--json"
-    )
+    result = run("import", robot, "--solve", "--reward", "move", "--until", "goal2", "--sense", "min", "--json")
     assert json.loads(result.output)["value"] == pytest.approx(19 / 15, abs=1e-9)
 
 
@@ -76,9 +72,7 @@ def test_one_file_becomes_another(run, robot, tmp_path):
     assert f"written  {tmp_path / 'y.npz'}" in result.output
     again = run("export", tmp_path / "y.npz", "--to", tmp_path / "y.drn")
     assert again.exit_code == 0, again.output
-    one, two = (
-        json.loads(run("import", tmp_path / f"y.{x}", "--solve", "--json").output) for x in ("npz", "drn")
-    )
+    one, two = (json.loads(run("import", tmp_path / f"y.{x}", "--solve", "--json").output) for x in ("npz", "drn"))
     assert one["value"] == pytest.approx(two["value"], abs=1e-9)
 
 

@@ -32,14 +32,7 @@ from mdpdice import (
     solve,
 )
 from mdpdice.backend import Feature, Run, traced
-from mdpdice.crosscheck.comparison import (
-    compare_actions,
-    compare_policies,
-    compare_values,
-    edge_intervals,
-    may,
-    must,
-)
+from mdpdice.crosscheck.comparison import compare_actions, compare_policies, compare_values, edge_intervals, may, must
 from mdpdice.crosscheck.report import COUNTERS
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.solvers.value_iteration import ValueIteration
@@ -148,10 +141,7 @@ def test_infinities_are_compared_as_sets(wrong):
     values = good.nodes.values.copy()
     assert values[6] == math.inf
     values[6] = wrong
-    for first, second in (
-        (good, changed(good, values=values)),
-        (changed(good, values=values), good),
-    ):
+    for first, second in ((good, changed(good, values=values)), (changed(good, values=values), good)):
         assert compare_values(first, second)
 
 
@@ -163,9 +153,7 @@ def test_a_chosen_action_that_is_worse():
     possible = may(good, edge_intervals(good))
     judged, problems = compare_actions(forged, must(good, edge_intervals(good)), good, possible)
     assert judged == 3
-    assert problems == [
-        "forged chooses 2 in 0, which is not optimal by the bounds of exact (1 such decisions)"
-    ]
+    assert problems == ["forged chooses 2 in 0, which is not optimal by the bounds of exact (1 such decisions)"]
 
 
 def test_may_and_must():
@@ -216,9 +204,7 @@ PIG = Game.of(start=0, node=lambda n: end(n) if n >= 20 else decide({
     "hold": end(n), "roll": roll(d6, lambda k: end() if k == 1 else go(n + k)),
 }))  # fmt: skip
 WALK = network([(MAX, [(1, -1), (2, -2)]), (CHANCE, [(0, 0, 0.5), (3, 0, 0.5)]), (CHANCE, [(3,)]), (END, 0)])
-STANDOFF = Game.of(
-    start=0, node=lambda n: decide({"wait": go(1 - n), "yield": end(-1 if n == 0 else 1)}, player=n)
-)
+STANDOFF = Game.of(start=0, node=lambda n: decide({"wait": go(1 - n), "yield": end(-1 if n == 0 else 1)}, player=n))
 
 
 def race(goal=6):
@@ -254,9 +240,7 @@ def race(goal=6):
     ],
 )
 def test_no_false_alarms(game, objective, horizon):
-    report = cross_check(
-        game, objective, solvers=["value-iteration", "policy-iteration", "exact"], horizon=horizon
-    )
+    report = cross_check(game, objective, solvers=["value-iteration", "policy-iteration", "exact"], horizon=horizon)
     assert report.ok, report
     assert report.policies >= 1
     assert report.actions >= 2
@@ -272,8 +256,7 @@ def test_no_false_alarms_on_random_networks(net):
 
 def test_what_is_no_back_end_and_no_objective_is_an_error():
     with pytest.raises(
-        UnsupportedError,
-        match=r"no solver is called 'exakt'; did you mean 'exact'\? installed are: backward-induction",
+        UnsupportedError, match=r"no solver is called 'exakt'; did you mean 'exact'\? installed are: backward-induction"
     ):
         cross_check(RICH, solvers=["value-iteration", "exakt"])
     with pytest.raises(GameError, match="'min' is not an objective"):

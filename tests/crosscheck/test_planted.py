@@ -28,12 +28,7 @@ def pig_turn() -> Network:
         Game.of(
             start=0,
             node=lambda points: (
-                decide(
-                    {
-                        "hold": end(points),
-                        "roll": roll(d6, lambda k: end() if k == 1 else go(min(points + k, 60))),
-                    }
-                )
+                decide({"hold": end(points), "roll": roll(d6, lambda k: end() if k == 1 else go(min(points + k, 60)))})
                 if points < 60
                 else end(points)
             ),

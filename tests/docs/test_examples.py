@@ -160,10 +160,7 @@ def check(patterns: list[str], output: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] if name == "lookahead_against_exact" else [])
-        for name in EXPECTED
-    ],
+    [pytest.param(name, marks=[pytest.mark.slow] if name == "lookahead_against_exact" else []) for name in EXPECTED],
 )
 def test_example(name: str, output_of: Callable[..., str]) -> None:
     check(EXPECTED[name], output_of(name))

@@ -24,9 +24,7 @@ def promised(script: Path) -> set[str]:
 def test_pages_show_what_is_drawn_and_say_what_it_is() -> None:
     shown = set()
     for page in (ROOT / "docs").rglob("*.md"):
-        for words, name in re.findall(
-            r"!\[([^\]]*)\]\((?:\.\./)?_gallery/([\w-]+)\.png\)", page.read_text("utf-8")
-        ):
+        for words, name in re.findall(r"!\[([^\]]*)\]\((?:\.\./)?_gallery/([\w-]+)\.png\)", page.read_text("utf-8")):
             assert len(words) > 20, f"{page.name}: {name} needs words for those who do not see it"
             shown.add(name)
     assert shown == set().union(*map(promised, SCRIPTS))
@@ -38,10 +36,7 @@ SLOW = ("farkle_turn", "konijnenhokken", "pig_race")
 
 @pytest.mark.parametrize(
     "script",
-    [
-        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in SLOW else [])
-        for path in SCRIPTS
-    ],
+    [pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in SLOW else []) for path in SCRIPTS],
 )
 def test_scripts_draw_what_they_say(script: Path) -> None:
     pictures = runpy.run_path(str(script))["draw"]()

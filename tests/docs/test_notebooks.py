@@ -12,17 +12,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 def run(folder: Path, out: Path, *paths: Path) -> None:
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "nbconvert",
-        "--to",
-        "notebook",
-        "--execute",
-        "--output-dir",
-        str(out),
-    ]
+    command = [sys.executable, "-P", "-m", "nbconvert", "--to", "notebook", "--execute", "--output-dir", str(out)]
     done = subprocess.run(
         [*command, *map(str, paths)], cwd=folder, capture_output=True, text=True, check=False, timeout=300
     )

@@ -119,9 +119,7 @@ def test_blocks(page: Path, output_of: Callable[[str], str], monkeypatch: pytest
             test = doctest.DocTestParser().get_doctest(block.text, names, page.name, str(page), block.line)
             assert test.examples, f"{page.name}, line {block.line}: no examples"
             report = io.StringIO()
-            failed = (
-                doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.write, clear_globs=False).failed
-            )
+            failed = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.write, clear_globs=False).failed
             assert not failed, report.getvalue()
             names = test.globs
         else:
@@ -154,15 +152,12 @@ def test_numbers_come_from_what_was_run(page: Path) -> None:
         number = found.replace(",", "")
         digits = len(number.partition(".")[2])
         if (elsewhere := ELSEWHERE.get((page.stem, found))) is not None:
-            there = re.findall(
-                r"-?\d+\.\d+", (ROOT / "tests" / "games" / elsewhere).read_text(encoding="utf-8")
-            )
+            there = re.findall(r"-?\d+\.\d+", (ROOT / "tests" / "games" / elsewhere).read_text(encoding="utf-8"))
             assert float(number) in {round(float(one), digits) for one in there}
             continue
         # The output may have more digits, or be cut off by "..." after at least five.
         assert any(
-            round(float(one), digits) == float(number)
-            or (len(one.partition(".")[2]) >= 5 and number.startswith(one))
+            round(float(one), digits) == float(number) or (len(one.partition(".")[2]) >= 5 and number.startswith(one))
             for one in known
         ), f"{page.name}: where does {found} come from?"
 

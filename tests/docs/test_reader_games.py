@@ -77,14 +77,8 @@ def hog(mine: int, theirs: int, goal: int) -> Fraction:
 def two_dice(points: int, cap: int) -> Fraction:
     if points >= cap:
         return Fraction(points)
-    dice = (
-        {k: Fraction(1, 6) for k in FACES},
-        dict(zip(range(1, 6), map(LOADED.prob, range(1, 6)), strict=True)),
-    )
-    return max(
-        Fraction(points),
-        *(sum(p * two_dice(points + k, cap) for k, p in die.items() if k > 1) for die in dice),
-    )
+    dice = ({k: Fraction(1, 6) for k in FACES}, dict(zip(range(1, 6), map(LOADED.prob, range(1, 6)), strict=True)))
+    return max(Fraction(points), *(sum(p * two_dice(points + k, cap) for k, p in die.items() if k > 1) for die in dice))
 
 
 GAMES = {

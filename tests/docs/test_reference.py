@@ -44,9 +44,7 @@ def described(conf: ModuleType) -> set[str]:
         conf.complete_reference(SimpleNamespace(), f"reference/{page.stem}", source)
         current = "mdpdice"
         for line, module in re.findall(
-            r"^(\.\. (?:currentmodule|auto\w+|py:data):: \S+)(?:\n   :module: (\S+))?",
-            source[0],
-            re.MULTILINE,
+            r"^(\.\. (?:currentmodule|auto\w+|py:data):: \S+)(?:\n   :module: (\S+))?", source[0], re.MULTILINE
         ):
             kind, name = line.removeprefix(".. ").split(":: ")
             if kind == "currentmodule":
@@ -132,7 +130,5 @@ def test_table_of_solvers_agrees_with_their_features() -> None:
     }
     columns = (Feature.CYCLIC, Feature.TWO_PLAYER, Feature.DISCOUNT, Feature.HORIZON)
     for name, row in rows:
-        said = {
-            feature for feature, cell in zip(columns, row.split("|"), strict=False) if cell.strip() == "yes"
-        }
+        said = {feature for feature, cell in zip(columns, row.split("|"), strict=False) if cell.strip() == "yes"}
         assert said == load_solver(name).features & set(columns), name

@@ -120,11 +120,7 @@ def test_machine_is_the_best_of_all_policies() -> None:
     options: dict[int, list[tuple[str, int, tuple[int, ...]]]] = {
         0: [("leave", 0, leave[0])],
         1: [("leave", 1000, leave[1]), ("replace", 6000, (1, 0, 0, 0))],
-        2: [
-            ("leave", 3000, leave[2]),
-            ("overhaul", 4000, (0, 1, 0, 0)),
-            ("replace", 6000, (1, 0, 0, 0)),
-        ],
+        2: [("leave", 3000, leave[2]), ("overhaul", 4000, (0, 1, 0, 0)), ("replace", 6000, (1, 0, 0, 0))],
         3: [("replace", 6000, (1, 0, 0, 0))],
     }
     found = []
@@ -145,9 +141,7 @@ def test_machine_is_the_best_of_all_policies() -> None:
 def lot(requests: float, returns: float) -> tuple[Floats, Floats]:
     """Return the matrix from morning to evening of one lot, and its mean earnings, outcome by outcome."""
     moves, earned = np.zeros((21, 21)), np.zeros(21)
-    chances = [
-        [math.exp(-mean) * mean**k / math.factorial(k) for k in range(60)] for mean in (requests, returns)
-    ]
+    chances = [[math.exp(-mean) * mean**k / math.factorial(k) for k in range(60)] for mean in (requests, returns)]
     for cars in range(21):
         for asked, back in itertools.product(range(60), repeat=2):
             chance = chances[0][asked] * chances[1][back]

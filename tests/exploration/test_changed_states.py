@@ -62,7 +62,6 @@ def test_a_core_state_of_a_game_with_counters():
 
 def test_states_that_may_change_and_do_not():
     game = Game.of(
-        start=Points(0),
-        node=lambda s: end(s.points) if s.points > 20 else decide({"on": go(Points(s.points + 7))}),
+        start=Points(0), node=lambda s: end(s.points) if s.points > 20 else decide({"on": go(Points(s.points + 7))})
     )
     assert solve(game).value() == 21

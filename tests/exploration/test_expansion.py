@@ -187,9 +187,7 @@ def test_weights_beyond_64_bits():
 def test_rewards_and_payoffs_that_no_float_equals():
     def node(game, core):
         stop = end(game.n * Fraction(1, 3))
-        on = roll(
-            uniform("ht"), lambda k: go("s", game.n.add(1), reward=game.n * Fraction(1, 7) + (k == "h"))
-        )
+        on = roll(uniform("ht"), lambda k: go("s", game.n.add(1), reward=game.n * Fraction(1, 7) + (k == "h")))
         return decide({"stop": stop, "on": when(game.n < 4, on)})
 
     fast, _ = assert_equal(make(node, n=Counter(range(5))))
@@ -316,9 +314,7 @@ def test_a_lattice_of_another_game_is_refused():
     for other in (counting(range(6)), make(lambda game, core: end())):
         with pytest.raises(GameError, match="leave it out"):
             explore(other, lattice=lattice)
-    averaged = make(
-        lambda game, core: roll(uniform([1, 2]), lambda k: go("s", reward=k)), n=Counter(range(2))
-    )
+    averaged = make(lambda game, core: roll(uniform([1, 2]), lambda k: go("s", reward=k)), n=Counter(range(2)))
     lattice = compile_lattice(averaged)
     assert explore(averaged, lattice=lattice).n_states == 1
     with pytest.raises(GameError, match="merge=False"):

@@ -21,9 +21,7 @@ from mdpdice.solvers.backward_induction import BackwardInduction
 
 CASES = {
     case["id"]: case
-    for case in json.loads((Path(__file__).parent.parent / "data" / "hazards.json").read_text("utf-8"))[
-        "cases"
-    ]
+    for case in json.loads((Path(__file__).parent.parent / "data" / "hazards.json").read_text("utf-8"))["cases"]
 }
 
 #: Hazards of reachability objectives: tests/objectives/test_hazards_reach.py has them.

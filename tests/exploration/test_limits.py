@@ -13,19 +13,7 @@ from typing import NamedTuple
 import pytest
 from helpers.small_games import COIN, game
 
-from mdpdice import (
-    ClassicMDP,
-    Dist,
-    Game,
-    certainly,
-    chance,
-    decide,
-    end,
-    explore,
-    go,
-    roll,
-    solve,
-)
+from mdpdice import ClassicMDP, Dist, Game, certainly, chance, decide, end, explore, go, roll, solve
 from mdpdice.errors import MdpDiceError, SolveInterrupted, StateLimitError
 from mdpdice.exploration import traversal
 from mdpdice.games.knucklebones import Knucklebones
@@ -36,8 +24,7 @@ from mdpdice.games.knucklebones import Knucklebones
 def toggles(n):
     """2^n states: every action flips one of n switches."""
     return Game.of(
-        start=(False,) * n,
-        node=lambda s: decide([(i, go((*s[:i], not s[i], *s[i + 1 :]))) for i in range(n)]),
+        start=(False,) * n, node=lambda s: decide([(i, go((*s[:i], not s[i], *s[i + 1 :]))) for i in range(n)])
     )
 
 
@@ -74,9 +61,7 @@ def test_a_game_that_is_known_to_be_too_large_is_not_explored():
             raise AssertionError
 
     game = Known((False,) * 40, None, 0, 1, "max")
-    with pytest.raises(
-        StateLimitError, match="at least 1,099,511,627,776 states, .* choose smaller"
-    ) as caught:
+    with pytest.raises(StateLimitError, match="at least 1,099,511,627,776 states, .* choose smaller") as caught:
         solve(game)
     error = caught.value
     assert (error.explored, error.frontier, error.value, error.limit) == (0, [], 2**40, 10_000_000)
@@ -116,9 +101,7 @@ def in_a_process(code, megabytes):
         limit = held + ({} << 20)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     """).format(megabytes) + textwrap.dedent(code)
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False
-    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
     return run.stdout
 
@@ -266,10 +249,7 @@ def test_decimals_that_do_not_sum_to_one_are_normalised_and_told():
     assert "state 'x'" in warning
     assert "-1e-10" in warning
     whole = Fraction(0.3333333333) + Fraction(0.6666666666)
-    assert network.row(network.node_of("x")) == [
-        Fraction(0.3333333333) / whole,
-        Fraction(0.6666666666) / whole,
-    ]
+    assert network.row(network.node_of("x")) == [Fraction(0.3333333333) / whole, Fraction(0.6666666666) / whole]
 
 
 def test_a_repair_inside_a_nested_roll_is_told_too():
@@ -280,9 +260,7 @@ def test_a_repair_inside_a_nested_roll_is_told_too():
 
 def test_many_repairs_make_one_warning_that_names_the_worst():
     off = [Dist({1: 0.5, 2: 0.5 + k * 1e-12}) for k in range(200)]
-    network = explore(
-        Game.of(start=0, node=lambda s: roll(off[s], lambda k: go(s + 1)) if s < 200 else end())
-    )
+    network = explore(Game.of(start=0, node=lambda s: roll(off[s], lambda k: go(s + 1)) if s < 200 else end()))
     (warning,) = network.warnings
     assert "in state 199" in warning
     assert len(warning) < 300

@@ -55,8 +55,7 @@ def test_merging_hides_no_cycle_that_collects_and_pays(rewards):
 
 
 @pytest.mark.parametrize(
-    ("rewards", "worth"),
-    [([1, 0], math.inf), ([0, 2, 1], math.inf), ([-1, 0], 3), ([0, -2, -1], 3), ([0, 0], 3)],
+    ("rewards", "worth"), [([1, 0], math.inf), ([0, 2, 1], math.inf), ([-1, 0], 3), ([0, -2, -1], 3), ([0, 0], 3)]
 )
 def test_merging_keeps_what_a_cycle_is_worth(rewards, worth):
     merged, apart = (explore(spins(rewards, quit_for=3), merge=merge) for merge in (True, False))
@@ -100,18 +99,9 @@ def test_parallel_edges_are_merged_with_their_mean_reward():
     # 1 pays 1, 2 pays 2, 3 pays 6: to x with weights 1, 2 of 6 and to y with weight 3.
     dist = Dist({1: 1, 2: 2, 3: 3})
     network = explore(
-        game(
-            {
-                "start": lambda: roll(dist, lambda k: go("xxy"[k - 1], reward=(1, 2, 6)[k - 1])),
-                "x": end,
-                "y": end,
-            }
-        )
+        game({"start": lambda: roll(dist, lambda k: go("xxy"[k - 1], reward=(1, 2, 6)[k - 1])), "x": end, "y": end})
     )
-    assert rows(network)[0][1] == [
-        (1, Fraction(1, 2), Fraction(5, 3), 1, False),
-        (2, Fraction(1, 2), 6, 1, False),
-    ]
+    assert rows(network)[0][1] == [(1, Fraction(1, 2), Fraction(5, 3), 1, False), (2, Fraction(1, 2), 6, 1, False)]
     assert network.reward[0] == float(Fraction(5, 3))
 
 
@@ -148,13 +138,8 @@ def test_rewards_inside_nested_rolls_add_up():
 
 
 def test_an_edge_and_one_that_passes_on_stay_apart():
-    network = explore(
-        game({"start": lambda: roll(COIN, lambda s: (go if s == "h" else pass_to)("x")), "x": end})
-    )
-    assert [(e[0], e[1], e[3]) for e in rows(network)[0][1]] == [
-        (1, Fraction(1, 2), 1),
-        (1, Fraction(1, 2), -1),
-    ]
+    network = explore(game({"start": lambda: roll(COIN, lambda s: (go if s == "h" else pass_to)("x")), "x": end}))
+    assert [(e[0], e[1], e[3]) for e in rows(network)[0][1]] == [(1, Fraction(1, 2), 1), (1, Fraction(1, 2), -1)]
 
 
 def test_rewards_of_merged_ends_add_to_the_payoff_not_to_each_other():
@@ -169,10 +154,7 @@ def test_rewards_of_merged_ends_add_to_the_payoff_not_to_each_other():
 def test_without_merging_every_outcome_keeps_its_edge():
     dist = Dist({1: 1, 2: 2, 3: 3})
     declared = game(
-        {
-            "start": lambda: decide({"r": roll(dist, lambda k: go("x", reward=k), reward=Fraction(1, 2))}),
-            "x": end,
-        }
+        {"start": lambda: decide({"r": roll(dist, lambda k: go("x", reward=k), reward=Fraction(1, 2))}), "x": end}
     )
     apart = explore(declared, merge=False)
     node = int(apart.dst[0])
@@ -274,9 +256,7 @@ def test_symmetry_beside_counters():
             return when(
                 self.left == 0,
                 end(place),
-                decide(
-                    {"away": go(min(place + 1, 6), self.left.add(-1)), "stay": go(-place, self.left.add(-1))}
-                ),
+                decide({"away": go(min(place + 1, 6), self.left.add(-1)), "stay": go(-place, self.left.add(-1))}),
             )
 
         def canonical(self, place):

@@ -14,30 +14,8 @@ from helpers.small_games import COIN, game
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdpdice import (
-    Discounted,
-    Dist,
-    Game,
-    Horizon,
-    Network,
-    Status,
-    d6,
-    decide,
-    end,
-    explore,
-    go,
-    pass_to,
-    roll,
-    solve,
-)
-from mdpdice.errors import (
-    CycleError,
-    DiscountRangeError,
-    GameError,
-    HorizonRangeError,
-    MdpDiceError,
-    UnsupportedError,
-)
+from mdpdice import Discounted, Dist, Game, Horizon, Network, Status, d6, decide, end, explore, go, pass_to, roll, solve
+from mdpdice.errors import CycleError, DiscountRangeError, GameError, HorizonRangeError, MdpDiceError, UnsupportedError
 
 HALF = Fraction(1, 2)
 SOLVERS = ["backward-induction", "value-iteration"]
@@ -119,10 +97,7 @@ class TestDiscount:
 
     def test_rewards_are_not_discounted_on_their_own_edge(self, solver):
         # 10 on the edge, then half of the 8 behind it.
-        nodes = {
-            "start": lambda: decide({"on": go("second", reward=10)}),
-            "second": lambda: decide({"on": end(8)}),
-        }
+        nodes = {"start": lambda: decide({"on": go("second", reward=10)}), "second": lambda: decide({"on": end(8)})}
         worth(game(nodes, discount=HALF), 14, solver=solver)
 
     def test_rewards_after_a_step_are(self, solver):
@@ -141,10 +116,7 @@ class TestDiscount:
         worth(game(nodes, discount=HALF), 15, solver=solver)
 
     def test_the_objective_replaces_the_games_own(self, solver):
-        nodes = {
-            "start": lambda: decide({"on": go("second")}),
-            "second": lambda: decide({"on": end(8)}),
-        }
+        nodes = {"start": lambda: decide({"on": go("second")}), "second": lambda: decide({"on": end(8)})}
         for own in (1, HALF):
             declared = game(nodes, discount=own)
             answer = solve(declared, Discounted(Fraction(1, 4)), solver=solver)
@@ -270,11 +242,7 @@ class TestHorizon:
 
     def test_it_limits_plays_with_cycles(self, solver):
         # A coin decides whether the next toss is possible: sum of 2^-k for the first n.
-        nodes = {
-            "start": lambda: decide(
-                {"toss": roll(COIN, lambda s: go("start", reward=1) if s == "h" else end())}
-            )
-        }
+        nodes = {"start": lambda: decide({"toss": roll(COIN, lambda s: go("start", reward=1) if s == "h" else end())})}
         for n in (1, 2, 10):
             worth(game(nodes), 1 - HALF**n, solver=solver, horizon=n)
 
@@ -298,10 +266,7 @@ class TestHorizon:
 
     def test_the_objective_and_the_argument_say_the_same(self, solver):
         declared = game(DOUBLING, start=0)
-        assert (
-            solve(declared, Horizon(3), solver=solver).value()
-            == solve(declared, horizon=3, solver=solver).value()
-        )
+        assert solve(declared, Horizon(3), solver=solver).value() == solve(declared, horizon=3, solver=solver).value()
         with pytest.raises(GameError, match="twice"):
             solve(declared, Horizon(3), horizon=3, solver=solver)
 
@@ -358,18 +323,11 @@ class TestEndlessPlay:
 
     def test_chance_alone_may_go_round_for_ever(self):
         # Nobody can stay here, and nobody can leave: nothing is collected.
-        nodes = {
-            "a": lambda: decide({"in": go("b"), "out": end(-1)}),
-            "b": lambda: go("c"),
-            "c": lambda: go("b"),
-        }
+        nodes = {"a": lambda: decide({"in": go("b"), "out": end(-1)}), "b": lambda: go("c"), "c": lambda: go("b")}
         worth(game(nodes, start="a"), 0, solver="value-iteration")
 
     def test_what_was_collected_before_counts(self):
-        nodes = {
-            "a": lambda: decide({"in": go("b", reward=3), "out": end(1)}),
-            "b": lambda: decide({"wait": go("b")}),
-        }
+        nodes = {"a": lambda: decide({"in": go("b", reward=3), "out": end(1)}), "b": lambda: decide({"wait": go("b")})}
         worth(game(nodes, start="a"), 3, solver="value-iteration")
 
     @pytest.mark.parametrize("total", [0, 1, Fraction(2, 3), -4])
@@ -433,9 +391,7 @@ class TestPassTo:
 
     def test_a_chance_start_may_give_the_move_away(self, solver):
         nodes = {
-            "toss": lambda: roll(
-                Dist({"mine": 1, "yours": 3}), lambda s: (go if s == "mine" else pass_to)("first")
-            ),
+            "toss": lambda: roll(Dist({"mine": 1, "yours": 3}), lambda s: (go if s == "mine" else pass_to)("first")),
             "first": lambda: decide({"win": end(1)}),
         }
         worth(game(nodes, start="toss", total=1), Fraction(1, 4), solver=solver)
@@ -543,9 +499,7 @@ def test_the_number_of_steps_on_a_play_is_the_number_of_decisions_less_one():
             node, decisions, steps = todo.pop()
             decisions += bool(network.decides[node])
             assert steps == max(0, decisions - 1)
-            todo.extend(
-                (int(network.dst[e]), decisions, steps + int(network.step[e])) for e in network.edges(node)
-            )
+            todo.extend((int(network.dst[e]), decisions, steps + int(network.step[e])) for e in network.edges(node))
 
     check()
 
@@ -561,16 +515,11 @@ def test_the_evaluator_of_these_tests_tells_wrong_readings_apart():
     assert value(game(nodes, total=5)) == 1 + 5 - (2 + 5 - 4)
     assert value(game(nodes, discount=HALF)) == 1 - HALF * (2 - HALF * 4)
     assert value(game(nodes), 2) == -1
-    assert (
-        value(game({"start": lambda: roll(COIN, lambda s: go("x")), "x": nodes["mine"]}, discount=HALF)) == 4
-    )
+    assert value(game({"start": lambda: roll(COIN, lambda s: go("x")), "x": nodes["mine"]}, discount=HALF)) == 4
 
 
 def test_no_numbers_come_out_of_a_refused_problem():
-    for declared in (
-        game({"start": lambda: decide({"a": end(float("nan"))})}),
-        game({"start": lambda: decide({})}),
-    ):
+    for declared in (game({"start": lambda: decide({"a": end(float("nan"))})}), game({"start": lambda: decide({})})):
         with pytest.raises(MdpDiceError):
             solve(declared)
     assert np.isfinite(solve(game({"start": lambda: decide({"a": end(1)})})).value())

@@ -11,23 +11,7 @@ from helpers.small_games import COIN, game, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdpdice import (
-    Dist,
-    Game,
-    Kind,
-    certainly,
-    chance,
-    d6,
-    decide,
-    die,
-    end,
-    explore,
-    go,
-    pass_to,
-    roll,
-    solve,
-    when,
-)
+from mdpdice import Dist, Game, Kind, certainly, chance, d6, decide, die, end, explore, go, pass_to, roll, solve, when
 
 # --- what becomes a node -------------------------------------------------------------------------
 
@@ -139,9 +123,7 @@ def test_a_roll_with_one_outcome_is_a_plain_edge():
 
 
 def test_a_state_that_only_goes_on_is_a_chance_node_with_one_edge():
-    network = explore(
-        game({"start": lambda: decide({"a": go("x")}), "x": lambda: go("y", reward=3), "y": end})
-    )
+    network = explore(game({"start": lambda: decide({"a": go("x")}), "x": lambda: go("y", reward=3), "y": end}))
     node = network.node_of("x")
     assert network.kind[node] == Kind.CHANCE
     assert network.row(node) == [1]
@@ -149,9 +131,7 @@ def test_a_state_that_only_goes_on_is_a_chance_node_with_one_edge():
 
 
 def test_players_become_kinds():
-    network = explore(
-        game({"start": lambda: decide({"a": go("x")}), "x": lambda: decide({"b": end()}, player=1)})
-    )
+    network = explore(game({"start": lambda: decide({"a": go("x")}), "x": lambda: decide({"b": end()}, player=1)}))
     assert network.kind.tolist() == [Kind.MAX, Kind.MIN, Kind.END]
 
 
@@ -244,9 +224,7 @@ def test_a_start_by_chance_is_copied_where_it_is_reached_again():
     }, start="deal")  # fmt: skip
     network = explore(declared)
     # deal and bonus have two nodes each, and each name the one of the prefix.
-    roles = [
-        [i for i in range(network.n_nodes) if network.state_of(i) == s] for s in ("deal", "bonus", "choose")
-    ]
+    roles = [[i for i in range(network.n_nodes) if network.state_of(i) == s] for s in ("deal", "bonus", "choose")]
     assert [len(nodes) for nodes in roles] == [2, 2, 1]
     assert network.start == network.node_of("deal")
     into_choose = np.flatnonzero(network.dst == network.node_of("choose"))
@@ -266,8 +244,7 @@ def test_a_start_by_chance_is_copied_where_it_is_reached_again():
 
 def test_a_start_by_chance_that_never_returns_is_not_copied():
     declared = game(
-        {"deal": lambda: roll(COIN, lambda s: go("choose")), "choose": lambda: decide({"go on": end(1)})},
-        start="deal",
+        {"deal": lambda: roll(COIN, lambda s: go("choose")), "choose": lambda: decide({"go on": end(1)})}, start="deal"
     )
     network = explore(declared)
     assert network.n_nodes == 3
@@ -327,9 +304,7 @@ def renamed(network, names):
         )
 
     return {
-        called(n): (int(network.kind[n]), row(n))
-        for n in range(network.n_nodes)
-        if network.state_of(n) is not None
+        called(n): (int(network.kind[n]), row(n)) for n in range(network.n_nodes) if network.state_of(n) is not None
     }
 
 

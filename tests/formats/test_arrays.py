@@ -53,9 +53,7 @@ def test_the_forest_has_its_published_values(tools) -> None:
     sparse = from_pymdptoolbox([csr_matrix(p) for p in FOREST_P], FOREST_R, 0.9)
     assert sparse.digest == network.digest
     of_transitions = np.repeat(FOREST_R.T[:, :, None], 3, axis=2)
-    assert tools.float_values(from_pymdptoolbox(FOREST_P, of_transitions, 0.9))[:3] == pytest.approx(
-        FOREST_VALUES
-    )
+    assert tools.float_values(from_pymdptoolbox(FOREST_P, of_transitions, 0.9))[:3] == pytest.approx(FOREST_VALUES)
     both = from_pymdptoolbox([csr_matrix(p) for p in FOREST_P], [csr_matrix(r) for r in of_transitions], 0.9)
     assert tools.float_values(both)[:3] == pytest.approx(FOREST_VALUES)
 
@@ -129,9 +127,7 @@ def test_all_forms_are_the_same_table(game) -> None:
         assert (sparse.R[:, a] == pairs.R[choice[:, a]]).all()
     lists = to_mdpsolver(network)
     flat = [
-        (c, p)
-        for cs, ps in zip(lists.columns, lists.probabilities, strict=True)
-        for c, p in zip(cs, ps, strict=True)
+        (c, p) for cs, ps in zip(lists.columns, lists.probabilities, strict=True) for c, p in zip(cs, ps, strict=True)
     ]
     assert [reward for mine in lists.rewards for reward in mine] == pairs.R.tolist()
     for (columns, row), (first, last) in zip(
@@ -145,9 +141,7 @@ def test_all_forms_are_the_same_table(game) -> None:
 def test_the_start_is_a_state_unless_chance_moves_first(tools) -> None:
     pig = explore(PigTurn(cap=20))
     assert tabulate(pig, "a test").start == 0
-    first = explore(
-        Game.of(start="roll", node=lambda s: roll(d6, go) if s == "roll" else decide({"a": end(s)}))
-    )
+    first = explore(Game.of(start="roll", node=lambda s: roll(d6, go) if s == "roll" else decide({"a": end(s)})))
     table = tabulate(first, "a test")
     assert table.start is None
     assert table.values(by_hand(table, sweeps=3))[first.start] == 3.5
@@ -201,10 +195,7 @@ def test_dense_arrays_have_a_limit(monkeypatch) -> None:
 
     monkeypatch.setattr(arrays, "MAX_DENSE", 100)
     network = explore(PigTurn(cap=20))
-    for write in (
-        lambda: to_quantecon(network, layout="product"),
-        lambda: to_pymdptoolbox(network, dense=True),
-    ):
+    for write in (lambda: to_quantecon(network, layout="product"), lambda: to_pymdptoolbox(network, dense=True)):
         with pytest.raises(UnsupportedError, match="too large"):
             write()
     with pytest.raises(GameError, match="layout"):

@@ -43,9 +43,7 @@ def test_what_is_written_is_read_with_its_value(form, tmp_path: Path, tools) -> 
         return
     read = read_file(path)
     back = read.network() if isinstance(read, Model) else read
-    assert tools.float_values(back)[back.start] == pytest.approx(
-        tools.float_values(network)[network.start], abs=1e-9
-    )
+    assert tools.float_values(back)[back.start] == pytest.approx(tools.float_values(network)[network.start], abs=1e-9)
 
 
 def test_a_name_goes_before_the_ending(tmp_path: Path) -> None:

@@ -142,11 +142,7 @@ def test_a_minimiser_asks_for_the_minimum(tmp_path: Path, tools) -> None:
     found = write_drn(network, tmp_path / "x.drn")
     assert found.property == 'R{"reward"}min=? [ C ]'
     back = read_drn(tmp_path / "x.drn").network()
-    assert (
-        tools.exact_values(back, Total("min"))[found.node[network.start]]
-        == tools.exact_values(network)[0]
-        == 1
-    )
+    assert tools.exact_values(back, Total("min"))[found.node[network.start]] == tools.exact_values(network)[0] == 1
 
 
 def test_two_players_are_refused_with_the_format_that_knows_them(tmp_path: Path) -> None:
@@ -306,9 +302,7 @@ def test_decimals_of_placeholders_are_exact_where_the_file_is_rational(file) -> 
 
 
 def test_placeholders_and_unnamed_actions_are_read(file) -> None:
-    text = GOOD.replace("@parameters\n\n", "@parameters\n\n@placeholders\n$p : 1/2\n").replace(
-        "1/2\n\t\t", "$p\n\t\t"
-    )
+    text = GOOD.replace("@parameters\n\n", "@parameters\n\n@placeholders\n$p : 1/2\n").replace("1/2\n\t\t", "$p\n\t\t")
     text = text.replace("action b", "action __NOLABEL__")
     network = read_drn(file(text)).network()
     assert [network.action_of(edge) for edge in network.edges(0)] == ["a", 1]

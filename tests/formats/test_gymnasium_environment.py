@@ -78,10 +78,7 @@ def test_the_table_of_the_environment_has_the_values_of_the_game(game) -> None:
 
 def test_the_mask_tells_the_options_and_the_last_one_stands_in_for_more() -> None:
     game = Game.of(
-        start=0,
-        node=lambda s: decide(
-            {"a": end(1), "b": go(1)} if s == 0 else {"x": end(1), "y": end(2), "z": end(3)}
-        ),
+        start=0, node=lambda s: decide({"a": end(1), "b": go(1)} if s == 0 else {"x": end(1), "y": end(2), "z": end(3)})
     )
     env = mdpdice.to_gymnasium(game)
     observation, info = env.reset(seed=1)
@@ -96,24 +93,16 @@ def test_the_mask_tells_the_options_and_the_last_one_stands_in_for_more() -> Non
 
 
 def test_a_horizon_cuts_the_play_off() -> None:
-    network = attrs.evolve(
-        explore(Game.of(start=0, node=lambda s: decide({"on": go(s, reward=1)}))), horizon=3
-    )
+    network = attrs.evolve(explore(Game.of(start=0, node=lambda s: decide({"on": go(s, reward=1)}))), horizon=3)
     env = mdpdice.to_gymnasium(network)
     env.reset()
-    assert [env.step(0)[1:4] for _ in range(3)] == [
-        (1.0, False, False),
-        (1.0, False, False),
-        (1.0, False, True),
-    ]
+    assert [env.step(0)[1:4] for _ in range(3)] == [(1.0, False, False), (1.0, False, False), (1.0, False, True)]
     env.reset()
     assert env.step(0)[3] is False
 
 
 def test_what_chance_pays_first_comes_with_the_first_step() -> None:
-    game = Game.of(
-        start=0, node=lambda s: roll(d6, lambda k: go(1, reward=7)) if s == 0 else decide({"a": end(1)})
-    )
+    game = Game.of(start=0, node=lambda s: roll(d6, lambda k: go(1, reward=7)) if s == 0 else decide({"a": end(1)}))
     env = mdpdice.to_gymnasium(game)
     env.reset(seed=0)
     assert env.step(0)[1] == 8.0

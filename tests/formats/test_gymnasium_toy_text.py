@@ -20,9 +20,7 @@ def make(name: str, **settings):
 # --- real environments --------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("size", "value", "discounted"), [("4x4", 14 / 17, 0.5420259320), ("8x8", 1.0, 0.4146403618)]
-)
+@pytest.mark.parametrize(("size", "value", "discounted"), [("4x4", 14 / 17, 0.5420259320), ("8x8", 1.0, 0.4146403618)])
 def test_frozen_lake_has_its_values(size: str, value: float, discounted: float, tools) -> None:
     network = from_gymnasium(make("FrozenLake-v1", map_name=size))
     assert tools.float_values(network)[network.start] == pytest.approx(value, abs=1e-9)
@@ -65,10 +63,7 @@ def test_taxi_has_its_best_ride_from_every_start(tools) -> None:
 
 
 def test_entries_with_one_target_are_merged_with_their_mean_reward(tools) -> None:
-    table = {
-        0: {0: [(0.25, 0, 1.0, True), (0.25, 0, 5.0, True), (0.5, 1, 0.0, False)]},
-        1: {0: [(1.0, 1, 2.0, True)]},
-    }
+    table = {0: {0: [(0.25, 0, 1.0, True), (0.25, 0, 5.0, True), (0.5, 1, 0.0, False)]}, 1: {0: [(1.0, 1, 2.0, True)]}}
     network = from_gymnasium(table)
     assert network.n_edges == 1 + 2 + 1
     assert tools.exact_values(network)[0] == Fraction(5, 2)
@@ -90,10 +85,7 @@ def test_terminated_and_not_terminated_to_one_state_stay_apart(tools) -> None:
 
 def test_lists_numpy_numbers_and_fractions_are_taken(tools) -> None:
     third = Fraction(1, 3)
-    table = [
-        [[(third, 0, 0, np.False_), (2 * third, np.int64(1), np.float64(3), np.True_)]],
-        [[(1, 1, 0, True)]],
-    ]
+    table = [[[(third, 0, 0, np.False_), (2 * third, np.int64(1), np.float64(3), np.True_)]], [[(1, 1, 0, True)]]]
     network = from_gymnasium(table)
     assert tools.exact_values(network)[0] == 3
     assert network.states[:2] == [0, 1]
@@ -147,10 +139,7 @@ def test_an_environment_without_a_table_says_so() -> None:
 
 def test_a_table_may_have_a_state_named_over(tools) -> None:
     table = {
-        "play": {
-            "stop": [(1.0, "over", 1.0, False)],
-            "go": [(0.5, "play", 2.0, False), (0.5, "over", 0.0, True)],
-        },
+        "play": {"stop": [(1.0, "over", 1.0, False)], "go": [(0.5, "play", 2.0, False), (0.5, "over", 0.0, True)]},
         "over": {"more": [(1.0, "over_", 4.0, True)]},
     }
     network = from_gymnasium(table)

@@ -78,9 +78,7 @@ def test_several_initial_states_want_a_start(suffix, tmp_path):
         text = (tmp_path / "m.drn").read_text()
         assert text.count("state 1 [7]") == 1 or "state 1" in text
         path = tmp_path / "m.drn"
-        path.write_text(
-            text.replace("state 1", "state 1 init", 1) if "state 1 [" not in text else _second(text)
-        )
+        path.write_text(text.replace("state 1", "state 1 init", 1) if "state 1 [" not in text else _second(text))
     with pytest.raises(UnsupportedError, match=r"2 initial states: 0, 1; say where play starts"):
         read_file(path)
     assert solve(read_file(path, start=1).network()).value() == 7
@@ -149,8 +147,7 @@ def test_petsc_takes_starts(tmp_path):
     network = from_pymdptoolbox([np.eye(2)[::-1]], [1.0, 3.0], 0.5)
     write_petsc(network, tmp_path / "p", tmp_path / "g")
     means = [
-        solve(read_petsc(tmp_path / "p", tmp_path / "g", discount=0.5, start=s)).value()
-        for s in (0, 1, {0: 1, 1: 1})
+        solve(read_petsc(tmp_path / "p", tmp_path / "g", discount=0.5, start=s)).value() for s in (0, 1, {0: 1, 1: 1})
     ]
     assert means[2] == pytest.approx((means[0] + means[1]) / 2)
 
@@ -175,16 +172,7 @@ def told(*arguments):
 def test_import_takes_start_tolerance_exact_and_solver(tmp_path):
     path = write(tmp_path, TWO_STARTS | {"m.tra": "3 4\n0 2 0.333333\n0 1 0.333333\n0 0 0.333333\n1 2 1\n"})
     code, out, _ = told(
-        path,
-        "--solve",
-        "--start",
-        "0:1/2,1:1/2",
-        "--tolerance",
-        "1e-5",
-        "--exact",
-        "--solver",
-        "exact",
-        "--json",
+        path, "--solve", "--start", "0:1/2,1:1/2", "--tolerance", "1e-5", "--exact", "--solver", "exact", "--json"
     )
     said = json.loads(out)
     # From 0: 4 + (0 + 7 + V) / 3, so V = 9.5; from 1: 7.

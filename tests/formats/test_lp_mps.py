@@ -41,8 +41,7 @@ def values_of(network, write, folder: Path) -> np.ndarray:
 
 @pytest.mark.parametrize("write", WRITERS)
 @pytest.mark.parametrize(
-    "name",
-    ["gym_frozenlake4x4/0", "gym_frozenlake4x4/2", "gym_cliffwalking/2", "qvbs_ij.3/0", "qvbs_cdrive.2/0"],
+    "name", ["gym_frozenlake4x4/0", "gym_frozenlake4x4/2", "gym_cliffwalking/2", "qvbs_ij.3/0", "qvbs_cdrive.2/0"]
 )
 def test_models_have_their_reference_values(name: str, write, tmp_path: Path) -> None:
     case = reference_models.load(name)

@@ -118,11 +118,7 @@ def test_float_rows_are_normalised_and_recorded() -> None:
         (lambda g: g.nodes["c"].update(payoff=float("inf")), RewardNotFiniteError, "payoff is inf"),
         (lambda g: g.edges["a", "b"].update(reward="x"), GameError, "reward is 'x'"),
         (lambda g: g.edges["a", "b"].update(sign=2), GameError, "sign 2"),
-        (
-            lambda g: g.edges["a", "b"].update(action=1) or g.edges["a", "c"].update(action=1),
-            GameError,
-            "same action",
-        ),
+        (lambda g: g.edges["a", "b"].update(action=1) or g.edges["a", "c"].update(action=1), GameError, "same action"),
         (lambda g: g.edges["b", "a"].pop("weight"), GameError, "some have none"),
         (lambda g: g.edges["b", "a"].update(weight="1/3"), ProbabilitySumError, "sum to"),
         (lambda g: g.edges["b", "a"].update(weight="half"), GameError, "'half', which is not a number"),
@@ -186,17 +182,11 @@ def test_kinds_are_told_apart_by_shape_and_the_policy_is_bold(tmp_path: Path) ->
     nodes, edges, start = drawing(tmp_path / "x.dot")
     shapes = {"END": "doubleoctagon", "MAX": "box", "CHANCE": "circle"}
     graph = network.to_networkx()
-    assert {n: shapes[data["kind"]] for n, data in graph.nodes(data=True)} == {
-        n: look[0] for n, look in nodes.items()
-    }
+    assert {n: shapes[data["kind"]] for n, data in graph.nodes(data=True)} == {n: look[0] for n, look in nodes.items()}
     assert collections.Counter((a, b) for a, b, _, _ in edges) == collections.Counter(graph.edges())
     assert start == network.start
     bold = {(a, label) for a, _, label, look in edges if "penwidth=3" in look}
-    best = {
-        (network.node_of(s), solution.action(s))
-        for s in network.states
-        if network.decides[network.node_of(s)]
-    }
+    best = {(network.node_of(s), solution.action(s)) for s in network.states if network.decides[network.node_of(s)]}
     assert bold == best
     assert all("dashed" in look for a, _, _, look in edges if nodes[a][0] == "circle")
     assert {label for a, _, label, _ in edges if nodes[a][0] == "circle"} == {"1/6"}
@@ -213,8 +203,7 @@ def test_a_policy_of_ones_own_is_drawn_without_values(tmp_path: Path) -> None:
 
 def test_quotes_rewards_and_changing_sides_are_drawn(tmp_path: Path) -> None:
     game = Game.of(
-        start='say "hi"\\',
-        node=lambda s: decide({'a "b"': end(1)}) if s == 1 else roll(d6, lambda k: go(1, reward=k)),
+        start='say "hi"\\', node=lambda s: decide({'a "b"': end(1)}) if s == 1 else roll(d6, lambda k: go(1, reward=k))
     )
     write_dot(explore(game), tmp_path / "x.dot")
     nodes, edges, _ = drawing(tmp_path / "x.dot")

@@ -21,11 +21,7 @@ from mdpdice.games.pig import Piglet, PigTurn
 RARELY = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 # mdptoolbox.example.forest() as its rows state by state; values in the docstring of PolicyIteration.
-FOREST = [
-    [[0.1, 0.9, 0.0], [1.0, 0.0, 0.0]],
-    [[0.1, 0.0, 0.9], [1.0, 0.0, 0.0]],
-    [[0.1, 0.0, 0.9], [1.0, 0.0, 0.0]],
-]
+FOREST = [[[0.1, 0.9, 0.0], [1.0, 0.0, 0.0]], [[0.1, 0.0, 0.9], [1.0, 0.0, 0.0]], [[0.1, 0.0, 0.9], [1.0, 0.0, 0.0]]]
 FOREST_R = [[0.0, 0.0], [0.0, 1.0], [4.0, 2.0]]
 FOREST_VALUES = [26.244, 29.484, 33.484]
 
@@ -84,9 +80,7 @@ def cheapest(transitions: np.ndarray, costs: np.ndarray, discount: float) -> np.
     states = np.arange(len(costs))
     policy = costs.argmin(axis=1)
     while True:
-        value = np.linalg.solve(
-            np.eye(len(costs)) - discount * transitions[states, policy], costs[states, policy]
-        )
+        value = np.linalg.solve(np.eye(len(costs)) - discount * transitions[states, policy], costs[states, policy])
         worth = costs + discount * transitions @ value
         better = worth.min(axis=1) < value - 1e-9 * np.abs(value).max()
         if not better.any():

@@ -94,10 +94,7 @@ def test_games_of_two_players_keep_their_exact_values(game, tmp_path: Path, tool
     network = explore(game)
     found = write_prism(network, tmp_path / "x.prism")
     if found.minimise:
-        mine, other = (
-            tools.exact_values(network),
-            tools.exact_values(parsed(tmp_path / "x.prism"), Total("min")),
-        )
+        mine, other = (tools.exact_values(network), tools.exact_values(parsed(tmp_path / "x.prism"), Total("min")))
         assert mine == [other[state] for state in found.node.tolist()]
     else:
         tools.same_at_every_node(network, found, parsed(tmp_path / "x.prism"))

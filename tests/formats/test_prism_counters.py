@@ -195,9 +195,7 @@ class CoinTurn(Game[int, str]):
     def node(self, state):
         if state == 1:
             return end(self.points)
-        more = roll(
-            uniform([0, 1]), lambda k: when(self.points < 3, go(0, self.points.add(1)), go(1)) if k else end()
-        )
+        more = roll(uniform([0, 1]), lambda k: when(self.points < 3, go(0, self.points.add(1)), go(1)) if k else end())
         return decide({"stop": go(1), "toss": more})
 
 

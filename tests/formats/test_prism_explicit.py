@@ -92,9 +92,7 @@ def test_variables_name_the_states(robot: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["prism", "storm"])
-@pytest.mark.parametrize(
-    "name", ["gym_frozenlake4x4/2", "qvbs_consensus.2_K2/3", "qvbs_ij.3/0", "qvbs_cdrive.2/0"]
-)
+@pytest.mark.parametrize("name", ["gym_frozenlake4x4/2", "qvbs_consensus.2_K2/3", "qvbs_ij.3/0", "qvbs_cdrive.2/0"])
 def test_models_survive_in_both_dialects(name: str, dialect: str, tmp_path: Path, tools) -> None:
     case = reference_models.load(name, exact=True)
     until = isinstance(case.objective, UntilReward)

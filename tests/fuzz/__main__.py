@@ -53,15 +53,7 @@ from mdpdice.formats import read_drn, read_prism_explicit, write_drn, write_pris
 from tests.helpers import policy_enumeration as enumeration
 
 SOLVERS = ("auto", "exact", "value-iteration", "policy-iteration", "backward-induction", "linear-programming")
-INTEGERS: tuple[Callable[[int], Any], ...] = (
-    int,
-    np.int8,
-    np.int64,
-    np.uint8,
-    np.float32,
-    np.longdouble,
-    Fraction,
-)
+INTEGERS: tuple[Callable[[int], Any], ...] = (int, np.int8, np.int64, np.uint8, np.float32, np.longdouble, Fraction)
 AWKWARD = (Fraction(1, 10**400), 5e-324, 1e-310, 1e-162, Fraction(1, 3), 0.1, 1e16, 10**17 + 1)
 MOST_POLICIES = 60
 """Pairs of policies of a raw network, all of which are tried."""
@@ -117,8 +109,7 @@ def tree(rng: random.Random, state: int, last: int, *, passing: bool, paying: bo
     kind = rng.choice(["end", "go", "go", *["pass"] * passing, *["roll", "roll"] * (depth > 0)])
     if kind == "roll":
         kids = [
-            tree(rng, state, last, passing=passing, paying=paying, depth=depth - 1)
-            for _ in range(rng.randint(1, 3))
+            tree(rng, state, last, passing=passing, paying=paying, depth=depth - 1) for _ in range(rng.randint(1, 3))
         ]
         if paying and state < last and rng.random() < 0.3:  # parallel edges of both signs
             to = rng.randint(state + 1, last)
@@ -180,9 +171,7 @@ def games(rng: random.Random) -> int:
     game, nodes = tree_game(rng, passing=rng.random() < 0.4, paying=True)
     value, count = tree_value(nodes), 0
     for solver in rng.sample(SOLVERS, 2):
-        count += answered(
-            game, lambda found, who=solver: hold(found, value(0, None), about=who), solver=solver
-        )
+        count += answered(game, lambda found, who=solver: hold(found, value(0, None), about=who), solver=solver)
     steps = rng.randint(1, 3)
     return count + answered(game, lambda found: hold(found, value(0, steps), about="horizon"), Horizon(steps))
 
@@ -256,10 +245,7 @@ def lattices(rng: random.Random) -> int:
             return scale * x
         whole = sum(faces.values())
         on = sum(
-            (
-                Fraction(w, whole) * (k * toll + odd * (x % 2) + at(min(x + k, size - 1)))
-                for k, w in faces.items()
-            ),
+            (Fraction(w, whole) * (k * toll + odd * (x % 2) + at(min(x + k, size - 1))) for k, w in faces.items()),
             Fraction(0),
         )
         return max(on, bonus + at(min(x + step, size - 1)), scale * x)
@@ -298,9 +284,7 @@ def networks(rng: random.Random) -> int:
                 ],
             )
         )
-    network = enumeration.network(
-        [*nodes, (enumeration.END, rng.choice([0, 1, -2, 1e-310]))], discount=discount
-    )
+    network = enumeration.network([*nodes, (enumeration.END, rng.choice([0, 1, -2, 1e-310]))], discount=discount)
     if enumeration.policies(network) > MOST_POLICIES or (best := enumeration.best_value(network)) is None:
         return 0
     count = 0

@@ -18,9 +18,7 @@ from mdpdice.cli import main
 from mdpdice.cli.catalogue import game_names, load_game
 
 RECORDS = Path(__file__).resolve().parent.parent / "data" / "playthroughs"
-SHIPPED = [
-    name for name in game_names() if getattr(load_game(name), "__module__", "").startswith("mdpdice.games.")
-]
+SHIPPED = [name for name in game_names() if getattr(load_game(name), "__module__", "").startswith("mdpdice.games.")]
 
 
 def call_of(text: str) -> list[str]:

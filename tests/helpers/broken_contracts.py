@@ -44,16 +44,13 @@ def arrays(target, probability, reward=(0,), **fields):
     return Network.from_choices([0, 1, 1], [0, n], target, probability, reward, **(defaults | fields))
 
 
-LOOP = game(
-    lambda s: decide({"on": go("t")}) if s == "s" else decide({"back": go("s", reward=-1), "out": end(3)})
-)
+LOOP = game(lambda s: decide({"on": go("t")}) if s == "s" else decide({"back": go("s", reward=-1), "out": end(3)}))
 
 
 def walk(ends):
     """Fair steps between two ends; slow enough to be stopped."""
     return Game.of(
-        start=ends // 2,
-        node=lambda n: end(n // ends) if n in {0, ends} else roll(die(2), lambda k: go(n + 2 * k - 3)),
+        start=ends // 2, node=lambda n: end(n // ends) if n in {0, ends} else roll(die(2), lambda k: go(n + 2 * k - 3))
     )
 
 

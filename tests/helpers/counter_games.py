@@ -62,10 +62,7 @@ class Sheet(Game[int, int]):
         if face == 0:
             over = self.boxes.count() == 4
             return when(over, end(-2 * self.penalty), roll(d6, go))
-        fill = [
-            (at, when(~self.boxes[at], go(0, self.boxes.add(at), reward=min(face, at + 3))))
-            for at in range(4)
-        ]
+        fill = [(at, when(~self.boxes[at], go(0, self.boxes.add(at), reward=min(face, at + 3)))) for at in range(4)]
         return decide([*fill, (9, go(0, self.penalty.add(1)))])
 
 

@@ -21,10 +21,7 @@ def truth(problem: Network, run: Run) -> Candidate:
 
 def losses(problem: Network, value: np.ndarray) -> np.ndarray:
     """What each edge of a decision loses against the best one, with right values; -1 on chance edges."""
-    q = (
-        problem.reward
-        + np.where(problem.step, float(problem.discount), 1.0) * problem.sign * value[problem.dst]
-    )
+    q = problem.reward + np.where(problem.step, float(problem.discount), 1.0) * problem.sign * value[problem.dst]
     flip = np.where(problem.kind == Kind.MIN, -1, 1)[problem.source]
     return np.where(problem.decides[problem.source], flip * (value[problem.source] - q), -1.0)
 

@@ -28,9 +28,7 @@ class ShutTheBox(Game):
             if tiles[-1] >= 7:
                 return two
             return decide({"one die": roll(d6, lambda k: go((tiles, k))), "two dice": two})
-        sets = [
-            some for n in range(1, len(tiles) + 1) for some in combinations(tiles, n) if sum(some) == total
-        ]
+        sets = [some for n in range(1, len(tiles) + 1) for some in combinations(tiles, n) if sum(some) == total]
         if not sets:
             return end(sum(tiles))
         return decide((some, go((tuple(t for t in tiles if t not in some), None))) for some in sets)

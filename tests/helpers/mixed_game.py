@@ -28,12 +28,8 @@ class Pick(NamedTuple):
 
 tenth = Dist({True: 0.1, False: 0.9})
 NODES = {
-    "start": lambda: decide(
-        [(Pick(1), go((1, "x"))), ("roll", roll(Dist({1: 1, 2: 2}), lambda k: go(Box(k))))]
-    ),
-    (1, "x"): lambda: roll(
-        tenth, lambda a: roll(tenth, lambda b: roll(tenth, lambda c: go(Box(1 + (a and b and c)))))
-    ),
+    "start": lambda: decide([(Pick(1), go((1, "x"))), ("roll", roll(Dist({1: 1, 2: 2}), lambda k: go(Box(k))))]),
+    (1, "x"): lambda: roll(tenth, lambda a: roll(tenth, lambda b: roll(tenth, lambda c: go(Box(1 + (a and b and c)))))),
     Box(1): lambda: decide({1.5: end(Fraction(1, 3)), None: pass_to(Side.HEADS, reward=Fraction(1, 7))}),
     Box(2): lambda: go(Side.TAILS, reward=-0.0),
     Side.HEADS: lambda: decide({True: end(2**53 + 1)}),

@@ -29,9 +29,7 @@ def mutated(module: types.ModuleType, text: str, replacement: str, at: int | Non
     )
     parts = source.split(text)
     count = len(parts) - 1
-    assert count == 1 or (at is not None and at < count), (
-        f"{text!r} stands {count} times in {module.__name__}"
-    )
+    assert count == 1 or (at is not None and at < count), f"{text!r} stands {count} times in {module.__name__}"
     place = (at or 0) + 1
     changed = text.join(parts[:place]) + replacement + text.join(parts[place:])
     mutant = types.ModuleType(f"mutated_{module.__name__.rpartition('.')[2]}")

@@ -49,9 +49,7 @@ def maze(size: int) -> reference_models.Case:
         near = [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)]
         return decide([(to, go(to)) for to in near if min(to) >= 0 and max(to) < size])
 
-    return reference_models.Case(
-        f"maze/{size}", "total_reward", explore(Game.of(start=(0, 0), node=node)), Total(), []
-    )
+    return reference_models.Case(f"maze/{size}", "total_reward", explore(Game.of(start=(0, 0), node=node)), Total(), [])
 
 
 def subjects() -> list[Subject]:
@@ -76,11 +74,7 @@ def policy_value(problem: Network, policy: np.ndarray) -> np.ndarray | None:
     keep[policy[problem.decides]] = True
     edges = np.flatnonzero(keep & (problem.weight > 0))
     source, dst = problem.source[edges], problem.dst[edges]
-    coef = (
-        problem.weight[edges]
-        * problem.sign[edges]
-        * np.where(problem.step[edges], float(problem.discount), 1.0)
-    )
+    coef = problem.weight[edges] * problem.sign[edges] * np.where(problem.step[edges], float(problem.discount), 1.0)
     # Endless play without rewards is worth 0; what comes to it or to an end for sure has a finite value.
     idle = np.full(n, problem.discount == 1) & (problem.kind != Kind.END)
     while True:

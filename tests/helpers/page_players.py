@@ -9,9 +9,7 @@ from typing import Any
 OVER = "#end:not([hidden]) .main"
 
 
-def begin(
-    page: Any, file: Path, seats: list[str], *, seed: int = 1, rounds: int = 1, mine: bool = False
-) -> None:
+def begin(page: Any, file: Path, seats: list[str], *, seed: int = 1, rounds: int = 1, mine: bool = False) -> None:
     """Open the file, fill in the form and play."""
     page.goto(file.as_uri())
     page.wait_for_selector("#play")
@@ -48,9 +46,7 @@ def move(page: Any, by: str, draw: random.Random) -> None:
         page.locator("#now summary").click()
     count = buttons.count()
     at = draw.randrange(count)
-    before = page.evaluate(
-        "document.querySelector('#now').innerHTML + document.querySelector('#log').innerText"
-    )
+    before = page.evaluate("document.querySelector('#now').innerHTML + document.querySelector('#log').innerText")
     if by == "mouse":
         buttons.nth(at).click()
     elif page.locator('#now [data-key="thrown"]:enabled').count():

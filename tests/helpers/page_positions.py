@@ -46,9 +46,7 @@ def engine_in(browser: Any) -> Any:
     return page
 
 
-def compared(
-    engine: Any, solution: Solution, dice: str = "drawn", positions: int = 200
-) -> tuple[int, float, float]:
+def compared(engine: Any, solution: Solution, dice: str = "drawn", positions: int = 200) -> tuple[int, float, float]:
     """Positions that were compared, the largest error beside ``max(1, |value|)``, median milliseconds of advice.
 
     Raises

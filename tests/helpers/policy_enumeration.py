@@ -54,9 +54,7 @@ def networks(draw, kinds=(MAX,), *, signs=False, discount=1, rewards=(0,), ends=
         target = st.integers(0 if back else i + 1, n)
         step = st.just(True) if discount != 1 else st.booleans()
         weight = 1 / count if kind == CHANCE else 1.0
-        row = draw(
-            st.lists(st.tuples(target, reward, st.just(weight), sign, step), min_size=count, max_size=count)
-        )
+        row = draw(st.lists(st.tuples(target, reward, st.just(weight), sign, step), min_size=count, max_size=count))
         if stopping and kind == CHANCE:
             row[0] = (n, *row[0][1:])
         nodes.append((kind, row))
@@ -179,9 +177,7 @@ def guaranteed(net, policy):
     fixed = {(i, side): int(policy[i]) for side in (0, 1) for i in np.flatnonzero(net.decides).tolist()}
     low = [_row(net, chain_value(net, fixed | reply)) for reply in _choices(net, other)]
     high = [_row(net, chain_value(net, fixed | reply)) for reply in _choices(net, mine)]
-    return [min(column) for column in zip(*low, strict=True)], [
-        max(column) for column in zip(*high, strict=True)
-    ]
+    return [min(column) for column in zip(*low, strict=True)], [max(column) for column in zip(*high, strict=True)]
 
 
 def ties(net, values):
@@ -203,9 +199,7 @@ def haddad_monmege(n):
     rows = [[(1, 0, 0.7), (2, 0, 0.3)], *([(0, 0, 0.5), (i + 2, 0, 0.5)] for i in range(1, 2 * n - 1))]
     # The weights as whole numbers, since no float is 7/10.
     numerator = [[7, 3], *([1, 1] for _ in rows[1:])]
-    return network(
-        [*((CHANCE, row) for row in rows), (END, 1), (END, 0)], numerator=np.array(numerator).ravel()
-    )
+    return network([*((CHANCE, row) for row in rows), (END, 1), (END, 0)], numerator=np.array(numerator).ravel())
 
 
 def collecting(n):

@@ -185,9 +185,7 @@ class Program:
 
         players = re.findall(r"^player (\w+)\s+(.*?)\s+endplayer", text, re.DOTALL | re.MULTILINE)
         self.owner_of = {
-            action: k
-            for k, (_, actions) in enumerate(players)
-            for action in re.findall(r"\[(\w+)\]", actions)
+            action: k for k, (_, actions) in enumerate(players) for action in re.findall(r"\[(\w+)\]", actions)
         }
         assert [who for who, _ in players] == (["maximiser", "minimiser"] if self.kind == "smg" else [])
         body = re.search(r"^module \w+\n(.*?)^endmodule", text, re.DOTALL | re.MULTILINE)[1]
@@ -201,19 +199,13 @@ class Program:
             else:
                 action, guard, branches = re.fullmatch(r"\s*\[(\w+)\] (.*?) -> (.*);\s*", line).groups()
                 self.commands.setdefault(self.place(guard), []).append(
-                    (
-                        action,
-                        expression(guard),
-                        [self.branch(one, expression) for one in self.split(branches)],
-                    )
+                    (action, expression(guard), [self.branch(one, expression) for one in self.split(branches)])
                 )
         rewards = re.search(r'^rewards "reward"\n(.*?)^endrewards', text, re.DOTALL | re.MULTILINE)[1]
         self.rewards = {}
         found = re.findall(r"^\s*\[(\w+)\] (.*?) : (.*);\s*$", rewards, re.MULTILINE)
         for action, where, paid in found:
-            self.rewards.setdefault(self.place(where), []).append(
-                (action, expression(where), expression(paid))
-            )
+            self.rewards.setdefault(self.place(where), []).append((action, expression(where), expression(paid)))
         assert len(found) == len(rewards.splitlines())
         self.network = self.explored()
         self.labels = {
@@ -237,12 +229,7 @@ class Program:
         for at, letter in enumerate(branches):
             depth += (letter == "(") - (letter == ")")
             # Between branches a plus follows an update.
-            if (
-                letter == "+"
-                and depth == 0
-                and branches[:at].rstrip().endswith(")")
-                and "'" in branches[last:at]
-            ):
+            if letter == "+" and depth == 0 and branches[:at].rstrip().endswith(")") and "'" in branches[last:at]:
                 parts.append(branches[last:at])
                 last = at + 1
         return [*parts, branches[last:]]
@@ -266,9 +253,7 @@ class Program:
         for name, value in updates:
             new = value(state)
             assert type(new) is type(self.start[name]), (name, new)
-            assert new in self.range[name], (
-                f"{name} would become {new}, outside {self.range[name]}, in {state}"
-            )
+            assert new in self.range[name], f"{name} would become {new}, outside {self.range[name]}, in {state}"
             after[name] = new
         return after
 
@@ -281,11 +266,7 @@ class Program:
         order, todo = {key(self.start): 0}, [self.start]
         choices, owner, actions, rewards = [], [], [], []
         for state in todo:  # which grows
-            mine = [
-                (action, branches)
-                for action, guard, branches in self.at(self.commands, state)
-                if guard(state)
-            ]
+            mine = [(action, branches) for action, guard, branches in self.at(self.commands, state) if guard(state)]
             assert mine, f"deadlock in {state}"
             assert len({action for action, _ in mine}) == len(mine), f"two commands at once in {state}"
             assert len(mine) == 1 or self.kind != "dtmc"

@@ -37,9 +37,7 @@ def numbers(draw, game, depth=2):
     """A whole number, or an expression for one."""
     names = game.declared
     kind = draw(
-        st.sampled_from(
-            ["counter", "counter", "constant", *["sum", "product", "extreme", "table"] * (depth > 0)]
-        )
+        st.sampled_from(["counter", "counter", "constant", *["sum", "product", "extreme", "table"] * (depth > 0)])
     )
     if kind == "counter":
         return getattr(game, draw(st.sampled_from(names)))
@@ -65,9 +63,7 @@ def conditions(draw, game, depth=1):
         return draw(st.sampled_from([lambda: one & other, lambda: one | other, lambda: ~one]))()
     left, right = getattr(game, draw(st.sampled_from(game.declared))) + 0, draw(numbers(game, 1))
     return draw(
-        st.sampled_from(
-            [lambda: left < right, lambda: left >= right, lambda: left == right, lambda: left != right]
-        )
+        st.sampled_from([lambda: left < right, lambda: left >= right, lambda: left == right, lambda: left != right])
     )()
 
 
@@ -165,9 +161,7 @@ def counter_games(draw, *, ahead=False):
         game.discount = draw(st.sampled_from([1, 1, Fraction(9, 10)]))
     n = draw(st.integers(1, 4))
     game.nodes = {
-        state: draw(nodes(game, list(range(state + 1, n)) or [n]))
-        if ahead
-        else draw(nodes(game, list(range(n))))
+        state: draw(nodes(game, list(range(state + 1, n)) or [n])) if ahead else draw(nodes(game, list(range(n))))
         for state in range(n)
     }
     game.nodes[n] = end(draw(rewards(game, floats=True)))

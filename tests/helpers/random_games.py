@@ -41,10 +41,7 @@ def value(game, horizon=None):
                 return Fraction(reward) + total - enter(state, left, decided)
             case Chance(dist=dist, edges=edges, reward=reward):
                 whole = sum(dist.weights)
-                mean = sum(
-                    Fraction(w, whole) * of(e, left, decided)
-                    for w, e in zip(dist.weights, edges, strict=True)
-                )
+                mean = sum(Fraction(w, whole) * of(e, left, decided) for w, e in zip(dist.weights, edges, strict=True))
                 return Fraction(reward) + mean
             case Decide(options=options, player=player):
                 if left == 0:
@@ -104,9 +101,7 @@ def dists(outcomes, *, max_size=3):
 @st.composite
 def edges(draw, states, *, depth=2, pass_on=False):
     """An edge to one of `states`; with an empty list, an end."""
-    kinds = (
-        ["end"] + ["go"] * 2 * bool(states) + ["roll"] * bool(depth) + ["pass"] * (2 * pass_on * bool(states))
-    )
+    kinds = ["end"] + ["go"] * 2 * bool(states) + ["roll"] * bool(depth) + ["pass"] * (2 * pass_on * bool(states))
     match draw(st.sampled_from(kinds)):
         case "end":
             return end(draw(fractions))
@@ -182,9 +177,7 @@ def written_as_nodes(table, names=lambda s: s):
         row = table[back[name]]
         if row is None:
             return end()
-        return decide(
-            [(a, chance(dist.map(lambda t, r=r: go(names(t), reward=r[t])))) for a, (dist, r) in row.items()]
-        )
+        return decide([(a, chance(dist.map(lambda t, r=r: go(names(t), reward=r[t])))) for a, (dist, r) in row.items()])
 
     back = {names(s): s for s in table}
     return Game.of(start=names(0), node=node)

@@ -10,16 +10,11 @@ import numpy as np
 from mdpdice import Kind, Network
 
 
-def random_network(
-    seed: int, *, flips: bool = False, discount: Fraction = Fraction(1), horizon: int | None = None
-):
+def random_network(seed: int, *, flips: bool = False, discount: Fraction = Fraction(1), horizon: int | None = None):
     """A network with cycles, rewards and both kinds of players, from which every play ends."""
     rng = random.Random(seed)
     n = rng.randrange(4, 10)
-    kinds = [
-        Kind.END,
-        *(rng.choice([Kind.MAX, Kind.CHANCE] + [Kind.MIN] * (not flips)) for _ in range(n - 1)),
-    ]
+    kinds = [Kind.END, *(rng.choice([Kind.MAX, Kind.CHANCE] + [Kind.MIN] * (not flips)) for _ in range(n - 1))]
     indptr, dst, parts, reward, sign = [0], [], [], [], []
     for kind in kinds:
         size = 0 if kind == Kind.END else rng.randrange(1, 4)

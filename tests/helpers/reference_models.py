@@ -50,11 +50,7 @@ def load(name: str, *, exact: bool = False) -> Case:
     prop = json.loads((MODELS / f"{stem}.json").read_text(encoding="utf-8"))["properties"][int(number)]
     with np.load(MODELS / f"{stem}.npz", allow_pickle=False) as file:
         data = {key: file[key] for key in file.files}
-    mine = {
-        key.removeprefix(f"p{number}__"): value
-        for key, value in data.items()
-        if key.startswith(f"p{number}__")
-    }
+    mine = {key.removeprefix(f"p{number}__"): value for key, value in data.items() if key.startswith(f"p{number}__")}
     reward = prop.get("reward") or ("reward" if "rew__reward" in data else None)
     if reward is None:
         rewards: Any = np.zeros(len(data["tr_ptr"]) - 1)

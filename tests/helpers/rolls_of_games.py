@@ -30,12 +30,7 @@ SHIPPED = {
     "yahtzee": Yahtzee(),
     "yatzy": Yatzy(),
 }
-TRIALS = {
-    "shut the box": ShutTheBox(),
-    "threes": Threes(),
-    "two-dice pig": TwoDicePig(),
-    "hog": Hog(),
-}
+TRIALS = {"shut the box": ShutTheBox(), "threes": Threes(), "two-dice pig": TwoDicePig(), "hog": Hog()}
 # These have no small form, so their last turn is looked at.
 LAST_TURN = {
     "yahtzee": At("turn", boxes=(1 << 13) - 1 - (1 << 11), upper=60, fifty=0),

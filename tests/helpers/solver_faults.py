@@ -33,9 +33,7 @@ def honest(problem: Network, tolerance: float = 1e-10) -> Candidate:
     return ValueIteration(max_sweeps=20_000).solve(problem, run)
 
 
-def operator(
-    problem: Network, value: np.ndarray, *, discount: float | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def operator(problem: Network, value: np.ndarray, *, discount: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     """One Jacobi sweep in plain numpy, and its greedy edges."""
     gamma = float(problem.discount) if discount is None else discount
     factor = np.where(problem.step, gamma, 1.0) * problem.sign

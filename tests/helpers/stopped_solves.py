@@ -17,8 +17,7 @@ from mdpdice.solving import pipeline
 def walk(ends=30):
     """Fair steps between two ends; slow enough to be stopped."""
     return Game.of(
-        start=ends // 2,
-        node=lambda n: end(n // ends) if n in {0, ends} else roll(die(2), lambda k: go(n + 2 * k - 3)),
+        start=ends // 2, node=lambda n: end(n // ends) if n in {0, ends} else roll(die(2), lambda k: go(n + 2 * k - 3))
     )
 
 
@@ -28,9 +27,7 @@ def components():
         node=lambda s: (
             end(3)
             if s[0] == 4
-            else decide(
-                {"on": go((s[0] + 1, 5)), "round": roll(die(6), lambda k: go((s[0] + (k == 6), k)), reward=1)}
-            )
+            else decide({"on": go((s[0] + 1, 5)), "round": roll(die(6), lambda k: go((s[0] + (k == 6), k)), reward=1)})
         ),
     )
 

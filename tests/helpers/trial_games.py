@@ -59,9 +59,7 @@ class ShutTheBox(Game[Throw | Down, tuple[int, ...] | str]):
         ]
         if not sets:
             return end(sum(state.tiles))
-        return decide(
-            (chosen, go(Throw(tuple(t for t in state.tiles if t not in chosen)))) for chosen in sets
-        )
+        return decide((chosen, go(Throw(tuple(t for t in state.tiles if t not in chosen)))) for chosen in sets)
 
 
 @attrs.frozen
@@ -144,6 +142,4 @@ class Hog(Game[str, int]):
             return when(self.mine + points >= self.goal, end(1), passed)
 
         bacon = table([1 + max(divmod(score, 10)) for score in range(self.goal)], self.theirs)
-        return decide(
-            [(0, scored(bacon)), *((n, roll(turn_of_hog(n), scored)) for n in range(1, self.most + 1))]
-        )
+        return decide([(0, scored(bacon)), *((n, roll(turn_of_hog(n), scored)) for n in range(1, self.most + 1))])

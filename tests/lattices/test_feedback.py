@@ -7,23 +7,7 @@ import numpy as np
 import pytest
 from helpers.counter_games import Race
 
-from mdpdice import (
-    At,
-    Counter,
-    Game,
-    Status,
-    Total,
-    d6,
-    decide,
-    die,
-    end,
-    explore,
-    go,
-    pass_to,
-    roll,
-    solve,
-    when,
-)
+from mdpdice import At, Counter, Game, Status, Total, d6, decide, die, end, explore, go, pass_to, roll, solve, when
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.games.farkle import FarkleRace
 from mdpdice.games.konijnenhokken import KonijnenhokkenRace
@@ -72,9 +56,7 @@ class Uneven(Race):
             decide(
                 {
                     "hold": pass_to(*swap, self.theirs.set(self.mine + self.turn)),
-                    "roll": roll(
-                        die(state), lambda k: bust if k < 5 else go(state, self.turn.add(min(k, 6)))
-                    ),
+                    "roll": roll(die(state), lambda k: bust if k < 5 else go(state, self.turn.add(min(k, 6)))),
                 }
             ),
         )

@@ -10,23 +10,7 @@ from helpers.counter_games import make
 from helpers.random_counter_games import counter_games
 from hypothesis import HealthCheck, given, settings
 
-from mdpdice import (
-    Counter,
-    Dist,
-    Flags,
-    Game,
-    Kind,
-    d6,
-    decide,
-    end,
-    explore,
-    go,
-    pass_to,
-    roll,
-    table,
-    uniform,
-    when,
-)
+from mdpdice import Counter, Dist, Flags, Game, Kind, d6, decide, end, explore, go, pass_to, roll, table, uniform, when
 from mdpdice.errors import (
     CounterRangeError,
     DeadEndError,
@@ -55,9 +39,7 @@ def test_a_small_core_edge_by_edge():
     assert lattice.dst.tolist() == [3, 1, 3, 2, 4, 0, 0, 0, 0, 0]
     assert list(map(repr, lattice.guards)) == ["n >= 9", "~(n >= 9)"]
     assert lattice.guard.tolist() == [0, 1] + [-1] * 8
-    assert [[repr(one) for one in updates] for updates in lattice.updates] == [
-        [f"n.set(n + {k})"] for k in range(2, 7)
-    ]
+    assert [[repr(one) for one in updates] for updates in lattice.updates] == [[f"n.set(n + {k})"] for k in range(2, 7)]
     assert lattice.update.tolist() == [-1] * 5 + [0, 1, 2, 3, 4]
     assert list(map(repr, lattice.rewards)) == ["n"]
     assert lattice.payoff.tolist() == [-1, -1, -1, 0, -1]
@@ -83,10 +65,7 @@ def test_node_is_asked_once_per_core_state():
 
 def test_numbers_of_the_grid():
     game = make(
-        lambda game, core: end(),
-        a=Counter(range(10, 0, -3), start=4),
-        b=Flags(2),
-        c=Counter(range(-2, 3), start=0),
+        lambda game, core: end(), a=Counter(range(10, 0, -3), start=4), b=Flags(2), c=Counter(range(-2, 3), start=0)
     )
     lattice = compile_lattice(game)
     assert lattice.shape == (4, 4, 5)
@@ -181,9 +160,7 @@ def test_parallel_edges_that_agree_are_merged_with_the_mean_reward():
 
 def test_expressions_are_kept_once():
     def node(game, core):
-        return decide(
-            (k, when(game.n + k % 2 < 5, go("s", game.n.add(k % 3), reward=game.n * 2))) for k in range(12)
-        )
+        return decide((k, when(game.n + k % 2 < 5, go("s", game.n.add(k % 3), reward=game.n * 2))) for k in range(12))
 
     lattice = compile_lattice(make(node, n=Counter(range(9))))
     assert (len(lattice.guards), len(lattice.updates), len(lattice.rewards)) == (2, 3, 1)
@@ -217,19 +194,14 @@ def test_progress_as_a_game_says_it():
     one = make(lambda game, core: end(), n=Counter(range(3)), progress=lambda game: game.n + 1)
     assert list(map(repr, compile_lattice(one).progress)) == ["n + 1"]
     two = make(
-        lambda game, core: end(),
-        n=Counter(range(3)),
-        m=Counter(range(3)),
-        progress=lambda game: (game.m, game.n),
+        lambda game, core: end(), n=Counter(range(3)), m=Counter(range(3)), progress=lambda game: (game.m, game.n)
     )
     assert list(map(repr, compile_lattice(two).progress)) == ["m", "n"]
 
 
 def test_it_says_how_large_it_is():
     game = make(lambda game, core: end(), n=Counter(range(2000)), m=Flags(2))
-    assert repr(compile_lattice(game)) == (
-        "<Lattice: 1 core states, 1 nodes, 0 edges; n 2,000 x m 4 = 8,000 points>"
-    )
+    assert repr(compile_lattice(game)) == ("<Lattice: 1 core states, 1 nodes, 0 edges; n 2,000 x m 4 = 8,000 points>")
 
 
 # --- errors ----------------------------------------------------------------------------------------

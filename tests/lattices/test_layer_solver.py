@@ -301,8 +301,7 @@ def test_a_file_is_certified_again(tmp_path):
     wrong = attrs.evolve(
         solution,
         table=attrs.evolve(
-            solution.table,
-            stored=np.where(solution.table.layers.reached, solution.table.stored + 1e-3, np.nan),
+            solution.table, stored=np.where(solution.table.layers.reached, solution.table.stored + 1e-3, np.nan)
         ),
     )
     wrong.save(path)
@@ -314,8 +313,7 @@ def test_a_file_is_certified_again(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"objective": Discounted(Fraction(1, 2))}, {"horizon": 2}, {"solver": "exact"}, {"checkpoint": "x"}],
+    "options", [{"objective": Discounted(Fraction(1, 2))}, {"horizon": 2}, {"solver": "exact"}, {"checkpoint": "x"}]
 )
 def test_what_lattices_cannot_do(options, tmp_path):
     if "checkpoint" in options:
@@ -389,14 +387,8 @@ class Forbidding(Faulty):
 @pytest.mark.parametrize("name", FAULTS)
 def test_state_action_and_value_of_a_fault_are_told_whatever_way_is_taken(name):
     told = []
-    for way in (
-        lambda game: solve(compile_lattice(game)),
-        explore,
-        lambda game: explore(game.unrolled()),
-    ):
-        with pytest.raises(
-            GameError if name not in ("outside", "forbidden") else CounterRangeError
-        ) as caught:
+    for way in (lambda game: solve(compile_lattice(game)), explore, lambda game: explore(game.unrolled())):
+        with pytest.raises(GameError if name not in ("outside", "forbidden") else CounterRangeError) as caught:
             way(Forbidding(FAULTS[name]))
         error = caught.value
         told.append((error.message, error.state, error.action, error.value))

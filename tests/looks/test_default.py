@@ -13,22 +13,7 @@ from helpers.trial_games import ShutTheBox, Threes, TwoDicePig
 from mdpdice import At, Counter, Flags, Game, decide, end, go
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.pig import PigTurn
-from mdpdice.looks import (
-    Act,
-    Dice,
-    Die,
-    Grid,
-    Look,
-    Note,
-    Rolled,
-    Score,
-    Tokens,
-    look_of,
-    parted,
-    said,
-    spoken,
-    told,
-)
+from mdpdice.looks import Act, Dice, Die, Grid, Look, Note, Rolled, Score, Tokens, look_of, parted, said, spoken, told
 
 
 class Color(enum.Enum):
@@ -185,10 +170,7 @@ def line(text, **options):
 
 
 def test_counters_come_first_and_the_start_is_not_shown():
-    assert (
-        line("")
-        == "Ann: 0 of 40; Ben points: 0 of 40; turn: 0; used: open pair, full house; gone: open 0, 1, 2"
-    )
+    assert line("") == "Ann: 0 of 40; Ben points: 0 of 40; turn: 0; used: open pair, full house; gone: open 0, 1, 2"
     assert line("play mine=3 turn=2 last_round=1 used=pair") == (
         "Ann: 3 of 40; Ben points: 0 of 40; turn: 2; last round: yes; used: open full house; gone: open 0, 1, 2; play"
     )
@@ -291,10 +273,7 @@ def test_parts_in_words():
     assert told([Dice("roll")], {}) == "roll: no dice"
     assert told([Tokens("cages", items=("x2", "x3"), lit=(1,))], {}) == "cages: · x3"
     assert told([Tokens("", items=())], {}) == "none"
-    assert (
-        told([Score("", "other", value=3, goal=9, risk=True)], {}, who=("Ann", "Ben"))
-        == "Ben: 3 of 9 at risk"
-    )
+    assert told([Score("", "other", value=3, goal=9, risk=True)], {}, who=("Ann", "Ben")) == "Ben: 3 of 9 at risk"
     assert (
         told([Score("a", 1, value=1), Note("b", text="x"), Score("a", 0, value=2)], {}, player=1)
         == "first a: 2; second a: 1; b: x"
@@ -305,10 +284,7 @@ def test_parts_in_words():
 
 def test_a_text_with_counters_is_a_tuple():
     game = TwoDicePig()
-    assert (
-        spoken(("you have ", game.mine + game.turn, "!"), {"mine": 3, "turn": 4, "theirs": 0})
-        == "you have 7!"
-    )
+    assert spoken(("you have ", game.mine + game.turn, "!"), {"mine": 3, "turn": 4, "theirs": 0}) == "you have 7!"
     with pytest.raises(GameError, match="write a text with counters as a tuple"):
         f"you have {game.mine}"
 
@@ -344,9 +320,7 @@ def test_an_unrolled_game_has_the_look_of_its_game():
     assert look_of(game.unrolled()).game is game
 
 
-@pytest.mark.parametrize(
-    ("payoff", "words"), [(1, "wins"), (0, "loses"), (Fraction(1, 2), "the end pays 1/2")]
-)
+@pytest.mark.parametrize(("payoff", "words"), [(1, "wins"), (0, "loses"), (Fraction(1, 2), "the end pays 1/2")])
 def test_the_end_of_a_game_that_is_won(payoff, words):
     assert look_of(TwoDicePig()).ending("turn", None, None, payoff) == words
     assert look_of(Threes()).ending(0, None, None, payoff) == f"the end pays {payoff}"

@@ -98,9 +98,7 @@ def test_plays_are_told_with_the_dice_that_lie_there(name):
                         assert look.read_action(state, event.among, text, event.seen) == one
                 case Happening.ROLL:
                     outcome = event.what
-                    assert in_words(
-                        spoken(look.heard(core, event.what, event.seen, lost=event.lost), counters)
-                    )
+                    assert in_words(spoken(look.heard(core, event.what, event.seen, lost=event.lost), counters))
         assert event.kind is Happening.END
         assert in_words(spoken(look.ending(core, action, outcome, event.what), counters))
 
@@ -165,11 +163,7 @@ def test_actions_as_people_type_them(game, state, typed, action):
     ("game", "state", "words"),
     [
         (ShutTheBox(), "down tiles=1,2,4,7 total=7", "is none of the actions here: 7; 1 2 4"),
-        (
-            KcdFarkle(),
-            "roll=1,5",
-            "is none of the actions here: bank the 1 and the 5 for 150: 150 points; set ",
-        ),
+        (KcdFarkle(), "roll=1,5", "is none of the actions here: bank the 1 and the 5 for 150: 150 points; set "),
     ],
 )
 @pytest.mark.parametrize("typed", ["", "8", "keep nothing"])

@@ -201,12 +201,7 @@ def test_what_is_not_named_is_as_at_the_start(text, state):
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [
-        ("1 2 3", (1, 2, 3)),
-        ("1, 2", (1, 2)),
-        ("keep dice=5 points=1", Keep(1, 5)),
-        ("points=1 dice=2", Keep(1, 2)),
-    ],
+    [("1 2 3", (1, 2, 3)), ("1, 2", (1, 2)), ("keep dice=5 points=1", Keep(1, 5)), ("points=1 dice=2", Keep(1, 2))],
 )
 def test_blanks_for_commas_and_fields_without_a_class(text, value):
     assert look.read_state(text) == value
@@ -254,9 +249,7 @@ def test_texts_that_are_no_state(text, words):
     assert caught.value.value == text
 
 
-@pytest.mark.parametrize(
-    "value", [object(), {1: 2}, [1], {1}, 1j, b"x", (1, object()), Keep(object(), 1), len]
-)
+@pytest.mark.parametrize("value", [object(), {1: 2}, [1], {1}, 1j, b"x", (1, object()), Keep(object(), 1), len])
 def test_values_without_a_text(value):
     with pytest.raises(UnknownStateError, match="has no text.*show_state"):
         look.show_state(value)

@@ -130,11 +130,7 @@ def test_random_products_pools_maps_and_binds(dist):
 
 @pytest.mark.parametrize(
     "dice",
-    [
-        3,
-        "Lucky die, Lucky die, Odd die",
-        "Lucky die, Odd die, Devil's head die, Devil's head die",
-    ],
+    [3, "Lucky die, Lucky die, Odd die", "Lucky die, Odd die, Devil's head die, Devil's head die"],
     ids=["one kind", "two kinds", "three kinds"],
 )
 def test_dice_that_farkle_remembers(dice):

@@ -131,10 +131,7 @@ def declared(make, **parameters):
         (lambda: Counter(range(5), start=5), "starts at 5, outside its values range(0, 5)"),
         (lambda: Counter(range(0, 100, 50), start=25), "starts at 25, outside"),
         (lambda: Counter(range(5), start="a"), "no whole number"),
-        (
-            lambda: Counter(range(5), start=lambda game: 1 / 0),
-            "start of counter 'points' raised ZeroDivisionError",
-        ),
+        (lambda: Counter(range(5), start=lambda game: 1 / 0), "start of counter 'points' raised ZeroDivisionError"),
         (lambda: Counter(range(2**63)), "beyond 2**62"),
         (lambda: Counter(range(5), outside="ignore"), "choose 'error', 'clip' or 'forbid'"),
         (lambda: Flags(0), "may have 1 to 62"),
@@ -289,10 +286,7 @@ def test_a_wrong_condition_says_so(misuse, words):
 
 def test_text_of_edges():
     game = Base()
-    assert (
-        repr(go("s", game.points.add(50), reward=game.points))
-        == "go('s', points.set(points + 50), reward=points)"
-    )
+    assert repr(go("s", game.points.add(50), reward=game.points)) == "go('s', points.set(points + 50), reward=points)"
     assert repr(pass_to("s", reward=2)) == "pass_to('s', reward=2)"
     assert repr(end(game.points)) == "end(points)"
     assert repr(roll(d6, go, reward=game.points)).startswith("roll(")
@@ -300,9 +294,7 @@ def test_text_of_edges():
 
 # --- axes and points -----------------------------------------------------------------------------
 
-RANGES = st.builds(range, st.integers(-20, 20), st.integers(-20, 20), st.integers(-7, 7).filter(bool)).filter(
-    len
-)
+RANGES = st.builds(range, st.integers(-20, 20), st.integers(-20, 20), st.integers(-7, 7).filter(bool)).filter(len)
 
 
 @settings(max_examples=100, deadline=None)

@@ -162,9 +162,7 @@ def test_mean_count_of_a_face_is_the_sum_of_its_probabilities(dice):
 def test_against_icepool(dice):
     foreign = icepool.Pool([icepool.Die(dict(one.items())) for one in dice])
     faces = sorted({face for one in dice for face in one})
-    theirs = Dist(
-        [(tuple(map(tuple(roll).count, faces)), weight) for roll, weight in foreign.expand().items()]
-    )
+    theirs = Dist([(tuple(map(tuple(roll).count, faces)), weight) for roll, weight in foreign.expand().items()])
     assert pool(dice) == theirs
 
 
@@ -174,11 +172,7 @@ def test_a_hand_worked_farkle_roll_against_icepool():
         return bool(counts[0] or counts[4] or max(counts) >= 3)
 
     ours = pool([d6] * 3).map(scores).prob(True)
-    theirs = (
-        icepool.d6.pool(3)
-        .expand()
-        .map(lambda roll: 1 in roll or 5 in roll or len(set(roll)) == 1, star=False)
-    )
+    theirs = icepool.d6.pool(3).expand().map(lambda roll: 1 in roll or 5 in roll or len(set(roll)) == 1, star=False)
     assert ours == theirs.probability(True) == Fraction(13, 18)
 
 
@@ -208,9 +202,7 @@ def test_faces_that_cannot_be_sorted():
 
 
 def test_faces_that_lack_one_or_name_one_twice():
-    with pytest.raises(
-        GameError, match="a die shows the face 6, which faces does not name; name all"
-    ) as caught:
+    with pytest.raises(GameError, match="a die shows the face 6, which faces does not name; name all") as caught:
         pool([d6], faces=range(1, 6))
     assert caught.value.value == 6
     with pytest.raises(GameError, match="the face 2 is named twice in faces; name each face once") as caught:

@@ -17,10 +17,7 @@ from helpers.small_games import Day, Night
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdpdice.errors import (
-    GameError,
-    ProbabilitySumError,
-)
+from mdpdice.errors import GameError, ProbabilitySumError
 from mdpdice.modelling.distribution import Dist, as_dist, certainly, product, uniform
 
 EPS = 2.0**-53
@@ -212,11 +209,7 @@ def test_float_and_fraction_probabilities_agree_with_int_weights(floats):
 
 
 @settings(deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1).filter(
-        lambda x: any(w for _, w in x)
-    )
-)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), min_size=1).filter(lambda x: any(w for _, w in x)))
 def test_duplicates_are_summed(pairs):
     sums = Counter()
     for outcome, weight in pairs:
@@ -312,9 +305,7 @@ def test_equality_compares_types():
 
 def test_immutable():
     dist = uniform("ab")
-    with pytest.raises(
-        AttributeError, match="a Dist is immutable; make a new one instead of setting 'total'"
-    ):
+    with pytest.raises(AttributeError, match="a Dist is immutable; make a new one instead of setting 'total'"):
         dist.total = 3
     with pytest.raises(AttributeError, match=r"immutable.*deleting 'total'"):
         del dist.total
@@ -433,9 +424,7 @@ def test_as_dist_takes_a_mapping_that_is_no_dict():
 
 @pytest.mark.parametrize("junk", [6, None, "ab", [1, 2], Dist, dict])
 def test_as_dist_refuses_the_rest(junk):
-    with pytest.raises(
-        GameError, match=r"expected a distribution, got .*write Dist\(.*icepool or dyce"
-    ) as caught:
+    with pytest.raises(GameError, match=r"expected a distribution, got .*write Dist\(.*icepool or dyce") as caught:
         as_dist(junk)
     assert caught.value.value is junk
     with pytest.raises(GameError, match="expected a distribution"):

@@ -24,22 +24,10 @@ from mdpdice.modelling.distribution import Dist, certainly, uniform
 
 @pytest.mark.parametrize(
     "weight",
-    [
-        -1,
-        -0.1,
-        Fraction(-1, 3),
-        math.nan,
-        math.inf,
-        -math.inf,
-        np.float64("nan"),
-        Decimal("NaN"),
-        np.int64(-2),
-    ],
+    [-1, -0.1, Fraction(-1, 3), math.nan, math.inf, -math.inf, np.float64("nan"), Decimal("NaN"), np.int64(-2)],
 )
 def test_weight_out_of_range(weight):
-    with pytest.raises(
-        ProbabilityRangeError, match="is negative or not finite; weights are 0 or more"
-    ) as caught:
+    with pytest.raises(ProbabilityRangeError, match="is negative or not finite; weights are 0 or more") as caught:
         Dist({"a": 2, "b": weight})
     assert caught.value.value is weight
 
@@ -78,9 +66,7 @@ def test_weight_that_is_no_number(weight):
     ],
 )
 def test_equal_outcomes_of_different_types(first, second):
-    text = (
-        "equal in Python but of different types, so one would replace the other; use one type, or put a name"
-    )
+    text = "equal in Python but of different types, so one would replace the other; use one type, or put a name"
     for make in (
         lambda: Dist([(first, 1), (second, 1)]),
         lambda: uniform([first, second]),
@@ -113,19 +99,13 @@ def test_unhashable_outcomes():
 
 @pytest.mark.parametrize("junk", [3, None, "ab", ["a", "b"], [1, 2], [("a", 1, 2)], object()])
 def test_neither_mapping_nor_pairs(junk):
-    with pytest.raises(
-        GameError, match=r"cannot read pairs of outcome and weight .*uniform\(\[...\]\)"
-    ) as caught:
+    with pytest.raises(GameError, match=r"cannot read pairs of outcome and weight .*uniform\(\[...\]\)") as caught:
         Dist(junk)
     assert caught.value.value is junk
 
 
 def test_sets_have_no_order():
-    for make in (
-        lambda: Dist({("a", 1), ("b", 1)}),
-        lambda: uniform({1, 2}),
-        lambda: uniform(frozenset("ab")),
-    ):
+    for make in (lambda: Dist({("a", 1), ("b", 1)}), lambda: uniform({1, 2}), lambda: uniform(frozenset("ab"))):
         with pytest.raises(NonDeterministicGameError, match=r"order of a set .*sorted\(\.\.\.\)"):
             make()
 

@@ -145,12 +145,7 @@ CONDITIONS = st.recursive(
     max_leaves=4,
 )
 POINTS = st.fixed_dictionaries(
-    {
-        "x": st.integers(-50, 50),
-        "y": st.integers(-50, 50),
-        "i": st.integers(0, 7),
-        "boxes": st.integers(0, 255),
-    }
+    {"x": st.integers(-50, 50), "y": st.integers(-50, 50), "i": st.integers(0, 7), "boxes": st.integers(0, 255)}
 )
 GRID = [
     {"x": x, "y": y, "i": i, "boxes": boxes}

@@ -12,13 +12,7 @@ import numpy as np
 import pytest
 
 from mdpdice import Counter, Dist, Game, d6, decide, end, explore, go, product, roll, solve, when
-from mdpdice.errors import (
-    ConformanceError,
-    GameError,
-    ProbabilityRangeError,
-    UnknownStateError,
-    UnsupportedError,
-)
+from mdpdice.errors import ConformanceError, GameError, ProbabilityRangeError, UnknownStateError, UnsupportedError
 from mdpdice.policies.playthrough import play
 from mdpdice.spelling import did_you_mean
 from mdpdice.testing import check_game
@@ -228,8 +222,7 @@ def test_canonical_that_gives_what_cannot_be_hashed():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [lambda: d6 + d6, lambda: 2 * d6, lambda: d6 + 1, lambda: 2 @ d6, lambda: sum([d6, d6]), lambda: d6 - d6],
+    "wrong", [lambda: d6 + d6, lambda: 2 * d6, lambda: d6 + 1, lambda: 2 @ d6, lambda: sum([d6, d6]), lambda: d6 - d6]
 )
 def test_arithmetic_with_dice_names_product(wrong):
     with pytest.raises(GameError, match=r"product\(d6, d6\)\.map\(sum\)"):
@@ -362,10 +355,7 @@ TRACED = {
     "explore": (explore, Game.of(start=0, node=divide)),
     "solve": (solve, Game.of(start=0, node=divide)),
     "roll": (solve, Game.of(start=0, node=lambda _: roll(d6, divide))),
-    "counters": (
-        solve,
-        type("Dividing", (Counting,), {"node": lambda self, state: divide(state)})(),
-    ),
+    "counters": (solve, type("Dividing", (Counting,), {"node": lambda self, state: divide(state)})()),
     "edge": (explore, Game.of(start=0, node=lambda _: decide({"a": 3}))),
 }
 

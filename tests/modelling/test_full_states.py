@@ -4,21 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mdpdice import (
-    At,
-    Counter,
-    Game,
-    Node,
-    Policy,
-    compile_lattice,
-    decide,
-    end,
-    explore,
-    go,
-    simulate,
-    solve,
-    when,
-)
+from mdpdice import At, Counter, Game, Node, Policy, compile_lattice, decide, end, explore, go, simulate, solve, when
 from mdpdice.errors import UnknownStateError
 
 
@@ -79,9 +65,7 @@ def test_the_unrolled_game_tells_it_too(state, told):
     # Its states are plain ones: they tell the names of the counters in the order of an At, and no ranges.
     with pytest.raises(UnknownStateError) as caught:
         solve(Climb().unrolled()).value(state)
-    there = told.replace("upper=..., lower=...", "lower=..., upper=...").replace(
-        "upper and lower", "lower and upper"
-    )
+    there = told.replace("upper=..., lower=...", "lower=..., upper=...").replace("upper and lower", "lower and upper")
     assert there in caught.value.message
 
 
@@ -90,8 +74,4 @@ def test_a_state_that_is_only_not_reached_is_told_as_before(asked):
         asked["value"](At("climb", upper=1, lower=2))
     with pytest.raises(UnknownStateError, match="cannot be reached"):
         asked["lattice value"](At("climb", upper=1, lower=2))
-    assert (
-        asked["value"](At("climb", lower=2, upper=2))
-        == asked["lattice value"](At("climb", upper=2, lower=2))
-        == 3
-    )
+    assert asked["value"](At("climb", lower=2, upper=2)) == asked["lattice value"](At("climb", upper=2, lower=2)) == 3

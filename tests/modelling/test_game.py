@@ -86,9 +86,7 @@ def test_when_chooses_between_edges_nodes_and_options():
     assert when(False, end(1), end(2)).payoff == 2
     node = decide({"a": end()})
     assert when(np.bool_(False), end(1), node) is node
-    only = explore(
-        game({"start": lambda: decide({"a": when(False, end(1)), "b": when(True, end(2)), "c": None})})
-    )
+    only = explore(game({"start": lambda: decide({"a": when(False, end(1)), "b": when(True, end(2)), "c": None})}))
     assert list(only.actions) == ["b"]
     assert only.payoff[only.dst[0]] == 2
 
@@ -101,8 +99,7 @@ def test_when_wants_a_bool(cond):
 
 
 @pytest.mark.parametrize(
-    ("payoff", "reward", "instead"),
-    [(1, 2, "end(1 + 2)"), (0, -1, "end(0 + (-1))"), (2.5, 0, "end(2.5 + 0)")],
+    ("payoff", "reward", "instead"), [(1, 2, "end(1 + 2)"), (0, -1, "end(0 + (-1))"), (2.5, 0, "end(2.5 + 0)")]
 )
 def test_an_end_has_no_reward_beside_its_payoff(payoff, reward, instead):
     with pytest.raises(GameError) as caught:
@@ -131,14 +128,7 @@ def test_an_end_changes_no_counters():
 
 def test_options_keep_their_order_and_may_come_from_anything_ordered():
     pairs = [(k, end(k)) for k in (3, 1, 2)]
-    for options in (
-        dict(pairs),
-        MappingProxyType(dict(pairs)),
-        dict(pairs).items(),
-        pairs,
-        tuple(pairs),
-        iter(pairs),
-    ):
+    for options in (dict(pairs), MappingProxyType(dict(pairs)), dict(pairs).items(), pairs, tuple(pairs), iter(pairs)):
         network = explore(game({"start": lambda options=options: decide(options)}))
         assert list(network.actions) == [3, 1, 2]
         assert [network.payoff[t] for t in network.dst] == [3, 1, 2]
@@ -238,13 +228,7 @@ def test_an_option_that_is_no_edge(junk):
 def test_a_decision_inside_an_option_is_told_to_get_a_state():
     error = failure(game({"start": lambda: decide({"a": decide({"b": end()})})}))
     check_error(
-        error,
-        GameError,
-        "a decision stands inside",
-        "state of its own",
-        "go(state)",
-        state="start",
-        action="a",
+        error, GameError, "a decision stands inside", "state of its own", "go(state)", state="start", action="a"
     )
 
 
@@ -351,11 +335,7 @@ def test_node_that_returns_none():
 def test_node_that_returns_a_guard():
     error = failure(game({"start": lambda: when(False, end())}))
     check_error(
-        error,
-        GameError,
-        "node() returned when(cond, edge) with a false condition",
-        "third argument",
-        state="start",
+        error, GameError, "node() returned when(cond, edge) with a false condition", "third argument", state="start"
     )
     assert "inside chance" not in str(error)
 

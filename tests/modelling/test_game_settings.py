@@ -8,18 +8,7 @@ from fractions import Fraction
 import pytest
 from helpers.small_games import check_error, failure, game
 
-from mdpdice import (
-    ClassicMDP,
-    Dist,
-    Kind,
-    certainly,
-    decide,
-    end,
-    explore,
-    go,
-    pass_to,
-    solve,
-)
+from mdpdice import ClassicMDP, Dist, Kind, certainly, decide, end, explore, go, pass_to, solve
 from mdpdice.errors import (
     DeadEndError,
     DiscountRangeError,
@@ -62,19 +51,13 @@ def test_a_constant_sum_is_not_discounted_and_has_no_horizon():
 
 
 def test_both_ways_to_have_two_players():
-    error = failure(
-        game({"start": lambda: decide({"a": pass_to("x")}), "x": lambda: decide({"b": end()}, player=1)})
-    )
+    error = failure(game({"start": lambda: decide({"a": pass_to("x")}), "x": lambda: decide({"b": end()}, player=1)}))
     check_error(error, GameError, "pass_to", "player=1", "not both")
 
 
 def test_each_way_alone_is_fine():
-    assert explore(
-        game({"start": lambda: decide({"a": pass_to("x")}), "x": lambda: decide({"b": end()})})
-    ).two_player
-    by_player = explore(
-        game({"start": lambda: decide({"a": go("x")}), "x": lambda: decide({"b": end()}, player=1)})
-    )
+    assert explore(game({"start": lambda: decide({"a": pass_to("x")}), "x": lambda: decide({"b": end()})})).two_player
+    by_player = explore(game({"start": lambda: decide({"a": go("x")}), "x": lambda: decide({"b": end()}, player=1)}))
     assert by_player.two_player
     assert by_player.kind.tolist() == [Kind.MAX, Kind.MIN, Kind.END]
 
@@ -150,19 +133,11 @@ def test_reward_without_a_return():
 
 
 def test_reward_that_is_nan():
-    check_error(
-        failure(Walk(reward=lambda *_: math.nan)), RewardNotFiniteError, "nan", state=2, action="down"
-    )
+    check_error(failure(Walk(reward=lambda *_: math.nan)), RewardNotFiniteError, "nan", state=2, action="down")
 
 
 def test_transition_without_a_return():
-    check_error(
-        failure(Walk(transition=lambda *_: None)),
-        GameError,
-        "expected a distribution",
-        state=2,
-        action="down",
-    )
+    check_error(failure(Walk(transition=lambda *_: None)), GameError, "expected a distribution", state=2, action="down")
 
 
 def test_transition_that_does_not_sum_to_one():
@@ -172,15 +147,11 @@ def test_transition_that_does_not_sum_to_one():
 
 
 def test_actions_from_a_set():
-    check_error(
-        failure(Walk(actions=lambda _: {"down", "wait"})), NonDeterministicGameError, "actions()", state=2
-    )
+    check_error(failure(Walk(actions=lambda _: {"down", "wait"})), NonDeterministicGameError, "actions()", state=2)
 
 
 def test_actions_given_twice():
-    check_error(
-        failure(Walk(actions=lambda _: ["down", "down"])), DuplicateActionError, state=2, action="down"
-    )
+    check_error(failure(Walk(actions=lambda _: ["down", "down"])), DuplicateActionError, state=2, action="down")
 
 
 def test_a_state_without_actions():

@@ -13,24 +13,8 @@ import numpy as np
 import pytest
 from helpers.small_games import Day, Night, check_error, failure, game
 
-from mdpdice import (
-    Dist,
-    Game,
-    chance,
-    d6,
-    decide,
-    end,
-    explore,
-    go,
-    pass_to,
-    roll,
-    uniform,
-)
-from mdpdice.errors import (
-    GameError,
-    RewardNotFiniteError,
-    StateCollisionError,
-)
+from mdpdice import Dist, Game, chance, d6, decide, end, explore, go, pass_to, roll, uniform
+from mdpdice.errors import GameError, RewardNotFiniteError, StateCollisionError
 
 
 @attrs.frozen
@@ -92,16 +76,12 @@ class TestStatesThatPythonCallsEqual:
     def test_two_options(self, known, new):
         assert known == new  # else there is no collision to find
         error = failure(game({"start": lambda: decide({"one": go(known), "other": go(new)})}))
-        check_error(
-            error, StateCollisionError, "equal in Python", "attrs.frozen", state=known, action="other"
-        )
+        check_error(error, StateCollisionError, "equal in Python", "attrs.frozen", state=known, action="other")
         assert type(error.value) is type(new)
         assert error.value == new
 
     def test_two_outcomes(self, known, new):
-        error = failure(
-            game({"start": lambda: roll(uniform("ab"), lambda k: go(known if k == "a" else new))})
-        )
+        error = failure(game({"start": lambda: roll(uniform("ab"), lambda k: go(known if k == "a" else new))}))
         check_error(error, StateCollisionError, state=known)
 
     def test_a_state_and_one_found_before(self, known, new):
@@ -123,15 +103,8 @@ class TestStatesThatPythonCallsEqual:
 
 
 def test_equal_states_of_one_type_are_one_state():
-    for make in (
-        lambda: Day(1, 2),
-        lambda: Box((1, "x")),
-        lambda: (1.5, Box(None)),
-        lambda: frozenset({1, 2}),
-    ):
-        network = explore(
-            game({"start": lambda make=make: decide({1: go(make()), 2: go(make())}), make(): end})
-        )
+    for make in (lambda: Day(1, 2), lambda: Box((1, "x")), lambda: (1.5, Box(None)), lambda: frozenset({1, 2})):
+        network = explore(game({"start": lambda make=make: decide({1: go(make()), 2: go(make())}), make(): end}))
         assert network.n_states == 2
 
 
@@ -174,9 +147,7 @@ class TestJunkStates:
         check_error(failure(option_to(junk)), GameError, words, state="start", action="move")
 
     def test_in_a_roll(self, junk, words):
-        check_error(
-            failure(game({"start": lambda: roll(d6, lambda k: go(junk))})), GameError, words, state="start"
-        )
+        check_error(failure(game({"start": lambda: roll(d6, lambda k: go(junk))})), GameError, words, state="start")
 
     def test_as_the_start(self, junk, words):
         error = failure(game({}, start=junk))
@@ -184,9 +155,7 @@ class TestJunkStates:
         assert words in str(error)
 
 
-@pytest.mark.parametrize(
-    "make", [lambda x: x, Box, Plain, lambda x: Day(x, 0), lambda x: (0, x), lambda x: Box((x,))]
-)
+@pytest.mark.parametrize("make", [lambda x: x, Box, Plain, lambda x: Day(x, 0), lambda x: (0, x), lambda x: Box((x,))])
 def test_nan_is_found_after_sound_states_of_the_same_class(make):
     error = failure(Game.of(start=make(1.5), node=lambda _: go(make(float("nan")))), max_states=100)
     check_error(error, GameError, "NaN", state=make(1.5))
@@ -219,13 +188,9 @@ PLACES = {
     "end": lambda x: game({"start": lambda: end(x)}),
     "option end": lambda x: game({"start": lambda: decide({"a": end(), "b": end(x)})}),
     "option go": lambda x: game({"start": lambda: decide({"a": end(), "b": go("start", reward=x)})}),
-    "option pass_to": lambda x: game(
-        {"start": lambda: decide({"a": end(), "b": pass_to("start", reward=x)})}
-    ),
+    "option pass_to": lambda x: game({"start": lambda: decide({"a": end(), "b": pass_to("start", reward=x)})}),
     "option roll": lambda x: game({"start": lambda: decide({"a": end(), "b": roll(d6, end, reward=x)})}),
-    "option rolled end": lambda x: game(
-        {"start": lambda: decide({"a": end(), "b": roll(d6, lambda _: end(x))})}
-    ),
+    "option rolled end": lambda x: game({"start": lambda: decide({"a": end(), "b": roll(d6, lambda _: end(x))})}),
     "option rolled go": lambda x: game(
         {"start": lambda: decide({"a": end(), "b": roll(d6, lambda _: go("start", reward=x))})}
     ),
@@ -240,21 +205,15 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize(
-    "number", [math.nan, math.inf, -math.inf, np.float64("inf"), 10**400, Fraction(10**400, 3)]
-)
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, np.float64("inf"), 10**400, Fraction(10**400, 3)])
 def test_numbers_that_are_not_finite(place, number):
     error = failure(PLACES[place](number))
-    check_error(
-        error, RewardNotFiniteError, state="start", action="b" if place.startswith("option") else None
-    )
+    check_error(error, RewardNotFiniteError, state="start", action="b" if place.startswith("option") else None)
     assert error.value == number or (math.isnan(error.value) and math.isnan(number))
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize(
-    "junk", [None, "", "one", [], 1j, np.timedelta64(1), Decimal("1e999999999"), "1e-999999999"]
-)
+@pytest.mark.parametrize("junk", [None, "", "one", [], 1j, np.timedelta64(1), Decimal("1e999999999"), "1e-999999999"])
 def test_numbers_that_are_none(place, junk):
     error = failure(PLACES[place](junk))
     assert type(error) is GameError
@@ -264,17 +223,7 @@ def test_numbers_that_are_none(place, junk):
 
 @pytest.mark.parametrize("place", PLACES)
 def test_every_kind_of_number_is_a_number(place):
-    for number in (
-        3,
-        3.0,
-        Fraction(3),
-        np.int64(3),
-        np.float32(3),
-        np.float64(3),
-        np.longdouble(3),
-        Decimal(3),
-        "3",
-    ):
+    for number in (3, 3.0, Fraction(3), np.int64(3), np.float32(3), np.float64(3), np.longdouble(3), Decimal(3), "3"):
         assert explore(PLACES[place](number)).digest == explore(PLACES[place](3)).digest
 
 

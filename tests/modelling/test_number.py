@@ -12,15 +12,7 @@ import pytest
 
 from mdpdice import Dist, Game, Network, PayoffAtLeast, Utility, decide, end, explore, go, roll, solve
 from mdpdice.errors import GameError, RewardNotFiniteError, UnsupportedError
-from mdpdice.modelling.number import (
-    count,
-    finite_number,
-    is_own,
-    nearest_floats,
-    own_number,
-    size,
-    whole_number,
-)
+from mdpdice.modelling.number import count, finite_number, is_own, nearest_floats, own_number, size, whole_number
 
 
 class Six(IntEnum):
@@ -86,25 +78,15 @@ def test_what_is_no_number(junk):
     assert caught.value.value is junk
 
 
-@pytest.mark.parametrize(
-    "number", [math.nan, "inf", Decimal("-Infinity"), np.longdouble("nan"), 10**400, "1e400"]
-)
+@pytest.mark.parametrize("number", [math.nan, "inf", Decimal("-Infinity"), np.longdouble("nan"), 10**400, "1e400"])
 def test_what_is_not_finite(number):
     with pytest.raises(RewardNotFiniteError):
         finite_number(number, "reward")
 
 
 def test_limits_and_tolerances():
-    assert (size("1/4", "epsilon"), size(10**400, "epsilon"), size(math.inf, "epsilon")) == (
-        0.25,
-        math.inf,
-        math.inf,
-    )
-    assert (count(1e6, "plays"), count(Fraction(7, 2), "plays"), count(0, "plays")) == (
-        10**6,
-        3,
-        0,
-    )
+    assert (size("1/4", "epsilon"), size(10**400, "epsilon"), size(math.inf, "epsilon")) == (0.25, math.inf, math.inf)
+    assert (count(1e6, "plays"), count(Fraction(7, 2), "plays"), count(0, "plays")) == (10**6, 3, 0)
     assert type(count(np.int64(5), "plays")) is int
     assert count(math.inf, "plays") == 2**62
     assert (whole_number(np.uint8(7)), whole_number(True), whole_number(2.0), whole_number("2")) == (
@@ -152,11 +134,7 @@ def test_rewards_and_payoffs_do_not_overflow():
     rolled = Game.of(
         start=0,
         node=lambda s: (
-            roll(
-                Dist({1: np.int8(100), 2: np.int8(100)}),
-                lambda k: go(k, reward=LARGE * np.int64(1)),
-                reward=LARGE,
-            )
+            roll(Dist({1: np.int8(100), 2: np.int8(100)}), lambda k: go(k, reward=LARGE * np.int64(1)), reward=LARGE)
             if s == 0
             else end(LARGE)
         ),
@@ -170,14 +148,10 @@ def test_rewards_and_payoffs_do_not_overflow():
 
 def test_weights_are_exact():
     assert Dist({"a": "1/3", "b": "2/3"}).prob("a") == Fraction(1, 3)
-    assert Dist({"a": np.int64(2**62), "b": np.int64(2**62), "c": np.int64(2**62)}).prob("a") == Fraction(
-        1, 3
-    )
+    assert Dist({"a": np.int64(2**62), "b": np.int64(2**62), "c": np.int64(2**62)}).prob("a") == Fraction(1, 3)
 
 
-@pytest.mark.parametrize(
-    "kind", [np.float16, np.float32, np.float64, np.longdouble, np.int8, np.uint64, object]
-)
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble, np.int8, np.uint64, object])
 def test_arrays_of_every_kind(kind):
     rewards = np.array([3, 0], dtype=kind)
     network = Network.from_choices(

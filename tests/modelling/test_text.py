@@ -134,19 +134,7 @@ def test_the_form_of_the_text(value, text):
 
 
 @pytest.mark.parametrize(
-    "value",
-    [
-        object(),
-        {1: 2},
-        [1],
-        {1},
-        1j,
-        b"x",
-        (1, object()),
-        Keep(object(), 1),
-        Card(Suit.HEARTS, object()),
-        len,
-    ],
+    "value", [object(), {1: 2}, [1], {1}, 1j, b"x", (1, object()), Keep(object(), 1), Card(Suit.HEARTS, object()), len]
 )
 def test_values_without_a_text(value):
     with pytest.raises(UnknownStateError, match="has no text") as caught:

@@ -75,10 +75,7 @@ class CountedTurn(Game[Ready | Choose, Bank | Keep]):
                 return decide(
                     chain(
                         [(Bank(menu.best), end(self.points + menu.best))],
-                        (
-                            (keep, when(self.points + keep.points < self.cap, self._on(keep)))
-                            for keep in menu.keeps
-                        ),
+                        ((keep, when(self.points + keep.points < self.cap, self._on(keep))) for keep in menu.keeps),
                     )
                 )
 
@@ -208,9 +205,7 @@ def test_a_turn_of_pig_that_is_clipped():
         def node(self, points):
             if points >= 100:
                 return end(100)
-            return decide(
-                {"hold": end(points), "roll": roll(d6, lambda k: end() if k == 1 else go(points + k))}
-            )
+            return decide({"hold": end(points), "roll": roll(d6, lambda k: end() if k == 1 else go(points + k))})
 
     ours = solve(Clipped().unrolled())
     assert ours.value() == pytest.approx(solve(Plain()).value(), abs=1e-12)
@@ -239,11 +234,7 @@ def test_conditions_resolve_and_take_no_step():
         return when(
             game.n == 0,
             when(game.m == 0, go("s", game.n.set(1), reward=2), end()),
-            when(
-                game.n == 1,
-                decide({"a": when(game.m > 0, end(1), end(5)), "b": when(game.m > 0, end(9))}),
-                end(),
-            ),
+            when(game.n == 1, decide({"a": when(game.m > 0, end(1), end(5)), "b": when(game.m > 0, end(9))}), end()),
         )
 
     game = make(node, n=Counter(range(3)), m=Counter(range(2)))
@@ -278,9 +269,7 @@ def test_a_forbidden_update_takes_the_option_away():
         return decide(
             {
                 "spend": go("s", game.money.add(-3), reward=1),
-                "either": when(
-                    game.money > 3, go("s", game.money.add(-6)), go("s", game.money.add(-2), reward=2)
-                ),
+                "either": when(game.money > 3, go("s", game.money.add(-6)), go("s", game.money.add(-2), reward=2)),
                 "stop": end(),
             }
         )
@@ -335,9 +324,7 @@ def test_total_and_discount_and_symmetry_are_the_game_s():
 def test_two_players_of_one_zero_sum_game():
     game = make(
         lambda g, core: when(
-            g.left <= 0,
-            end(core),
-            decide({k: go(1 - core, g.left.add(-k)) for k in (1, 2)}, player=core),
+            g.left <= 0, end(core), decide({k: go(1 - core, g.left.add(-k)) for k in (1, 2)}, player=core)
         ),
         start=0,
         left=Counter(range(7, -2, -1)),

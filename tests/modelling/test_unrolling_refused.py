@@ -7,20 +7,7 @@ from typing import NamedTuple
 import pytest
 from helpers.counter_games import Race, make
 
-from mdpdice import (
-    At,
-    Counter,
-    Game,
-    d6,
-    decide,
-    end,
-    explore,
-    go,
-    pass_to,
-    roll,
-    table,
-    when,
-)
+from mdpdice import At, Counter, Game, d6, decide, end, explore, go, pass_to, roll, table, when
 from mdpdice.errors import CounterRangeError, GameError, MdpDiceError, StateCollisionError
 
 
@@ -32,8 +19,7 @@ def refused(game):
 
 def test_leaving_the_range_names_state_action_and_value():
     game = make(
-        lambda g, core: decide({"wait": end(), "roll": roll(d6, lambda k: go("s", g.n.add(k)))}),
-        n=Counter(range(11)),
+        lambda g, core: decide({"wait": end(), "roll": roll(d6, lambda k: go("s", g.n.add(k)))}), n=Counter(range(11))
     )
     error = refused(game)
     assert type(error) is CounterRangeError

@@ -14,11 +14,7 @@ from mdpdice.modelling import distribution
 @pytest.mark.parametrize(
     ("make", "count", "words"),
     [
-        (
-            lambda: product(*[d6] * 20),
-            6**20,
-            r"product\(\) would have about 10\^15 outcomes.*use pool\(dice\)",
-        ),
+        (lambda: product(*[d6] * 20), 6**20, r"product\(\) would have about 10\^15 outcomes.*use pool\(dice\)"),
         (lambda: product(*[d6] * 20000), 6**20000, r"about 10\^15563 outcomes"),
         (lambda: pool([die(100)] * 50), math.comb(149, 50), r"pool\(\) would have about 10\^"),
         (lambda: die(10**12), 10**12, r"die\(1000000000000\) would have 1,000,000,000,000 outcomes"),

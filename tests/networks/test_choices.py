@@ -136,9 +136,7 @@ def test_a_terminal_state_needs_no_choices():
 
 
 def test_a_terminal_state_may_be_any_integer_and_the_start_too():
-    network = Network.from_choices(
-        [0, 1, 1], [0, 1], [1], [1.0], [5], terminal={np.int64(1): 10}, start=np.int64(1)
-    )
+    network = Network.from_choices([0, 1, 1], [0, 1], [1], [1.0], [5], terminal={np.int64(1): 10}, start=np.int64(1))
     assert network.start == 1
     assert network.kind.tolist() == [Kind.MAX, Kind.END]
 
@@ -162,11 +160,7 @@ def test_branches_of_probability_zero_are_dropped():
         "actions": ["a", "b"],
         "discount": "1/2",
     }
-    for probability in (
-        [0.0, 0.5, 0.5, 1.0, 0.0],
-        ["0", "1/2", "1/2", 1, "0/3"],
-        [0, Fraction(1, 2), 0.5, 1, 0],
-    ):
+    for probability in ([0.0, 0.5, 0.5, 1.0, 0.0], ["0", "1/2", "1/2", 1, "0/3"], [0, Fraction(1, 2), 0.5, 1, 0]):
         network = build(**arrays, probability=probability)
         assert network.n_nodes == 3  # "b" has one branch left and needs no chance node
         assert network.dst.tolist() == [2, 1, 0, 1]
@@ -300,9 +294,7 @@ def test_play_starts_in_one_of_several_states():
     assert solve(network, solver="exact").exact() == 8
     assert network.row(network.start) == [Fraction(1, 3), Fraction(2, 3)]
     assert Network.from_choices(*arrays, terminal=ends, start={2: 1, 0: 0}).start == 2
-    tiny = Network.from_choices(
-        *arrays, terminal=ends, start={1: 1 - Fraction(1, 10**20), 0: Fraction(1, 10**20)}
-    )
+    tiny = Network.from_choices(*arrays, terminal=ends, start={1: 1 - Fraction(1, 10**20), 0: Fraction(1, 10**20)})
     assert solve(tiny, solver="exact").exact() == 9 - Fraction(3, 10**20)
     for wrong in ({}, {0: -1, 1: 2}, {5: 1}, {0: 0.5, 1: 0.2}):
         with pytest.raises(MdpDiceError):
@@ -356,9 +348,7 @@ def test_a_later_row_is_named_by_its_own_state():
 @pytest.mark.parametrize("reward", [math.nan, math.inf, -math.inf, "nan", "-inf", 10**400, "1e400"])
 def test_rewards_and_payoffs_that_are_not_finite(reward):
     told(failure(reward=[1, reward, 2]), RewardNotFiniteError, state="A", action="stay")
-    told(
-        failure(reward=[1, 0, reward, 2], reward_per="branch"), RewardNotFiniteError, state="A", action="stay"
-    )
+    told(failure(reward=[1, 0, reward, 2], reward_per="branch"), RewardNotFiniteError, state="A", action="stay")
     told(failure(terminal={1: reward}), RewardNotFiniteError, state="B")
 
 
@@ -375,8 +365,7 @@ def test_numbers_that_are_none(junk):
 
 
 @pytest.mark.parametrize(
-    ("discount", "number"),
-    [(0, 0), (-0.5, -0.5), (1.5, 1.5), ("3/2", 1.5), (math.inf, math.inf), ("inf", math.inf)],
+    ("discount", "number"), [(0, 0), (-0.5, -0.5), (1.5, 1.5), ("3/2", 1.5), (math.inf, math.inf), ("inf", math.inf)]
 )
 def test_discounts_outside_their_range(discount, number):
     error = failure(discount=discount)
@@ -417,13 +406,7 @@ def test_a_start_or_terminal_that_does_not_exist(state):
 
 
 def test_two_choices_of_one_name():
-    told(
-        failure(actions=["go", "go", "back"]),
-        DuplicateActionError,
-        "'go' is given twice",
-        state="A",
-        action="go",
-    )
+    told(failure(actions=["go", "go", "back"]), DuplicateActionError, "'go' is given twice", state="A", action="go")
     assert list(build(actions=["go", "stay", "go"]).actions) == ["go", "stay", "go"]
 
 
@@ -502,9 +485,7 @@ def test_every_model_fits(path, form):
     names = [name.removeprefix("rew__") for name in arrays.files if name.startswith("rew__")]
     n, m = len(arrays["choice_ptr"]) - 1, len(arrays["tr_ptr"]) - 1
     assert (n, m) == (about["states"], about["choices"])
-    rewards = [arrays[("rewx__" if form == "tr_prob_exact" else "rew__") + name] for name in names] or [
-        np.zeros(m)
-    ]
+    rewards = [arrays[("rewx__" if form == "tr_prob_exact" else "rew__") + name] for name in names] or [np.zeros(m)]
     owner = next((arrays[key] for key in arrays.files if key.endswith("owner")), None)
     for reward in rewards:
         network = Network.from_choices(

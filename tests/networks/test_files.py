@@ -59,12 +59,7 @@ def test_another_game_does_not_know_the_names(mixed, path):
 @given(
     st.lists(
         st.recursive(
-            st.none()
-            | st.booleans()
-            | st.integers()
-            | st.floats(allow_nan=False)
-            | st.text()
-            | st.fractions(),
+            st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.fractions(),
             lambda inner: st.lists(inner, max_size=2).map(tuple) | st.frozensets(inner, max_size=2),
             max_leaves=4,
         ),
@@ -96,9 +91,7 @@ def test_random_games_come_back(tmp_path_factory, declared):
 
 
 def test_numbered_states_come_back_as_a_range(path):
-    network = Network.from_choices(
-        [0, 1, 1], [0, 2], [0, 1], ["1/3", "2/3"], [1], terminal={1: "1/7"}, discount="9/10"
-    )
+    network = Network.from_choices([0, 1, 1], [0, 2], [0, 1], ["1/3", "2/3"], [1], terminal={1: "1/7"}, discount="9/10")
     network.save(path)
     back = Network.load(path)
     same(back, network)
@@ -119,9 +112,7 @@ def test_settings_come_back(path, fields):
 def test_numbers_beyond_pythons_limit_of_digits_come_back(path):
     # More than 4,300 digits: str() and int() refuse them.
     tiny = Fraction(1, 7**6000)
-    network = explore(
-        Game.of(start=0, node=lambda s: roll(Dist({1: 7**6000 - 1, 2: 1}), lambda k: end(k + tiny)))
-    )
+    network = explore(Game.of(start=0, node=lambda s: roll(Dist({1: 7**6000 - 1, 2: 1}), lambda k: end(k + tiny))))
     network.save(path)
     back = Network.load(path)
     same(back, network)
@@ -129,9 +120,7 @@ def test_numbers_beyond_pythons_limit_of_digits_come_back(path):
 
 
 def test_a_loaded_network_is_read_only_and_solves(mixed, path):
-    declared = Game.of(
-        start=0, node=lambda s: decide({"a": go(s + 1, reward=1), "b": end(3)}) if s < 5 else end()
-    )
+    declared = Game.of(start=0, node=lambda s: decide({"a": go(s + 1, reward=1), "b": end(3)}) if s < 5 else end())
     explore(declared).save(path)
     back = Network.load(path)
     assert not any(getattr(back, name).flags.writeable for name in ("kind", "dst", "weight", "numerator"))
@@ -156,11 +145,7 @@ def test_a_game_with_texts_of_its_own(path):
             return Die(1)
 
         def node(self, state):
-            return (
-                decide({"next": go(Die(state.face + 1)), "stop": end(state.face)})
-                if state.face < 6
-                else end()
-            )
+            return decide({"next": go(Die(state.face + 1)), "stop": end(state.face)}) if state.face < 6 else end()
 
     class SpelledLook(Look, of=Spelled):
         def show_state(self, state):

@@ -223,9 +223,7 @@ def test_a_longer_cycle_without_steps():
 def test_a_chance_cycle_of_a_discounted_game_is_refused_when_explored():
     declared = {
         "start": lambda: decide({"a": go("wait"), "b": end(1)}),
-        "wait": lambda: roll(
-            Dist({"again": 1, "on": 1}), lambda k: go("wait") if k == "again" else go("start")
-        ),
+        "wait": lambda: roll(Dist({"again": 1, "on": 1}), lambda k: go("wait") if k == "again" else go("start")),
     }
     with pytest.raises(DiscountRangeError, match="holds no step") as caught:
         explore(Game.of(start="start", node=lambda s: declared[s](), discount=0.9))
@@ -260,9 +258,7 @@ def test_states_and_nodes_find_each_other(played):
         assert played.describe(played.node_of(state)) is state
 
 
-@pytest.mark.parametrize(
-    "state", ["stop", (0, True), (0, 1.0), (False, 1), Box(True), Box(3), 0, None, [0, 1], [[]]]
-)
+@pytest.mark.parametrize("state", ["stop", (0, True), (0, 1.0), (False, 1), Box(True), Box(3), 0, None, [0, 1], [[]]])
 def test_states_that_are_not_there(played, state):
     with pytest.raises(UnknownStateError, match="states like it") as caught:
         played.node_of(state)
@@ -272,10 +268,7 @@ def test_states_that_are_not_there(played, state):
 
 def test_an_unknown_state_lists_the_nearest(played):
     assert played.nearest("stert")[0] == "start"
-    assert played.nearest(Box(12), count=2) == [Box(1), Box(2)] or played.nearest(Box(12), count=2) == [
-        Box(2),
-        Box(1),
-    ]
+    assert played.nearest(Box(12), count=2) == [Box(1), Box(2)] or played.nearest(Box(12), count=2) == [Box(2), Box(1)]
     with pytest.raises(UnknownStateError, match="states like it: 'start'"):
         played.node_of("stert")
 
@@ -353,9 +346,7 @@ def test_exact_numbers(played):
 
 
 def test_integers_that_no_float_equals():
-    network = explore(
-        Game.of(start=0, node=lambda s: decide({"a": end(2**53 + 1), "b": go(0, reward=2**60 + 1)}))
-    )
+    network = explore(Game.of(start=0, node=lambda s: decide({"a": end(2**53 + 1), "b": go(0, reward=2**60 + 1)})))
     assert network.exact_payoff(int(network.dst[0])) == 2**53 + 1
     assert network.exact_reward(1) == 2**60 + 1
     assert len(network.exact_payoffs) == len(network.exact_rewards) == 1
@@ -388,9 +379,7 @@ def test_arrays_are_read_only(played, name):
 
 
 def test_lists_and_other_types_become_the_documented_ones():
-    network = Network(
-        **arrays(dst=np.array([2, 1, 2, 3], dtype=np.int16), weight=np.float32([1, 1, 0.5, 0.5]))
-    )
+    network = Network(**arrays(dst=np.array([2, 1, 2, 3], dtype=np.int16), weight=np.float32([1, 1, 0.5, 0.5])))
     assert {name: getattr(network, name).dtype for name in TYPES} == TYPES
 
 
@@ -422,8 +411,7 @@ def test_the_digest_does_not_change_from_run_to_run():
 
 def test_the_digest_is_about_the_problem_not_its_names():
     assert (
-        Network(**arrays(states=["other"], actions=["a", "b"], warnings=("hm",))).digest
-        == Network(**arrays()).digest
+        Network(**arrays(states=["other"], actions=["a", "b"], warnings=("hm",))).digest == Network(**arrays()).digest
     )
 
 
@@ -468,9 +456,7 @@ def test_the_digest_of_exact_numbers_beyond_pythons_limit_of_digits():
 
 @pytest.mark.parametrize("weight", [[1, 1, 1, 0], [1, 1, 0, 1], [1, 1, 1, -0.0]])
 def test_an_edge_that_is_never_taken_is_no_edge(weight):
-    with pytest.raises(
-        ProbabilityRangeError, match=r"outside \(0, 1\]; an edge that is never taken is no edge"
-    ):
+    with pytest.raises(ProbabilityRangeError, match=r"outside \(0, 1\]; an edge that is never taken is no edge"):
         Network(**arrays(weight=weight))
 
 
@@ -526,10 +512,7 @@ def test_a_probability_below_every_float_is_an_edge():
 @pytest.mark.parametrize(
     ("numbers", "told"),
     [
-        (
-            {"exact_rewards": {1: Fraction(4, 3)}},
-            "reward 1.0 is not the float nearest to its exact number, 4/3",
-        ),
+        ({"exact_rewards": {1: Fraction(4, 3)}}, "reward 1.0 is not the float nearest to its exact number, 4/3"),
         ({"exact_rewards": {0: Fraction(1, 10**400)}}, "reward 0.0 is not the float nearest"),
         ({"exact_payoffs": {3: Fraction(1, 3)}}, "payoff 5.0 is not the float nearest"),
         ({"exact_payoffs": {9: Fraction(1, 3)}}, "an exact payoff belongs to no node"),
@@ -548,12 +531,7 @@ def test_an_exact_number_beyond_every_float_is_refused():
 
 @pytest.mark.parametrize(
     ("discount", "factor"),
-    [
-        (1, 1.0),
-        (Fraction(1, 3), 1 / 3),
-        (1 - Fraction(1, 10**17), 1 - 2.0**-53),
-        (Fraction(1, 10**400), 5e-324),
-    ],
+    [(1, 1.0), (Fraction(1, 3), 1 / 3), (1 - Fraction(1, 10**17), 1 - 2.0**-53), (Fraction(1, 10**400), 5e-324)],
 )
 def test_a_discount_below_1_is_a_float_below_1(discount, factor):
     assert Network(**arrays(discount=discount, step=[True] * 4)).factor == factor

@@ -155,9 +155,7 @@ def escaping(indptr, dst, chance):
     sure = np.diff(indptr) == 0
     while True:
         successors = [sure[dst[a:b]] for a, b in itertools.pairwise(indptr.tolist())]
-        more = [
-            bool(s.any() if c else s.all()) or e for s, c, e in zip(successors, chance, sure, strict=True)
-        ]
+        more = [bool(s.any() if c else s.all()) or e for s, c, e in zip(successors, chance, sure, strict=True)]
         if (more == sure).all():
             return sure
         sure = np.array(more)

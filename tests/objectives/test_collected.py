@@ -53,8 +53,7 @@ class Threes(Game):
             if all(some.count(face) <= dice.count(face) for face in some)
         }
         return decide(
-            (some, go(len(dice) - len(some), reward=sum(face for face in some if face != 3)))
-            for some in sorted(kept)
+            (some, go(len(dice) - len(some), reward=sum(face for face in some if face != 3))) for some in sorted(kept)
         )
 
 
@@ -127,11 +126,7 @@ def test_symmetric_states_keep_their_sums():
 
         def node(self, state):
             a, b = state
-            return (
-                end()
-                if a + b == 4
-                else decide({0: go((a + 1, b), reward=b + 1), 1: go((a, b + 1), reward=a + 1)})
-            )
+            return end() if a + b == 4 else decide({0: go((a + 1, b), reward=b + 1), 1: go((a, b + 1), reward=a + 1)})
 
     found = solve(Pair(), PayoffAtLeast(8))
     assert found.value() == 1
@@ -150,9 +145,7 @@ def test_a_sum_without_a_bound_is_refused_where_it_matters():
     # Toss as long as you like, for a point each, but the purse is lost one time in six.
     game = Game.of(
         start="on",
-        node=lambda _: decide(
-            {"stop": end(), "toss": roll(d6, lambda k: end(-9) if k == 1 else go("on", reward=1))}
-        ),
+        node=lambda _: decide({"stop": end(), "toss": roll(d6, lambda k: end(-9) if k == 1 else go("on", reward=1))}),
     )
     for objective in (Utility(lambda payoff: -payoff), Utility(math.exp)):
         with pytest.raises(UnsupportedError, match="again and again") as caught:
@@ -175,13 +168,7 @@ def test_the_most_edges(monkeypatch):
 def test_plays_without_an_end_are_worth_what_they_collected():
     # After a reward of 1 or of 3 play stays where it is.
     net = network(
-        [
-            (MAX, [(1, 1), (3, 0)]),
-            (CHANCE, [(2, 0)]),
-            (MAX, [(2, 0)]),
-            (CHANCE, [(2, 3, 0.5), (4, 0, 0.5)]),
-            (END, 0),
-        ]
+        [(MAX, [(1, 1), (3, 0)]), (CHANCE, [(2, 0)]), (MAX, [(2, 0)]), (CHANCE, [(2, 3, 0.5), (4, 0, 0.5)]), (END, 0)]
     )
     found = solve(net, Utility(lambda payoff: payoff * payoff), solver="exact")
     assert found.exact() == Fraction(9, 2)
@@ -200,9 +187,7 @@ def test_who_may_go_round_for_ever_is_not_paid_for_it():
 
 def test_plays_that_are_cut_off():
     net = explore(
-        Game.of(
-            start=0, node=lambda n: end() if n == 5 else decide({"go": go(n + 1, reward=1), "stop": end(9)})
-        )
+        Game.of(start=0, node=lambda n: end() if n == 5 else decide({"go": go(n + 1, reward=1), "stop": end(9)}))
     )
     found = solve(net, PayoffAtLeast(3), horizon=3)
     assert found.value() == 1
@@ -226,7 +211,5 @@ def test_the_name_of_the_sum_is_taken():
 def test_discounts_are_refused_by_name():
     game = Game.of(start=0, node=lambda n: end() if n else decide({"go": go(1, reward=1)}))
     game.discount = Fraction(1, 2)
-    with pytest.raises(
-        UnsupportedError, match="PayoffAtMost needs the whole payoff, and this network discounts it"
-    ):
+    with pytest.raises(UnsupportedError, match="PayoffAtMost needs the whole payoff, and this network discounts it"):
         solve(game, PayoffAtMost(1))

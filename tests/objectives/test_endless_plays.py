@@ -117,11 +117,7 @@ def _mixed(net):
     graph = net.to_networkx()
     label = {node: i for i, part in enumerate(nx.strongly_connected_components(graph)) for node in part}
     inside = [label[int(a)] == label[int(b)] for a, b in zip(net.source, net.dst, strict=True)]
-    signs = {
-        (label[int(a)], np.sign(r))
-        for a, r, ok in zip(net.source, net.reward, inside, strict=True)
-        if ok and r
-    }
+    signs = {(label[int(a)], np.sign(r)) for a, r, ok in zip(net.source, net.reward, inside, strict=True) if ok and r}
     return any((part, -sign) in signs for part, sign in signs)
 
 
@@ -264,8 +260,7 @@ def test_a_target_that_all_miss_comes_with_ranks():
 
 
 @pytest.mark.parametrize(
-    "objective",
-    [UntilReward([0], sense="min"), UntilReward([0]), Total(sense="min"), Reach([0], sense="min")],
+    "objective", [UntilReward([0], sense="min"), UntilReward([0]), Total(sense="min"), Reach([0], sense="min")]
 )
 def test_no_search_goes_through_a_long_chain_node_by_node(objective):
     """Searches that start anew at every node of the chain would take minutes; the suite's own limit would end them."""

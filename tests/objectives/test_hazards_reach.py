@@ -14,9 +14,7 @@ from mdpdice.errors import CycleError, NotConvergedError
 
 CASES = {
     case["id"]: case
-    for case in json.loads((Path(__file__).parent.parent / "data" / "hazards.json").read_text("utf-8"))[
-        "cases"
-    ]
+    for case in json.loads((Path(__file__).parent.parent / "data" / "hazards.json").read_text("utf-8"))["cases"]
 }
 SOLVERS = ["exact", "linear-programming", "policy-iteration", "value-iteration"]
 
@@ -34,9 +32,7 @@ def network(transitions) -> Network:
                 probability += [p for _, p in branches]
                 branch_ptr.append(len(target))
         choice_ptr.append(len(actions))
-    return Network.from_choices(
-        choice_ptr, branch_ptr, target, probability, reward, states=states, actions=actions
-    )
+    return Network.from_choices(choice_ptr, branch_ptr, target, probability, reward, states=states, actions=actions)
 
 
 def haddad_monmege(n: int) -> Network:

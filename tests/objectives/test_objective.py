@@ -78,10 +78,7 @@ def test_a_horizon_is_checked_at_once(decisions):
         ("home", "is one state; write ['home']"),
         (Pair(1, 2), "is one state; write [Pair(a=1, b=2)]"),
         (30, "neither a collection of states nor a function; write [30]"),
-        (
-            Sheet().filled >= 2,
-            "filled >= 2 is a condition; write targets=lambda state: ... of state.counters['name']",
-        ),
+        (Sheet().filled >= 2, "filled >= 2 is a condition; write targets=lambda state: ... of state.counters['name']"),
         (Pair, "is a class; write targets=lambda state: isinstance(state, Pair)"),
     ],
 )

@@ -77,11 +77,7 @@ def assert_same(game, objective, *, merge=True):
 @pytest.mark.parametrize("threshold", [0, 150, 300, Fraction(601, 2)])
 def test_chance_of_a_payoff(threshold, monkeypatch):
     game = KcdFarkle(cap=400, dice=3)
-    for objective in (
-        PayoffAtLeast(threshold),
-        PayoffAtLeast(threshold, sense="min"),
-        PayoffAtMost(threshold),
-    ):
+    for objective in (PayoffAtLeast(threshold), PayoffAtLeast(threshold, sense="min"), PayoffAtMost(threshold)):
         assert_same(game, objective)
     monkeypatch.setattr("mdpdice.solving.lattice_route.FLAT_UP_TO_EDGES", 10)
     monkeypatch.setattr("mdpdice.lattices.reachable_layers.LAYERS_FROM_EDGES", 0)
@@ -98,9 +94,7 @@ def test_utilities_of_payoffs(sense):
         low = table([Fraction(1, 4), 2, -3], least(self.left, 2))
         return when(self.left == 0, end(0.1), decide({"on": down, "half": end(half), "low": end(low)}))
 
-    found = assert_same(
-        make(node, left=Counter(range(4), start=3)), Utility(lambda payoff: payoff * payoff, sense)
-    )
+    found = assert_same(make(node, left=Counter(range(4), start=3)), Utility(lambda payoff: payoff * payoff, sense))
     assert found.start == At("s", left=3)
 
 
@@ -111,9 +105,7 @@ def test_utilities_that_lattices_refuse(monkeypatch):
     # Small games are written out, and a network can do it.
     assert solve(floats, Utility(math.sqrt)).value() == pytest.approx(math.sqrt(3 * 0.1))
     broken = make(lambda self, _: end(self.left - 2), left=Counter(range(4), start=3))
-    with pytest.raises(
-        GameError, match="of -2.0 raised ValueError.*; on a lattice it is asked about every payoff"
-    ):
+    with pytest.raises(GameError, match="of -2.0 raised ValueError.*; on a lattice it is asked about every payoff"):
         solve(compile_lattice(broken), Utility(math.sqrt))
     monkeypatch.setattr("mdpdice.objectives.lattice_payoffs.MOST_VALUES", 3)
     with pytest.raises(UnsupportedError, match="depends on too many values of counters"):
@@ -129,25 +121,15 @@ def test_utilities_that_lattices_refuse(monkeypatch):
 @pytest.mark.parametrize(
     "objective",
     [
-        *(
-            PayoffAtLeast(threshold, sense)
-            for threshold in (-5, Fraction(7, 2), 12)
-            for sense in ("max", "min")
-        ),
-        *(
-            PayoffAtMost(threshold, sense)
-            for threshold in (-4, 11, 12.5, math.inf)
-            for sense in ("max", "min")
-        ),
+        *(PayoffAtLeast(threshold, sense) for threshold in (-5, Fraction(7, 2), 12) for sense in ("max", "min")),
+        *(PayoffAtMost(threshold, sense) for threshold in (-4, 11, 12.5, math.inf) for sense in ("max", "min")),
         *(Utility(lambda payoff: payoff * payoff, sense) for sense in ("max", "min")),
     ],
     ids=lambda objective: f"{objective}-{objective.sense}",
 )
 def test_rewards_are_counted(objective):
     found = assert_same(Sheet(), objective)
-    assert found.value() == pytest.approx(
-        float(best(Sheet().unrolled(), objective.worth, objective.sense)), abs=1e-10
-    )
+    assert found.value() == pytest.approx(float(best(Sheet().unrolled(), objective.worth, objective.sense)), abs=1e-10)
     assert found.start == At(0, boxes=0, penalty=0, collected=0)
 
 
@@ -158,11 +140,7 @@ def test_random_games(game, data):
     sense = data.draw(st.sampled_from(["max", "min"]))
     objective = data.draw(
         st.sampled_from(
-            [
-                PayoffAtLeast(threshold, sense),
-                PayoffAtMost(threshold, sense),
-                Utility(lambda x: x * x - x, sense),
-            ]
+            [PayoffAtLeast(threshold, sense), PayoffAtMost(threshold, sense), Utility(lambda x: x * x - x, sense)]
         )
     )
     assume(game.discount == 1 and not game.passing)
@@ -192,9 +170,7 @@ def tosses(members, reward, payoff=0, rounds=3):
     return make(node, start=0, left=Counter(range(4), start=3), **members)
 
 
-@pytest.mark.parametrize(
-    "objective", [PayoffAtLeast(2), PayoffAtMost(1), Utility(lambda payoff: payoff**2)], ids=str
-)
+@pytest.mark.parametrize("objective", [PayoffAtLeast(2), PayoffAtMost(1), Utility(lambda payoff: payoff**2)], ids=str)
 @pytest.mark.parametrize(
     ("reward", "payoff"),
     [
@@ -202,10 +178,7 @@ def tosses(members, reward, payoff=0, rounds=3):
         (Fraction(1, 3), Fraction(-1, 2)),
         (lambda self: self.left * Fraction(1, 2), lambda self: self.left),
         (lambda self: self.left - self.left * Fraction(1, 4), lambda self: -self.left),
-        (
-            lambda self: table([0, Fraction(1, 2), 1, 2], self.left),
-            lambda self: 1 - self.left * Fraction(1, 3),
-        ),
+        (lambda self: table([0, Fraction(1, 2), 1, 2], self.left), lambda self: 1 - self.left * Fraction(1, 3)),
         (0.5, 0.25),
     ],
 )
@@ -218,9 +191,7 @@ def test_fractions_are_counted_in_their_unit(reward, payoff, objective):
 def test_a_game_is_compiled_so_that_rewards_stay_apart(monkeypatch, tmp_path):
     game, objective = tosses({}, 1), PayoffAtLeast(2)
     assert compile_lattice(game).averaged
-    with pytest.raises(
-        UnsupportedError, match=r"means of rewards that differ; compile_lattice\(game, merge=False\)"
-    ):
+    with pytest.raises(UnsupportedError, match=r"means of rewards that differ; compile_lattice\(game, merge=False\)"):
         solve(compile_lattice(game), objective)
     flat = solve(game, objective)
     assert not isinstance(flat.table, GridValues)
@@ -405,9 +376,7 @@ def test_objectives_that_lattices_refuse():
     ],
 )
 def test_what_is_too_large_is_refused_by_its_name(objective, options, name):
-    with pytest.raises(
-        UnsupportedError, match=f"^{name}.* is solved on the network of a game alone"
-    ) as caught:
+    with pytest.raises(UnsupportedError, match=f"^{name}.* is solved on the network of a game alone") as caught:
         solve(Sheet(), objective, max_states=20, **options)
     assert "20" not in caught.value.message.replace(name, "")
     assert caught.value.value is objective

@@ -258,9 +258,7 @@ def test_lookahead_wants_little_too():
 
 def turned(lattice):
     """The same, with costs for payoffs and the other sense."""
-    return attrs.evolve(
-        lattice, rewards=tuple(-expr for expr in lattice.rewards), total=-lattice.total, sense="min"
-    )
+    return attrs.evolve(lattice, rewards=tuple(-expr for expr in lattice.rewards), total=-lattice.total, sense="min")
 
 
 @pytest.mark.parametrize("game", [Sheet(), Race(goal=6)], ids=["sheet", "race"])

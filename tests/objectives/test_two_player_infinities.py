@@ -31,9 +31,7 @@ CHOICE = network(
     [(MAX, [(1, 0), (2, 0)]), (MAX, [(1, 1)]), (MIN, [(2, -1)]), (MIN, [(0, 0), (1, 0), (4, 0)]), (END, 4)]
 )
 # To get to where he collects the maximiser pays in rounds that chance leaves.
-TOLL = network(
-    [(MAX, [(1, -5), (2, 0)]), (CHANCE, [(0, 0, 0.5), (3, 0, 0.5)]), (END, 1), (MIN, [(3, 1), (3, 2)])]
-)
+TOLL = network([(MAX, [(1, -5), (2, 0)]), (CHANCE, [(0, 0, 0.5), (3, 0, 0.5)]), (END, 1), (MIN, [(3, 1), (3, 2)])])
 # One collects when he moves, and when the other one moves; nobody can leave.
 PASSED = network([(MAX, [(1, 1, 1.0, -1)]), (MAX, [(0, -1, 1.0, -1)]), (END, 2)])
 # A round pays in both directions, but the maximiser need not go on along the edge that costs.
@@ -63,9 +61,7 @@ def test_infinite_values(solver: str, net: Network, values: list[float]) -> None
         assert found.reason == (
             "the value is infinite where a player can come to collect without end, whatever the other one does"
         )
-    turned = solve(
-        attrs.evolve(net, reward=0.0 - net.reward, payoff=0.0 - net.payoff), Total("min"), solver=solver
-    )
+    turned = solve(attrs.evolve(net, reward=0.0 - net.reward, payoff=0.0 - net.payoff), Total("min"), solver=solver)
     assert turned.nodes.values.tolist() == pytest.approx([-x for x in values])
 
 
@@ -101,9 +97,7 @@ def _random_network(rng: random.Random) -> Network:
         row = []
         for _ in range(count):
             sign = -1 if passes and rng.random() < 0.4 else 1
-            row.append(
-                (rng.randrange(n + 1), rng.choice(rewards), 1 / count if kind == CHANCE else 1.0, sign)
-            )
+            row.append((rng.randrange(n + 1), rng.choice(rewards), 1 / count if kind == CHANCE else 1.0, sign))
         nodes.append((kind, row))
     return network([*nodes, (END, 1)])
 

@@ -20,8 +20,6 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__", "_build"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tree)
-    build = (
-        "import setuptools.build_meta as backend; backend.build_wheel('dist'); backend.build_sdist('dist')"
-    )
+    build = "import setuptools.build_meta as backend; backend.build_wheel('dist'); backend.build_sdist('dist')"
     subprocess.run([sys.executable, "-P", "-c", build], cwd=tree, check=True, capture_output=True)
     return tree / "dist"

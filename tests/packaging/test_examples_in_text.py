@@ -21,8 +21,7 @@ def modules() -> list[str]:
     names = set(PACKAGES)
     for package in PACKAGES:
         names.update(
-            f"{package}.{module.name}"
-            for module in pkgutil.iter_modules(importlib.import_module(package).__path__)
+            f"{package}.{module.name}" for module in pkgutil.iter_modules(importlib.import_module(package).__path__)
         )
     return sorted(name for name in names if not name.endswith(".__main__"))
 

@@ -72,12 +72,7 @@ PLANTED = [
         "networks.network -> mdpdice.solvers.value_iteration",
         DOWN,
     ),
-    (
-        "mdpdice/errors.py",
-        "def late() -> None:\n    from mdpdice import networks",
-        "errors -> mdpdice.networks",
-        DOWN,
-    ),
+    ("mdpdice/errors.py", "def late() -> None:\n    from mdpdice import networks", "errors -> mdpdice.networks", DOWN),
     ("mdpdice/solving/pipeline.py", "import mdpdice.games", "solving.pipeline -> mdpdice.games", DOWN),
     (
         "mdpdice/certification/checking/inequalities.py",
@@ -132,9 +127,7 @@ def report_on_planted(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize(("place", "line", "found", "contract"), PLANTED)
-def test_a_planted_import_is_found(
-    report_on_planted: str, place: str, line: str, found: str, contract: str
-) -> None:
+def test_a_planted_import_is_found(report_on_planted: str, place: str, line: str, found: str, contract: str) -> None:
     assert f" mdpdice.{found} (l." in imports_against(contract, report_on_planted), report_on_planted
 
 
@@ -151,9 +144,7 @@ def test_the_back_ends_are_the_modules_and_packages_of_solvers() -> None:
     setup = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     registered = setup["project"]["entry-points"]["mdpdice.solvers"].values()
     below = {path.stem for path in (ROOT / "solvers").iterdir() if not path.name.startswith("_")}
-    assert {f"mdpdice.solvers.{name}" for name in below} == {
-        target.partition(":")[0] for target in registered
-    }
+    assert {f"mdpdice.solvers.{name}" for name in below} == {target.partition(":")[0] for target in registered}
 
 
 @pytest.mark.parametrize("name", ["inequalities", "exact", "infinite"])

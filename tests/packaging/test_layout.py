@@ -106,9 +106,7 @@ def test_the_citation_agrees_with_the_metadata() -> None:
     assert fields["license"] == project["license"]
     assert fields["type"] == "software"
     assert {"message", "title"} <= fields.keys()
-    assert re.findall(r"^  - name: (.+)$", text, flags=re.MULTILINE) == [
-        each["name"] for each in project["authors"]
-    ]
+    assert re.findall(r"^  - name: (.+)$", text, flags=re.MULTILINE) == [each["name"] for each in project["authors"]]
     keywords = text.partition("keywords:\n")[2]
     assert [word.lower() for word in re.findall(r"^  - (.+)$", keywords, flags=re.MULTILINE)] == [
         word.lower() for word in project["keywords"]

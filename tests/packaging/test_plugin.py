@@ -28,17 +28,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Run:
     place = tmp_path_factory.mktemp("plugin")
     tree, target = place / "tree", place / "site"
     shutil.copytree(PLUGIN, tree, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
-    pip = [
-        sys.executable,
-        "-P",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-index",
-        "--no-deps",
-        "--no-build-isolation",
-    ]
+    pip = [sys.executable, "-P", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
     subprocess.run([*pip, "--target", target, tree], check=True, capture_output=True, text=True)
     shutil.rmtree(tree)
 

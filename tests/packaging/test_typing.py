@@ -95,9 +95,7 @@ def site(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(arguments: list[str], folder: Path, site: Path) -> tuple[int, str]:
-    environment = {name: text for name, text in os.environ.items() if name != "MYPYPATH"} | {
-        "PYTHONPATH": str(site)
-    }
+    environment = {name: text for name, text in os.environ.items() if name != "MYPYPATH"} | {"PYTHONPATH": str(site)}
     done = subprocess.run(
         [sys.executable, "-P", *arguments],
         cwd=folder,
@@ -126,9 +124,7 @@ def pyright(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Check:
     pytest.importorskip("pyright", reason="make test-slow installs it")
     folder = tmp_path_factory.mktemp("pyright")
     # Unlike mypy it does not ask Python for its path in a way that knows PYTHONPATH.
-    (folder / "pyrightconfig.json").write_text(
-        f'{{"extraPaths": ["{site}"], "typeCheckingMode": "standard"}}'
-    )
+    (folder / "pyrightconfig.json").write_text(f'{{"extraPaths": ["{site}"], "typeCheckingMode": "standard"}}')
 
     def check(text: str) -> tuple[int, str]:
         (folder / "user.py").write_text(text, encoding="utf-8")

@@ -97,10 +97,7 @@ def test_an_index_could_show_them(dist: Path) -> None:
     files = sorted(map(str, dist.iterdir()))
     assert len(files) == 2
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "twine", "check", "--strict", *files],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-P", "-m", "twine", "check", "--strict", *files], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("PASSED") == 2

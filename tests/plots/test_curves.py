@@ -10,14 +10,7 @@ from mdpdice.games.farkle import KcdFarkle
 from mdpdice.games.pig import PigTurn, hold_at
 from mdpdice.looks import look_of
 from mdpdice.modelling.game import Game
-from mdpdice.plots import (
-    bound_chart,
-    capped_solutions,
-    outcome_chart,
-    stage_curve,
-    threshold_bars,
-    value_curve,
-)
+from mdpdice.plots import bound_chart, capped_solutions, outcome_chart, stage_curve, threshold_bars, value_curve
 
 
 def labels(ax):
@@ -48,9 +41,7 @@ def test_actions_cross_where_the_best_one_changes(turn):
 
 
 def test_one_curve_for_every_number(race):
-    ax = value_curve(
-        race, "mine", by="theirs", where=lambda s: s.counters["turn"] == 0 and s.counters["theirs"] < 5
-    )
+    ax = value_curve(race, "mine", by="theirs", where=lambda s: s.counters["turn"] == 0 and s.counters["theirs"] < 5)
     assert labels(ax) == ["theirs 0", "theirs 2", "theirs 3", "theirs 4"]
     with pytest.raises(errors.GameError, match="several states are at"):
         value_curve(race, "mine", by="theirs")

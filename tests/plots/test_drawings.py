@@ -132,14 +132,7 @@ def test_without_matplotlib_the_error_says_what_to_do():
 
 def test_names_are_drawn_as_they_are_and_not_as_formulas(tmp_path):
     """Between two signs of dollar matplotlib reads a formula, and legends leave out what begins with a stroke."""
-    actions = {
-        "$^{$": end(1),
-        "_pass": end(2),
-        "$5 for $6": end(3),
-        "x" * 500: end(4),
-        1: end(5),
-        "1": end(6),
-    }
+    actions = {"$^{$": end(1), "_pass": end(2), "$5 for $6": end(3), "x" * 500: end(4), 1: end(5), "1": end(6)}
     solution = solve(Game.of(start="$\\fra$", node=lambda state: decide(actions)))
     pictures = [
         draw_network(solution.network, solution),

@@ -7,17 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from mdpdice import (
-    Game,
-    Policy,
-    compile_lattice,
-    decide,
-    end,
-    errors,
-    explore,
-    go,
-    solve,
-)
+from mdpdice import Game, Policy, compile_lattice, decide, end, errors, explore, go, solve
 from mdpdice.games.pig import PigRace, hold_at, position
 from mdpdice.plots import policy_difference, policy_map, region_map, threshold_map, value_curve, value_map
 
@@ -52,12 +42,9 @@ def test_every_point_is_what_the_policy_does(cautious):
 
 def test_colours_go_by_the_action_and_not_by_the_map(cautious):
     both = policy_map(cautious, "turn", "mine", where={"theirs": 4})
-    one = policy_map(
-        cautious, "turn", "mine", where=lambda s: s.counters["theirs"] == 4 and s.counters["turn"] == 0
-    )
+    one = policy_map(cautious, "turn", "mine", where=lambda s: s.counters["theirs"] == 4 and s.counters["turn"] == 0)
     colour = {
-        text: patch.get_facecolor()
-        for text, patch in zip(legend(both), both.get_legend().get_patches(), strict=True)
+        text: patch.get_facecolor() for text, patch in zip(legend(both), both.get_legend().get_patches(), strict=True)
     }
     rolls = one.get_legend().get_patches()[legend(one).index("roll")]
     assert rolls.get_facecolor() == colour["roll"] != colour["hold"]
@@ -134,9 +121,7 @@ def test_what_differs(turn):
         assert found[points] == (
             "both roll" if points < 20 else "both hold" if points >= 25 else "best: hold; at 25: roll"
         )
-    assert all(
-        text == "both hold" for text in legend(policy_difference(turn, turn, lambda n: n if n > 20 else None))
-    )
+    assert all(text == "both hold" for text in legend(policy_difference(turn, turn, lambda n: n if n > 20 else None)))
 
 
 def test_thresholds(cautious):
@@ -200,9 +185,7 @@ def test_answers_without_a_network():
 
 def test_texts_and_axes_are_given_by_keyword(cautious):
     ax = policy_map(cautious, "turn", "mine", where={"theirs": 4})
-    again = policy_map(
-        cautious, "turn", "mine", where={"theirs": 4}, xlabel="points", ylabel="", title="Pig", ax=ax
-    )
+    again = policy_map(cautious, "turn", "mine", where={"theirs": 4}, xlabel="points", ylabel="", title="Pig", ax=ax)
     assert again is ax
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("points", "", "Pig")
     with pytest.raises(TypeError, match="'titel'"):

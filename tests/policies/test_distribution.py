@@ -107,9 +107,7 @@ def test_rewards_that_were_averaged_are_refused():
     coin = Game.of(start=0, node=lambda s: end() if s else roll(uniform([1, -1]), lambda k: go(1, reward=k)))
     assert as_table(outcomes(explore(coin), Policy.uniform(explore(coin)))) == {-1: 0.5, 1: 0.5}
     for more in ([1, 0], [1, -1, 0], [-1, -2, 1]):
-        mixed = Game.of(
-            start=0, node=lambda s, m=more: end() if s else roll(uniform(m), lambda k: go(1, reward=k))
-        )
+        mixed = Game.of(start=0, node=lambda s, m=more: end() if s else roll(uniform(m), lambda k: go(1, reward=k)))
         assert explore(mixed).averaged
         assert not explore(mixed, merge=False).averaged
     # Equal rewards lose nothing.
@@ -137,9 +135,7 @@ def test_totals_are_added_exactly():
 
 def test_numbers_of_very_different_size():
     rewards = [1e300, 1e-300, 0.1]
-    game = Game.of(
-        start=0, node=lambda s: end(0.5) if s else roll(uniform(rewards), lambda r: go(1, reward=r))
-    )
+    game = Game.of(start=0, node=lambda s: end(0.5) if s else roll(uniform(rewards), lambda r: go(1, reward=r)))
     network = explore(game, merge=False)
     found = outcomes(network, Policy.uniform(network))
     assert as_table(found) == pytest.approx({0.5: 1 / 3, 0.6: 1 / 3, 1e300: 1 / 3})
@@ -208,9 +204,7 @@ def test_cycles_with_rewards_are_followed_until_little_is_left(missing):
 
 
 def test_the_rounds_in_a_cycle_can_be_limited():
-    game = Game.of(
-        start=0, node=lambda s: roll(Dist({0: 3, 1: 1}), lambda k: end() if k else go(0, reward=1))
-    )
+    game = Game.of(start=0, node=lambda s: roll(Dist({0: 3, 1: 1}), lambda k: end() if k else go(0, reward=1)))
     network = explore(game)
     found = outcomes(network, Policy.uniform(network), max_rounds=10)
     # A geometric number of rewards; what is left after ten rounds is missing.
@@ -342,7 +336,5 @@ def test_a_horizon():
     found = outcomes(network, hold_at(network, 20), exact=True)
     # Two decisions: roll and roll; what is not banked then is worth nothing.
     assert found.exact == {0: 1}
-    found = outcomes(
-        network, Policy.of(network, lambda p, n: "hold" if n == 1 else "roll", staged=True), exact=True
-    )
+    found = outcomes(network, Policy.of(network, lambda p, n: "hold" if n == 1 else "roll", staged=True), exact=True)
     assert found.exact == {0: Fraction(1, 6), **{k: Fraction(1, 6) for k in range(2, 7)}}

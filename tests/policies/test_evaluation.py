@@ -397,9 +397,9 @@ def test_slow_mixing_is_not_certified_but_exact():
     with pytest.raises(NotCertifiedError, match="estimate"):
         found.value()
     assert evaluate(network, policy, exact=True).exact() == Fraction(7, 10)
-    assert evaluate(
-        explore(haddad_monmege(10)), Policy.uniform(explore(haddad_monmege(10)))
-    ).value() == pytest.approx(0.7, abs=1e-10)
+    assert evaluate(explore(haddad_monmege(10)), Policy.uniform(explore(haddad_monmege(10)))).value() == pytest.approx(
+        0.7, abs=1e-10
+    )
 
 
 @pytest.mark.parametrize("size", [linear.ELIMINATE_UP_TO_NODES - 50, linear.ELIMINATE_UP_TO_NODES + 1, 3000])
@@ -410,9 +410,7 @@ def test_large_components(size):
     network = explore(
         Game.of(
             start=size // 2,
-            node=lambda s: (
-                end(int(s == size)) if s in (0, size) else decide({"bet": roll(die, lambda k: go(s + k))})
-            ),
+            node=lambda s: end(int(s == size)) if s in (0, size) else decide({"bet": roll(die, lambda k: go(s + k))}),
         )
     )
     found = evaluate(network, Policy.uniform(network))

@@ -195,15 +195,7 @@ def test_the_page_folds_out():
     text = page(grown.rows(), "pig-turn", ["Pig."], ["a note"])
     reader = read(text)
     assert text.startswith('<!DOCTYPE html>\n<html lang="en">')
-    for tag, times in {
-        "title": 1,
-        "h1": 1,
-        "h2": 1,
-        "main": 1,
-        "details": 1 + 5 + 5,
-        "script": 0,
-        "link": 0,
-    }.items():
+    for tag, times in {"title": 1, "h1": 1, "h2": 1, "main": 1, "details": 1 + 5 + 5, "script": 0, "link": 0}.items():
         assert reader.tags.count(tag) == times, tag
     assert "http" not in text
     for words in ("15: 16.0046", "you roll ★ best", "you hold 15 points", "1: bust", "1/6", "a note"):
@@ -211,9 +203,7 @@ def test_the_page_folds_out():
 
 
 def test_the_page_escapes():
-    game = Game.of(
-        start="<i>", node=lambda _: decide({"<b>&": roll(Dist({"<u>": 1, "x": 1}), lambda k: end(1))})
-    )
+    game = Game.of(start="<i>", node=lambda _: decide({"<b>&": roll(Dist({"<u>": 1, "x": 1}), lambda k: end(1))}))
     text = page(tree(game).rows(), "<script>", ["<about>"], ["<note>"])
     reader = read(text)
     assert not {"script", "i", "u", "about", "note"} & set(reader.tags)

@@ -43,17 +43,11 @@ class Steps(Game[int, int]):
 
     def node(self, face):
         if face:
-            return decide(
-                [(k, go(0, self.height.add(k), reward=Fraction(5, 2) * k)) for k in {face: 0, 7 - face: 0}]
-            )
+            return decide([(k, go(0, self.height.add(k), reward=Fraction(5, 2) * k)) for k in {face: 0, 7 - face: 0}])
         return when(self.height == self.cap - 1, end(self.height * Fraction(1, 3)), roll(d6, go))
 
 
-GAMES = {
-    "sheet": Sheet(),
-    "steps": Steps(),
-    "farkle": KcdFarkle(cap=400, dice=3),
-}
+GAMES = {"sheet": Sheet(), "steps": Steps(), "farkle": KcdFarkle(cap=400, dice=3)}
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -25,13 +25,7 @@ from mdpdice import (
     solve,
     when,
 )
-from mdpdice.errors import (
-    CounterRangeError,
-    DeadEndError,
-    GameError,
-    NotConvergedError,
-    UnknownStateError,
-)
+from mdpdice.errors import CounterRangeError, DeadEndError, GameError, NotConvergedError, UnknownStateError
 from mdpdice.games.knucklebones import Knucklebones
 from mdpdice.games.pig import PigTurn, hold_at
 from mdpdice.games.school import School
@@ -50,9 +44,7 @@ def agrees(found, value):
 # --- on lattices ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "game", [Race(12), Sheet(), School(open=SMALL)], ids=lambda game: type(game).__name__
-)
+@pytest.mark.parametrize("game", [Race(12), Sheet(), School(open=SMALL)], ids=lambda game: type(game).__name__)
 def test_the_best_play_and_random_play(game):
     lattice, network = compile_lattice(game), explore(game)
     best, flat = solve(lattice), solve(network)
@@ -134,9 +126,7 @@ def test_seeds_starts_and_progress():
     assert one.moves == two.moves
     assert not np.array_equal(one.totals, other.totals)
     state = next(s for s in explore(game).states if s.counters["mine"] == 9 and s.counters["theirs"] == 2)
-    found = simulate(
-        game, policy, 5_000, seed=1, state=state, progress=lambda phase, numbers: told.append(numbers)
-    )
+    found = simulate(game, policy, 5_000, seed=1, state=state, progress=lambda phase, numbers: told.append(numbers))
     assert agrees(found, solution.value(state))
     assert told[-1]["plays"] == told[-1]["of"] == 5_000
     assert [numbers["moves"] for numbers in told] == sorted(numbers["moves"] for numbers in told)

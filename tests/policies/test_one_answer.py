@@ -8,17 +8,7 @@ import random
 import pytest
 from helpers.counter_games import SHIPPED, Sheet
 
-from mdpdice import (
-    Policy,
-    Solution,
-    Status,
-    compile_lattice,
-    evaluate,
-    explore,
-    outcomes,
-    simulate,
-    solve,
-)
+from mdpdice import Policy, Solution, Status, compile_lattice, evaluate, explore, outcomes, simulate, solve
 from mdpdice.errors import StateLimitError, UnsupportedError
 from mdpdice.games.konijnenhokken import Konijnenhokken
 from mdpdice.games.pig import PigRace, PigTurn
@@ -46,9 +36,7 @@ def mixed(network):
     def rule(state):
         actions = [network.action_of(edge) for edge in network.edges(network.node_of(state))]
         if "hold" in actions:
-            return (
-                "hold" if int(state.counters["turn"]) > 1 else next(one for one in actions if one != "hold")
-            )
+            return "hold" if int(state.counters["turn"]) > 1 else next(one for one in actions if one != "hold")
         return actions[sum(map(ord, repr(state))) % len(actions)]
 
     return rule
@@ -92,9 +80,7 @@ def test_policies_of_every_kind(both):
         found = simulate(game, solution, plays=2_000, seed=1)
         room = 5 * found.standard_error + 1e-9
         assert abs(found.mean - flat.value()) <= room
-        for event in play(
-            game.unrolled(), [lambda turn, known=solution: known.action(turn.state)], random.Random(7)
-        ):
+        for event in play(game.unrolled(), [lambda turn, known=solution: known.action(turn.state)], random.Random(7)):
             last = event
         assert math.isfinite(float(last.total))
 

@@ -87,13 +87,7 @@ def test_maximiser_and_minimiser():
     found = totals(game, [lambda turn: "a", lambda turn: "b"], 700)
     assert agrees(found, evaluate(network, [a, b]).value())
     seen = []
-    list(
-        play(
-            game,
-            [lambda turn: seen.append(turn.player) or "b", lambda turn: seen.append(turn.player) or "b"],
-            0,
-        )
-    )
+    list(play(game, [lambda turn: seen.append(turn.player) or "b", lambda turn: seen.append(turn.player) or "b"], 0))
     assert seen == [0, 1, 0, 1, 0, 1]
 
 
@@ -109,12 +103,7 @@ def test_rewards_discount_and_sides():
 
 def test_horizon():
     solution = solve(PigTurn(), horizon=3)
-    found = totals(
-        PigTurn(),
-        [lambda turn: solution.action(turn.state, steps_left=turn.steps_left)],
-        700,
-        horizon=3,
-    )
+    found = totals(PigTurn(), [lambda turn: solution.action(turn.state, steps_left=turn.steps_left)], 700, horizon=3)
     assert agrees(found, solution.value())
     events = list(play(PigTurn(), [lambda turn: "roll"], 5, horizon=2))
     assert events[-1].kind is Happening.CUT

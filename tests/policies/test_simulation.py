@@ -152,9 +152,7 @@ def test_plays_that_wait_for_ever():
 
 
 def test_a_play_that_takes_too_long():
-    slow = explore(
-        Game.of(start=0, node=lambda s: roll(Dist({0: 10**6, 1: 1}), lambda k: end() if k else go(0)))
-    )
+    slow = explore(Game.of(start=0, node=lambda s: roll(Dist({0: 10**6, 1: 1}), lambda k: end() if k else go(0))))
     with pytest.raises(NotConvergedError, match="max_moves") as caught:
         simulate(slow, Policy.uniform(slow), 10, seed=0, max_moves=20)
     assert caught.value.iterations == 20

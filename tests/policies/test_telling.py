@@ -48,9 +48,7 @@ LOOKS = [look_of(game) for game in SHIPPED]
 LOOKS += [Look(game) for game in SHIPPED if not isinstance(game, KcdFarkle | FarkleRace)]
 
 
-@pytest.mark.parametrize(
-    "look", LOOKS, ids=lambda look: f"{type(look).__name__} of {type(look.game).__name__}"
-)
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: f"{type(look).__name__} of {type(look.game).__name__}")
 def test_words_for_everything(look):
     game = look.game
     for seed in range(4):
@@ -139,9 +137,7 @@ def test_the_end_shows_what_was_there_before_it():
 
 
 def test_edges_as_outcomes_say_nothing():
-    game = Game.of(
-        start=0, node=lambda n: decide({"go": go(1)}) if n == 0 else chance({end(4): 1, end(3): 1})
-    )
+    game = Game.of(start=0, node=lambda n: decide({"go": go(1)}) if n == 0 else chance({end(4): 1, end(3): 1}))
     assert told(game, lambda turn: "go", seed=1)[1] == "go"
 
 
@@ -165,9 +161,7 @@ def test_risk():
     assert risk(PigTurn(), 8, "roll") == Fraction(1, 6)
     assert risk(PigTurn(), 8, "hold") is None
     at = look_of(KcdFarkle()).read_state("roll=1,2,3,4,6,6 points=0")
-    keep = next(
-        action for action in KcdFarkle().unrolled().node(at).actions if type(action).__name__ == "Keep"
-    )
+    keep = next(action for action in KcdFarkle().unrolled().node(at).actions if type(action).__name__ == "Keep")
     # No 1 or 5 and no face three times: 360 rolls with two pairs, and 240 with one.
     assert risk(KcdFarkle(), at, keep) == Fraction(600, 6**5)
 

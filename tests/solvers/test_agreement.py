@@ -66,34 +66,10 @@ KINDS = {
     "end components": {"players": 1, "cyclic": True, "discounted": False, "horizon": False, "idle": True},
     "discounted": {"players": 1, "cyclic": True, "discounted": True, "horizon": False, "idle": False},
     "horizon": {"players": 1, "cyclic": True, "discounted": False, "horizon": True, "idle": False},
-    "two players, acyclic": {
-        "players": 2,
-        "cyclic": False,
-        "discounted": False,
-        "horizon": False,
-        "idle": False,
-    },
-    "two players, cyclic": {
-        "players": 2,
-        "cyclic": True,
-        "discounted": False,
-        "horizon": False,
-        "idle": False,
-    },
-    "two players, discounted": {
-        "players": 2,
-        "cyclic": True,
-        "discounted": True,
-        "horizon": False,
-        "idle": False,
-    },
-    "two players, horizon": {
-        "players": 2,
-        "cyclic": True,
-        "discounted": True,
-        "horizon": True,
-        "idle": False,
-    },
+    "two players, acyclic": {"players": 2, "cyclic": False, "discounted": False, "horizon": False, "idle": False},
+    "two players, cyclic": {"players": 2, "cyclic": True, "discounted": False, "horizon": False, "idle": False},
+    "two players, discounted": {"players": 2, "cyclic": True, "discounted": True, "horizon": False, "idle": False},
+    "two players, horizon": {"players": 2, "cyclic": True, "discounted": True, "horizon": True, "idle": False},
 }
 
 
@@ -118,9 +94,7 @@ def test_all_backends_agree_with_exact_arithmetic(kind: str) -> None:
                 pytest.fail(f"{name} did not converge")
             ran.add(name)
             assert found.proved, f"{name}: {found.reason}"
-            for value, low, high in zip(
-                truth, found.nodes.lowers.ravel(), found.nodes.uppers.ravel(), strict=True
-            ):
+            for value, low, high in zip(truth, found.nodes.lowers.ravel(), found.nodes.uppers.ravel(), strict=True):
                 assert Fraction(float(low)) <= value <= Fraction(float(high)), name
 
     check()

@@ -103,12 +103,7 @@ def test_horizon_counts_decisions_and_discounts_steps():
     # Each round the player takes 1 and flips a coin: on, or out with 4 more.
     #   0 chance (start) -> 1;  1 MAX -> 2;  2 chance -> 1 or 3;  3 END 4
     net = network(
-        [
-            (CHANCE, [(1, 10)]),
-            (MAX, [(2, 1)]),
-            (CHANCE, [(1, 0, 0.5, 1, True), (3, 0, 0.5)]),
-            (END, 4),
-        ],
+        [(CHANCE, [(1, 10)]), (MAX, [(2, 1)]), (CHANCE, [(1, 0, 0.5, 1, True), (3, 0, 0.5)]), (END, 4)],
         discount="1/2",
         horizon=2,
     )
@@ -118,15 +113,7 @@ def test_horizon_counts_decisions_and_discounts_steps():
 
 
 def test_minimiser_and_pass_to():
-    net = network(
-        [
-            (MAX, [(1,), (2, 0, 1.0, -1)]),
-            (MIN, [(3, 2), (4,)]),
-            (MAX, [(3,), (4,)]),
-            (END, 5),
-            (END, -1),
-        ]
-    )
+    net = network([(MAX, [(1,), (2, 0, 1.0, -1)]), (MIN, [(3, 2), (4,)]), (MAX, [(3,), (4,)]), (END, 5), (END, -1)])
     answer = BackwardInduction().solve(net, Run())
     assert answer.value.tolist() == [-1, -1, 5, 5, -1]
     assert answer.policy.tolist() == [0, 3, 4, -1, -1]
@@ -143,26 +130,20 @@ def test_a_cycle_is_named_and_a_horizon_offered():
         states=["start", "far", "out"],
         state_node=[0, 2, 3],
     )
-    with pytest.raises(
-        CycleError, match=r"'start' -> 'far' -> 'start'.*horizon=n.*value-iteration"
-    ) as caught:
+    with pytest.raises(CycleError, match=r"'start' -> 'far' -> 'start'.*horizon=n.*value-iteration") as caught:
         BackwardInduction().solve(net, Run())
     assert caught.value.cycle == ["start", "far"]
     assert caught.value.state == "start"
 
 
 def test_a_cycle_of_inline_nodes_alone_is_described():
-    net = network(
-        [(MAX, [(1,), (2,)]), (CHANCE, [(1, 0, 0.5), (2, 0, 0.5)]), (END, 1)], states=["a"], state_node=[0]
-    )
+    net = network([(MAX, [(1,), (2,)]), (CHANCE, [(1, 0, 0.5), (2, 0, 0.5)]), (END, 1)], states=["a"], state_node=[0])
     with pytest.raises(CycleError, match="chance node after 0 in state 'a'"):
         BackwardInduction().solve(net, Run())
 
 
 def test_a_horizon_does_not_cut_a_cycle_of_chance_nodes():
-    net = network(
-        [(MAX, [(1,)]), (CHANCE, [(2,)]), (CHANCE, [(1, 0, 0.5), (3, 0, 0.5)]), (END, 1)], horizon=3
-    )
+    net = network([(MAX, [(1,)]), (CHANCE, [(2,)]), (CHANCE, [(1, 0, 0.5), (3, 0, 0.5)]), (END, 1)], horizon=3)
     with pytest.raises(CycleError, match="no decision") as caught:
         BackwardInduction().solve(net, Run())
     assert caught.value.cycle == [1, 2]

@@ -45,9 +45,7 @@ def test_every_backend_is_certified(reward_per: str) -> None:
         for name in names:
             found = solve(network, solver=name)
             assert found.proved, f"{name}: {found.reason}"
-            for value, low, high in zip(
-                exact.nodes.exact[0], found.nodes.lowers, found.nodes.uppers, strict=True
-            ):
+            for value, low, high in zip(exact.nodes.exact[0], found.nodes.lowers, found.nodes.uppers, strict=True):
                 assert Fraction(float(low)) <= value <= Fraction(float(high)), name
 
 

@@ -10,27 +10,12 @@ import attrs
 import pytest
 from helpers import reference_models
 
-from mdpdice import (
-    Candidate,
-    Game,
-    Network,
-    Policy,
-    Run,
-    Status,
-    Total,
-    end,
-    evaluate,
-    explore,
-    load_solver,
-    solve,
-)
+from mdpdice import Candidate, Game, Network, Policy, Run, Status, Total, end, evaluate, explore, load_solver, solve
 from mdpdice.errors import NotConvergedError, UnsupportedError
 from mdpdice.solving.pipeline import choose, solve_problem
 from mdpdice.solving.problem import prepare
 
-REFUSALS = tomllib.loads(
-    (Path(__file__).parent.parent / "data" / "expected_refusals.toml").read_text(encoding="utf-8")
-)
+REFUSALS = tomllib.loads((Path(__file__).parent.parent / "data" / "expected_refusals.toml").read_text(encoding="utf-8"))
 FLOAT_SOLVERS = ["backward-induction", "linear-programming", "policy-iteration", "value-iteration"]
 EPSILON = 1e-6
 
@@ -127,9 +112,7 @@ class ExactValueWrongPolicy(ExactLiar):
     wrong_policy = True
 
 
-@pytest.mark.parametrize(
-    "name", ["gym_frozenlake4x4/2", "game_pig6/0", "qvbs_consensus.2_K2/3", "gym_taxi/0"]
-)
+@pytest.mark.parametrize("name", ["gym_frozenlake4x4/2", "game_pig6/0", "qvbs_consensus.2_K2/3", "gym_taxi/0"])
 def test_false_exact_claims_are_not_exact(name: str) -> None:
     case = reference_models.load(name, exact=True)
     problem = prepare(case.network, case.objective)

@@ -96,9 +96,7 @@ def test_a_utility_is_asked_about_endless_plays():
 
 @pytest.mark.parametrize("objective", [Reach, UntilReward])
 def test_predicates_that_raise(objective):
-    with pytest.raises(
-        GameError, match=r"the function <lambda> of the objective raised ZeroDivisionError"
-    ) as caught:
+    with pytest.raises(GameError, match=r"the function <lambda> of the objective raised ZeroDivisionError") as caught:
         solve(ONE, objective(lambda s: 1 / 0))
     assert caught.value.state == "here"
     with pytest.raises(GameError, match="raised ValueError"):
@@ -124,9 +122,7 @@ def test_plays_tell_where_a_function_raised():
 SUM = Game.of(start=0, node=lambda s: decide({"x": go(s + 1, reward=1e308)}) if s < 5 else end(1))
 
 
-@pytest.mark.parametrize(
-    "solver", ["auto", "backward-induction", "value-iteration", "policy-iteration", "exact"]
-)
+@pytest.mark.parametrize("solver", ["auto", "backward-induction", "value-iteration", "policy-iteration", "exact"])
 def test_values_beyond_every_float_blame_no_back_end(solver):
     with pytest.raises(UnsupportedError, match="too large for a float; measure rewards in larger units"):
         solve(SUM, solver=solver)

@@ -13,11 +13,7 @@ import pytest
 
 from mdpdice.archives import text_member, write_archive
 from mdpdice.backend import Run
-from mdpdice.errors import (
-    CheckpointLockedError,
-    CheckpointMismatchError,
-    CorruptFileError,
-)
+from mdpdice.errors import CheckpointLockedError, CheckpointMismatchError, CorruptFileError
 from mdpdice.solving.checkpoints import Checkpoint
 
 HELPERS = Path(__file__).parent.parent / "helpers"
@@ -68,9 +64,7 @@ class TestFile:
     @pytest.mark.parametrize("field", KEY)
     def test_of_something_else(self, tmp_path, field):
         path = written(tmp_path / "a")
-        with pytest.raises(
-            CheckpointMismatchError, match=rf"its {field} is {KEY[field]}, not x .*Total"
-        ) as caught:
+        with pytest.raises(CheckpointMismatchError, match=rf"its {field} is {KEY[field]}, not x .*Total") as caught:
             read(path, {**KEY, field: "x"})
         assert (caught.value.path, caught.value.field, caught.value.value) == (str(path), field, KEY[field])
         assert caught.value.code == "CheckpointMismatch"

@@ -64,9 +64,7 @@ def test_command_line(tmp_path):
         "        return decide({'on': go(n + 1), 'stop': end(n)})\n"
     )
     command = [sys.executable, "-m", "mdpdice.cli", "solve", f"{tmp_path / 'endless.py'}:Endless"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
-    ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         try:
             assert process.stdout.readline() == "ready\n"
             process.send_signal(signal.SIGINT)
@@ -91,9 +89,7 @@ def test_command_line_tells_what_was_found(monkeypatch):
     assert answer.stderr == "Interrupted. The value lies in [8, 8].\n"
 
 
-WALK = Game.of(
-    start=10, node=lambda n: end(n // 20) if n in {0, 20} else roll(die(2), lambda k: go(n + 2 * k - 3))
-)
+WALK = Game.of(start=10, node=lambda n: end(n // 20) if n in {0, 20} else roll(die(2), lambda k: go(n + 2 * k - 3)))
 GAME = Game.of(start=0, node=lambda n: decide({"on": go(n + 1), "stop": end(n)}) if n < 9 else end(7))
 
 

@@ -53,11 +53,7 @@ NEARLY_ONE = 1 - Fraction(1, 10**11)
         (rare(Fraction(1, 10**17)), None, 2 - 10**17),
         (rare(Fraction(1, 10**300)), None, 2 - 10**300),
         # To go round collects 0, 1, ..., 6 in turns.
-        (
-            round_of_seven(),
-            Discounted(NEARLY_ONE),
-            sum(k * NEARLY_ONE**k for k in range(7)) / (1 - NEARLY_ONE**7),
-        ),
+        (round_of_seven(), Discounted(NEARLY_ONE), sum(k * NEARLY_ONE**k for k in range(7)) / (1 - NEARLY_ONE**7)),
     ],
 )
 def test_what_floats_do_not_prove_is_solved_exactly(game, objective, value):

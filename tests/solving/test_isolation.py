@@ -137,9 +137,7 @@ class TestRefused:
         class Local(ValueIteration):
             name = "local"
 
-        with pytest.raises(
-            UnsupportedError, match="'local' cannot be isolated: move its class .*Local to a module"
-        ):
+        with pytest.raises(UnsupportedError, match="'local' cannot be isolated: move its class .*Local to a module"):
             solve(GAME, solver=isolate(Local()))
 
     def test_class_of_the_program_itself(self, monkeypatch):

@@ -36,9 +36,7 @@ def chance_first():
     return Game.of(
         start=10,
         node=lambda n: (
-            end(n // 10)
-            if n in {0, 20}
-            else decide({"stay": go(n), "fair": roll(die(2), lambda k: go(n + 2 * k - 3))})
+            end(n // 10) if n in {0, 20} else decide({"stay": go(n), "fair": roll(die(2), lambda k: go(n + 2 * k - 3))})
         ),
     )
 
@@ -177,9 +175,7 @@ def test_a_backend_that_keeps_nothing(tmp_path):
 
 
 def test_a_backend_without_checkpoints(tmp_path):
-    with pytest.raises(
-        UnsupportedError, match="cannot do: checkpoints; use policy-iteration or value-iteration"
-    ):
+    with pytest.raises(UnsupportedError, match="cannot do: checkpoints; use policy-iteration or value-iteration"):
         solve(walk(), solver="linear-programming", checkpoint=tmp_path / "a")
     assert not list(tmp_path.iterdir())
 
@@ -255,9 +251,7 @@ def test_a_lying_checkpoint_costs_time_only(lie, game, looks, tmp_path, monkeypa
     assert found.value() == pytest.approx(truth.value(), abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    "lie", [put("value", 9.0), put("carried", 1e9), put("error", 3.0), put("counts", 0, 2)]
-)
+@pytest.mark.parametrize("lie", [put("value", 9.0), put("carried", 1e9), put("error", 3.0), put("counts", 0, 2)])
 def test_a_lying_checkpoint_with_a_horizon(lie, tmp_path, monkeypatch):
     monkeypatch.setattr(value_iteration, "BUDGET", 300)
     truth = solve(walk(), solver="value-iteration", horizon=20)

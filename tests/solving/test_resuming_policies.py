@@ -37,10 +37,7 @@ def standoff():
     return Game.of(
         start=0,
         node=lambda n: decide(
-            {
-                "wait": go((n + 1) % 6),
-                "risk": roll(die(4), lambda k: go((n + k) % 6) if k < 4 else end(n - 2)),
-            },
+            {"wait": go((n + 1) % 6), "risk": roll(die(4), lambda k: go((n + k) % 6) if k < 4 else end(n - 2))},
             player=n % 2,
         ),
     )
@@ -51,10 +48,7 @@ def interest():
     return Game.of(
         start=0,
         node=lambda n: decide(
-            [
-                (k, roll(die(3), lambda d, k=k: go((n * k + d) % 60), reward=(n * 7 + k * 5) % 11))
-                for k in range(1, 5)
-            ]
+            [(k, roll(die(3), lambda d, k=k: go((n * k + d) % 60), reward=(n * 7 + k * 5) % 11)) for k in range(1, 5)]
         ),
         discount=Fraction(99, 100),
     )
@@ -76,9 +70,7 @@ def _unwatched(monkeypatch):
     certify_unwatched(monkeypatch)
 
 
-@pytest.mark.parametrize(
-    ("case", "every"), [*((case, 0) for case in CASES), ("iterated", 1000), ("discounted", 1000)]
-)
+@pytest.mark.parametrize(("case", "every"), [*((case, 0) for case in CASES), ("iterated", 1000), ("discounted", 1000)])
 def test_a_resumed_solve_equals_an_uninterrupted_one(case, every, tmp_path):
     make, horizon, solver = CASES[case]
     network = explore(make())

@@ -57,12 +57,8 @@ ALSO = {
     "school": ("counters",),
 }
 
-REGISTERED = {
-    point.name: point for point in entry_points(group="mdpdice.games") if point.value.startswith("mdpdice.")
-}
-SOLVERS = sorted(
-    point.name for point in entry_points(group="mdpdice.solvers") if point.value.startswith("mdpdice.")
-)
+REGISTERED = {point.name: point for point in entry_points(group="mdpdice.games") if point.value.startswith("mdpdice.")}
+SOLVERS = sorted(point.name for point in entry_points(group="mdpdice.solvers") if point.value.startswith("mdpdice."))
 
 
 def test_every_shipped_game_is_here():
@@ -104,15 +100,7 @@ def test_built_in_back_end(name):
     assert report.passed["answer"] >= 20
     assert ("bounds" in report.passed) == searches
     if not searches:
-        assert report.passed.keys() >= {
-            "values",
-            "policy",
-            "certificate",
-            "cancel",
-            "deadline",
-            "interrupt",
-            "traced",
-        }
+        assert report.passed.keys() >= {"values", "policy", "certificate", "cancel", "deadline", "interrupt", "traced"}
 
 
 # --- the battery ---------------------------------------------------------------------------------
@@ -130,9 +118,7 @@ def test_known_values_are_those_of_the_exact_back_end(model):
 
 
 PLAIN = [
-    model
-    for model in MODELS
-    if model.horizon is None and model.sense == "max" and model.name not in {"deep", "race"}
+    model for model in MODELS if model.horizon is None and model.sense == "max" and model.name not in {"deep", "race"}
 ]
 
 

@@ -43,10 +43,7 @@ class Turn(Game[int, str]):
         return end(points) if points >= 10 else decide(self.options(points))
 
     def options(self, points):
-        return {
-            "hold": end(points),
-            "roll": roll(d6, lambda k: end() if k == 1 else go(points + k)),
-        }
+        return {"hold": end(points), "roll": roll(d6, lambda k: end() if k == 1 else go(points + k))}
 
     def estimate(self, points):
         return points
@@ -69,9 +66,7 @@ class NegativeProbability(Turn):
 
 class NotANumberAsReward(Turn):
     def options(self, points):
-        return (
-            super().options(points) | {"pay": end(float("nan"))} if points == 7 else super().options(points)
-        )
+        return super().options(points) | {"pay": end(float("nan"))} if points == 7 else super().options(points)
 
 
 class DeadEnd(Turn):
@@ -81,11 +76,7 @@ class DeadEnd(Turn):
 
 class Raises(Turn):
     def options(self, points):
-        return (
-            {"hold": end([1, 2, 3][points - 7])}
-            if points == 8 and 1 / (points - 8)
-            else super().options(points)
-        )
+        return {"hold": end([1, 2, 3][points - 7])} if points == 8 and 1 / (points - 8) else super().options(points)
 
 
 class OneActionTwice(Turn):
@@ -273,8 +264,7 @@ NamesAPolicyThatTakesWhatThereIsNot = telling(
     policies=lambda look: [NamedPolicy("patient", "waits", lambda _: lambda points: "wait")],
 )
 NamesAPolicyThatItDoesNotKnow = telling(
-    "NamesAPolicyThatItDoesNotKnow",
-    policies=lambda look: [NamedPolicy("patient", "waits", lambda _: {}["patient"])],
+    "NamesAPolicyThatItDoesNotKnow", policies=lambda look: [NamedPolicy("patient", "waits", lambda _: {}["patient"])]
 )
 NamesPoliciesInADictionary = telling("NamesPoliciesInADictionary", policies=lambda look: {"patient": "waits"})
 CannotTellItsAnswer = telling("CannotTellItsAnswer", summary=lambda look, solution: [{}["hold"]])
@@ -382,18 +372,10 @@ class DeclaredMachine(Game[str, str]):
 
         def used(before):
             return Dist(
-                [
-                    (go(f"wear {before}"), 5 - self.wears_out),
-                    (go(f"wear {min(before + 1, 3)}"), self.wears_out),
-                ]
+                [(go(f"wear {before}"), 5 - self.wears_out), (go(f"wear {min(before + 1, 3)}"), self.wears_out)]
             )
 
-        return decide(
-            {
-                "keep": chance(used(wear), reward=-wear * wear),
-                "replace": chance(used(0), reward=-self.price),
-            }
-        )
+        return decide({"keep": chance(used(wear), reward=-wear * wear), "replace": chance(used(0), reward=-self.price)})
 
 
 def rename(wear):
@@ -437,8 +419,7 @@ def test_merging_equal_futures_is_no_difference():
     """Two coins as a pair, and as the number of heads."""
     coins = Dist({0: 1, 1: 1})
     faces = Game.of(
-        start=(),
-        node=lambda seen: end(sum(seen)) if len(seen) == 2 else roll(coins, lambda side: go((*seen, side))),
+        start=(), node=lambda seen: end(sum(seen)) if len(seen) == 2 else roll(coins, lambda side: go((*seen, side)))
     )
     counted = Game.of(
         start=(0, 0),
@@ -491,7 +472,4 @@ def test_the_report_is_a_table():
     lines = str(report).splitlines()
     assert lines[0] == "Turn"
     assert any(line.split()[:2] == ["counters", "skipped"] and "no counters" in line for line in lines)
-    assert (
-        repr(report)
-        == f"<Conformance: Turn, {len(report.passed)} checks passed, {len(report.skipped)} skipped>"
-    )
+    assert repr(report) == f"<Conformance: Turn, {len(report.passed)} checks passed, {len(report.skipped)} skipped>"

@@ -8,16 +8,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 import pytest
-from helpers.faulty_solvers import (
-    ChangesProblem,
-    Crashes,
-    Honest,
-    NotANumber,
-    ReturnsNone,
-    WrongShape,
-    losses,
-    truth,
-)
+from helpers.faulty_solvers import ChangesProblem, Crashes, Honest, NotANumber, ReturnsNone, WrongShape, losses, truth
 
 from mdpdice import Candidate, Feature, Kind, Network, Run
 from mdpdice.backend import traced
@@ -356,10 +347,7 @@ def test_a_planted_fault_is_found_by_its_check(solver, check, model, says):
 def test_at_least_ten_faults_and_all_checks():
     """Features apart, which are no checks of their own but for three."""
     features = {feature.name.lower() for feature in Feature}
-    assert {check for _, check, _, _ in PLANTED} == set(SOLVER_CHECKS) - features | {
-        "exact",
-        "checkpoint",
-    }
+    assert {check for _, check, _, _ in PLANTED} == set(SOLVER_CHECKS) - features | {"exact", "checkpoint"}
 
 
 def test_without_the_fault_it_passes():

@@ -65,9 +65,7 @@ def tried(browser: Any, name: str, folder: Path, pictures: Path | None) -> dict[
         found["axe"] += page.errors
         page.context.close()
     engine = engine_in(browser)
-    found["positions"], found["worst_error"], found["advice_ms"] = compared(
-        engine, solution, positions=POSITIONS
-    )
+    found["positions"], found["worst_error"], found["advice_ms"] = compared(engine, solution, positions=POSITIONS)
     engine.close()
     return found
 
@@ -83,9 +81,7 @@ def look(page: Any, width: int, found: dict[str, Any], picture: Path | None) -> 
 
 def main() -> int:
     """Try the games that are named, or all, and write what was found."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--to", type=Path, default=Path("browser.json"), help="the file to write")
     parser.add_argument("--pictures", type=Path, help="a folder for a picture of every game at both widths")
     parser.add_argument("games", nargs="*", metavar="GAME")

@@ -93,9 +93,7 @@ def test_ones_own_dice_and_undo(browser, farkle):
     page.wait_for_selector("#now .own, #end:not([hidden])")
     page.keyboard.press("u")
     page.wait_for_selector("#now .choice")
-    assert sorted(die.get_attribute("aria-label") for die in page.locator("#table .die").all()) == sorted(
-        shown
-    )
+    assert sorted(die.get_attribute("aria-label") for die in page.locator("#table .die").all()) == sorted(shown)
     check(page)
 
 

@@ -89,12 +89,7 @@ REAL = {
     "parts": [],
     "dice": [{"name": name, "faces": [1, 2, 3, 4, 5, 6]} for name in ("Lucky die", "")],
 }
-OVER = {
-    **SHEET,
-    "actions": [],
-    "scores": [[120, 98], [90, 101]],
-    "over": {"payoff": 211, "words": "ends with 211"},
-}
+OVER = {**SHEET, "actions": [], "scores": [[120, 98], [90, 101]], "over": {"payoff": 211, "words": "ends with 211"}}
 SCENES = {"rabbits": RABBITS, "sheet": SHEET, "boards": BOARDS, "real": REAL, "over": OVER}
 
 
@@ -152,9 +147,7 @@ def test_a_cage_goes_with_the_rabbit_that_it_hung_on(browser):
 
 def test_dice_of_one_face_are_the_same_whichever_was_named(browser):
     faces = part("dice", "dice", faces=[3, 5, 3], dice=[], held=[])
-    page = scene(
-        browser, {**BASE, "title": "Keep", "parts": [faces], "actions": [act("keep 3", "dice", [0])]}
-    )
+    page = scene(browser, {**BASE, "title": "Keep", "parts": [faces], "actions": [act("keep 3", "dice", [0])]})
     page.locator("#table .die").nth(2).click()
     assert page.locator(".choice.meant .words").text_content() == "keep 3"
 
@@ -197,12 +190,7 @@ def test_real_dice_are_tapped_in_by_mouse_and_by_keys(browser):
 def test_every_value_and_loss_is_shown_best_first(browser):
     page = advised(scene(browser, {**RABBITS, "best": 14}))
     assert page.locator(".worth").all_inner_texts() == ["14.000", "13.580", "13.160", "12.740"]
-    assert page.locator(".choice .loss").all_inner_texts() == [
-        "best",
-        "loses 0.42",
-        "loses 0.84",
-        "loses 1.26",
-    ]
+    assert page.locator(".choice .loss").all_inner_texts() == ["best", "loses 0.42", "loses 0.84", "loses 1.26"]
 
 
 def test_a_match_by_keys_alone(browser):
@@ -221,9 +209,7 @@ def test_a_match_by_keys_alone(browser):
         if page.locator("#end:not([hidden]) #next, #end:not([hidden]) .main").count():
             break
         page.keyboard.press("2" if "hold 0" in page.locator(".choices").inner_text() else "1")
-        page.wait_for_function(
-            "!document.querySelector('#now .choice') === !document.querySelector('#end[hidden]')"
-        )
+        page.wait_for_function("!document.querySelector('#now .choice') === !document.querySelector('#end[hidden]')")
     assert "Round 1 is over" in page.locator("#end").inner_text()
     page.wait_for_selector("#end [aria-label=Review]")
     assert "You lost 2 %" in page.locator("#end").inner_text()

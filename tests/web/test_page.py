@@ -39,9 +39,7 @@ class Tiles(Game):
             up, total = state
             sets = [some for n in (1, 2) for some in itertools.combinations(up, n) if sum(some) == total]
             left = ((some, tuple(tile for tile in up if tile not in some)) for some in sets)
-            return (
-                decide((some, go(rest) if rest else end(0)) for some, rest in left) if sets else end(sum(up))
-            )
+            return decide((some, go(rest) if rest else end(0)) for some, rest in left) if sets else end(sum(up))
         return roll(product(die(4), die(4)).map(sum), lambda total: go((state, total)))
 
 
@@ -67,9 +65,7 @@ class Duel(Game):
             )
         over = self.points >= 9
         away = roll(pool([d6] * 2).map(max), lambda k: go("first", self.points.add(-(k // 3))))
-        return when(
-            over, end(self.points), decide({"away": away, "leave": go("first", self.points.add(2))}, player=1)
-        )
+        return when(over, end(self.points), decide({"away": away, "leave": go("first", self.points.add(2))}, player=1))
 
 
 @pytest.fixture(scope="module")
@@ -131,9 +127,7 @@ def test_whole_games_fit_and_agree(engine, tmp_path, game):
 
 
 def test_a_play_is_taken_back_recorded_and_reviewed(engine):
-    data, _ = pages.page_data(
-        solve(PigTurn()), ["hold-at:12"], {"game": "pig-turn", "parameters": {"cap": 100}}
-    )
+    data, _ = pages.page_data(solve(PigTurn()), ["hold-at:12"], {"game": "pig-turn", "parameters": {"cap": 100}})
     told = engine.evaluate(
         """async (data) => {
           const engine = await globalThis.openPage(data);
@@ -154,9 +148,7 @@ def test_a_play_is_taken_back_recorded_and_reviewed(engine):
         }""",
         data,
     )
-    assert told["outcomes"] == [
-        {"words": str(face), "chance": "1/6", "faces": [face]} for face in range(1, 7)
-    ]
+    assert told["outcomes"] == [{"words": str(face), "chance": "1/6", "faces": [face]} for face in range(1, 7)]
     assert (told["six"], told["four"]) == (6, 4)
     assert told["wrong"] == "These dice cannot show that."
     assert told["refused"] == "There is nothing to decide now."
@@ -207,12 +199,8 @@ def test_a_page_is_one_file_that_asks_nobody(tmp_path):
     written = write_page(solve(PigTurn()), tmp_path / "pig.html")
     text = (tmp_path / "pig.html").read_text(encoding="utf-8")
     assert written.bytes == len(text.encode()) < 400_000
-    assert not re.findall(
-        r"(?:src|href)=.(?!#|data:)|https?://(?!www\.w3\.org)|^import |^export ", text, re.MULTILINE
-    )
-    assert json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', text)[1])[
-        "children"
-    ]
+    assert not re.findall(r"(?:src|href)=.(?!#|data:)|https?://(?!www\.w3\.org)|^import |^export ", text, re.MULTILINE)
+    assert json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', text)[1])["children"]
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path, monkeypatch):

@@ -94,9 +94,7 @@ def act(client, view, generator):
         return ask(client, f"{path}/choose", turn=turn, i=generator.randrange(len(view["actions"])))
     if view["outcomes"]:
         return ask(client, f"{path}/roll", turn=turn, i=generator.randrange(len(view["outcomes"])))
-    return ask(
-        client, f"{path}/roll", turn=turn, faces=[generator.choice(die["faces"]) for die in view["dice"]]
-    )
+    return ask(client, f"{path}/roll", turn=turn, faces=[generator.choice(die["faces"]) for die in view["dice"]])
 
 
 def play(client, view, seed=1):
@@ -128,9 +126,7 @@ def play(client, view, seed=1):
         ("farkle-race", ["human", "threshold:300,300,300,300,300,300"]),
         *((name, ["human", "random"]) for name in FILES),
     ],
-    ids=lambda given: (
-        given.rpartition(":")[2] if isinstance(given, str) else "-".join(given).replace(":", "")
-    ),
+    ids=lambda given: given.rpartition(":")[2] if isinstance(given, str) else "-".join(given).replace(":", ""),
 )
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_whole_games_as_the_command_line_plays_them(client, tmp_path, game, seats, rounds):
@@ -141,9 +137,7 @@ def test_whole_games_as_the_command_line_plays_them(client, tmp_path, game, seat
         assert (view["round"], len(view["scores"])) == (at + 1, at + bool(view["over"]))
         chosen, views = play(client, view, seed=at)
         # Numbers would be confused with actions that are numbers.
-        lines += [
-            words if game.endswith(("Hog", "knucklebones")) else str(number) for number, words in chosen
-        ]
+        lines += [words if game.endswith(("Hog", "knucklebones")) else str(number) for number, words in chosen]
         view = views[-1]
         assert len(view["scores"]) == at + 1
         assert view["over"]["payoff"] == view["scores"][at][0]
@@ -152,19 +146,7 @@ def test_whole_games_as_the_command_line_plays_them(client, tmp_path, game, seat
             view = ask(client, f"/tables/{view['id']}/again", turn=view["turn"])
     record = tmp_path / "record"
     given = [f"-p{key}={value}" for key, value in parameters.items()]
-    arguments = [
-        "play",
-        game,
-        *given,
-        "--seats",
-        ",".join(seats),
-        "--seed",
-        3,
-        "--rounds",
-        rounds,
-        "--record",
-        record,
-    ]
+    arguments = ["play", game, *given, "--seats", ",".join(seats), "--seed", 3, "--rounds", rounds, "--record", record]
     result = click.testing.CliRunner().invoke(main, list(map(str, arguments)), input="\n".join([*lines, ""]))
     assert result.exit_code == 0, result.output
     assert ask(client, f"/tables/{view['id']}/record")["text"] == record.read_text(encoding="utf-8")
@@ -233,9 +215,7 @@ def test_four_side_by_side(client):
 
 
 def test_parameters_of_the_form(client):
-    view = sit(
-        client, "knucklebones", "human", "human", parameters={"rows": 2, "columns": "2", "payoff": "points"}
-    )
+    view = sit(client, "knucklebones", "human", "human", parameters={"rows": 2, "columns": "2", "payoff": "points"})
     assert {key: view["parameters"][key] for key in ("rows", "columns", "payoff")} == {
         "rows": 2, "columns": 2, "payoff": "points",
     }  # fmt: skip
@@ -259,9 +239,7 @@ def test_advice_and_review(client):
         values = best.q(points)
         assert [row["value"] for row in advice] == pytest.approx(list(values.values()), abs=1e-9)
         assert [row["best"] for row in advice] == [action in best.ties(points) for action in values]
-        assert [row["loss"] for row in advice] == pytest.approx(
-            [max(values.values()) - one for one in values.values()]
-        )
+        assert [row["loss"] for row in advice] == pytest.approx([max(values.values()) - one for one in values.values()])
         assert [row["words"] for row in advice] == [one["words"] for one in view["actions"]]
         for at, action in enumerate(values):
             assert list(advice[at]["goals"]) == [f"{least} points or more" for least in (10, 20, 30)]
@@ -374,10 +352,7 @@ def test_solving_takes_so_long_at_most(small):
     key = client.post("/tables", json=said).json()["solving"]
     assert "event: done" in client.get(f"/solving/{key}").text
     refused = client.post("/tables", json=said)
-    assert (refused.status_code, refused.json()) == (
-        400,
-        {"error": "the game was not solved within 0.2 seconds"},
-    )
+    assert (refused.status_code, refused.json()) == (400, {"error": "the game was not solved within 0.2 seconds"})
 
 
 # --- decisions for programs ------------------------------------------------------------------------------------
@@ -398,10 +373,7 @@ def test_bob_decides(client):
 def test_best_play_decides(client):
     assert ask(client, "/decide", game="pig-turn", state="25")["action"].startswith("hold")
     found = ask(client, "/decide", game="pig-turn", state="12", parameters={})
-    assert (found["action"], found["value"]) == (
-        "roll",
-        pytest.approx(mdpdice.solve(PigTurn()).q(12)["roll"]),
-    )
+    assert (found["action"], found["value"]) == ("roll", pytest.approx(mdpdice.solve(PigTurn()).q(12)["roll"]))
     hold = ask(client, "/decide", game="pig-turn", state="12", policy="hold-at:10")
     assert (hold["data"], hold["value"], hold["ratings"]) == ("hold", None, None)
     ahead = ask(client, "/decide", game="pig-turn", state="12", policy="lookahead:2")
@@ -449,10 +421,7 @@ def test_games_on_offer(client):
 
 
 def test_the_page_is_served(client):
-    for path in [
-        "/",
-        *(f"/{file.name}" for file in STATIC.iterdir() if file.suffix in (".js", ".css", ".html")),
-    ]:
+    for path in ["/", *(f"/{file.name}" for file in STATIC.iterdir() if file.suffix in (".js", ".css", ".html"))]:
         found = client.get(path)
         assert found.status_code == 200
         assert found.headers["x-content-type-options"] == "nosniff"
@@ -467,15 +436,7 @@ def test_the_page_is_served(client):
 
 @pytest.mark.parametrize(
     "path",
-    [
-        "/server.py",
-        "/..%2fserver.py",
-        "/../server.py",
-        "/%2e%2e/server.py",
-        "/static/page.js",
-        "/page.js/",
-        "/%00",
-    ],
+    ["/server.py", "/..%2fserver.py", "/../server.py", "/%2e%2e/server.py", "/static/page.js", "/page.js/", "/%00"],
 )
 def test_nothing_else_is_served(client, path):
     assert client.get(path).status_code in (400, 404)
@@ -553,15 +514,7 @@ def test_reading_is_strict(client):
     assert status(good) == 415
     assert status(good, **{"content-type": "text/plain"}) == 415
     assert status(good, **{"content-type": "application/x-www-form-urlencoded"}) == 415
-    for body in (
-        b"",
-        b"{",
-        b"\xff\xfe",
-        b"null",
-        b"[" * 9000,
-        b'{"game": NaN}',
-        b'{"seed": ' + b"9" * 9000 + b"}",
-    ):
+    for body in (b"", b"{", b"\xff\xfe", b"null", b"[" * 9000, b'{"game": NaN}', b'{"seed": ' + b"9" * 9000 + b"}"):
         assert status(body, **kind) == 400
     assert status(b" " * (LARGEST_BODY + 1), **kind) == 413
     assert status(iter([b" " * 10_000] * 3), **kind) == 413
@@ -573,14 +526,7 @@ def test_hosts(hall, client):
 
     for host in ("localhost", "127.0.0.1", "localhost:8377", "[::1]:8377", "LOCALHOST"):
         assert status(client, host=host) == 200
-    for host in (
-        "",
-        "evil.example",
-        "localhost.evil.example:8377",
-        "192.168.0.7:8377",
-        "127.0.0.1.evil.example",
-        "[",
-    ):
+    for host in ("", "evil.example", "localhost.evil.example:8377", "192.168.0.7:8377", "127.0.0.1.evil.example", "["):
         assert status(client, host=host) == 421
     assert status(client, host="localhost:8377", origin="http://localhost:8377") == 200
     for origin in ("http://evil.example", "null", "http://localhost:9999"):
@@ -640,9 +586,7 @@ def junk(generator, depth=0):
                 "é\ud800"[:1],
                 "x" * 300,
             ]
-            return generator.choice(
-                [*texts, "{}", "__import__('os')", "%s%n", "hold-at:20", "optimal", "lookahead:6"]
-            )
+            return generator.choice([*texts, "{}", "__import__('os')", "%s%n", "hold-at:20", "optimal", "lookahead:6"])
         case 6:
             return [junk(generator, depth + 1) for _ in range(generator.randrange(4))]
     keys = ["game", "parameters", "seats", "rounds", "turn", "i", "faces", "state", "policy", "__class__", ""]
@@ -654,26 +598,10 @@ def test_hostile_requests_change_nothing(client):
     generator = random.Random(19)
     view = sit(client, "pig-turn")
     table = f"/tables/{view['id']}"
-    paths = [
-        "/tables",
-        "/decide",
-        "/games",
-        "/",
-        table,
-        "/tables/../games",
-        "/solving/x",
-        "/solving/x/cancel",
-    ]
-    paths += [
-        f"{table}/{name}" for name in ("choose", "roll", "undo", "again", "advice", "record", "..", "%00")
-    ]
+    paths = ["/tables", "/decide", "/games", "/", table, "/tables/../games", "/solving/x", "/solving/x/cancel"]
+    paths += [f"{table}/{name}" for name in ("choose", "roll", "undo", "again", "advice", "record", "..", "%00")]
     wanted = {"game": "pig-turn", "turn": 7, "i": 5, "state": "12"}
-    fields = {
-        "/tables": ["game"],
-        "/decide": ["game", "state"],
-        "/choose": ["turn", "i"],
-        "/roll": ["turn", "i"],
-    }
+    fields = {"/tables": ["game"], "/decide": ["game", "state"], "/choose": ["turn", "i"], "/roll": ["turn", "i"]}
     statuses = set()
     for _ in range(1500):
         body, path = junk(generator), generator.choice(paths)
@@ -685,9 +613,7 @@ def test_hostile_requests_change_nothing(client):
         raw = json.dumps(body).encode()
         if generator.random() < 0.2:
             raw = raw[: generator.randrange(len(raw) + 1)] + bytes([generator.randrange(256)])
-        headers = {
-            "content-type": generator.choice(["application/json"] * 6 + ["text/plain", "", "application/xml"])
-        }
+        headers = {"content-type": generator.choice(["application/json"] * 6 + ["text/plain", "", "application/xml"])}
         if generator.random() < 0.1:
             headers["host"] = generator.choice(["evil.example", "", "127.0.0.1@evil", "[::1", "a" * 500])
         method = generator.choice(["POST"] * 8 + ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])

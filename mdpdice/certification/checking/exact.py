@@ -26,9 +26,7 @@ Pair: TypeAlias = tuple[int, int]
 """Numerator and positive denominator."""
 
 
-def verify_exact(
-    problem: Network, values: Sequence[Sequence[Fraction]], policy: Ints, witness: Witness
-) -> str:
+def verify_exact(problem: Network, values: Sequence[Sequence[Fraction]], policy: Ints, witness: Witness) -> str:
     """Verify that the values are exactly optimal and that the policy attains them.
 
     Parameters

@@ -13,15 +13,7 @@ import numpy as np
 from mdpdice.certification.checking.inequalities import best_replies
 from mdpdice.networks.network import Bools, Floats, Ints, Kind, Network
 
-__all__ = [
-    "Losing",
-    "check_infinite",
-    "check_lost",
-    "check_missed",
-    "check_missed_by_all",
-    "check_won",
-    "losing_side",
-]
+__all__ = ["Losing", "check_infinite", "check_lost", "check_missed", "check_missed_by_all", "check_won", "losing_side"]
 
 
 def check_infinite(network: Network, infinite: Bools, policy: Ints, trap: Bools, rank: Ints) -> bool:
@@ -120,9 +112,7 @@ def check_won(network: Network, plus: Bools, minus: Bools, policy: Ints, losing:
     return not won[end].any() and _is_lost(start, end, reward, chance, lost, losing)
 
 
-def losing_side(
-    network: Network, plus: Bools, minus: Bools, policy: Ints
-) -> tuple[Ints, Ints, Floats, Bools, Bools]:
+def losing_side(network: Network, plus: Bools, minus: Bools, policy: Ints) -> tuple[Ints, Ints, Floats, Bools, Bools]:
     """The loser's edges when the winner keeps to the policy (source, target, reward), chance nodes, and the claim."""
     replies = best_replies(network, policy)
     # Side 0 keeps the maximiser to the policy and turns the signs, side 1 the minimiser.
@@ -147,13 +137,7 @@ def _is_lost(source: Ints, dst: Ints, reward: Floats, chance: Bools, lost: Bools
 
 
 def _falls(
-    source: Ints,
-    dst: Ints,
-    chance: Bools,
-    claimed: Bools,
-    rank: Ints,
-    settled: Bools,
-    done: Bools | None = None,
+    source: Ints, dst: Ints, chance: Bools, claimed: Bools, rank: Ints, settled: Bools, done: Bools | None = None
 ) -> bool:
     """Whether plays from claimed nodes come, with positive probability, to stay at claimed nodes of one rank.
 

@@ -155,9 +155,7 @@ def verify_lattice(lattice: Lattice, claim: Claim, check: Callable[[], None] | N
         best, follow = best + core.optimal[number], follow + core.policy[number]
         optimal[number], policy[number] = best, follow
         if not (best < np.inf and follow < np.inf):
-            what = (
-                f"the values of layer {number} are not what one pass makes of them, or its plays may not end"
-            )
+            what = f"the values of layer {number} are not what one pass makes of them, or its plays may not end"
             return Widths(optimal, policy, what)
     return Widths(optimal, policy)
 
@@ -257,9 +255,7 @@ class _Core:
         finite = np.where(endless, 1.0, longest)
         self.optimal[:] = np.where(endless, np.inf, (off[0] + room + slack) * finite).tolist()
         stored = self.claim.choices is not None
-        self.policy[:] = (
-            np.where(endless, np.inf, (off[1] + room) * finite).tolist() if stored else self.optimal
-        )
+        self.policy[:] = np.where(endless, np.inf, (off[1] + room) * finite).tolist() if stored else self.optimal
 
     def _look(self, job: tuple[Ints, _Job]) -> list[_Found]:
         """Residuals of some layers or of a piece of one, and how long plays stay in those that are whole."""

@@ -142,9 +142,7 @@ def write_in_order(
 
 
 @njit
-def measure(
-    rows: Rows, nodes: Ints, source: Floats, value: Floats, policy: Ints
-) -> tuple[Number, Number, Number]:
+def measure(rows: Rows, nodes: Ints, source: Floats, value: Floats, policy: Ints) -> tuple[Number, Number, Number]:
     """How far `value` is from the backup of `source`, rounding included; sets the greedy `policy`.
 
     Returns the largest ``T v - v + rho``, the smallest ``T v - v - rho`` and the largest ``rho``, where

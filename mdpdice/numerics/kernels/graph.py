@@ -59,9 +59,7 @@ def rank_node(indptr: Ints, dst: Ints, chance: Bools, node: Number, rank: Ints) 
 
 
 @njit
-def components(
-    indptr: Ints, dst: Ints, keep: Bools, chance: Bools, rank: Ints
-) -> tuple[Ints, Ints, Ints, bool]:
+def components(indptr: Ints, dst: Ints, keep: Bools, chance: Bools, rank: Ints) -> tuple[Ints, Ints, Ints, bool]:
     """Strong components by Tarjan's algorithm in Pearce's form, without recursion.
 
     Pearce keeps one number per node: until its component is known, the order in which a node was found, or

@@ -77,9 +77,7 @@ def moves(
 
 
 @njit
-def limits(
-    begin: Ints, into: Ints, paid: Ints, lowest: Ints, start: Ints, new_lowest: Ints, new_highest: Ints
-) -> None:
+def limits(begin: Ints, into: Ints, paid: Ints, lowest: Ints, start: Ints, new_lowest: Ints, new_highest: Ints) -> None:
     """Widen the ranges of totals of new histograms to what moves from old ones bring."""
     for t in range(len(begin)):
         s, d = begin[t], into[t]

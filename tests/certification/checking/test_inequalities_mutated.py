@@ -31,9 +31,7 @@ def witness(*, group, rank) -> inequalities.Witness:
 CHOICE = network([(MAX, [(1,), (2,)]), (END, []), (END, [])], payoff=[0, 1, 3])
 SMALLER = network([(MIN, [(1,), (2,)]), (END, []), (END, [])], payoff=[0, 1, 3])
 LOTTERY = network([(CHANCE, [(1, 0.5), (2, 0.5)]), (END, []), (END, [])], payoff=[0, 1, 3])
-TENTHS = network(
-    [(CHANCE, [(k, 0.1) for k in range(1, 11)])] + [(END, [])] * 10, payoff=[0, *([0.3] * 9), 0.1]
-)
+TENTHS = network([(CHANCE, [(k, 0.1) for k in range(1, 11)])] + [(END, [])] * 10, payoff=[0, *([0.3] * 9), 0.1])
 ONE_TENTH = float(np.add.reduceat(np.append(0.1 * np.array([0.3] * 9 + [0.1]), 0), [0])[0])
 OTHERS = network([(MIN, [(2,), (3,)]), (MIN, [(2,), (3,)]), (END, []), (END, [])], payoff=[0, 0, 1, 3])
 PAID = network([(MAX, [(1, 1, 2.0)]), (END, [])], payoff=[0, 1])
@@ -51,15 +49,11 @@ RARE = network([(CHANCE, [(1, 1.0), (2, 5e-324)]), (END, []), (END, [])], payoff
 RARE = attrs.evolve(RARE, numerator=np.array([10**400, 1], dtype=object))
 NOTHING = network([(CHANCE, [(1, 0.5), (2, 0.5)]), (END, []), (END, [])])
 # The discount is less than 1, and the nearest float is not.
-PATIENT = network(
-    [(MAX, [(0, 1, 0.0, 1, True), (1,)]), (END, [])], payoff=[0, -1], discount=1 - Fraction(1, 10**17)
-)
+PATIENT = network([(MAX, [(0, 1, 0.0, 1, True), (1,)]), (END, [])], payoff=[0, -1], discount=1 - Fraction(1, 10**17))
 # Round and round for +1 and -1: such a play has no total, so it must not count as one that loses.
 SEESAW = network([(MAX, [(1, 1, 1.0)]), (MAX, [(0, 1, -1.0), (2,)]), (END, [])], payoff=[0, 0, -5])
 # A loop that pays, and a way round that gains 1 until chance ends it.
-DETOUR = network(
-    [(MAX, [(1,), (0, 1, -1.0)]), (CHANCE, [(2, 0.5), (3, 0.5)]), (MAX, [(0, 1, 1.0)]), (END, [])]
-)
+DETOUR = network([(MAX, [(1,), (0, 1, -1.0)]), (CHANCE, [(2, 0.5), (3, 0.5)]), (MAX, [(0, 1, 1.0)]), (END, [])])
 DETOUR_CLAIM = ([0, -1, 4, -1], [1 - 1e-6, 1 - 9e-7, 2 - 1.1e-6, 0], [1 + 1e-6, 1 + 9e-7, 2 + 1.1e-6, 0])
 MOST = np.array([0, 0, 0, 0, 1 + 1e-6, 1 + 9e-7, 2 + 1.1e-6, 0])
 PROOF = witness(group=[-1, -1, -1, -1, 0, -1, -1, -1], rank=[2, 1, 3, 0] * 2)
@@ -67,13 +61,7 @@ PROOF = witness(group=[-1, -1, -1, -1, 0, -1, -1, -1], rank=[2, 1, 3, 0] * 2)
 LEAKING = network([(MAX, [(1,), (0, 1, -1.0)]), (CHANCE, [(0, 0.5, 1.0), (2, 0.5, -1.0)]), (END, [])])
 # Gains between decisions, round a loop that chance leaves; behind it a loop that pays.
 GATE = network(
-    [
-        (MAX, [(1, 1, 1.0)]),
-        (MAX, [(2,)]),
-        (CHANCE, [(0, 0.5), (3, 0.5)]),
-        (MAX, [(3, 1, -1.0), (4,)]),
-        (END, []),
-    ]
+    [(MAX, [(1, 1, 1.0)]), (MAX, [(2,)]), (CHANCE, [(0, 0.5), (3, 0.5)]), (MAX, [(3, 1, -1.0), (4,)]), (END, [])]
 )
 STEPS = network([(MAX, [(0, 1, 1.0, 1, True), (1,)]), (END, [])], payoff=[0, 0], discount=0.5)
 CUT = network([(MAX, [(0, 1, 1.0, 1, True), (1,)]), (END, [])], payoff=[0, 0.5], horizon=1)
@@ -92,17 +80,10 @@ CASES: dict[str, tuple[tuple, bool]] = {
         claim(OTHERS, [2, 2, -1, -1], [1, 1, 1, 3], [1, 1, 1, 3], rank=[1, 1, 0, 0] * 2),
         False,
     ),
-    "edges of each other": (
-        claim(OTHERS, [2, 0, -1, -1], [1, 1, 1, 3], [1, 1, 1, 3], rank=[1, 1, 0, 0] * 2),
-        False,
-    ),
+    "edges of each other": (claim(OTHERS, [2, 0, -1, -1], [1, 1, 1, 3], [1, 1, 1, 3], rank=[1, 1, 0, 0] * 2), False),
     "rounded mean as if exact": (
         claim(
-            TENTHS,
-            [-1] * 11,
-            [ONE_TENTH, *([0.3] * 9), 0.1],
-            [ONE_TENTH, *([0.3] * 9), 0.1],
-            rank=[1, *([0] * 10)] * 2,
+            TENTHS, [-1] * 11, [ONE_TENTH, *([0.3] * 9), 0.1], [ONE_TENTH, *([0.3] * 9), 0.1], rank=[1, *([0] * 10)] * 2
         ),
         False,
     ),
@@ -110,30 +91,16 @@ CASES: dict[str, tuple[tuple, bool]] = {
     "reward on the way": (claim(PAID, [0, -1], [3 - 1e-9, 1], [3 + 1e-9, 1], rank=[1, 0] * 2), True),
     "reward forgotten": (claim(PAID, [0, -1], [1 - 1e-9, 1], [1 + 1e-9, 1], rank=[1, 0] * 2), False),
     "reward gained, upper end right": (claim(PAID, [0, -1], [3.5, 1], [3.6, 1], rank=[1, 0] * 2), False),
-    "passed to the opponent": (
-        claim(PASSED, [0, -1, -1], [-2, 2, -3], [-2, 2, -3], rank=[1, 0, 0] * 2),
-        True,
-    ),
+    "passed to the opponent": (claim(PASSED, [0, -1, -1], [-2, 2, -3], [-2, 2, -3], rank=[1, 0, 0] * 2), True),
     "sign forgotten": (claim(PASSED, [0, -1, -1], [2, 2, -3], [2, 2, -3], rank=[1, 0, 0] * 2), False),
     "losing loop": (claim(LOOP, [1, -1], [-5, -5], [-5, -5], rank=[1, 0] * 2), True),
-    "idle loop below 0": (
-        claim(IDLE, [1, -1], [-5, -5], [-5, -5], rank=[1, 0] * 2, label=[1, 0] * 2),
-        False,
-    ),
-    "idle group below 0": (
-        claim(IDLE, [1, -1], [-5, -5], [-5, -5], group=[-1, -1, 0, -1], rank=[1, 0] * 2),
-        False,
-    ),
+    "idle loop below 0": (claim(IDLE, [1, -1], [-5, -5], [-5, -5], rank=[1, 0] * 2, label=[1, 0] * 2), False),
+    "idle group below 0": (claim(IDLE, [1, -1], [-5, -5], [-5, -5], group=[-1, -1, 0, -1], rank=[1, 0] * 2), False),
     "idle group at 0": (claim(IDLE, [0, -1], [0, -5], [0, -5], group=[0, -1, 1, -1], rank=[1, 0] * 2), True),
-    "paying loop in a group": (
-        claim(RICH, [1, -1], [0, 0], [0, 0], group=[-1, -1, 0, -1], rank=[1, 0] * 2),
-        False,
-    ),
+    "paying loop in a group": (claim(RICH, [1, -1], [0, 0], [0, 0], group=[-1, -1, 0, -1], rank=[1, 0] * 2), False),
     "gains for ever": (claim(RICH, [1, -1], [0, 0], [9, 0], rank=[1, 0] * 2, label=[1, 0] * 2), False),
     "gains until chance ends it": (
-        claim(
-            LEAKING, [0, -1, -1], [-1e-9, -1e-9, 0], [1e-9] * 2 + [0], rank=[2, 1, 0] * 2, label=[1, 1, 0] * 2
-        ),
+        claim(LEAKING, [0, -1, -1], [-1e-9, -1e-9, 0], [1e-9] * 2 + [0], rank=[2, 1, 0] * 2, label=[1, 1, 0] * 2),
         True,
     ),
     "gains until it leaves": (
@@ -147,30 +114,15 @@ CASES: dict[str, tuple[tuple, bool]] = {
         ),
         True,
     ),
-    "gains that chance cuts short": (
-        claim(DETOUR, *DETOUR_CLAIM, rank=[2, 1, 3, 0] * 2, gains=(MOST, PROOF)),
-        True,
-    ),
+    "gains that chance cuts short": (claim(DETOUR, *DETOUR_CLAIM, rank=[2, 1, 3, 0] * 2, gains=(MOST, PROOF)), True),
     "gains without a proof": (claim(DETOUR, *DETOUR_CLAIM, rank=[2, 1, 3, 0] * 2), False),
-    "gains more than they say": (
-        claim(DETOUR, *DETOUR_CLAIM, rank=[2, 1, 3, 0] * 2, gains=(0 * MOST, PROOF)),
-        False,
-    ),
-    "gains without a bound": (
-        claim(DETOUR, *DETOUR_CLAIM, rank=[2, 1, 3, 0] * 2, gains=(MOST + np.inf, PROOF)),
-        False,
-    ),
+    "gains more than they say": (claim(DETOUR, *DETOUR_CLAIM, rank=[2, 1, 3, 0] * 2, gains=(0 * MOST, PROOF)), False),
+    "gains without a bound": (claim(DETOUR, *DETOUR_CLAIM, rank=[2, 1, 3, 0] * 2, gains=(MOST + np.inf, PROOF)), False),
     "endless chance": (claim(ENDLESS, [1, -1, -1], [0] * 3, [0] * 3, rank=[2, 0, 0] * 2), False),
     "half of the smallest number": (claim(HALVED, [-1] * 3, [-1, 0, 5e-324], [0, 0, 5e-324]), False),
     "half of the smallest cost": (claim(HALVED_COST, [-1] * 3, [0, 0, -5e-324], [1, 0, -5e-324]), False),
-    "half of the smallest number after a step": (
-        claim(HALF_PAY, [0, -1], [-1, 5e-324], [0, 5e-324]),
-        False,
-    ),
-    "probability below the smallest float": (
-        claim(RARE, [-1] * 3, [4.9e-24, 0, 1e300], [1, 0, 1e300]),
-        False,
-    ),
+    "half of the smallest number after a step": (claim(HALF_PAY, [0, -1], [-1, 5e-324], [0, 5e-324]), False),
+    "probability below the smallest float": (claim(RARE, [-1] * 3, [4.9e-24, 0, 1e300], [1, 0, 1e300]), False),
     "nothing by chance": (claim(NOTHING, [-1] * 3, [0, 0, 0], [0, 0, 0]), True),
     "patience for ever": (claim(PATIENT, [0, -1], [-1, -1], [-1, -1]), False),
     "group of unequal bounds": (
@@ -224,33 +176,17 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
     "nothing chosen": ("np.diff(replies.indptr) > 0)", "True)", "edge of another decision"),
     "no edge chosen": ("np.diff(replies.indptr) > 0)", "True)", "no edge"),
     "sides exchanged": ("(side == 0))", "(side == 1))", "better option ignored"),
-    "rewards not negated": (
-        "side_of_edge * network.reward[both]",
-        "network.reward[both]",
-        "reward on the way",
-    ),
+    "rewards not negated": ("side_of_edge * network.reward[both]", "network.reward[both]", "reward on the way"),
     "rewards skipped": (
         "value = replies.reward + replies.factor * ahead",
         "value = replies.factor * ahead",
         "reward forgotten",
     ),
-    "payoffs not negated": (
-        "np.concatenate((-payoff, payoff))",
-        "np.concatenate((payoff, payoff))",
-        "right choice",
-    ),
+    "payoffs not negated": ("np.concatenate((-payoff, payoff))", "np.concatenate((payoff, payoff))", "right choice"),
     "sides never change": ("np.where(network.sign[kept] < 0, 1 - side, side)", "side", "sign forgotten"),
-    "discount skipped": (
-        "np.where(network.step, network.factor, 1.0)",
-        "np.ones(network.n_edges)",
-        "discounted stay",
-    ),
+    "discount skipped": ("np.where(network.step, network.factor, 1.0)", "np.ones(network.n_edges)", "discounted stay"),
     "discount of 1": ("network.factor", "float(network.discount)", "patience for ever"),
-    "underflow of means": (
-        "spread + NORMAL * (sizes + (sizes > 0))",
-        "spread",
-        "half of the smallest number",
-    ),
+    "underflow of means": ("spread + NORMAL * (sizes + (sizes > 0))", "spread", "half of the smallest number"),
     "underflow of options": (
         "4 * ULP * (size + NORMAL * (whole + (whole > 0)))",
         "4 * ULP * size",
@@ -261,16 +197,8 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
         "NORMAL * (sizes > 0)",
         "probability below the smallest float",
     ),
-    "underflow of products": (
-        "NORMAL * (sizes + (sizes > 0))",
-        "NORMAL * sizes",
-        "half of the smallest number",
-    ),
-    "underflow of nothing": (
-        "NORMAL * (sizes + (sizes > 0))",
-        "NORMAL * (sizes + 1)",
-        "nothing by chance",
-    ),
+    "underflow of products": ("NORMAL * (sizes + (sizes > 0))", "NORMAL * sizes", "half of the smallest number"),
+    "underflow of nothing": ("NORMAL * (sizes + (sizes > 0))", "NORMAL * (sizes + 1)", "nothing by chance"),
     "ranks of options skipped": (
         "if _some(source, falls, chance) and falls[options].all():",
         "if _some(source, falls, chance):",
@@ -287,16 +215,8 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
         "idle loop below 0",
     ),
     "losing loops refused": ("(falls | pays)[options].all()", "falls[options].all()", "losing loop"),
-    "chance does not end it": (
-        "(lower | left[source] | left[dst])[among",
-        "lower[among",
-        "gains until chance ends it",
-    ),
-    "no label is left": (
-        "left = ~np.isin(label, label[stays])",
-        "left = np.zeros_like(live)",
-        "gains until it leaves",
-    ),
+    "chance does not end it": ("(lower | left[source] | left[dst])[among", "lower[among", "gains until chance ends it"),
+    "no label is left": ("left = ~np.isin(label, label[stays])", "left = np.zeros_like(live)", "gains until it leaves"),
     "gains unchecked": (
         "finite = finite and _above(gains, most, most, proof.group)",
         "pass",
@@ -305,11 +225,7 @@ MUTATIONS: dict[str, tuple[str, str, str]] = {
     "infinite gains": ("fits and bool(np.isfinite(most).all()) and", "fits and", "gains without a bound"),
     "groups below 0": (" and (u[grouped] >= 0).all()", "", "idle group below 0"),
     "groups may pay": ("inside &= (reward == 0)", "inside &= (reward == reward)", "paying loop in a group"),
-    "groups unequal": (
-        "for array in (u, rank, label)",
-        "for array in (rank, label)",
-        "group of unequal bounds",
-    ),
+    "groups unequal": ("for array in (u, rank, label)", "for array in (rank, label)", "group of unequal bounds"),
     "groups when discounted": (
         "group = witness.group if problem.discount == 1 else outside",
         "group = witness.group",

@@ -116,9 +116,7 @@ def test_planted_faults_are_found(spoil: str) -> None:
     room = 1e-9 * np.array([3.0, 2.0, 0.0, 0.0])
     bounds = np.concatenate((room - value, value + room))
     witness = plain(8, np.array([2, 1, 0, 0] * 2))
-    assert (
-        verify_large(net, policy, bounds, witness) == inequalities.verify(net, policy, bounds, witness) == ""
-    )
+    assert verify_large(net, policy, bounds, witness) == inequalities.verify(net, policy, bounds, witness) == ""
     if spoil == "value":
         bounds[4] -= 1e-6
     elif spoil == "policy":
@@ -155,9 +153,7 @@ def test_bounds_hold_and_pass_both_checks(kind: str) -> None:
             net = attrs.evolve(net, reward=np.abs(net.reward))
         problem = prepare(net, Total()).canonical
         solution = solve(problem, solver="exact")
-        bounds = residual_bounds.find_bounds(
-            problem, solution.nodes.values, solution.nodes.choice, 1e-9, lambda: None
-        )
+        bounds = residual_bounds.find_bounds(problem, solution.nodes.values, solution.nodes.choice, 1e-9, lambda: None)
         if bounds is None:
             # Plays that may not end have other witnesses.
             assert kind == "undiscounted"
@@ -177,16 +173,12 @@ def test_bounds_follow_longer_plays_where_options_are_equal() -> None:
         kind=[1, 3, 3, 0], indptr=[0, 2, 3, 5, 5], dst=[1, 2, 3, 2, 3], weight=[1, 1, 1, 0.99, 0.01],
         reward=[0.0] * 5, sign=[1] * 5, step=[0] * 5, payoff=[0, 0, 0, 1], start=0,
     )  # fmt: skip
-    bounds, witness = residual_bounds.find_bounds(
-        net, np.ones(4), np.array([0, -1, -1, -1]), 1e-6, lambda: None
-    )
+    bounds, witness = residual_bounds.find_bounds(net, np.ones(4), np.array([0, -1, -1, -1]), 1e-6, lambda: None)
     assert inequalities.verify(net, np.array([0, -1, -1, -1]), bounds, witness) == ""
     assert bounds[4] - 1 >= bounds[6] - 1 > 20 * (bounds[5] - 1)
 
 
-def test_bounds_of_acyclic_networks_are_as_narrow_as_those_of_small_ones(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_bounds_of_acyclic_networks_are_as_narrow_as_those_of_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     net = explore(KcdFarkle(cap=1000))
     solution = solve(net)
     narrow = certify(net, solution.nodes.values, solution.nodes.choice, 1e-6).width
@@ -211,8 +203,7 @@ def test_a_wrong_policy_gets_no_narrow_bounds() -> None:
     policy[net.source[worse]] = worse
     assert residual_bounds.find_bounds(net, solution.nodes.values, policy, 1e-6, lambda: None) is None
     assert (
-        residual_bounds.find_bounds(net, solution.nodes.values, solution.nodes.choice, 1e-6, lambda: None)
-        is not None
+        residual_bounds.find_bounds(net, solution.nodes.values, solution.nodes.choice, 1e-6, lambda: None) is not None
     )
 
 
@@ -263,9 +254,7 @@ def test_lengths_of_plays_that_a_solver_claims_prove_nothing_by_themselves(what:
             assert (claimed[0][4:] >= 1).all()
 
 
-def test_lengths_of_plays_come_from_the_solver(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_lengths_of_plays_come_from_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(residual_bounds, "RESIDUALS_FROM_EDGES", 0)
     monkeypatch.setattr(residual_bounds, "claimed_bounds", lambda *args: None)
     monkeypatch.setattr(residual_bounds, "_lengths", lambda problem, follow: pytest.fail("not needed"))
@@ -280,8 +269,7 @@ def test_lengths_of_plays_come_from_the_solver(
 
 @pytest.mark.parametrize("discount", ["1", "9/10"])
 @pytest.mark.parametrize(
-    "what",
-    ["right", "narrow", "beside", "crossed", "wide", "nan", "infinite", "shape", "dtype", "text", "none"],
+    "what", ["right", "narrow", "beside", "crossed", "wide", "nan", "infinite", "shape", "dtype", "text", "none"]
 )
 def test_bounds_that_a_solver_claims_prove_nothing_by_themselves(
     what: str, discount: str, monkeypatch: pytest.MonkeyPatch

@@ -29,9 +29,7 @@ CHOICE = network([(MAX, [(1,), (2,)]), (END, []), (END, [])], payoff=[0, 1, 3])
 SMALLER = network([(MIN, [(1,), (2,)]), (END, []), (END, [])], payoff=[0, 1, 3])
 LOTTERY = network([(CHANCE, [(1, 0.5), (2, 0.5)]), (END, []), (END, [])], payoff=[0, 1, 3])
 LEAKY = network([(CHANCE, [(1, 0.5), (2, 0.5 - 14 * 2.0**-52)]), (END, []), (END, [])], payoff=[0, 1, 3])
-TENTHS = network(
-    [(CHANCE, [(k, 0.1) for k in range(1, 11)])] + [(END, [])] * 10, payoff=[0, *([0.3] * 9), 0.1]
-)
+TENTHS = network([(CHANCE, [(k, 0.1) for k in range(1, 11)])] + [(END, [])] * 10, payoff=[0, *([0.3] * 9), 0.1])
 # Rounded after every addition, as a kernel does; `sum` compensates since Python 3.12.
 TENTH = functools.reduce(operator.add, [0.1 * number for number in [0.3] * 9 + [0.1]])
 PAID = network([(MAX, [(1, 1, 2.2)]), (END, [])], payoff=[0, 1.1])
@@ -39,9 +37,7 @@ PRIZE = network([(CHANCE, [(1, 1, 2.0)]), (END, [])], payoff=[0, 1])
 OTHERS = network([(MIN, [(2,), (3,)]), (MIN, [(2,)]), (END, []), (END, [])], payoff=[0, 0, 1, 3])
 PASSED = network([(MAX, [(1, 1, 0, -1), (2,)]), (END, []), (END, [])], payoff=[0, 2, -3])
 TURNED = network([(CHANCE, [(1, 0.5, 0, -1), (2, 0.5)]), (END, []), (END, [])], payoff=[0, 2, 4])
-THIRD = attrs.evolve(
-    network([(MAX, [(1,)]), (END, [])], payoff=[0, 1 / 3]), exact_payoffs={1: Fraction(1, 3)}
-)
+THIRD = attrs.evolve(network([(MAX, [(1,)]), (END, [])], payoff=[0, 1 / 3]), exact_payoffs={1: Fraction(1, 3)})
 IDLE = network([(MAX, [(0,), (1,)]), (END, [])], payoff=[0, -5])
 # Where all numbers are 0 there is no room for rounding, and only ranks are missing.
 ENDLESS = network([(MAX, [(1,), (2,)]), (CHANCE, [(1, 1.0)]), (END, [])])
@@ -54,9 +50,7 @@ RARE = network([(CHANCE, [(1, 1.0), (2, 5e-324)]), (END, []), (END, [])], payoff
 RARE = attrs.evolve(RARE, numerator=np.array([10**400, 1], dtype=object))
 NOTHING = network([(CHANCE, [(1, 0.5), (2, 0.5)]), (END, []), (END, [])])
 # The discount is less than 1, and the nearest float is not.
-PATIENT = network(
-    [(MAX, [(0, 1, 0.0, 1, True), (1,)]), (END, [])], payoff=[0, -1], discount=1 - Fraction(1, 10**17)
-)
+PATIENT = network([(MAX, [(0, 1, 0.0, 1, True), (1,)]), (END, [])], payoff=[0, -1], discount=1 - Fraction(1, 10**17))
 CHAIN = network([(CHANCE, [(1, 1.0)]), (CHANCE, [(2, 1.0)]), (END, [])], payoff=[0, 0, 3])
 STEPS = network([(MAX, [(0, 1, 1.0, 1, True), (1,)]), (END, [])], payoff=[0, 0], discount=0.5)
 LATER = network([(CHANCE, [(1, 1.0, 0.0, 1, True)]), (END, [])], payoff=[0, 4], discount=0.5)
@@ -64,9 +58,7 @@ LATER = network([(CHANCE, [(1, 1.0, 0.0, 1, True)]), (END, [])], payoff=[0, 4], 
 # With a horizon: a decision is worth the stage before, and 0 where the play is cut off.
 CUT = network([(MAX, [(0, 1, 1.0, 1, True), (1,)]), (END, [])], payoff=[0, 0.5], horizon=1)
 # Chance leads to the decision, and the decision to chance.
-AGAIN = network(
-    [(MAX, [(1, 1, 1.0), (2,)]), (CHANCE, [(0, 0.5), (2, 0.5)]), (END, [])], payoff=[0, 0, 2], horizon=2
-)
+AGAIN = network([(MAX, [(1, 1, 1.0), (2,)]), (CHANCE, [(0, 0.5), (2, 0.5)]), (END, [])], payoff=[0, 0, 2], horizon=2)
 AGAIN_VALUE = np.array([[0, 1, 2], [2, 2, 2], [3, 2.5, 2]])
 AGAIN_ROOM = 1e-9 * np.array([[0, 1, 0], [2, 2, 0], [3, 3, 0]])
 AGAIN_CLAIM = [[-1, -1, -1], [1, -1, -1], [0, -1, -1]], AGAIN_VALUE - AGAIN_ROOM, AGAIN_VALUE + AGAIN_ROOM
@@ -77,27 +69,15 @@ CASES: dict[str, tuple[tuple, bool]] = {
     "right choice": (claim(CHOICE, [1, -1, -1], [3, 1, 3], [3, 1, 3], rank=[1, 0, 0] * 2), True),
     "better option ignored": (claim(CHOICE, [0, -1, -1], [1, 1, 3], [1, 1, 3], rank=[1, 0, 0] * 2), False),
     "policy worth less": (claim(CHOICE, [0, -1, -1], [3, 1, 3], [3, 1, 3], rank=[1, 0, 0] * 2), False),
-    "edge of nobody": (
-        claim(OTHERS, [2, 2, -1, -1], [1, 1, 1, 3], [1, 1, 1, 3], rank=[1, 1, 0, 0] * 2),
-        False,
-    ),
+    "edge of nobody": (claim(OTHERS, [2, 2, -1, -1], [1, 1, 1, 3], [1, 1, 1, 3], rank=[1, 1, 0, 0] * 2), False),
     "minimiser does worse": (claim(SMALLER, [1, -1, -1], [3, 1, 3], [3, 1, 3], rank=[1, 0, 0] * 2), False),
     "minimiser is right": (claim(SMALLER, [0, -1, -1], [1, 1, 3], [1, 1, 3], rank=[1, 0, 0] * 2), True),
     "mean too low": (claim(LOTTERY, [-1] * 3, [1, 1, 3], [1.9, 1, 3]), False),
     "mean too high": (claim(LOTTERY, [-1] * 3, [2.1, 1, 3], [3, 1, 3]), False),
     "mean with room": (claim(LOTTERY, [-1] * 3, [1.9, 1, 3], [2.1, 1, 3]), True),
-    "mean from above as if exact": (
-        claim(TENTHS, [-1] * 11, [0, *[0.3] * 9, 0.1], [TENTH, *[0.3] * 9, 0.1]),
-        False,
-    ),
-    "mean from below as if exact": (
-        claim(TENTHS, [-1] * 11, [TENTH, *[0.3] * 9, 0.1], [1, *[0.3] * 9, 0.1]),
-        False,
-    ),
-    "probabilities of 1 as if exact": (
-        claim(LEAKY, [-1] * 3, [1, 1, 3], [2 - 6 * 2.0**-52, 1, 3]),
-        False,
-    ),
+    "mean from above as if exact": (claim(TENTHS, [-1] * 11, [0, *[0.3] * 9, 0.1], [TENTH, *[0.3] * 9, 0.1]), False),
+    "mean from below as if exact": (claim(TENTHS, [-1] * 11, [TENTH, *[0.3] * 9, 0.1], [1, *[0.3] * 9, 0.1]), False),
+    "probabilities of 1 as if exact": (claim(LEAKY, [-1] * 3, [1, 1, 3], [2 - 6 * 2.0**-52, 1, 3]), False),
     "end above its payoff": (claim(CHOICE, [1, -1, -1], [3, 1, 3], [3, 0.5, 3], rank=[1, 0, 0] * 2), False),
     "end below its payoff": (claim(CHOICE, [1, -1, -1], [3, 2, 3], [3, 2, 3], rank=[1, 0, 0] * 2), False),
     "third from above": (claim(THIRD, [0, -1], [0, 0], [1 / 3, 1 / 3], rank=[1, 0] * 2), False),
@@ -107,10 +87,7 @@ CASES: dict[str, tuple[tuple, bool]] = {
     "sum as if exact": (claim(PAID, [0, -1], [3, 1.1], [1.1 + 2.2, 1.1], rank=[1, 0] * 2), False),
     "prize by chance": (claim(PRIZE, [-1, -1], [3 - 1e-9, 1], [3 + 1e-9, 1]), True),
     "prize forgotten": (claim(PRIZE, [-1, -1], [1 - 1e-9, 1], [1 + 1e-9, 1]), False),
-    "passed to the opponent": (
-        claim(PASSED, [0, -1, -1], [-2, 2, -3], [-2, 2, -3], rank=[1, 0, 0] * 2),
-        True,
-    ),
+    "passed to the opponent": (claim(PASSED, [0, -1, -1], [-2, 2, -3], [-2, 2, -3], rank=[1, 0, 0] * 2), True),
     "sign forgotten": (claim(PASSED, [0, -1, -1], [2, 2, -3], [2, 2, -3], rank=[1, 0, 0] * 2), False),
     "passed by chance": (claim(TURNED, [-1] * 3, [1 - 1e-9, 2, 4], [1 + 1e-9, 2, 4]), True),
     "idle loop below 0": (claim(IDLE, [1, -1], [-5, -5], [-5, -5], rank=[1, 0] * 2), False),
@@ -118,35 +95,17 @@ CASES: dict[str, tuple[tuple, bool]] = {
     "endless round": (claim(ROUND, [1, -1, -1], [0] * 3, [0] * 3, rank=[2, 1, 0] * 2), False),
     "half of the smallest number": (claim(HALVED, [-1] * 3, [-1, 0, 5e-324], [0, 0, 5e-324]), False),
     "half of the smallest cost": (claim(HALVED_COST, [-1] * 3, [0, 0, -5e-324], [1, 0, -5e-324]), False),
-    "half of the smallest number after a step": (
-        claim(HALF_PAY, [0, -1], [-1, 5e-324], [0, 5e-324]),
-        False,
-    ),
-    "probability below the smallest float": (
-        claim(RARE, [-1] * 3, [4.9e-24, 0, 1e300], [1, 0, 1e300]),
-        False,
-    ),
+    "half of the smallest number after a step": (claim(HALF_PAY, [0, -1], [-1, 5e-324], [0, 5e-324]), False),
+    "probability below the smallest float": (claim(RARE, [-1] * 3, [4.9e-24, 0, 1e300], [1, 0, 1e300]), False),
     "nothing by chance": (claim(NOTHING, [-1] * 3, [0, 0, 0], [0, 0, 0]), True),
     "patience for ever": (claim(PATIENT, [0, -1], [-1, -1], [-1, -1]), False),
-    "chain of chance": (
-        claim(CHAIN, [-1] * 3, [2.9, 2.95, 3], [3.1, 3.05, 3], rank=[2, 1, 0] * 2),
-        True,
-    ),
-    "ranks on one side": (
-        claim(CHAIN, [-1] * 3, [2.9, 2.95, 3], [3.1, 3.05, 3], rank=[0, 1, 0, 2, 1, 0]),
-        False,
-    ),
-    "ranks on the other side": (
-        claim(CHAIN, [-1] * 3, [2.9, 2.95, 3], [3.1, 3.05, 3], rank=[2, 1, 0, 0, 1, 0]),
-        False,
-    ),
+    "chain of chance": (claim(CHAIN, [-1] * 3, [2.9, 2.95, 3], [3.1, 3.05, 3], rank=[2, 1, 0] * 2), True),
+    "ranks on one side": (claim(CHAIN, [-1] * 3, [2.9, 2.95, 3], [3.1, 3.05, 3], rank=[0, 1, 0, 2, 1, 0]), False),
+    "ranks on the other side": (claim(CHAIN, [-1] * 3, [2.9, 2.95, 3], [3.1, 3.05, 3], rank=[2, 1, 0, 0, 1, 0]), False),
     "discounted stay": (claim(STEPS, [0, -1], [2 - 1e-9, 0], [2 + 1e-9, 0]), True),
     "discounted by chance": (claim(LATER, [-1, -1], [2 - 1e-9, 4], [2 + 1e-9, 4]), True),
     "infinite bound": (claim(CHOICE, [1, -1, -1], [3, 1, 3], [np.inf, 1, 3], rank=[1, 0, 0] * 2), False),
-    "group": (
-        claim(CHOICE, [1, -1, -1], [3, 1, 3], [3, 1, 3], rank=[1, 0, 0] * 2, group=[0, -1, -1] * 2),
-        False,
-    ),
+    "group": (claim(CHOICE, [1, -1, -1], [3, 1, 3], [3, 1, 3], rank=[1, 0, 0] * 2, group=[0, -1, -1] * 2), False),
     "cut off after one decision": (
         claim(CUT, [[-1, -1], [0, -1]], [[0, 0.5], [1 - 1e-9, 0.5]], [[0, 0.5], [1 + 1e-9, 0.5]]),
         True,
@@ -155,17 +114,9 @@ CASES: dict[str, tuple[tuple, bool]] = {
         claim(CUT, [[-1, -1], [0, -1]], [[1, 0.5], [2 - 1e-9, 0.5]], [[1, 0.5], [2 + 1e-9, 0.5]]),
         False,
     ),
-    "worth of nothing": (
-        claim(CUT, [[-1, -1], [0, -1]], [[0, 0.5], [-1, 0.5]], [[0, 0.5], [0.2, 0.5]]),
-        False,
-    ),
+    "worth of nothing": (claim(CUT, [[-1, -1], [0, -1]], [[0, 0.5], [-1, 0.5]], [[0, 0.5], [0.2, 0.5]]), False),
     "chance to decide": (
-        claim(
-            ONLY,
-            [[-1, -1, -1], [1, -1, -1]],
-            [[0, 0, 2], [2, 2 - 1e-9, 2]],
-            [[0, 0, 2], [2, 2 + 1e-9, 2]],
-        ),
+        claim(ONLY, [[-1, -1, -1], [1, -1, -1]], [[0, 0, 2], [2, 2 - 1e-9, 2]], [[0, 0, 2], [2, 2 + 1e-9, 2]]),
         True,
     ),
     "chance a stage late": (
@@ -173,19 +124,10 @@ CASES: dict[str, tuple[tuple, bool]] = {
         False,
     ),
     "stages of chance": (claim(AGAIN, *AGAIN_CLAIM), True),
-    "policy of another stage": (
-        claim(AGAIN, AGAIN_CLAIM[0][:1] + AGAIN_CLAIM[0][2:] * 2, *AGAIN_CLAIM[1:]),
-        True,
-    ),
+    "policy of another stage": (claim(AGAIN, AGAIN_CLAIM[0][:1] + AGAIN_CLAIM[0][2:] * 2, *AGAIN_CLAIM[1:]), True),
     "policy that stops": (claim(AGAIN, AGAIN_CLAIM[0][:2] + AGAIN_CLAIM[0][1:2], *AGAIN_CLAIM[1:]), False),
     "endless chance with a horizon": (
-        claim(
-            LOOPED,
-            [[-1] * 3, [1, -1, -1]],
-            [[0] * 3] * 2,
-            [[0] * 3] * 2,
-            rank=[2, 0, 0] * 2,
-        ),
+        claim(LOOPED, [[-1] * 3, [1, -1, -1]], [[0] * 3] * 2, [[0] * 3] * 2, rank=[2, 0, 0] * 2),
         False,
     ),
 }
@@ -223,41 +165,21 @@ KERNEL: dict[str, tuple[str, str, int, str]] = {
     "prize below": ("here[near] - reward[e]", "here[near] + reward[e]", 0, "prize by chance"),
     "prize above": ("here[far] + reward[e]", "here[far] - reward[e]", 0, "prize forgotten"),
     "chance a stage late": ("here[near] - reward[e]", "before[near] - reward[e]", 0, "stages of chance"),
-    "chance a stage late above": (
-        "here[far] + reward[e]",
-        "before[far] + reward[e]",
-        0,
-        "chance a stage late",
-    ),
+    "chance a stage late above": ("here[far] + reward[e]", "before[far] + reward[e]", 0, "chance a stage late"),
     "underflow below": (" + tiny(low_whole)", "", 0, "half of the smallest cost"),
     "underflow above": (" + tiny(high_whole)", "", 0, "half of the smallest number"),
-    "underflow of options": (
-        " + tiny(abs(gain) + abs(before[to]))",
-        "",
-        0,
-        "half of the smallest number after a step",
-    ),
+    "underflow of options": (" + tiny(abs(gain) + abs(before[to]))", "", 0, "half of the smallest number after a step"),
     "underflow of probabilities": ("(whole + 1.0)", "1.0", 0, "probability below the smallest float"),
     "underflow of products": ("(whole + 1.0)", "whole", 0, "half of the smallest number"),
     "underflow of nothing": (" if whole > 0.0 else 0.0", "", 0, "nothing by chance"),
     "rounding below": ("low + slack * (low_size + tiny(low_whole))", "low", 0, "mean from below as if exact"),
-    "rounding above": (
-        "high + slack * (high_size + tiny(high_whole))",
-        "high",
-        0,
-        "mean from above as if exact",
-    ),
+    "rounding above": ("high + slack * (high_size + tiny(high_whole))", "high", 0, "mean from above as if exact"),
     "floor of chance": ("here[node] >= below and ", "", 0, "mean too high"),
     "ceiling of chance": (" and here[other + node] >= above", "", 0, "mean too low"),
     "sum of probabilities": (" + abs(1.0 - total)", "", 0, "probabilities of 1 as if exact"),
     "ranks below": ("low_falls |= ends or", "low_falls |= True or", 0, "ranks on one side"),
     "ranks above": ("high_falls |= ends or", "high_falls |= True or", 0, "ranks on the other side"),
-    "decisions end plays": (
-        "(cut and kind[dst[e]] != CHANCE)",
-        "kind[dst[e]] != CHANCE",
-        0,
-        "endless round",
-    ),
+    "decisions end plays": ("(cut and kind[dst[e]] != CHANCE)", "kind[dst[e]] != CHANCE", 0, "endless round"),
     "decisions are no way out": (" or (cut and kind[dst[e]] != CHANCE)", "", 0, "chance to decide"),
     "sides exchanged": ("(side == 0)", "(side == 1)", 0, "better option ignored"),
     "edges of others": ("not np.int64(first) <= policy[node] < np.int64(last)", "False", 0, "edge of nobody"),
@@ -268,12 +190,7 @@ KERNEL: dict[str, tuple[str, str, int, str]] = {
     "rounding of nothing": ("0.0 if gain == 0.0 and factor == 1.0 else 4", "4", 0, "right choice"),
     "ranks of decisions": ("or rank[to] < rank[here_at + node]", "or True", 0, "idle loop below 0"),
     "options unchecked": ("if not bound >= value + slack:", "if False:", 0, "better option ignored"),
-    "chance ends": (
-        "if ranked and not (low_falls and high_falls):",
-        "if False:",
-        0,
-        "endless chance with a horizon",
-    ),
+    "chance ends": ("if ranked and not (low_falls and high_falls):", "if False:", 0, "endless chance with a horizon"),
 }
 
 LARGE: dict[str, tuple[str, str, int, str]] = {

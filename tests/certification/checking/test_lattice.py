@@ -16,11 +16,7 @@ from mdpdice.games.farkle import FarkleRace
 from mdpdice.lattices.layer_solver import solve_layers
 from mdpdice.lattices.reachable_layers import find_layers
 
-GAMES = {
-    "race": lambda: Race(8),
-    "sheet": Sheet,
-    "farkle": lambda: FarkleRace(target=200, dice=2),
-}
+GAMES = {"race": lambda: Race(8), "sheet": Sheet, "farkle": lambda: FarkleRace(target=200, dice=2)}
 NARROW = 1e-8
 
 
@@ -182,9 +178,7 @@ def test_wrong_witnesses_prove_nothing_wrong(case, witness):
     layers, claim = case
     changes = {
         "no start": {
-            "values": np.where(
-                np.arange(layers.lattice.size) == layers.lattice.start_point, np.nan, claim.values
-            )
+            "values": np.where(np.arange(layers.lattice.size) == layers.lattice.start_point, np.nan, claim.values)
         },
         "nothing": {"values": np.full_like(claim.values, np.nan)},
         "layers": {"layer": claim.layer.max() - claim.layer},
@@ -203,9 +197,7 @@ def test_wrong_witnesses_prove_nothing_wrong(case, witness):
 
 def test_what_is_kept_from_pass_to_pass_changes_nothing(monkeypatch):
     layers = find_layers(compile_lattice(Race(8)))
-    claim = Claim(
-        layers.program.entries, solve(layers.lattice).table.stored, layers.ranks.layer, layers.ranks.inner
-    )
+    claim = Claim(layers.program.entries, solve(layers.lattice).table.stored, layers.ranks.layer, layers.ranks.inner)
     expected = verify_lattice(layers.lattice, claim)
     assert layers.cyclic
     monkeypatch.setattr("mdpdice.certification.checking.lattice.KEPT", 0)
@@ -225,9 +217,7 @@ def test_values_of_the_minimum_do_not_pass_for_the_maximum():
 def test_a_cycle_that_nobody_leaves_is_not_certified():
     # Both sides hold for ever, and half of the total is a solution of the equations.
     layers = find_layers(compile_lattice(Race(6)))
-    lattice = attrs.evolve(
-        layers.lattice, kind=np.where(layers.lattice.kind == 1, 2, layers.lattice.kind).astype("u1")
-    )
+    lattice = attrs.evolve(layers.lattice, kind=np.where(layers.lattice.kind == 1, 2, layers.lattice.kind).astype("u1"))
     layers = find_layers(lattice)
     values, _ = solve_layers(layers, Run())
     claim = Claim(layers.program.entries, values, layers.ranks.layer, layers.ranks.inner)
@@ -238,8 +228,7 @@ def test_a_cycle_that_nobody_leaves_is_not_certified():
 def test_who_is_free_may_stay_where_the_policy_leaves():
     # Both options are worth as much, but nobody has to stop.
     game = make(
-        lambda game, core: decide({"stop": end(1), "stay": go("s", game.n.set((game.n + 1) % 3))}),
-        n=Counter(range(3)),
+        lambda game, core: decide({"stop": end(1), "stay": go("s", game.n.set((game.n + 1) % 3))}), n=Counter(range(3))
     )
     layers = find_layers(compile_lattice(game))
     values = np.ones((1, 3))

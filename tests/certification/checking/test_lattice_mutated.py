@@ -17,22 +17,7 @@ import pytest
 from helpers.counter_games import Race, Sheet
 from helpers.mutated_modules import mutated, plain
 
-from mdpdice import (
-    Counter,
-    Game,
-    Kind,
-    Total,
-    compile_lattice,
-    d6,
-    decide,
-    die,
-    end,
-    go,
-    roll,
-    solve,
-    table,
-    when,
-)
+from mdpdice import Counter, Game, Kind, Total, compile_lattice, d6, decide, die, end, go, roll, solve, table, when
 from mdpdice.backend import Run
 from mdpdice.certification.checking import kernels as checking_kernels
 from mdpdice.certification.checking import lattice as checking_lattice
@@ -94,9 +79,7 @@ class Wheel(Game[str, str]):
         side, number = state.split()
         other = "down" if side == "up" else "up"
         options = {
-            str(option): go(
-                other, self.at.add(1), self.last.set(option % 3), reward=(option + 2 * int(number)) % 9
-            )
+            str(option): go(other, self.at.add(1), self.last.set(option % 3), reward=(option + 2 * int(number)) % 9)
             for option in range(9)
         }
         return decide(
@@ -175,8 +158,7 @@ def unknown():
     """Nobody knows what the worst option is worth."""
     layers, claim = right("duel")
     rewards = tuple(
-        reward + 0 * table([0], Duel().at + 3) if "100" in repr(reward) else reward
-        for reward in layers.lattice.rewards
+        reward + 0 * table([0], Duel().at + 3) if "100" in repr(reward) else reward for reward in layers.lattice.rewards
     )
     assert repr(rewards) != repr(layers.lattice.rewards)
     return attrs.evolve(layers.lattice, rewards=rewards), claim
@@ -201,12 +183,8 @@ CASES = {
         for name in GAMES
         for number, by in [(0, 1e-4), (0, -1e-4), (1, 1e-4), (-1, -1e-4), (-1, 1e-4), (0, np.inf)]
     },
-    **{
-        f"{name}: least for most": (functools.partial(other_sense, name), False) for name in ("sheet", "duel")
-    },
-    **{
-        f"{name}: layers backwards": (functools.partial(backwards, name), False) for name in ("sheet", "duel")
-    },
+    **{f"{name}: least for most": (functools.partial(other_sense, name), False) for name in ("sheet", "duel")},
+    **{f"{name}: layers backwards": (functools.partial(backwards, name), False) for name in ("sheet", "duel")},
     "race: endless": (endless, False),
     "duel: unknown reward": (unknown, False),
     "duel: beyond the grid": (outside, False),
@@ -275,41 +253,17 @@ MUTATIONS = [
         "            best[i, j] = best[i, j]",
         "wheel: right",
     ),
-    (
-        "first = better(1, best[two, j], better(1, best[one, j], best[i, j]))",
-        "first = best[i, j]",
-        "wheel: right",
-    ),
-    (
-        "second = better(1, best[four, j], better(1, best[three, j], first))",
-        "second = first",
-        "wheel: right",
-    ),
-    (
-        "best[i, j] = better(1, best[six, j], better(1, best[five, j], second))",
-        "best[i, j] = second",
-        "wheel: right",
-    ),
+    ("first = better(1, best[two, j], better(1, best[one, j], best[i, j]))", "first = best[i, j]", "wheel: right"),
+    ("second = better(1, best[four, j], better(1, best[three, j], first))", "second = first", "wheel: right"),
+    ("best[i, j] = better(1, best[six, j], better(1, best[five, j], second))", "best[i, j] = second", "wheel: right"),
     (
         "            best[i, j] = better(-1, best[two, j], better(-1, best[one, j], best[i, j]))",
         "            best[i, j] = best[i, j]",
         "wheel: right",
     ),
-    (
-        "first = better(-1, best[two, j], better(-1, best[one, j], best[i, j]))",
-        "first = best[i, j]",
-        "wheel: right",
-    ),
-    (
-        "second = better(-1, best[four, j], better(-1, best[three, j], first))",
-        "second = first",
-        "wheel: right",
-    ),
-    (
-        "best[i, j] = better(-1, best[six, j], better(-1, best[five, j], second))",
-        "best[i, j] = second",
-        "wheel: right",
-    ),
+    ("first = better(-1, best[two, j], better(-1, best[one, j], best[i, j]))", "first = best[i, j]", "wheel: right"),
+    ("second = better(-1, best[four, j], better(-1, best[three, j], first))", "second = first", "wheel: right"),
+    ("best[i, j] = better(-1, best[six, j], better(-1, best[five, j], second))", "best[i, j] = second", "wheel: right"),
     (
         "best[i, j] = source[one, j] if there[some, j] & better else best[i, j]",
         "best[i, j] = source[one, j] if better else best[i, j]",
@@ -326,11 +280,7 @@ MUTATIONS = [
         "            if to == -1:\n                free |= lane\n                continue\n",
         "sheet: right",
     ),
-    (
-        "if to < 0 or layer[to] < layer[points[first + j]] or not",
-        "if to < 0 or not",
-        "sheet: layers backwards",
-    ),
+    ("if to < 0 or layer[to] < layer[points[first + j]] or not", "if to < 0 or not", "sheet: layers backwards"),
     ("row_read[r, j] = values[k, to]", "row_read[r, j] = 0.0", "sheet: right"),
     (
         "            if layer[to] == layer[points[first + j]]:\n                within |= lane",
@@ -417,27 +367,15 @@ MUTATIONS = [
         "duel: unknown reward",
     ),
     ("if to < 0 or layer[to]", "if layer[to]", "duel: beyond the grid"),
-    (
-        "            unknown |= word_reward[reward[q]]",
-        "            unknown |= np.uint64(0)",
-        "duel: unknown reward",
-    ),
-    (
-        "there[i], bad[i] = live, live & unknown",
-        "there[i], bad[i] = live, np.uint64(0)",
-        "duel: unknown reward",
-    ),
+    ("            unknown |= word_reward[reward[q]]", "            unknown |= np.uint64(0)", "duel: unknown reward"),
+    ("there[i], bad[i] = live, live & unknown", "there[i], bad[i] = live, np.uint64(0)", "duel: unknown reward"),
     ("return spoilt != 0, itself != 0", "return False, itself != 0", "duel: unknown reward"),
     (
         "                    wrong |= bad[arg[e]]\n",
         "                    wrong |= np.uint64(0)\n",
         "duel: unknown reward",
     ),
-    (
-        "                wrong |= chosen & unknown",
-        "                wrong |= np.uint64(0)",
-        "duel: unknown reward",
-    ),
+    ("                wrong |= chosen & unknown", "                wrong |= np.uint64(0)", "duel: unknown reward"),
     ("bad[i] = wrong | (held & ~covered)", "bad[i] = held & ~covered", "duel: unknown reward"),
     (
         "                if bad[i] >> np.uint64(j) & np.uint64(1) or not distance < np.inf:",

@@ -22,9 +22,7 @@ MODELS = ["max", "min", "two players", "pass_to", "discounted", "two players, pa
 def random_network(rng: np.random.Generator, model: str, horizon: int, n: int = 14) -> Network:
     """Decisions that lead anywhere, and chance nodes that lead to decisions, ends and later chance nodes."""
     players = [Kind.MAX, Kind.MIN] if "two players" in model else [Kind.MIN if model == "min" else Kind.MAX]
-    kind = np.array(
-        [players[0], Kind.END, *rng.choice([Kind.END, *players, Kind.CHANCE, Kind.CHANCE], n - 2)]
-    )
+    kind = np.array([players[0], Kind.END, *rng.choice([Kind.END, *players, Kind.CHANCE, Kind.CHANCE], n - 2)])
     degree = np.where(kind == Kind.END, 0, rng.integers(1, 4, n))
     source = np.repeat(np.arange(n), degree)
     dst = rng.integers(0, n, len(source))
@@ -90,9 +88,7 @@ def test_the_compiled_checks_are_those_in_numpy(model: str) -> None:
             contained &= inequalities._above(replies, bounds[k], bounds[max(k - 1, 0)], witness.group)
             # Plays that may not end and lose then have witnesses that only the checks in numpy know.
             unpaid = attrs.evolve(replies, reward=np.zeros_like(replies.reward))
-            ends &= net.discount < 1 or inequalities.endless_plays_lose(
-                unpaid, replies.chance, bounds[k], witness
-            )
+            ends &= net.discount < 1 or inequalities.endless_plays_lose(unpaid, replies.chance, bounds[k], witness)
         assert (found == "") == (contained and ends)
         assert found or inequalities.verify(net, policy, bounds, witness) == ""
         said[found] = said.get(found, 0) + 1
@@ -172,9 +168,7 @@ def test_lies_are_found(lie: str, large: int, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("stage", range(5))
 def test_bounds_that_are_too_low_at_one_stage_are_refused(stage: int) -> None:
     solution = solve(GAME)
-    bounds, witness = residual_bounds.find_stages(
-        GAME, solution.nodes.values, solution.nodes.choice, lambda: None
-    )
+    bounds, witness = residual_bounds.find_stages(GAME, solution.nodes.values, solution.nodes.choice, lambda: None)
     assert verify_large(GAME, solution.nodes.choice, bounds, witness) == ""
     for at in range(2 * GAME.n_nodes):
         lower = bounds.copy()
@@ -212,9 +206,7 @@ def test_chance_that_goes_round_is_left_to_the_others(monkeypatch: pytest.Monkey
     )  # fmt: skip
     monkeypatch.setattr(residual_bounds, "RESIDUALS_FROM_EDGES", 0)
     solution = solve(net, solver="value-iteration")
-    assert (
-        residual_bounds.find_stages(net, solution.nodes.values, solution.nodes.choice, lambda: None) is None
-    )
+    assert residual_bounds.find_stages(net, solution.nodes.values, solution.nodes.choice, lambda: None) is None
     assert solution.proved
 
 
@@ -227,8 +219,7 @@ def test_a_payoff_that_is_no_float_has_room(monkeypatch: pytest.MonkeyPatch) -> 
     solution = solve(net)
     assert solution.proved
     assert all(
-        low <= third <= high
-        for low, high in zip(solution.nodes.lowers[:, 4], solution.nodes.uppers[:, 4], strict=True)
+        low <= third <= high for low, high in zip(solution.nodes.lowers[:, 4], solution.nodes.uppers[:, 4], strict=True)
     )
     assert (solution.nodes.lowers[:, 4] < solution.nodes.uppers[:, 4]).all()
 

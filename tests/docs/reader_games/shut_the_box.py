@@ -32,10 +32,7 @@ class ShutTheBox(Game[int, tuple[int, ...]]):
                 *(
                     (
                         some,
-                        when(
-                            ~self.closed.any(*(k - 1 for k in some)),
-                            go(0, self.closed.add(*(k - 1 for k in some))),
-                        ),
+                        when(~self.closed.any(*(k - 1 for k in some)), go(0, self.closed.add(*(k - 1 for k in some)))),
                     )
                     for some in sets
                 ),

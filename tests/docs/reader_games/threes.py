@@ -35,9 +35,7 @@ class Threes(Game[Throw | Look, tuple[int, ...]]):
             case Throw(0):
                 return end()
             case Throw(dice):
-                faces = product(*[d6] * dice).map(
-                    lambda each: tuple(sorted(0 if k == 3 else k for k in each))
-                )
+                faces = product(*[d6] * dice).map(lambda each: tuple(sorted(0 if k == 3 else k for k in each)))
                 return roll(faces, lambda faces: go(Look(faces)))
             case Look(faces):
                 keeps = sorted({kept for n in range(1, len(faces) + 1) for kept in combinations(faces, n)})

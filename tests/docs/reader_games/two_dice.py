@@ -6,9 +6,7 @@ import attrs
 
 from mdpdice import Dist, Game, Node, d6, decide, end, go, roll
 
-LOADED = Dist(
-    {1: Fraction("0.05"), 2: Fraction("0.35"), 3: Fraction("0.3"), 4: Fraction("0.2"), 5: Fraction("0.1")}
-)
+LOADED = Dist({1: Fraction("0.05"), 2: Fraction("0.35"), 3: Fraction("0.3"), 4: Fraction("0.2"), 5: Fraction("0.1")})
 
 
 @attrs.frozen
@@ -28,9 +26,6 @@ class TwoDice(Game[int, str]):
         return decide(
             [
                 ("hold", end(points)),
-                *(
-                    (name, roll(die, lambda k: end() if k == 1 else go(points + k)))
-                    for name, die in dice.items()
-                ),
+                *((name, roll(die, lambda k: end() if k == 1 else go(points + k))) for name, die in dice.items()),
             ]
         )

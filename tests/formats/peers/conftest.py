@@ -28,9 +28,7 @@ from helpers import reference_models
 
 
 def _walk(s: int):
-    return decide(
-        {"stop": end(s), "go": roll(d6, lambda k: end() if k == 1 else go(min(s + k, 12), reward=1))}
-    )
+    return decide({"stop": end(s), "go": roll(d6, lambda k: end() if k == 1 else go(min(s + k, 12), reward=1))})
 
 
 def undiscounted() -> dict[str, Network]:
@@ -43,9 +41,7 @@ def undiscounted() -> dict[str, Network]:
     }
     cases = {name: reference_models.load(name, exact=True) for name in names}
     return found | {
-        name: case.objective.apply(case.network)
-        for name, case in cases.items()
-        if case.objective.sense == "max"
+        name: case.objective.apply(case.network) for name, case in cases.items() if case.objective.sense == "max"
     }
 
 

@@ -44,9 +44,7 @@ def test_mdpsolver_has_the_values(name: str, networks) -> None:
     model = mdpsolver.model()
     model.mdp(**arrays.arguments())
     model.solve(tolerance=1e-8)
-    assert arrays.table.values(model.getValueVector()) == pytest.approx(
-        networks["values"](network), rel=1e-6, abs=1e-6
-    )
+    assert arrays.table.values(model.getValueVector()) == pytest.approx(networks["values"](network), rel=1e-6, abs=1e-6)
 
 
 def test_stages_of_pymdptoolbox_are_the_horizon(networks) -> None:

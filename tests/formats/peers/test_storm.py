@@ -41,9 +41,7 @@ def fractions(values) -> list[Fraction]:
 def test_drn_has_the_exact_values(name: str, networks, tmp_path: Path) -> None:
     network = networks["undiscounted"][name]
     found = write_drn(network, tmp_path / "x.drn")
-    storm = fractions(
-        answers(stormpy.build_model_from_drn[stormpy.Rational](tmp_path / "x.drn"), found.property)
-    )
+    storm = fractions(answers(stormpy.build_model_from_drn[stormpy.Rational](tmp_path / "x.drn"), found.property))
     solution = solve(network, solver="exact")
     assert solution.nodes.exact is not None, solution.reason
     assert [storm[state] for state in found.node.tolist()] == list(solution.nodes.exact[-1])
@@ -55,17 +53,12 @@ def test_a_discount_in_drn_has_the_same_values(name: str, networks, tmp_path: Pa
     # Storm's total rewards are not negative: what costs is asked as a reward of the minimiser.
     if (network.reward < 0).any():
         network = attrs.evolve(
-            network,
-            kind=[2 if k == 1 else k for k in network.kind],
-            reward=0.0 - network.reward,
-            exact_rewards={},
+            network, kind=[2 if k == 1 else k for k in network.kind], reward=0.0 - network.reward, exact_rewards={}
         )
         if (network.reward < 0).any():
             network = attrs.evolve(network, reward=network.reward - network.reward.min() * network.step)
     found = write_drn(network, tmp_path / "x.drn")
-    storm = fractions(
-        answers(stormpy.build_model_from_drn[stormpy.Rational](tmp_path / "x.drn"), found.property)
-    )
+    storm = fractions(answers(stormpy.build_model_from_drn[stormpy.Rational](tmp_path / "x.drn"), found.property))
     mine = networks["values"](network)
     assert [float(storm[state]) for state in found.node.tolist()] == pytest.approx(mine, rel=1e-9, abs=1e-9)
 
@@ -91,9 +84,7 @@ def test_the_prism_language_has_the_exact_values(name: str, networks, tmp_path: 
     solution = solve(network, solver="exact")
     # Storm explores what can be reached from the initial state, so every state is made that once.
     for node in range(0, network.n_nodes, max(1, network.n_nodes // 12)):
-        text = (
-            (tmp_path / "x.prism").read_text().replace(f"init {network.start};", f"init {found.node[node]};")
-        )
+        text = (tmp_path / "x.prism").read_text().replace(f"init {network.start};", f"init {found.node[node]};")
         (tmp_path / "y.prism").write_text(text)
         program = stormpy.parse_prism_program(tmp_path / "y.prism")
         model = stormpy.build_model[stormpy.Rational](program)
@@ -109,12 +100,8 @@ def test_a_game_in_the_prism_language_is_the_same_to_storm(goal: int, tmp_path: 
     model = stormpy.build_model[stormpy.Rational](stormpy.parse_prism_program(tmp_path / "x.prism"))
     assert str(model.model_type) == "ModelType.SMG"
     matrix, rewards = model.transition_matrix, fractions(model.reward_models["reward"].state_action_rewards)
-    groups = [
-        range(matrix.get_row_group_start(s), matrix.get_row_group_end(s)) for s in range(model.nr_states)
-    ]
-    rows = [
-        [(e.column, Fraction(str(e.value))) for e in matrix.get_row(row)] for group in groups for row in group
-    ]
+    groups = [range(matrix.get_row_group_start(s), matrix.get_row_group_end(s)) for s in range(model.nr_states)]
+    rows = [[(e.column, Fraction(str(e.value))) for e in matrix.get_row(row)] for group in groups for row in group]
     players = [model.get_player_of_state(s) for s in range(model.nr_states)]
     first = players[model.initial_states[0]]
     back = Network.from_choices(
@@ -160,9 +147,7 @@ def test_storm_writes_the_file_of_the_tests_again(tmp_path: Path) -> None:
         builder.new_row_group(first)
         for choice in range(first, end):
             row = slice(branch_ptr[choice], branch_ptr[choice + 1])
-            for to, p in sorted(
-                zip(arrays["tr_col"][row].tolist(), arrays["tr_prob"][row].tolist(), strict=True)
-            ):
+            for to, p in sorted(zip(arrays["tr_col"][row].tolist(), arrays["tr_prob"][row].tolist(), strict=True)):
                 builder.add_next_value(choice, to, p)
     for name in sorted(name for name in arrays if name.startswith("lab__")):
         labels.add_label(name[5:])
@@ -200,9 +185,7 @@ def test_files_of_storm_are_read_with_its_own_answers() -> None:
 def test_what_storm_writes_is_read(networks, tmp_path: Path) -> None:
     network = networks["undiscounted"]["walk"]
     write_drn(network, tmp_path / "x.drn")
-    stormpy.io.export_to_drn(
-        stormpy.build_model_from_drn[stormpy.Rational](tmp_path / "x.drn"), tmp_path / "y.drn"
-    )
+    stormpy.io.export_to_drn(stormpy.build_model_from_drn[stormpy.Rational](tmp_path / "x.drn"), tmp_path / "y.drn")
     one, two = read_drn(tmp_path / "x.drn"), read_drn(tmp_path / "y.drn", exact=True)
     assert (one.target == two.target).all()
     assert list(one.probability) == list(two.probability)

@@ -43,12 +43,8 @@ def solved(model, objective) -> list[Fraction]:
     """Exact values of a model of Storm; its games it does not solve, so all are solved here."""
     matrix, reward = model.transition_matrix, model.reward_models["reward"]
     paid = [Fraction(str(value)) for value in reward.state_action_rewards]
-    groups = [
-        range(matrix.get_row_group_start(s), matrix.get_row_group_end(s)) for s in range(model.nr_states)
-    ]
-    rows = [
-        [(e.column, Fraction(str(e.value))) for e in matrix.get_row(row)] for group in groups for row in group
-    ]
+    groups = [range(matrix.get_row_group_start(s), matrix.get_row_group_end(s)) for s in range(model.nr_states)]
+    rows = [[(e.column, Fraction(str(e.value))) for e in matrix.get_row(row)] for group in groups for row in group]
     owner = None
     if str(model.model_type) == "ModelType.SMG":
         players = [model.get_player_of_state(s) for s in range(model.nr_states)]

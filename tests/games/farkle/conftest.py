@@ -56,9 +56,7 @@ def doubling_block(faces: list[int], pairs: int) -> int:
     if len(set(faces)) == 6:
         return 1500
     groups = sorted(Counter(faces).values())
-    if groups == [2, 2, 2] or (
-        groups == [2, 4] and pairs == 1500
-    ):  # Zilch takes four equal dice for two pairs
+    if groups == [2, 2, 2] or (groups == [2, 4] and pairs == 1500):  # Zilch takes four equal dice for two pairs
         return pairs
     return plain_block(faces)
 
@@ -206,9 +204,7 @@ def bounded(rules: str, horizon: int, *, exact: bool = False) -> dict[int, Fract
             if best:
                 options = [number(points + best)]
                 if n > 1:
-                    options += [
-                        value(n - 1, left, points + gain) for gain, left in keeps if points + gain < 6000
-                    ]
+                    options += [value(n - 1, left, points + gain) for gain, left in keeps if points + gain < 6000]
                 total += weight * max(options)
         return total / weights
 

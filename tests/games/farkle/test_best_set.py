@@ -39,11 +39,7 @@ def test_no_set_is_worth_more_than_its_bound(values):
     for bound, solution in zip(bounds, values.values(), strict=True):
         assert bound * (1 + SLACK) >= solution.upper()
     # Dice can be exchanged with some gain, but not for any price.
-    assert (
-        1.05
-        < max(bound / solution.value() for bound, solution in zip(bounds, values.values(), strict=True))
-        < 1.5
-    )
+    assert 1.05 < max(bound / solution.value() for bound, solution in zip(bounds, values.values(), strict=True)) < 1.5
 
 
 @pytest.mark.parametrize("name", ["Lucky die", "Devil's head die", "Saint Antiochus' die"])
@@ -139,7 +135,7 @@ def test_fifteen_different_dice():
     purse = "Lucky, Odd die, Heavenly, Strip, Even, Shrinking, Aranka, Greasy, Grimy, King, kcd1/Ambrose, Unlucky die"
     found = best_set(f"{purse}, Wagoner, Ordinary, Lousy")
     assert [die.short_name for die in found.dice] == [
-        *("Lucky die", "Odd die", "Heavenly Kingdom die", "Strip die", "Aranka's die", "Ambrose's die"),
+        *("Lucky die", "Odd die", "Heavenly Kingdom die", "Strip die", "Aranka's die", "Ambrose's die")
     ]
     assert found.value == pytest.approx(1128.0141792929, abs=1e-6)
     assert (found.sets, found.solved + found.excluded) == (5005, 5005)

@@ -123,13 +123,9 @@ def test_beginnings_of_names():
     assert find_die("Heavenly").short_name == "Heavenly Kingdom die"
     assert find_die("kcd2/B/Antio").weights == (3, 1, 5, 1, 2, 3)  # the beginning of a word
     assert find_die("kcd1/Least").name == "kcd1/A/Least common die"
-    with pytest.raises(
-        UnknownDieError, match="kcd2/A/Saint Antiochus' die, kcd2/B/.* give game and edition too"
-    ):
+    with pytest.raises(UnknownDieError, match="kcd2/A/Saint Antiochus' die, kcd2/B/.* give game and edition too"):
         find_die("Antiochus")
-    with pytest.raises(
-        UnknownDieError, match="'S' may be any of kcd2/A/Sad Greaser's die, .* write more of its name"
-    ):
+    with pytest.raises(UnknownDieError, match="'S' may be any of kcd2/A/Sad Greaser's die, .* write more of its name"):
         find_die("S")
     with pytest.raises(UnknownDieError, match="the nearest are kcd2/A/Lucky die"):
         find_die("Luky die")

@@ -25,9 +25,7 @@ def options(game, state):
 
 
 def test_parameters_as_text():
-    assert KcdFarkle() == KcdFarkle(
-        rules="kcd", dice="6", cap="6000", at_cap="stop", hot_dice="true", defects="none"
-    )
+    assert KcdFarkle() == KcdFarkle(rules="kcd", dice="6", cap="6000", at_cap="stop", hot_dice="true", defects="none")
     assert hash(KcdFarkle()) == hash(KcdFarkle(dice=6))
     assert KcdFarkle(cap="none").cap is None
     assert KcdFarkle(hot_dice="false").hot_dice is False
@@ -71,9 +69,7 @@ def test_dice_by_name():
     game = KcdFarkle(dice="Odd die, kcd1/A/Lu die,Odd die,mine=1:1:1:1:1:5")
     assert [die.short_name for die in game.kinds] == ["Odd die", "Lu die", "mine"]
     assert game.start() == Ready((2, 1, 1))
-    assert look_of(game).notes() == [
-        "sets of dice are counted in this order: 2 x Odd die, 1 x Lu die, 1 x mine"
-    ]
+    assert look_of(game).notes() == ["sets of dice are counted in this order: 2 x Odd die, 1 x Lu die, 1 x mine"]
     assert KcdFarkle(dice=Die("mine", (1,) * 6)).start() == Ready(1)
 
 
@@ -215,17 +211,12 @@ def test_text_of_every_state_is_read_back(game):
 
 def test_texts():
     game = KcdFarkle(dice="Odd die,Lucky die,Devil's head die")
-    assert (
-        look_of(game).show_state(At(Ready((1, 0, 1)), points=250))
-        == "dice=Odd die,Devil's head die points=250"
-    )
+    assert look_of(game).show_state(At(Ready((1, 0, 1)), points=250)) == "dice=Odd die,Devil's head die points=250"
     state = look_of(game).read_state("roll=1@devil's  head die,3@Odd die,3@kcd2/A/Lucky die points=250")
     assert state == At(Choose(game.book.menu(((3,), (3,), (JOKER,)))), points=250)
     assert state == look_of(game).read_state("points=250 roll=J@Devil's head die,3@Odd die,3@Lucky die")
     assert state.state.menu.best == 300
-    assert look_of(KcdFarkle()).read_state("roll = 1 1 5") == look_of(KcdFarkle()).read_state(
-        "roll=1,1,5 points=0"
-    )
+    assert look_of(KcdFarkle()).read_state("roll = 1 1 5") == look_of(KcdFarkle()).read_state("roll=1,1,5 points=0")
     assert look_of(KcdFarkle()).read_state("dice=3 points=300") == At(Ready(3), points=300)
     assert look_of(KcdFarkle()).read_state("dice=Ordinary die,Ordinary die") == At(Ready(2), points=0)
 

@@ -16,14 +16,7 @@ from mdpdice.games.farkle.rules import JOKER, KCD, MAX_DICE, PATCH, RULES
 DEVIL = find_die("Devil's head die")
 SIX = tuple(
     find_die(name)
-    for name in (
-        "Odd die",
-        "Heavenly Kingdom die",
-        "Lucky die",
-        "Strip die",
-        "Even die",
-        "Shrinking die",
-    )
+    for name in ("Odd die", "Heavenly Kingdom die", "Lucky die", "Strip die", "Even die", "Shrinking die")
 )
 
 

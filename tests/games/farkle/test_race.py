@@ -49,9 +49,7 @@ def plain_race(offers, dice, target):
 def test_every_throw_against_plain_sweeps(dice, target, oracle):
     table = oracle.offers("kcd", [((1,) * 6, False)], (dice,))
     plain = {
-        number: [
-            (weight, best, [(points, left[0]) for points, left in keeps]) for weight, best, keeps in lines
-        ]
+        number: [(weight, best, [(points, left[0]) for points, left in keeps]) for weight, best, keeps in lines]
         for (number,), (lines, _) in table.items()
     }
     expected = plain_race(plain, dice, target)
@@ -113,9 +111,7 @@ def test_moves():
 def options(game, state):
     node = game.node(state)
     known = zip(node.actions, node.options, strict=True)
-    return {
-        action: option for action, option in known if type(option).__name__ not in ("NoneType", "Unavailable")
-    }
+    return {action: option for action, option in known if type(option).__name__ not in ("NoneType", "Unavailable")}
 
 
 def test_who_starts_wins_more_often_and_less_so_in_a_longer_race():
@@ -189,11 +185,7 @@ LUCKY, FAIR, EVEN = (6, 1, 2, 3, 4, 6), (1,) * 6, (2, 8, 2, 8, 2, 8)
 
 @pytest.mark.parametrize(
     ("mine", "theirs", "target"),
-    [
-        ("3 x Lucky", "2 x Ordinary", 200),
-        ("Lucky, Even", "Ordinary, Even", 250),
-        ("Devil, Lucky", "2 x Even", 200),
-    ],
+    [("3 x Lucky", "2 x Ordinary", 200), ("Lucky, Even", "Ordinary, Even", 250), ("Devil, Lucky", "2 x Even", 200)],
 )
 def test_different_dice_against_plain_sweeps(mine, theirs, target, oracle):
     game = FarkleRace(target=target, my_dice=mine, their_dice=theirs)
@@ -221,16 +213,10 @@ def test_swapped_seats_add_up():
     other = FarkleRace(target=400, my_dice=b, their_dice=a, my_points=250, their_points=100)
     first, second = solve(one), solve(other)
     # A begins in one, and is the second in the other; B the other way round.
-    assert second.value(At(other.begin(1), mine=100, theirs=250, turn=0)) == pytest.approx(
-        first.value(), abs=1e-9
-    )
-    assert first.value(At(one.begin(1), mine=250, theirs=100, turn=0)) == pytest.approx(
-        second.value(), abs=1e-9
-    )
+    assert second.value(At(other.begin(1), mine=100, theirs=250, turn=0)) == pytest.approx(first.value(), abs=1e-9)
+    assert first.value(At(one.begin(1), mine=250, theirs=100, turn=0)) == pytest.approx(second.value(), abs=1e-9)
     (line,) = look_of(one).summary(first)
-    assert (
-        line == f"your chance to win: {first.value():.10g} if you begin, {1 - second.value():.10g} if they do"
-    )
+    assert line == f"your chance to win: {first.value():.10g} if you begin, {1 - second.value():.10g} if they do"
 
 
 def test_the_better_dice_win_more_often_from_both_seats():
@@ -241,10 +227,7 @@ def test_the_better_dice_win_more_often_from_both_seats():
 
 
 def test_equal_dice_are_the_same_game():
-    plain, named = (
-        FarkleRace(target=400, dice=3),
-        FarkleRace(target=400, my_dice=3, their_dice="3 x Ordinary die"),
-    )
+    plain, named = (FarkleRace(target=400, dice=3), FarkleRace(target=400, my_dice=3, their_dice="3 x Ordinary die"))
     assert len(named.turns) == 1
     assert explore(plain).digest == explore(named).digest
     assert len(FarkleRace(my_dice="Odd, Lucky", their_dice="Lucky, Odd").turns) == 1
@@ -256,9 +239,7 @@ def test_points_to_start_from():
     solution = solve(FarkleRace(target=600, dice=3))
     for mine, theirs in [(300, 100), (50, 550)]:
         ahead = solve(FarkleRace(target=600, dice=3, my_points=mine, their_points=theirs))
-        assert ahead.value() == pytest.approx(
-            solution.value(At(Ready(3), mine=mine, theirs=theirs, turn=0)), abs=1e-9
-        )
+        assert ahead.value() == pytest.approx(solution.value(At(Ready(3), mine=mine, theirs=theirs, turn=0)), abs=1e-9)
     with pytest.raises(GameError, match="'mine' starts at 600, outside its values"):
         explore(FarkleRace(target=600, my_points=600))
     with pytest.raises(GameError, match="their_points=-50: .* from 0 to 50,000"):

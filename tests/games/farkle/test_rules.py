@@ -31,13 +31,9 @@ def test_scores_of_all_selections_with_jokers(rules, jokers, oracle):
 def test_selections_of_all_rolls(rules, oracle):
     for roll in multisets(range(1, 7), MAX_DICE):
         subsets = {
-            tuple(sorted(chosen))
-            for size in range(1, len(roll) + 1)
-            for chosen in itertools.combinations(roll, size)
+            tuple(sorted(chosen)) for size in range(1, len(roll) + 1) for chosen in itertools.combinations(roll, size)
         }
-        legal = {
-            counts_of(chosen): points for chosen in subsets if (points := oracle.score(rules.name, chosen))
-        }
+        legal = {counts_of(chosen): points for chosen in subsets if (points := oracle.score(rules.name, chosen))}
         assert rules.selections(roll) == legal, roll
 
 

@@ -31,10 +31,7 @@ VECTORS = [
 def rolls_of(oracle, rules):
     """Per number of dice the (weight, best points, ways to roll on) of all rolls."""
     return {
-        dice: [
-            (weight, *oracle.menu(rules, (roll,), (6,)))
-            for roll, weight in oracle.rolls((1,) * 6, dice).items()
-        ]
+        dice: [(weight, *oracle.menu(rules, (roll,), (6,))) for roll, weight in oracle.rolls((1,) * 6, dice).items()]
         for dice in range(1, 7)
     }
 
@@ -119,11 +116,7 @@ def test_the_policy_on_the_network_has_the_same_value(vector):
 
 @pytest.mark.parametrize(
     ("rules", "cap", "vector", "value"),
-    [
-        ("kcd", 6000, KCD, 564.4328467759),
-        ("kcd", None, KCD, 564.437620413850),
-        ("patch", None, PATCH, 542.06324400),
-    ],
+    [("kcd", 6000, KCD, 564.4328467759), ("kcd", None, KCD, 564.437620413850), ("patch", None, PATCH, 542.06324400)],
 )
 def test_the_thresholds_of_the_optimum_give_its_value(rules, cap, vector, value):
     game = KcdFarkle(rules=rules, cap=cap)
@@ -209,8 +202,7 @@ def test_the_gap_of_monotone_vectors_with_a_low_cap():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("rules", "optimal", "loss"),
-    [("kcd", 564.437620413850, 0.020656621543), ("patch", 542.06324400, 0.018734279601)],
+    ("rules", "optimal", "loss"), [("kcd", 564.437620413850, 0.020656621543), ("patch", 542.06324400, 0.018734279601)]
 )
 def test_the_gap_of_monotone_vectors(rules, optimal, loss):
     found = gap(KcdFarkle(rules=rules, cap=None))
@@ -232,10 +224,7 @@ def test_thresholds_that_are_none():
     for vector in ((1, 2, 3), (1, 2, 3, 4, 5, -6), (1, 2, 3, 4, 5, 6.5), (1, 2, 3, 4, 5, 6, 7)):
         with pytest.raises(GameError, match="6 numbers"):
             turn.value(vector)
-    for game in (
-        KcdFarkle(dice="Odd die,Lucky die", cap=CAP),
-        KcdFarkle(defects="public-solver"),
-    ):
+    for game in (KcdFarkle(dice="Odd die,Lucky die", cap=CAP), KcdFarkle(defects="public-solver")):
         with pytest.raises(UnsupportedError):
             ThresholdTurn(game)
 

@@ -173,9 +173,7 @@ def test_that_position_with_the_dice_of_the_table():
     names = ["Ordinary die"] * 3 + ["kcd1/Heavenly Kingdom die"] * 2 + ["kcd1/Odd die"]
     game = KcdFarkle(dice=names, cap=4000, at_cap="clip")
     dice = [f"{face}@Heavenly Kingdom die" for face in (1, 1)] + ["5@Odd die"]
-    state = look_of(game).read_state(
-        "roll=" + ",".join([f"{face}@Ordinary die" for face in (1, 5, 5)] + dice)
-    )
+    state = look_of(game).read_state("roll=" + ",".join([f"{face}@Ordinary die" for face in (1, 5, 5)] + dice))
     values = solve(game).q(state)
     for action, value in PUBLISHED.items():
         assert values[action] == pytest.approx(value, rel=2e-3)

@@ -127,10 +127,7 @@ def test_order_of_columns_does_not_matter(columns, rows):
         mine, theirs = (tuple(rng.choice(pool) for _ in range(columns)) for _ in range(2))
         order = rng.sample(range(columns), columns)
         other = [tuple(board[at] for at in order) for board in (mine, theirs)]
-        for one, two in (
-            (Facing(mine, theirs), Facing(*other)),
-            (Rolled(3, mine, theirs), Rolled(3, *other)),
-        ):
+        for one, two in ((Facing(mine, theirs), Facing(*other)), (Rolled(3, mine, theirs), Rolled(3, *other))):
             assert game.canonical(one) == game.canonical(two)
             assert game.canonical(game.canonical(one)) == game.canonical(one)
             assert type(game.canonical(one)) is type(one)

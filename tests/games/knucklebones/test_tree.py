@@ -18,9 +18,7 @@ from mdpdice.solvers.lookahead import Lookahead
 
 
 @pytest.mark.parametrize("payoff", ["win", "points"])
-@pytest.mark.parametrize(
-    "text", ["6 35_/___/___ __4/__4/___", "2 661/142/62_ 256/1_2/62_", "661/142/62_ 256/1_2/62_"]
-)
+@pytest.mark.parametrize("text", ["6 35_/___/___ __4/__4/___", "2 661/142/62_ 256/1_2/62_", "661/142/62_ 256/1_2/62_"])
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_the_tree_and_the_search_agree(payoff, text, depth):
     game = Knucklebones(payoff=payoff)
@@ -149,9 +147,7 @@ def test_command_tree():
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
     assert lines[0].startswith("5 _2_/___/___ __3/__3/___: ")
-    assert [line.partition(":")[0] for line in lines[1:4]] == [
-        f"  * you column {column}" for column in (1, 2, 3)
-    ]
+    assert [line.partition(":")[0] for line in lines[1:4]] == [f"  * you column {column}" for column in (1, 2, 3)]
     assert lines[4:] == ["note: the game is too large to be solved, so what lies beyond is estimated"]
 
 
@@ -163,9 +159,7 @@ def test_command_tree_as_the_public_program_is_called():
 
 
 def test_command_tree_in_json():
-    result = run(
-        "tree", "knucklebones", "-p", "columns=1", "-p", "rows=2", "-d", "1", "--json", "4", "1/_", "_/_"
-    )
+    result = run("tree", "knucklebones", "-p", "columns=1", "-p", "rows=2", "-d", "1", "--json", "4", "1/_", "_/_")
     data = json.loads(result.output)
     assert data["depth"] == 1
     assert data["tree"]["state"] == "4 1/_ _/_"
@@ -187,10 +181,7 @@ def test_command_tree_from_the_start_and_of_best_options():
         (["tree", "knucklebones", "7", "___"], "is not a position"),
         (["tree", "knucklebones", "-d", "-1"], "-1 is not in the range"),
         (["tree", "no-such-game"], "no game is called"),
-        (
-            ["advise", "knucklebones", "--solver", "lookahead:0", "___/___/___", "___/___/___"],
-            "lookahead:DEPTH",
-        ),
+        (["advise", "knucklebones", "--solver", "lookahead:0", "___/___/___", "___/___/___"], "lookahead:DEPTH"),
         (["solve", "pig-turn", "--solver", "exact:3"], "lookahead:DEPTH"),
         (["solve", "pig-turn", "--solver", "nobody:3"], "no solver is called"),
     ],

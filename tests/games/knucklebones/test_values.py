@@ -17,8 +17,7 @@ from mdpdice.solvers.lookahead import Lookahead
 
 
 @pytest.mark.parametrize(
-    ("columns", "rows", "value"),
-    [(1, 1, Fraction(1)), (1, 2, Fraction(15, 28)), (2, 1, Fraction(125, 252))],
+    ("columns", "rows", "value"), [(1, 1, Fraction(1)), (1, 2, Fraction(15, 28)), (2, 1, Fraction(125, 252))]
 )
 def test_exact_values(columns, rows, value):
     game = Knucklebones(columns=columns, rows=rows)
@@ -182,10 +181,7 @@ def test_estimates_lie_in_the_range_and_are_fair(payoff, scoring, heuristic):
     assert low == -high
     for _ in range(200):
         boards = [
-            tuple(
-                tuple(sorted(rng.randint(1, 6) for _ in range(rng.randint(0, 3 - (at == 0)))))
-                for at in range(3)
-            )
+            tuple(tuple(sorted(rng.randint(1, 6) for _ in range(rng.randint(0, 3 - (at == 0))))) for at in range(3))
             for _ in range(2)
         ]
         state = Facing(*boards)

@@ -5,16 +5,7 @@ from collections import Counter
 
 import pytest
 
-from mdpdice.games.konijnenhokken.rules import (
-    Offer,
-    Take,
-    cage_faces,
-    example_roll,
-    offer,
-    offers,
-    run_points,
-    takes,
-)
+from mdpdice.games.konijnenhokken.rules import Offer, Take, cage_faces, example_roll, offer, offers, run_points, takes
 
 
 def moves(roll, c, defective=False):
@@ -57,12 +48,7 @@ def test_the_oracle_counts_what_it_tries(dice, oracle):
 def test_a_cage_that_the_public_program_does_not_see():
     assert moves((1, 3, 6), 1) == [Take(1, 0, 0), Take(1, 0, 1)]
     assert moves((1, 3, 6), 1, defective=True) == [Take(1, 0, 0)]
-    assert moves((1, 2, 3), 1, defective=True) == [
-        Take(0, 1, 0),
-        Take(1, 0, 0),
-        Take(1, 0, 1),
-        Take(1, 1, 0),
-    ]
+    assert moves((1, 2, 3), 1, defective=True) == [Take(0, 1, 0), Take(1, 0, 0), Take(1, 0, 1), Take(1, 1, 0)]
 
 
 def test_examples():
@@ -70,13 +56,7 @@ def test_examples():
     # The only 2 is the rabbit that must be taken.
     assert moves((2, 3, 4), 0) == [Take(0, 1, 0)]
     assert moves((2, 2, 4), 0) == [Take(0, 1, 0), Take(0, 1, 1), Take(0, 2, 0)]
-    assert moves((1, 2, 3), 0) == [
-        Take(0, 1, 0),
-        Take(1, 0, 0),
-        Take(1, 0, 1),
-        Take(1, 0, 2),
-        Take(1, 1, 0),
-    ]
+    assert moves((1, 2, 3), 0) == [Take(0, 1, 0), Take(1, 0, 0), Take(1, 0, 1), Take(1, 0, 2), Take(1, 1, 0)]
     # In order, each once: x4 and x5 wait for x3, a second 2 is no cage.
     assert moves((1, 2, 4, 5), 1) == [Take(0, 1, 0), Take(1, 0, 0), Take(1, 1, 0)]
     assert moves((1, 5, 5), 3) == [Take(1, 0, 0), Take(1, 0, 1)]
@@ -92,9 +72,7 @@ def test_offers_count_all_rolls(dice, defective, oracle):
             counted[offer(roll, c, defective=defective)] += oracle.ways(roll)
         assert counted.total() == 6**dice
         found = offers(dice, c, defective=defective)
-        assert dict(found.items()) == {
-            one: number * found.total // 6**dice for one, number in counted.items()
-        }
+        assert dict(found.items()) == {one: number * found.total // 6**dice for one, number in counted.items()}
 
 
 def test_seven_dice_have_79_offers():

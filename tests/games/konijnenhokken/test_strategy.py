@@ -8,12 +8,7 @@ import pytest
 from mdpdice import solve
 from mdpdice.games.konijnenhokken import Field, Konijnenhokken, Rolled, Take
 from mdpdice.games.konijnenhokken.rules import Offer
-from mdpdice.games.konijnenhokken.strategy import (
-    allocation,
-    allocation_text,
-    stop_or_roll,
-    stop_or_roll_text,
-)
+from mdpdice.games.konijnenhokken.strategy import allocation, allocation_text, stop_or_roll, stop_or_roll_text
 from mdpdice.looks import look_of
 
 

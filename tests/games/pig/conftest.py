@@ -20,10 +20,7 @@ def race(goal, faces=(2, 3, 4, 5, 6), chance=1 / 6):
     while True:
         pass_on = 1 - p[:, :, 0].T  # what I have when the other is to move: by mine, theirs
         hold = pass_on[at].transpose(0, 2, 1)  # by mine, theirs, turn
-        ahead = sum(
-            chance * np.pad(p[:, :, face:], ((0, 0), (0, 0), (0, face)), constant_values=1.0)
-            for face in faces
-        )
+        ahead = sum(chance * np.pad(p[:, :, face:], ((0, 0), (0, 0), (0, face)), constant_values=1.0) for face in faces)
         new = np.where(won, 1.0, np.maximum(hold, bust * pass_on[:, :, None] + ahead))
         if np.abs(new - p).max() < 1e-15:
             return new[:, :, :goal]

@@ -7,16 +7,7 @@ import pytest
 
 from mdpdice import Policy, certainly, evaluate, explore, solve
 from mdpdice.errors import GameError
-from mdpdice.games.pig import (
-    HoldRace,
-    Piglet,
-    PigRace,
-    PigTurn,
-    Scores,
-    hold_at,
-    position,
-    turn_outcomes,
-)
+from mdpdice.games.pig import HoldRace, Piglet, PigRace, PigTurn, Scores, hold_at, position, turn_outcomes
 from mdpdice.looks import look_of
 
 

@@ -8,16 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from mdpdice import (
-    Policy,
-    Solution,
-    Status,
-    compile_lattice,
-    cross_check,
-    evaluate,
-    explore,
-    solve,
-)
+from mdpdice import Policy, Solution, Status, compile_lattice, cross_check, evaluate, explore, solve
 from mdpdice.errors import GameError, UnknownStateError
 from mdpdice.games.pig import Piglet, PigRace, hold_table, position
 from mdpdice.looks import look_of

@@ -34,9 +34,7 @@ def fits(combination, dice, *, two_pairs="exactly-four", full="with-five"):
         case "full":
             if len(dice) != 5:
                 return False
-            return sorted(dice.count(value) for value in values) == [2, 3] or (
-                full == "with-five" and len(values) == 1
-            )
+            return sorted(dice.count(value) for value in values) == [2, 3] or (full == "with-five" and len(values) == 1)
         case "little-straight":
             return len(dice) == 5 and values == {1, 2, 3, 4, 5}
         case "big-straight":
@@ -45,9 +43,7 @@ def fits(combination, dice, *, two_pairs="exactly-four", full="with-five"):
     return len(dice) == 5
 
 
-def score(
-    combination, roll, *, little=15, big=20, two_pairs="exactly-four", full="with-five", grades="negative"
-):
+def score(combination, roll, *, little=15, big=20, two_pairs="exactly-four", full="with-five", grades="negative"):
     """Best score of a roll over all choices of its dice, or None."""
     if combination.startswith("grade-"):
         face = int(combination[6:])
@@ -74,9 +70,7 @@ def average(combination, **rules):
     @functools.cache
     def ahead(kept, left):
         free = 5 - len(kept)
-        total = sum(
-            best(tuple(sorted(kept + fresh)), left) for fresh in itertools.product(FACES, repeat=free)
-        )
+        total = sum(best(tuple(sorted(kept + fresh)), left) for fresh in itertools.product(FACES, repeat=free))
         return Fraction(total, 6**free)
 
     @functools.cache

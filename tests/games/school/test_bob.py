@@ -11,18 +11,7 @@ import pytest
 
 from mdpdice import At, explore, solve
 from mdpdice.errors import GameError
-from mdpdice.games.school import (
-    COMBINATIONS,
-    BobGame,
-    CrossOut,
-    Held,
-    Reroll,
-    Rules,
-    School,
-    Score,
-    averages,
-    bob,
-)
+from mdpdice.games.school import COMBINATIONS, BobGame, CrossOut, Held, Reroll, Rules, School, Score, averages, bob
 from mdpdice.games.school.bob import TIE, available
 from mdpdice.games.school.bob_game import reachable
 from mdpdice.games.school.rules import GRADES
@@ -143,9 +132,7 @@ def test_profits(names, dice, left, oracle):
 @pytest.mark.slow
 def test_profits_of_a_first_roll(oracle):
     names = ("grade-2", "two-pairs", "poker", "trash")
-    assert bob(Rules(), names, (1, 2, 2, 3, 5), 2).profits == profit_by_hand(
-        names, (1, 2, 2, 3, 5), 2, oracle
-    )
+    assert bob(Rules(), names, (1, 2, 2, 3, 5), 2).profits == profit_by_hand(names, (1, 2, 2, 3, 5), 2, oracle)
 
 
 def test_the_scale_of_the_grades_does_not_matter():

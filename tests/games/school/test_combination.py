@@ -7,17 +7,7 @@ import pytest
 
 from mdpdice import cross_check, explore, solve
 from mdpdice.errors import GameError, UnknownStateError
-from mdpdice.games.school import (
-    COMBINATIONS,
-    CrossOut,
-    Held,
-    Reroll,
-    Rolled,
-    Rules,
-    SchoolCombination,
-    Score,
-    averages,
-)
+from mdpdice.games.school import COMBINATIONS, CrossOut, Held, Reroll, Rolled, Rules, SchoolCombination, Score, averages
 from mdpdice.looks import look_of
 
 # The public program's table, github.com/egeorg/BobTheDiceMaster, as the rationals that its floats stand for.
@@ -56,10 +46,7 @@ def game(combination, **rules):
 def test_the_table_in_integers():
     assert averages(Rules(little=20, big=30, grades="positive")) == TABLE
     program = averages(Rules(grades="positive"))
-    assert program == TABLE | {
-        "little-straight": STRAIGHT * Fraction(3, 4),
-        "big-straight": STRAIGHT,
-    }
+    assert program == TABLE | {"little-straight": STRAIGHT * Fraction(3, 4), "big-straight": STRAIGHT}
     assert {name: float(value) for name, value in program.items()} == pytest.approx(PRINTED, rel=1e-14)
 
 
@@ -78,9 +65,7 @@ def test_the_table_by_the_exact_back_end(combination):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "combination", sorted(set(COMBINATIONS) - {"grade-1", "set", "two-pairs", "big-straight"})
-)
+@pytest.mark.parametrize("combination", sorted(set(COMBINATIONS) - {"grade-1", "set", "two-pairs", "big-straight"}))
 def test_the_rest_of_the_table_by_the_exact_back_end(combination):
     test_the_table_by_the_exact_back_end(combination)
 

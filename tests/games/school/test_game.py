@@ -8,17 +8,7 @@ import pytest
 
 from mdpdice import At, Policy, cross_check, evaluate, explore, solve
 from mdpdice.errors import GameError, UnknownStateError
-from mdpdice.games.school import (
-    COMBINATIONS,
-    CrossOut,
-    Held,
-    Reroll,
-    Rolled,
-    Rules,
-    School,
-    Score,
-    averages,
-)
+from mdpdice.games.school import COMBINATIONS, CrossOut, Held, Reroll, Rolled, Rules, School, Score, averages
 from mdpdice.games.school.rules import GRADES
 from mdpdice.games.school.turn import ROLLS
 from mdpdice.looks import look_of

@@ -90,9 +90,7 @@ def test_every_choice_of_dice_is_a_reroll_once():
     assert len(ROLLS) == 252
     assert len(HELD) == 210
     for roll in ROLLS:
-        expected = {
-            tuple(roll[i] for i in at) for n in range(1, 6) for at in itertools.combinations(range(5), n)
-        }
+        expected = {tuple(roll[i] for i in at) for n in range(1, 6) for at in itertools.combinations(range(5), n)}
         found = rerolls(roll)
         assert {again.dice for again, _ in found} == expected
         assert len(found) == len(expected)
@@ -126,9 +124,7 @@ def test_tables_say_the_same():
     assert table.first.sum() == table.total == 6**5
     for at in (0, 17, 130, 251):
         options = rerolls(ROLLS[at])
-        assert [HELD[held] for held in table.holds[table.row[at] : table.row[at + 1]]] == [
-            held for _, held in options
-        ]
+        assert [HELD[held] for held in table.holds[table.row[at] : table.row[at + 1]]] == [held for _, held in options]
     for at in (0, 3, 60, 209):
         dist = rolled(HELD[at])
         assert all(table.becomes[at, to] == table.total * dist.prob(roll) for to, roll in enumerate(ROLLS))

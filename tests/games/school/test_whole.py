@@ -84,8 +84,7 @@ def example_sets():
 
 def check_turn(names, game, solution):
     ahead = {
-        name: solution.value(before([other for other in names if other != name], game))
-        for name in available(names)
+        name: solution.value(before([other for other in names if other != name], game)) for name in available(names)
     }
     report = cross_check(one_turn(names, ahead))
     assert report.ok, report.table()

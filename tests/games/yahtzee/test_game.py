@@ -29,9 +29,7 @@ def options(lattice, dice, filled, *, fifty=0, upper=0):
     begin = int(lattice.indptr[lattice.state_node[node]])
     for edge in range(begin, int(lattice.indptr[lattice.state_node[node] + 1])):
         if lattice.guard_at(int(lattice.guard[edge]), at):
-            found[lattice.actions[first + edge - begin]] = lattice.exact_reward_at(
-                int(lattice.reward[edge]), at
-            )
+            found[lattice.actions[first + edge - begin]] = lattice.exact_reward_at(int(lattice.reward[edge]), at)
     return found
 
 

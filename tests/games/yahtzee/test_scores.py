@@ -26,9 +26,7 @@ def full_house(dice):
 
 
 def run_of(dice, n):
-    return any(
-        sorted(chosen) == list(range(chosen[0], chosen[0] + n)) for chosen in combinations(sorted(dice), n)
-    )
+    return any(sorted(chosen) == list(range(chosen[0], chosen[0] + n)) for chosen in combinations(sorted(dice), n))
 
 
 def by_hand_yahtzee(box, dice):

@@ -141,13 +141,7 @@ def test_farkle_with_its_full_range():
 
 def test_a_race_in_both_forms():
     # The first to toss heads wins; the mover may also pass.  P(win) of the mover is 2/3.
-    net = network(
-        [
-            (MAX, [(1,), (0, 0, 1.0, -1)]),
-            (CHANCE, [(2, 0, 0.5), (0, 0, 0.5, -1)]),
-            (END, HALF),
-        ]
-    )
+    net = network([(MAX, [(1,), (0, 0, 1.0, -1)]), (CHANCE, [(2, 0, 0.5), (0, 0, 0.5, -1)]), (END, HALF)])
     assert exact(net).details["exact"] == [Fraction(1, 6), Fraction(1, 6), HALF]
     assert exact(net).policy.tolist() == [0, -1, -1]
 
@@ -193,12 +187,7 @@ def test_differences_that_floats_do_not_see():
 
 def test_improper_start_policies_are_replaced():
     # From floats or not: every first policy leads to the value, also the ones that never end.
-    nodes = [
-        (MAX, [(1, -1), (0, -1)]),
-        (CHANCE, [(0, 0, 0.5), (2, 0, 0.5)]),
-        (MAX, [(2, -1), (3,)]),
-        (END, 4),
-    ]
+    nodes = [(MAX, [(1, -1), (0, -1)]), (CHANCE, [(0, 0, 0.5), (2, 0, 0.5)]), (MAX, [(2, -1), (3,)]), (END, 4)]
     part_net = network(nodes)
     for first in (0, 1):
         for third in (0, 1):
@@ -321,9 +310,7 @@ def plainly(rows):
     n = len(rows)
     matrix = []
     for i, (den, entries, (c, d)) in enumerate(rows):
-        matrix.append(
-            [Fraction(int(i == j)) - Fraction(entries.get(j, 0), den) for j in range(n)] + [Fraction(c, d)]
-        )
+        matrix.append([Fraction(int(i == j)) - Fraction(entries.get(j, 0), den) for j in range(n)] + [Fraction(c, d)])
     return solve_linear(matrix)
 
 

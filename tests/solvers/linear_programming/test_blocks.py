@@ -139,11 +139,7 @@ class TestBlocks:
         first, second, end = deep + 1, deep + 2, deep + 3
         nodes = [(MAX, [(1, -1), (end, -9)])]
         nodes += [(CHANCE, [(i + 1, 0, 0.5), (0, 0, 0.5)]) for i in range(1, deep + 1)]
-        nodes += [
-            (CHANCE, [(second, 0, 0.5), (0, 0, 0.5)]),
-            (CHANCE, [(first, 1, 0.5), (end, 0, 0.5)]),
-            (END, 3),
-        ]
+        nodes += [(CHANCE, [(second, 0, 0.5), (0, 0, 0.5)]), (CHANCE, [(first, 1, 0.5), (end, 0, 0.5)]), (END, 3)]
         problem = network(nodes)
         block = blocks.reduce_block(blocks.View.of(problem), np.arange(end))
         # The circle of two is kept, and what leads to it.
@@ -167,12 +163,7 @@ class TestBlocks:
 
     def test_dominated_options_are_dropped(self):
         problem = network(
-            [
-                (MAX, [(1, 1), (2, 5), (1, 7), (2,), (3, 0), (1, 7)]),
-                (MAX, [(3,), (0, -9)]),
-                (END, 2),
-                (END, 1),
-            ]
+            [(MAX, [(1, 1), (2, 5), (1, 7), (2,), (3, 0), (1, 7)]), (MAX, [(3,), (0, -9)]), (END, 2), (END, 1)]
         )
         view = blocks.View.of(problem)
         block = blocks.reduce_block(view, np.array([0, 1]))

@@ -106,9 +106,7 @@ class TestHighs:
     @pytest.mark.parametrize("interior", [False, True])
     def test_stopped_from_outside(self, interior):
         asked = []
-        answer = pulp_adapter.solve(
-            dense(), interior=interior, stop=lambda: len(asked) > 1 or bool(asked.append(0))
-        )
+        answer = pulp_adapter.solve(dense(), interior=interior, stop=lambda: len(asked) > 1 or bool(asked.append(0)))
         assert answer.outcome is Outcome.STOPPED
         assert answer.iterations < pulp_adapter.solve(dense(), interior=interior).iterations
 
@@ -152,12 +150,8 @@ class TestHighs:
 
 
 def test_solvers_that_cannot_run():
-    with pytest.raises(
-        UnsupportedError, match=r"'Simplex2000' is not a solver of PuLP; available here: .*HiGHS"
-    ):
+    with pytest.raises(UnsupportedError, match=r"'Simplex2000' is not a solver of PuLP; available here: .*HiGHS"):
         pulp_adapter.require("Simplex2000")
-    with pytest.raises(
-        UnsupportedError, match=r"'MOSEK' is known to PuLP but cannot run here.*HiGHS"
-    ) as caught:
+    with pytest.raises(UnsupportedError, match=r"'MOSEK' is known to PuLP but cannot run here.*HiGHS") as caught:
         pulp_adapter.require("MOSEK")
     assert caught.value.value == "MOSEK"

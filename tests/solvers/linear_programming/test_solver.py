@@ -61,9 +61,7 @@ def check(problem, answer, expected=None, tolerance=1e-9):
     source = problem.source[answer.policy[problem.decides]]
     assert (source == np.flatnonzero(problem.decides)).all()
     assert (answer.policy[~problem.decides] == -1).all()
-    np.testing.assert_allclose(
-        policy_value(problem, answer.policy), answer.value, rtol=0, atol=tolerance * scale
-    )
+    np.testing.assert_allclose(policy_value(problem, answer.policy), answer.value, rtol=0, atol=tolerance * scale)
     if expected is not None:
         np.testing.assert_allclose(answer.value, expected, rtol=0, atol=tolerance * scale)
     occupation = answer.details["occupation"]
@@ -74,9 +72,7 @@ def check(problem, answer, expected=None, tolerance=1e-9):
         assert earned == pytest.approx(answer.value[problem.start], abs=tolerance * scale)
 
 
-STOP_OR_GO = network(
-    [(MAX, [(2,), (1,)]), (CHANCE, [(3, 0, 0.5), (4, 0, 0.5)]), (END, 2), (END, 6), (END, 0)]
-)
+STOP_OR_GO = network([(MAX, [(2,), (1,)]), (CHANCE, [(3, 0, 0.5), (4, 0, 0.5)]), (END, 2), (END, 6), (END, 0)])
 
 
 def discounted(kind=MAX, sense=1):
@@ -146,9 +142,7 @@ class TestExactAnswers:
         assert answer.iterations == 0
 
     def test_chance_alone_with_a_cycle(self, form):
-        problem = network(
-            [(CHANCE, [(1, 1, 0.5), (0, 1, 0.5)]), (CHANCE, [(0, 0, 0.25), (2, 0, 0.75)]), (END, 3)]
-        )
+        problem = network([(CHANCE, [(1, 1, 0.5), (0, 1, 0.5)]), (CHANCE, [(0, 0, 0.25), (2, 0, 0.75)]), (END, 3)])
         # a = 1 + a/2 + b/2, b = a/4 + 9/4
         check(problem, solve(problem, form=form), [17 / 3, 11 / 3, 3], tolerance=1e-14)
 
@@ -218,11 +212,7 @@ class TestEndlessPlay:
 
     def test_a_paying_chance_node_is_no_place_to_stay(self, form, sense):
         problem = network(
-            [
-                (self.kind(sense), [(1,), (2, -7 * sense)]),
-                (CHANCE, [(0, -sense, 0.5), (0, -2 * sense, 0.5)]),
-                (END, 0),
-            ]
+            [(self.kind(sense), [(1,), (2, -7 * sense)]), (CHANCE, [(0, -sense, 0.5), (0, -2 * sense, 0.5)]), (END, 0)]
         )
         answer = solve(problem, form=form)
         assert answer.value.tolist() == [-7 * sense, -8.5 * sense, 0]
@@ -230,20 +220,13 @@ class TestEndlessPlay:
 
     def test_chance_nodes_that_nobody_can_leave(self, form, sense):
         problem = network(
-            [
-                (self.kind(sense), [(1, sense), (3, 0)]),
-                (CHANCE, [(2,)]),
-                (CHANCE, [(1, 0, 0.5), (2, 0, 0.5)]),
-                (END, 0),
-            ]
+            [(self.kind(sense), [(1, sense), (3, 0)]), (CHANCE, [(2,)]), (CHANCE, [(1, 0, 0.5), (2, 0, 0.5)]), (END, 0)]
         )
         check(problem, solve(problem, form=form), [sense, 0, 0, 0])
 
     def test_collecting_without_bound(self, form, sense):
         k = self.kind(sense)
-        problem = network(
-            [(k, [(1,), (3, 50 * sense)]), (k, [(2, sense), (3,)]), (k, [(1, -sense / 2)]), (END, 0)]
-        )
+        problem = network([(k, [(1,), (3, 50 * sense)]), (k, [(2, sense), (3,)]), (k, [(1, -sense / 2)]), (END, 0)])
         with pytest.raises(LPUnboundedError, match="without bound") as caught:
             solve(problem, form=form)
         assert (caught.value.state, caught.value.action) == (1, 0)
@@ -257,9 +240,7 @@ class TestEndlessPlay:
 
     def test_paying_for_ever(self, form, sense):
         k = self.kind(sense)
-        problem = network(
-            [(k, [(1,), (3, -50 * sense)]), (k, [(2, -sense)]), (k, [(1, sense / 2)]), (END, 0)]
-        )
+        problem = network([(k, [(1,), (3, -50 * sense)]), (k, [(2, -sense)]), (k, [(1, sense / 2)]), (END, 0)])
         with pytest.raises(LPInfeasibleError, match="no play ends") as caught:
             solve(problem, form=form)
         assert caught.value.state in {1, 2}

@@ -27,14 +27,7 @@ from mdpdice import (
     solve,
 )
 from mdpdice.backend import GameSolver, Run, Searched, available_solvers
-from mdpdice.errors import (
-    CycleError,
-    DeadEndError,
-    GameError,
-    PluginError,
-    SolveInterrupted,
-    UnsupportedError,
-)
+from mdpdice.errors import CycleError, DeadEndError, GameError, PluginError, SolveInterrupted, UnsupportedError
 from mdpdice.games.knucklebones import Knucklebones
 from mdpdice.games.pig import PigTurn
 from mdpdice.solvers.lookahead import Lookahead
@@ -121,9 +114,7 @@ def test_a_payoff_outside_its_range(payoff):
 
 
 def test_rewards_that_leave_the_range():
-    game = ranged(
-        lambda state: decide({"on": go("next", reward=1)} if state == "start" else {"on": end(1)}), high=1.5
-    )
+    game = ranged(lambda state: decide({"on": go("next", reward=1)} if state == "start" else {"on": end(1)}), high=1.5)
     engine = Expectimax(Expansions(game, 100), "star2", 100, lambda: None)
     with pytest.raises(GameError, match="payoffs and rewards"):
         engine._run(engine._visit("start", 3, ESTIMATE, -math.inf, math.inf, False))

@@ -10,24 +10,8 @@ import random
 import attrs
 import pytest
 
-from mdpdice import (
-    At,
-    Counter,
-    Dist,
-    Game,
-    Status,
-    chance,
-    d6,
-    decide,
-    end,
-    go,
-    pass_to,
-    roll,
-    solve,
-)
-from mdpdice.errors import (
-    NotCertifiedError,
-)
+from mdpdice import At, Counter, Dist, Game, Status, chance, d6, decide, end, go, pass_to, roll, solve
+from mdpdice.errors import NotCertifiedError
 from mdpdice.games.knucklebones import Knucklebones, Rolled
 from mdpdice.games.konijnenhokken import Konijnenhokken
 from mdpdice.games.pig import PigRace, PigTurn
@@ -131,9 +115,7 @@ def reference(game, depth, which=ESTIMATE, state=None):
             return option.payoff
         if isinstance(option, Chance):
             shares = zip(option.dist.weights, option.edges, strict=True)
-            return option.reward + sum(
-                w / option.dist.total * edge(inner, left, side, value) for w, inner in shares
-            )
+            return option.reward + sum(w / option.dist.total * edge(inner, left, side, value) for w, inner in shares)
         decides = isinstance(game.node(option.state), Decide)
         factor = game.discount if decides else 1
         if isinstance(option, PassTo):
@@ -223,13 +205,7 @@ def test_pruning_leaves_positions_out():
 
 def test_a_value_is_kept_for_its_depth_only():
     # Both ways to 2 have the same state and different depths left: 1 -> 2 has one decision less.
-    table = {
-        0: {"far": go(1), "near": go(2)},
-        1: {"on": go(2)},
-        2: {"on": go(3)},
-        3: {"on": go(4)},
-        4: {"on": end(1)},
-    }
+    table = {0: {"far": go(1), "near": go(2)}, 1: {"on": go(2)}, 2: {"on": go(3)}, 3: {"on": go(4)}, 4: {"on": end(1)}}
 
     class Line(Game[int, str]):
         payoff_range = (-10, 10)

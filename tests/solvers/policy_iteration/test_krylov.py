@@ -60,9 +60,7 @@ def test_values_and_policies_are_optimal_and_certified(reward, leave):
         assert candidate.value == pytest.approx(truth, rel=1e-8, abs=1e-8 / leave)
         solution = solve(net, solver="policy-iteration", epsilon=1e-6)
         assert solution.proved, solution.reason
-        for value, low, high in zip(
-            exact.nodes.exact[0], solution.nodes.lowers, solution.nodes.uppers, strict=True
-        ):
+        for value, low, high in zip(exact.nodes.exact[0], solution.nodes.lowers, solution.nodes.uppers, strict=True):
             assert Fraction(float(low)) <= value <= Fraction(float(high))
 
 

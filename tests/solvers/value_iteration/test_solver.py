@@ -335,9 +335,7 @@ def test_haddad_monmege_beyond_floats_is_not_claimed(n):
 
 def test_two_states_with_known_fractions():
     # A: go (1, to A or B with 1/2 each) or stay (0); B: back to A (2); discount 9/10.
-    net = Network.from_choices(
-        [0, 2, 3], [0, 2, 3, 4], [0, 1, 0, 0], ["1/2", "1/2", 1, 1], [1, 0, 2], discount="9/10"
-    )
+    net = Network.from_choices([0, 2, 3], [0, 2, 3, 4], [0, 1, 0, 0], ["1/2", "1/2", 1, 1], [1, 0, 2], discount="9/10")
     answer = ValueIteration().solve(net, Run())
     assert answer.value[:2] == pytest.approx([380 / 29, 400 / 29], rel=1e-9)
     assert Fraction(answer.details["lower"][0]) <= Fraction(380, 29) <= Fraction(answer.details["upper"][0])
@@ -378,12 +376,7 @@ def test_slow_components_are_shortened():
     assert answer.iterations < 500
     # And discounted: a state that may wander among three, 1 per step, worth 1 / (1 - 0.999).
     net = Network.from_choices(
-        [0, 1, 2, 3],
-        [0, 2, 4, 6],
-        [0, 1, 1, 2, 2, 0],
-        ["1/3", "2/3"] * 3,
-        [1, 1, 1],
-        discount="999/1000",
+        [0, 1, 2, 3], [0, 2, 4, 6], [0, 1, 1, 2, 2, 0], ["1/3", "2/3"] * 3, [1, 1, 1], discount="999/1000"
     )
     answer = ValueIteration().solve(net, Run())
     assert answer.value[:3] == pytest.approx(np.full(3, 1000.0), rel=1e-9)

@@ -177,9 +177,7 @@ def _simple(i, begin, finish, mean, turn, arg, weight, best, wide):
     else:
         loops.fill(best, i, -turn * np.inf, wide)
         while e + 5 < finish:
-            loops.improve_six(
-                best, i, turn, arg[e], arg[e + 1], arg[e + 2], arg[e + 3], arg[e + 4], arg[e + 5], wide
-            )
+            loops.improve_six(best, i, turn, arg[e], arg[e + 1], arg[e + 2], arg[e + 3], arg[e + 4], arg[e + 5], wide)
             e += 6
         while e + 1 < finish:
             loops.improve_two(best, i, turn, arg[e], arg[e + 1], wide)
