@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import attrs
 import click
 
 import mdpdice
@@ -74,7 +73,10 @@ def export(
         raise click.UsageError("--policy marks actions in a drawing: write a .dot file")
     # Counters stay variables where the format has variables; a horizon is one of networks.
     source, points = _source(name, pairs, counters=found.lattices and horizon is None)
-    source = source if sense is None else attrs.evolve(source, sense=sense)
+    if sense is not None:
+        import attrs
+
+        source = attrs.evolve(source, sense=sense)
     if horizon is not None:
         source = mdpdice.Horizon(horizon).apply(source)
     if policy:
@@ -93,6 +95,8 @@ def export(
 
 def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple[str, ...]) -> Answer:
     """Solve a game and write its page."""
+    import attrs
+
     from mdpdice.cli.case import open_case
     from mdpdice.cli.progress_bars import ProgressBars
     from mdpdice.web.page import write_page
@@ -101,7 +105,7 @@ def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple
         case = open_case(name, pairs, None, 1e-6, None, sense, False, progress)
         case.refuse_infinite("there is no best play to advise")
         try:
-            solution = case.solve("auto")
+            solution = case.answer()
         except StateLimitError as error:
             msg = f"{error.message}; 'mdpdice serve' plays it in the browser, with a player who looks ahead"
             raise click.ClickException(msg) from error

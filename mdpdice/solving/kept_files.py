@@ -149,13 +149,15 @@ def read_kept(
     on_lattice = header["route"] == "lattice"
     if prove:
         if on_lattice:
-            return load_lattice(read, game, chosen, horizon, epsilon, prove=True)
-        return load_flat(read, prepare(game, chosen, horizon=horizon), epsilon, prove=True)
+            found = load_lattice(read, game, chosen, horizon, epsilon, prove=True)
+        else:
+            found = load_flat(read, prepare(game, chosen, horizon=horizon), epsilon, prove=True)
+        return attrs.evolve(found, game=game)
     with file.part("answer"):
         table = _grid_values(read, game, chosen) if on_lattice else _node_values(read, game, chosen, horizon)
         made = read.made(table.digest, Question(header["objective"], chosen.wanted(game)))
         made = attrs.evolve(made, notes=tuple(header["notes"]), details={"proof": "cached"})
-        return Solution(table, read.claimed, made, header["width"], header["reason"])
+        return Solution(table, read.claimed, made, header["width"], header["reason"], game=game)
 
 
 def _node_values(read: SavedAnswer, game: Game[Any, Any], objective: Objective, horizon: int | None) -> NodeValues:

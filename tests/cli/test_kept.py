@@ -382,3 +382,10 @@ def test_states_line_by_line_of_policies_and_searches(told, pig):
     looked = told("pig-turn", "--solver", "lookahead:1", "--json", lines="19\n21\n")
     assert looked.exit_code == 1  # estimates
     assert [json.loads(line)["state"] for line in looked.stdout.splitlines()] == ["19", "21"]
+
+
+def test_a_page_of_a_kept_answer_is_the_same(run, solves, tmp_path):
+    for name in ("first.html", "second.html"):
+        assert run("export", *RACE, "--to", tmp_path / name).exit_code == 0
+    assert (tmp_path / "first.html").read_bytes() == (tmp_path / "second.html").read_bytes()
+    assert len(solves) == 1
