@@ -100,6 +100,7 @@ def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple
     from mdpdice.cli.case import open_case
     from mdpdice.cli.progress_bars import ProgressBars
     from mdpdice.web.page import write_page
+    from mdpdice.web.tables import title
 
     with ProgressBars() as progress:
         case = open_case(name, pairs, None, 1e-6, None, sense, False, progress)
@@ -109,9 +110,7 @@ def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple
         except StateLimitError as error:
             msg = f"{error.message}; 'mdpdice serve' plays it in the browser, with a player who looks ahead"
             raise click.ClickException(msg) from error
-        given = {"game": name, "parameters": case.given}
-        if ":" not in name:
-            given["title"] = name.replace("-", " ").capitalize()
+        given = {"game": name, "parameters": case.given} | ({} if ":" in name else {"title": title(name)})
         page = write_page(solution, path, seats=seats, given=given)
     data = {"game": name, "file": path, "format": "html", **attrs.asdict(page)}
     exact = f"{page.values:,} values, rounded by at most {page.rounding:.1e}"

@@ -243,8 +243,8 @@ class Table:
 
 
 def title(name: str) -> str:
-    """What a game is called: without the file that it is in."""
-    return name.rpartition(":")[2]
+    """What a game is called: without the file that it is in, and in words where the name is the library's."""
+    return name.rpartition(":")[2] if ":" in name else name.replace("-", " ").capitalize()
 
 
 def _event(one: Mapping[str, Any]) -> dict[str, Any]:
