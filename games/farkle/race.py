@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter as Multiset
+from collections.abc import Iterable
 from typing import Any, ClassVar, TypeAlias
 
 import attrs
@@ -37,6 +38,10 @@ from mdpdice.games.parameters import whole
 __all__ = ["FarkleRace"]
 
 RaceState: TypeAlias = State | Second
+
+
+def _none_or_dice(given: int | str | Die | Iterable[str | Die] | None) -> tuple[Die, ...] | None:
+    return None if given in (None, "none") else read_dice(given)
 
 
 @attrs.frozen
@@ -79,14 +84,10 @@ class FarkleRace(Game[RaceState, Action]):
     dice: tuple[Die, ...] = attrs.field(default=SIX, converter=read_dice, metadata={"help": DICE_HELP})
     rules: Rules = attrs.field(default=KCD, converter=read_rules, metadata={"help": RULES_HELP})
     my_dice: tuple[Die, ...] | None = attrs.field(
-        default=None,
-        converter=attrs.converters.optional(read_dice),
-        metadata={"help": "dice of the player who starts, if not `dice`"},
+        default=None, converter=_none_or_dice, metadata={"help": "dice of the player who starts, if not `dice`"}
     )
     their_dice: tuple[Die, ...] | None = attrs.field(
-        default=None,
-        converter=attrs.converters.optional(read_dice),
-        metadata={"help": "dice of the other player, if not `dice`"},
+        default=None, converter=_none_or_dice, metadata={"help": "dice of the other player, if not `dice`"}
     )
     my_points: int = whole(0, 50_000, "points of the player who starts", least=0)
     their_points: int = whole(0, 50_000, "points of the other player", least=0)

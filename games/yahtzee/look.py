@@ -37,10 +37,10 @@ class SheetLook(Look[ScoreSheet], of=ScoreSheet):
 
     def tables(self, solution: Solution | None) -> list[Table]:
         """What every box is worth at the start, and as the last one."""
-        if solution is None or solution.horizon is not None:
+        start: At[Any] = self._example()
+        if solution is None or solution.horizon is not None or solution.start != start:
             return []
-        game, every = self.game, (1 << len(self.game.sheet)) - 1
-        start, rows = self._example(), []
+        game, every, rows = self.game, (1 << len(self.game.sheet)) - 1, []
         for box, name in enumerate(game.sheet):
             gone, last = (
                 At(start.state, **{**start.counters, "boxes": boxes}) for boxes in (1 << box, every - (1 << box))
