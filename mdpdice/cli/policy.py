@@ -69,7 +69,7 @@ def policy(case: Case, **options: Any) -> Answer:
         solution = case.answer(
             asked.solver,
             lambda: case.solve(asked.solver, _written_out(case, asked)),
-            network=_wants_network(case, asked) and not _saves_only(asked),
+            network=not (asked.rows or asked.where or _saves_only(asked)),
         )
         tables = [] if _saves_only(asked) and solution.lattice is not None else _tables(case, solution, asked)
         if asked.save is not None:

@@ -389,3 +389,10 @@ def test_a_page_of_a_kept_answer_is_the_same(run, solves, tmp_path):
         assert run("export", *RACE, "--to", tmp_path / name).exit_code == 0
     assert (tmp_path / "first.html").read_bytes() == (tmp_path / "second.html").read_bytes()
     assert len(solves) == 1
+
+
+def test_tables_of_a_game_do_not_stand_on_a_kept_lattice(run, monkeypatch):
+    monkeypatch.setattr("mdpdice.solving.lattice_route.FLAT_UP_TO_EDGES", 1000)
+    assert run("advise", *RACE, "mine=5", "theirs=5", "turn=5").exit_code == 0
+    result = run("policy", *RACE)
+    assert (result.exit_code, "no network" in result.output) == (0, False)
