@@ -25,8 +25,7 @@ def data_frame(
     except ModuleNotFoundError as error:
         if error.name != "pandas":
             raise
-        msg = "a data frame needs pandas: pip install pandas"
-        raise MissingPackageError(msg, package="pandas") from error
+        raise MissingPackageError("a data frame needs pandas: pip install pandas", package="pandas") from error
     nodes = network.state_node
     index = np.flatnonzero(network.decides[nodes]) if decisions else np.arange(network.n_states)
     nodes = nodes[index]

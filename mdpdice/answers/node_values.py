@@ -129,8 +129,7 @@ class NodeValues:
         horizon = self.network.horizon
         if horizon is None:
             if steps_left is not None:
-                msg = f"steps_left={steps_left!r} needs a solution with a horizon"
-                raise HorizonRangeError(msg, value=steps_left)
+                raise HorizonRangeError(f"steps_left={steps_left!r} needs a solution with a horizon", value=steps_left)
             return None
         if steps_left is None:
             return horizon
@@ -146,8 +145,7 @@ class NodeValues:
         # Equal states have equal values; their actions differ.
         node = self.network.start if state is None else self.network.node_of(state)
         if not self.network.decides[node]:
-            msg = "nobody decides in this state; ask value() instead"
-            raise GameError(msg, state=self.network.describe(node))
+            raise GameError("nobody decides in this state; ask value() instead", state=self.network.describe(node))
         if self.steps(steps_left) == 0:
             raise HorizonRangeError("no decision is left", state=self.network.describe(node), value=0)
         return node

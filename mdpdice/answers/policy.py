@@ -267,8 +267,7 @@ class Policy:
         horizon = self.network.horizon
         if horizon is None:
             if steps_left is not None:
-                msg = f"steps_left={steps_left!r} needs a network with a horizon"
-                raise HorizonRangeError(msg, value=steps_left)
+                raise HorizonRangeError(f"steps_left={steps_left!r} needs a network with a horizon", value=steps_left)
             return None
         steps = horizon if steps_left is None else steps_left
         if type(steps) is not int or not 1 <= steps <= horizon:
@@ -417,8 +416,7 @@ def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
     for node in np.flatnonzero(new.decides).tolist():
         state = new.state_of(node)
         if state is None:
-            msg = "a decision without a state of its own has no counterpart"
-            raise GameError(msg, state=new.describe(node))
+            raise GameError("a decision without a state of its own has no counterpart", state=new.describe(node))
         before = old.node_of(state)
         if not old.decides[before]:
             raise UnknownStateError("nobody decides in this state where the policy comes from", state=state)

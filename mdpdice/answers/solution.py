@@ -68,8 +68,7 @@ class _Worth(dict[Any, float]):
 
     def __missing__(self, action: Any) -> float:
         hint = did_you_mean(action, self)
-        msg = f"no action {action!r} here; {hint}the actions are {list(self)!r}"
-        raise UnknownStateError(msg, action=action)
+        raise UnknownStateError(f"no action {action!r} here; {hint}the actions are {list(self)!r}", action=action)
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -311,8 +310,7 @@ class Solution:
         from mdpdice.answers.policy import Policy
 
         if isinstance(self.given, tuple):
-            msg = "two policies play here, one for each player; solution.given has both"
-            raise GameError(msg, value=self)
+            raise GameError("two policies play here, one for each player; solution.given has both", value=self)
         return Policy.from_solution(self) if self.given is None else self.given
 
     def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:

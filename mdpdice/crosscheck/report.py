@@ -1,11 +1,9 @@
 """Cross-checking: run every back-end that can, certify each, and compare them at every state.
 
-Agreement of two programs proves little when they share a mistake, so every
-answer is certified by itself first; then intervals, infinities, the actions that
-are chosen or must be chosen, and what the policies are worth are compared state by
-state.  Nothing passes by being skipped: a report is good only if at least two
-independent back-ends ran, every one that ran was certified, all of them agree, and as
-much was compared as was asked for.
+Agreement of two programs proves little when they share a mistake, so every answer is certified by itself first; then
+intervals, infinities, the actions that are chosen or must be chosen, and what the policies are worth are compared state
+by state.  Nothing passes by being skipped: a report is good only if at least two independent back-ends ran, every one
+that ran was certified, all of them agree, and as much was compared as was asked for.
 """
 
 from __future__ import annotations
@@ -286,14 +284,12 @@ def cross_check(
 
 def _floors(at_least: Mapping[str, int] | None) -> dict[str, int]:
     if at_least is not None and not isinstance(at_least, Mapping):
-        msg = f"at_least={at_least!r}: it says how much of what, as in {{'independent': 3}}"
-        raise GameError(msg, value=at_least)
+        raise GameError(f"at_least={at_least!r}: it says how much of what, as in {{'independent': 3}}", value=at_least)
     wanted = {name: count(floor, f"at_least[{name!r}]") for name, floor in (at_least or {}).items()}
     floors = {"independent": 2} | wanted
     unknown = sorted(set(floors) - set(COUNTERS))
     if unknown:
-        msg = f"at_least[{unknown[0]!r}] is not counted; what is: {', '.join(COUNTERS)}"
-        raise GameError(msg, value=unknown[0])
+        raise GameError(f"at_least[{unknown[0]!r}] is not counted; what is: {', '.join(COUNTERS)}", value=unknown[0])
     # Agreement needs two, whatever is asked for.
     return floors | {"independent": max(2, floors["independent"])}
 

@@ -188,8 +188,7 @@ class _Declaration:
             self.name = name
 
     def __set__(self, instance: object, value: object) -> NoReturn:
-        msg = f"self.{self.name} is assigned to; {assigned_counter(self._ready(), value)}"
-        raise GameError(msg, value=value)
+        raise GameError(f"self.{self.name} is assigned to; {assigned_counter(self._ready(), value)}", value=value)
 
     def axis(self, game: Any) -> Axis:
         raise NotImplementedError
@@ -271,8 +270,7 @@ class Counter(_Declaration):
         name = self._ready()
         values = _ask(self._values, game, name, "values")
         if not isinstance(values, range):
-            msg = f"the values of counter {name!r} are {values!r}; they must be a range"
-            raise GameError(msg, value=values)
+            raise GameError(f"the values of counter {name!r} are {values!r}; they must be a range", value=values)
         if not values:
             raise GameError(f"counter {name!r} has no values: {values} is empty", value=values)
         if max(abs(values[0]), abs(values[-1])) > _LARGEST:

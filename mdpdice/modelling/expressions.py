@@ -69,8 +69,7 @@ class Expr:
 
     def __init__(self, op: str, args: tuple[Any, ...], kind: int, depth: int = 1) -> None:
         if depth > _DEEPEST:
-            msg = f"an expression is nested more than {_DEEPEST} deep; write it as a table(sequence, index)"
-            raise GameError(msg)
+            raise GameError(f"an expression is nested more than {_DEEPEST} deep; write it as a table(sequence, index)")
         self.op = op
         self.args = args
         self.kind = kind
@@ -370,12 +369,10 @@ def table(sequence: Sequence[Scalar] | Iterable[Scalar], index: Any) -> Expr:
         The sequence is empty or holds something else, or the index is not a whole number.
     """
     if isinstance(sequence, Expr | str | Mapping | set | frozenset) or not isinstance(sequence, Iterable):
-        msg = f"table() takes a list or tuple of numbers and an index, not {sequence!r}"
-        raise GameError(msg, value=sequence)
+        raise GameError(f"table() takes a list or tuple of numbers and an index, not {sequence!r}", value=sequence)
     at = as_expr(index)
     if at.kind > INT:
-        msg = f"the index of table() is {at!r}, which is no whole number; use // to divide"
-        raise GameError(msg, value=index)
+        raise GameError(f"the index of table() is {at!r}, which is no whole number; use // to divide", value=index)
     entries = [constant(entry) for entry in sequence]
     if not entries:
         raise GameError("table() of an empty sequence has nothing to look up", value=sequence)
@@ -414,8 +411,7 @@ def _arithmetic(op: str, first: Expr, second: Expr) -> Expr:
 def _divide(op: str, first: Expr, divisor: Any) -> Expr:
     by = as_expr(divisor)
     if by.kind > INT or by.op != "constant" or by.args[0] <= 0 or first.kind > INT:
-        msg = f"({first!r}) {op} {by!r}: a whole number is divided by a positive int only"
-        raise GameError(msg, value=divisor)
+        raise GameError(f"({first!r}) {op} {by!r}: a whole number is divided by a positive int only", value=divisor)
     if first.op == "constant":
         return constant(ARITHMETIC[op](first.args[0], by.args[0]))
     return Expr(op, (first, by), INT, first.depth + 1)

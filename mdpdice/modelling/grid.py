@@ -75,8 +75,7 @@ def range_error(axis: Axis, wanted: int) -> CounterRangeError:
         remedy = f"outside its values, {values}; set it to flags of as many boxes"
     else:
         remedy = f"outside its values, {values}; widen them, or declare outside='clip' or outside='forbid'"
-    msg = f"counter {axis.name!r} would become {wanted}, {remedy}"
-    return CounterRangeError(msg, value=wanted, limit=values)
+    return CounterRangeError(f"counter {axis.name!r} would become {wanted}, {remedy}", value=wanted, limit=values)
 
 
 def forbidden_error(axis: Axis, wanted: int) -> CounterRangeError:

@@ -148,5 +148,4 @@ def nearest_floats(values: Iterable[int | float | Fraction]) -> list[float]:
 
 def too_large_error() -> UnsupportedError:
     """The error for a value that is larger than every float, although all that is declared is smaller."""
-    msg = "the value is too large for a float; measure rewards in larger units"
-    return UnsupportedError(msg)
+    return UnsupportedError("the value is too large for a float; measure rewards in larger units")

@@ -1,10 +1,8 @@
 """States and actions as JSON data, for files and programs; what people read is `mdpdice.looks.text`.
 
-Numbers and strings stand for themselves, tuples are lists, a
-frozen attrs value is ``{"ClassName": {"field": ...}}`` and an enum member is
-``{"EnumName": "MEMBER"}``.  A state of a game with counters is
-``{"state": ..., "counters": {"name": ...}}``.  Nothing is evaluated or imported by name: only the
-classes that a game's type annotations mention can be read back.
+Numbers and strings stand for themselves, tuples are lists, a frozen attrs value is ``{"ClassName": {"field": ...}}``,
+an enum member ``{"EnumName": "MEMBER"}`` and a state of a game with counters ``{"state": ..., "counters": {...}}``.
+Nothing is evaluated or imported by name: only classes that a game's type annotations mention can be read back.
 """
 
 from __future__ import annotations

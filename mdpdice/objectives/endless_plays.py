@@ -122,9 +122,8 @@ def _idle(network: Network, keep: Bools | None = None) -> tuple[Ints, Bools]:
 def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
     """Merge every end component without rewards into one node, with the option to `stay` for 0.
 
-    Without this a Bellman equation has many solutions there: any value that is at
-    least as good as leaving repeats itself round the component.  Where staying for
-    ever is worth minus infinity, the option is left out.
+    Without this a Bellman equation has many solutions there: any value that is at least as good as leaving repeats
+    itself round the component.  Where staying for ever is worth minus infinity, the option is left out.
     """
     if not _plays_may_not_end(network):
         return None

@@ -116,8 +116,7 @@ def _largest_sum(lattice: Lattice, paid: dict[int, Expr], objective: OfPayoff, r
     )
     layers = find_layers(greedy, run)
     if layers.cyclic:
-        why = "play can come back to counters that it had, so it is not known how much it collects"
-        _refuse(objective, why)
+        _refuse(objective, "play can come back to counters that it had, so it is not known how much it collects")
     return int(solve_layers(layers, run)[0][0, lattice.start_point])
 
 

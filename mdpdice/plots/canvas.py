@@ -70,8 +70,7 @@ class Sheet(Figure):
 def new_axes(frame: Frame, width: float = 6.4, height: float = 4.4) -> Axes:
     """Return the axes that are given, or those of a new figure of this size, in inches."""
     if unknown := frame.keys() - Frame.__annotations__.keys():
-        msg = f"unexpected keyword argument {min(unknown)!r}"
-        raise TypeError(msg)
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}")
     ax = frame.get("ax")
     if ax is not None:
         return ax

@@ -48,8 +48,7 @@ def at_stage(answer: Policy | Solution, array: Any, steps_left: int | None, leas
     horizon = network_of(answer).horizon
     if horizon is None:
         if steps_left is not None:
-            msg = f"steps_left={steps_left!r} needs a horizon"
-            raise HorizonRangeError(msg, value=steps_left)
+            raise HorizonRangeError(f"steps_left={steps_left!r} needs a horizon", value=steps_left)
         return array
     steps = horizon if steps_left is None else steps_left
     if type(steps) is not int or not least <= steps <= horizon:

@@ -111,8 +111,7 @@ def bound_chart(
     """
     problems = len({one.digest for one in solutions})
     if problems != 1:
-        msg = f"{len(solutions)} solutions of {problems} problems; draw solutions of one problem"
-        raise GameError(msg)
+        raise GameError(f"{len(solutions)} solutions of {problems} problems; draw solutions of one problem")
     ax = new_axes(frame)
     rows = np.array([(one.iterations, one.lower(), one.estimate(), one.upper()) for one in solutions])
     rows = rows[np.isfinite(rows).all(axis=1) & (rows[:, 0] > 0)]

@@ -72,8 +72,7 @@ def _call(function: Callable[[Any], Any], state: Hashable, what: str) -> Any:
     except MdpDiceError as error:
         raise error.at(state) from error.__cause__
     except Exception as error:
-        msg = f"the function of {what} raised {type(error).__name__}: {error}"
-        raise GameError(msg, state=state) from error
+        raise GameError(f"the function of {what} raised {type(error).__name__}: {error}", state=state) from error
 
 
 def points_of(

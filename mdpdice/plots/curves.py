@@ -68,8 +68,7 @@ def value_curve(
     ['hold', 'roll']
     """
     if actions and by is not None:
-        msg = "the curves are told apart by actions or by a dimension of the state; leave out one of the two"
-        raise GameError(msg)
+        raise GameError("the curves are told apart by actions or by a dimension of the state; leave out one of the two")
     solution, network = shown(solution, where)
     columns = [at_stage(solution, array, steps_left) for array in _rows(solution)]
     curves: dict[Any, dict[Any, tuple[float, ...]]] = {}

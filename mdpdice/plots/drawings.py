@@ -104,8 +104,7 @@ def draw_network(
     chosen: set[int] = set()
     if policy is not None:
         if policy.network.digest != network.digest:
-            msg = "the policy belongs to another network; explore the game once and solve what you draw"
-            raise GameError(msg)
+            raise GameError("the policy belongs to another network; explore the game once and solve what you draw")
         choice = choice_of(policy, steps_left)
         chosen = set(choice[choice >= 0].tolist())
     layers = _layers(network)

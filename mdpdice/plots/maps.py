@@ -200,8 +200,7 @@ def _regions(
     colours: Mapping[Hashable, str] | None = None,
 ) -> Axes:
     if not points:
-        msg = "nobody decides in the states that are to be drawn; region_map draws any states"
-        raise GameError(msg)
+        raise GameError("nobody decides in the states that are to be drawn; region_map draws any states")
     ax = new_axes(frame, height=4.4 if y is not None else 1.6)
     xs, ys, categories = zip(*points, strict=True)
     grid = grid_of(xs, ys)
@@ -314,8 +313,7 @@ def threshold_map(
         if one == action and (before is None or (number > before if largest else number < before)):
             found[left, up] = number
     if set(found.values()) == {None}:
-        msg = f"the policy takes {words(action)} in none of the states that are to be drawn"
-        raise GameError(msg, action=action)
+        raise GameError(f"the policy takes {words(action)} in none of the states that are to be drawn", action=action)
     which = "largest" if largest else "smallest"
     text = label or drawn(f"{which} {axis_label(over) or 'number'} with which to {words(action)}")
     ax = _numbers(found, x, y, frame, text, limits)
@@ -382,8 +380,7 @@ def value_map(
         points[left, up] = value if of is None else of(network.states[at], value)
     points = {point: number for point, number in points.items() if number is not None}
     if not points:
-        msg = "of() gives None in all states that are to be drawn"
-        raise UnsupportedError(msg)
+        raise UnsupportedError("of() gives None in all states that are to be drawn")
     text = label or (f"value ({unit_of(network)})" if of is None else axis_label(of))
     return _numbers(points, x, y, frame, text, limits, centre)
 
@@ -404,8 +401,7 @@ def _numbers(
     empty[grid.row, grid.column] = [number is None for number in points.values()]
     finite = cells[np.isfinite(cells)]
     if not len(finite):
-        msg = "no number that is to be drawn is finite"
-        raise UnsupportedError(msg)
+        raise UnsupportedError("no number that is to be drawn is finite")
     low, high = limits or (float(finite.min()), float(finite.max()))
     whole = bool((finite == np.round(finite)).all())
     norm: Normalize = Normalize(low, high)

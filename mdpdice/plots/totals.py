@@ -52,8 +52,7 @@ def outcome_chart(
     several = outcomes if isinstance(outcomes, Mapping) else {"": outcomes}
     finite = {name: np.isfinite(one.totals) for name, one in several.items()}
     if not several or not all(mask.any() for mask in finite.values()):
-        msg = "a distribution has no finite total, so there is nothing to draw"
-        raise GameError(msg)
+        raise GameError("a distribution has no finite total, so there is nothing to draw")
     ax = new_axes(frame)
     known = np.unique(np.concatenate([one.totals[finite[name]] for name, one in several.items()]))
     gap = float(np.diff(known).min()) if len(known) > 1 else 1.0

@@ -1,11 +1,10 @@
 """The chain that is left of a network when everybody follows a policy.
 
-Nobody decides any more then: the network becomes a Markov chain with rewards.
-`induce` writes that `Chain`, itself a network in which all nodes are chance nodes and
-ends, and the rest of the library (evaluation, distributions, simulation) works on
-it.  Where the policy depends on more than the node, the chain holds several copies
-of the nodes side by side: one per stage of a horizon, and one per seat where two
-players with different policies pass the move to each other.
+Nobody decides any more then: the network becomes a Markov chain with rewards. `induce` writes that `Chain`, itself a
+network in which all nodes are chance nodes and ends, and the rest of the library (evaluation, distributions,
+simulation) works on it.  Where the policy depends on more than the node, the chain holds several copies of the nodes
+side by side: one per stage of a horizon, and one per seat where two players with different policies pass the move to
+each other.
 """
 
 from __future__ import annotations

@@ -31,13 +31,11 @@ def check_searches(ledger: Ledger, solver: Any) -> None:
     for model, found in reversed(answers):
         again = _ask(ledger, solver, model)
         if again is None or not same_answer(again.candidate, found.candidate):
-            msg = "asked a second time, after other games, it gives another answer"
-            ledger.fail("determinism", msg)
+            ledger.fail("determinism", "asked a second time, after other games, it gives another answer")
     ledger.model = None
     if not answers:
         ledger.fail("answer", "it refused every model")
-    note = f"answers; it refused {', '.join(refused)}" if refused else "answers"
-    ledger.passed("answer", len(answers), note)
+    ledger.passed("answer", len(answers), f"answers; it refused {', '.join(refused)}" if refused else "answers")
     for check in ("inputs", "values", "policy", "certificate"):
         ledger.skipped(check, "it searches games; its answers are estimates")
     ledger.passed("bounds", len(answers), "intervals that hold the value")

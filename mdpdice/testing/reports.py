@@ -99,8 +99,7 @@ class Ledger:
     ) -> None:
         strange = [name for name in require if name not in known]
         if strange:
-            msg = f"no check is called {', '.join(map(repr, strange))}; there are: {', '.join(known)}"
-            raise ValueError(msg)
+            raise ValueError(f"no check is called {', '.join(map(repr, strange))}; there are: {', '.join(known)}")
         self.subject = subject
         self.require = tuple(require)
         self.checks: list[Check] = []

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
-
-import attrs
+from types import SimpleNamespace
+from typing import Any
 
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution, Status
@@ -133,22 +132,6 @@ def _check_protocol(ledger: Ledger, solver: Any) -> Solver:
     return found
 
 
-@attrs.frozen
-class _Replay:
-    """Hands out an answer that is there already, for `solve_problem` to certify and to translate."""
-
-    name: str
-    features: frozenset[Feature]
-    candidate: Candidate
-
-    @classmethod
-    def available(cls) -> bool:
-        return True
-
-    def solve(self, problem: Network, run: Run) -> Candidate:
-        return self.candidate
-
-
 class _Battery:
     """All models that a back-end has the features for."""
 
@@ -188,15 +171,12 @@ class _Battery:
                     "and its parameters alone, and give random numbers a seed that is a parameter",
                 )
         ledger.model = None
-        for check, count, note in (
-            ("answer", 2 * len(answers), "answers"),
-            ("inputs", 2 * len(answers), "problems"),
-            ("values", values, "values"),
-            ("policy", len(answers), "policies"),
-            ("certificate", len(answers), "answers"),
-            ("determinism", len(answers), "answers compared"),
-        ):
-            ledger.passed(check, count, note)
+        ledger.passed("answer", 2 * len(answers), "answers")
+        ledger.passed("inputs", 2 * len(answers), "problems")
+        ledger.passed("values", values, "values")
+        ledger.passed("policy", len(answers), "policies")
+        ledger.passed("certificate", len(answers), "answers")
+        ledger.passed("determinism", len(answers), "answers compared")
         ledger.skipped("bounds", "it takes networks; its answers are certified")
 
     # --- one answer -----------------------------------------------------------------------------
@@ -212,8 +192,7 @@ class _Battery:
         except Exception as error:  # noqa: BLE001 - whatever the code of a back-end raises
             text = f"it raised {type(error).__name__}: {error}"
             if isinstance(error, ValueError) and "read-only" in str(error):
-                msg = f"it tried to write into the problem ({error}); {remedy}"
-                self.ledger.fail("inputs", msg, cause=error)
+                self.ledger.fail("inputs", f"it tried to write into the problem ({error}); {remedy}", cause=error)
             self.ledger.fail("answer", f"{text} ({model.hazard})", cause=error)
         self.called |= called
         network.__dict__.pop("digest", None)
@@ -242,20 +221,15 @@ class _Battery:
         except PluginError as error:
             self.ledger.fail("answer", error.message, cause=error)
         rows = answer.policy if network.horizon is None else answer.policy[1:]
-        problem = ""
-        if (rows[..., ~network.decides] != -1).any() or (
-            network.horizon is not None and (answer.policy[0] != -1).any()
-        ):
-            problem = "its policy takes an edge where nobody decides; it is -1 there"
-        elif not isinstance(answer.details, Mapping) or isinstance(answer.iterations, bool):
-            problem = "details is a mapping, and iterations a number"
-        else:
-            ends = network.kind == Kind.END
-            # No stage is left out: an end pays with no decision left too.
-            if (answer.value[..., ends] != network.payoff[ends]).any():
-                problem = "the values of ends are not their payoffs"
-        if problem:
-            self.ledger.fail("answer", problem)
+        idle = network.horizon is None or (answer.policy[0] == -1).all()
+        if not idle or (rows[..., ~network.decides] != -1).any():
+            self.ledger.fail("answer", "its policy takes an edge where nobody decides; it is -1 there")
+        if not isinstance(answer.details, Mapping) or isinstance(answer.iterations, bool):
+            self.ledger.fail("answer", "details is a mapping, and iterations a number")
+        ends = network.kind == Kind.END
+        # No stage is left out: an end pays with no decision left too.
+        if (answer.value[..., ends] != network.payoff[ends]).any():
+            self.ledger.fail("answer", "the values of ends are not their payoffs")
 
     def _judge(self, model: Model, problem: Problem, answer: Candidate) -> int:
         """Compare an answer with the known values; how many there were."""
@@ -264,7 +238,8 @@ class _Battery:
         for steps, state, node, truth in model.rows(problem.network):
             left = "" if steps is None else f" with {steps} decisions left"
             known.append((state, (node,) if steps is None else (steps, node), left, truth))
-        replay = cast("Solver", _Replay(self.solver.name, self.solver.features, answer))
+        # Hands out the answer that is there already, to be certified and translated.
+        replay: Any = SimpleNamespace(name=self.solver.name, features=self.solver.features, solve=lambda *_: answer)
         try:
             solution = solve_problem(problem, replay, Run(tolerance=self.epsilon), self.epsilon)
         except MdpDiceError as error:

@@ -62,13 +62,12 @@ class LinearProgramming:
     `Candidate.details` holds
 
     ``occupation`` : ndarray of float64, shape (E,)
-        Expected number of times that a play from the start node under the policy takes edge ``e``,
-        each time counted with ``discount ** (steps before e)``.  Hence the value of the start node is the sum of
-        ``occupation * reward`` over all edges, plus that of ``occupation * discount ** step * payoff[dst]`` over the
-        edges into END nodes; and the visits to a node are the sum over its edges (for a decision, the entry of
-        its chosen edge).  Staying for ever in a zero-reward end component counts as the end of the play.
-        In the terms of the dual: the basic solution of the optimal basis for the weights ``a = 1`` at the
-        start node and 0 elsewhere.
+        Expected number of times that a play from the start node under the policy takes edge ``e``, each time counted
+        with ``discount ** (steps before e)``.  Hence the value of the start node is the sum of ``occupation * reward``
+        over all edges, plus that of ``occupation * discount ** step * payoff[dst]`` over the edges into END nodes; and
+        the visits to a node are the sum over its edges (for a decision, the entry of its chosen edge).  Staying for
+        ever in a zero-reward end component counts as the end of the play. In the terms of the dual: the basic solution
+        of the optimal basis for the weights ``a = 1`` at the start node and 0 elsewhere.
     ``form``, ``solver``
         The form, and the name and version of the solver.
     ``programs``, ``variables``, ``constraints``, ``nonzeros``

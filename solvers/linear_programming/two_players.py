@@ -4,10 +4,9 @@ The minimiser's policy is fixed, the best reply of the maximiser is found as a p
 the minimiser switches where another option is strictly better against the values found; repeat until
 nothing is.  Values fall from round to round, so no policy comes back.
 
-Where plays may be endless that is not the end of it: the minimiser may keep a play for ever, at no loss by
-the values found, among nodes that the maximiser can leave only at a loss.  Such a play is worth what it
-collected, which is less than the values say where these are positive; so there the minimiser stays, and the
-iteration goes on.
+Where plays may be endless that is not the end of it: the minimiser may keep a play for ever, at no loss by the values
+found, among nodes that the maximiser can leave only at a loss.  Such a play is worth what it collected, which is less
+than the values say where these are positive; so there the minimiser stays, and the iteration goes on.
 
 A network with `pass_to` edges is first written out with a node for either side: node ``N + i`` is node ``i``
 as the player to move sees it, node ``i`` the same seen by the opponent, who minimises the negated value there.

@@ -1,11 +1,10 @@
 """Look some decisions ahead, where a game is too large to explore.
 
-Depth-limited expectimax: from the first decisions of the game every play is followed for `depth`
-decisions, and what lies beyond is worth what `Game.estimate` says
-(see `mdpdice.solvers.lookahead.expectimax` for the search).  A decision with the roll before it is one step,
-as for a horizon.  The answer is an estimate and never claims more; but with `Game.payoff_range` there
-is an interval that holds the true value: the search is repeated with the worst and with the best
-payoff in the place of estimates.  Where all plays end within the depth the interval is one number.
+Depth-limited expectimax: from the first decisions of the game every play is followed for `depth` decisions, and what
+lies beyond is worth what `Game.estimate` says (see `mdpdice.solvers.lookahead.expectimax` for the search).  A decision
+with the roll before it is one step, as for a horizon.  The answer is an estimate and never claims more; but with
+`Game.payoff_range` there is an interval that holds the true value: the search is repeated with the worst and with the
+best payoff in the place of estimates.  Where all plays end within the depth the interval is one number.
 
 This back-end takes the game itself and not a network.  Its solution speaks of the first
 decisions only: for another position ask for ``solve(game.at(position), solver=Lookahead())``.
