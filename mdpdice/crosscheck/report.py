@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -39,9 +39,6 @@ from mdpdice.solving.pipeline import SETTLES, solve_problem, unsupported
 from mdpdice.solving.problem import Problem, prepare
 
 __all__ = ["Entry", "Report", "cross_check"]
-
-S = TypeVar("S", bound=Hashable)
-A = TypeVar("A", bound=Hashable)
 
 
 @attrs.frozen(eq=False)
@@ -139,10 +136,9 @@ class Report:
             if found is None:
                 rows.append([entry.solver, entry.outcome, *[""] * 5])
                 notes.append(f"{entry.solver}: {entry.message}")
-            else:
-                numbers = [f"{number:.12g}" for number in (found.estimate(), found.lower(), found.upper())]
-                last = f"{found.width:.1e}", f"{found.seconds:.2f}"
-                rows.append([entry.solver, found.status.value, *numbers, *last])
+                continue
+            numbers = [f"{number:.12g}" for number in (found.estimate(), found.lower(), found.upper())]
+            rows.append([entry.solver, found.status.value, *numbers, f"{found.width:.1e}", f"{found.seconds:.2f}"])
         endless = [found.reason for found in self.solutions if found.proved and np.isinf(found.estimate())]
         if endless:
             notes.append(f"{endless[0]}; a discount or a horizon limits it, and costs want sense='min'")
@@ -165,16 +161,12 @@ class Report:
             data["asked"] = list(entry.asked)
             found = entry.solution
             if found is not None:
-                data |= {
-                    "status": found.status.value,
-                    "reason": found.reason,
-                    "value": _json_number(found.estimate()),
-                    "lower": _json_number(found.lower()),
-                    "upper": _json_number(found.upper()),
-                    "width": _json_number(found.width),
-                    "seconds": found.seconds,
-                    "iterations": found.iterations,
-                }
+                data |= {"status": found.status.value, "reason": found.reason}
+                numbers = {"value": found.estimate(), "lower": found.lower(), "upper": found.upper()}
+                # JSON knows no infinity; its name is read back by `float`.
+                for name, number in (numbers | {"width": found.width}).items():
+                    data[name] = float(number) if np.isfinite(number) else str(float(number))
+                data |= {"seconds": found.seconds, "iterations": found.iterations}
             entries.append(data)
         counts = {"values" if name == "states" else name: getattr(self, name) for name in COUNTERS}
         report = {"ok": self.ok, "solvers": entries, "problems": list(self.problems), **counts}
@@ -202,13 +194,8 @@ class Report:
         return f"<Report: {'ok' if self.ok else 'not ok'}; ran {ran or 'nothing'}>"
 
 
-def _json_number(number: float) -> float | str:
-    """JSON knows no infinity; its name is read back by ``float``."""
-    return float(number) if np.isfinite(number) else str(float(number))
-
-
 def cross_check(
-    game: Game[S, A] | Network,
+    game: Game[Any, Any] | Network,
     objective: Objective | None = None,
     *,
     solvers: Sequence[str | Solver] | None = None,
@@ -259,9 +246,7 @@ def cross_check(
     problems = [f"{entry.solver} failed: {entry.message}" for entry in entries if entry.outcome == "failed"]
     solutions = [entry.solution for entry in entries if entry.solution is not None]
     problems += [f"{it.solver} is {it.status.value}: {it.reason}" for it in solutions if not it.proved]
-    edges = [comparison.edge_intervals(solution) for solution in solutions]
-    possible = [comparison.may(solution, pair) for solution, pair in zip(solutions, edges, strict=True)]
-    only = [comparison.must(solution, pair) for solution, pair in zip(solutions, edges, strict=True)]
+    possible, only = ([judge(solution) for solution in solutions] for judge in (comparison.may, comparison.must))
     choices = 0
     for i, first in enumerate(solutions):
         for j, second in enumerate(solutions):
