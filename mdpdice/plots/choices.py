@@ -6,9 +6,10 @@ import functools
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
+from mdpdice.answers.node_values import steps_of
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
-from mdpdice.errors import HorizonRangeError, UnsupportedError
+from mdpdice.errors import UnsupportedError
 from mdpdice.networks.network import Ints, Network
 from mdpdice.plots.coordinates import Where
 
@@ -45,16 +46,8 @@ def network_of(answer: Policy | Solution) -> Network:
 
 def at_stage(answer: Policy | Solution, array: Any, steps_left: int | None, least: int = 0) -> Any:
     """The row of an array for a number of decisions left, or all of it where it has no such rows."""
-    horizon = network_of(answer).horizon
-    if horizon is None:
-        if steps_left is not None:
-            raise HorizonRangeError(f"steps_left={steps_left!r} needs a horizon", value=steps_left)
-        return array
-    steps = horizon if steps_left is None else steps_left
-    if type(steps) is not int or not least <= steps <= horizon:
-        msg = f"steps_left={steps!r} is not a number from {least} to the horizon {horizon}"
-        raise HorizonRangeError(msg, value=steps, limit=horizon)
-    return array if array.ndim == 1 else array[steps]
+    steps = steps_of(network_of(answer), steps_left, least)
+    return array if steps is None or array.ndim == 1 else array[steps]
 
 
 def choice_of(policy: Policy | Solution, steps_left: int | None) -> Ints:
