@@ -63,8 +63,7 @@ class Picture(Axes):
 class Sheet(Figure):
     """A figure that a notebook shows as a picture."""
 
-    def _repr_png_(self) -> bytes:
-        return picture_bytes(self, ".png", dpi=100)
+    _repr_png_ = Picture._repr_png_
 
 
 def new_axes(frame: Frame, width: float = 6.4, height: float = 4.4) -> Axes:

@@ -21,7 +21,7 @@ from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.networks.network import Network
 from mdpdice.plots.canvas import BLANK, INK, PALETTE, Frame, drawn, new_axes, unit_of, words
 from mdpdice.plots.cells import Grid, grid_of, label_axes, runs
-from mdpdice.plots.choices import Drawable, at_stage, shown, taken
+from mdpdice.plots.choices import Drawable, shown, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 
 __all__ = ["policy_difference", "policy_map", "region_map", "threshold_map", "value_map"]
@@ -182,13 +182,9 @@ def policy_difference(
         same[text] = alike
         points.append((left, up, text))
     order = sorted(same, key=lambda text: (not same[text], text))
-    pale: dict[Hashable, str] = {text: _pale(PALETTE[at % len(PALETTE)]) for at, text in enumerate(order) if same[text]}
+    strong: Any = {text: np.array(to_rgb(PALETTE[at % len(PALETTE)])) for at, text in enumerate(order) if same[text]}
+    pale = {text: to_hex(0.28 * colour + 0.72) for text, colour in strong.items()}
     return _regions(points, x, y, frame, order, pale)
-
-
-def _pale(colour: str) -> str:
-    mixed: Any = 0.28 * np.array(to_rgb(colour)) + 0.72
-    return to_hex(mixed)
 
 
 def _regions(
@@ -204,7 +200,11 @@ def _regions(
     ax = new_axes(frame, height=4.4 if y is not None else 1.6)
     xs, ys, categories = zip(*points, strict=True)
     grid = grid_of(xs, ys)
-    names = _merge_rare(categories)
+    names, count = categories, Counter(categories)
+    if len(count) > len(PALETTE):
+        # The rare ones share a colour.
+        kept = {category for category, _ in count.most_common(len(PALETTE) - 1)}
+        names = tuple(category if category in kept else OTHER for category in categories)
     # Colours go by the whole order, so that an action has the same one in two maps of a game.
     rank = {category: at for at, category in enumerate(order)}
     known = sorted(set(names), key=lambda category: (rank.get(category, len(rank)), names.index(category)))
@@ -240,15 +240,6 @@ def _draw_cells(ax: Axes, grid: Grid, cells: Any, colours: Colormap, norm: Norma
     mesh.set_rasterized(cells.size > DRAWN)
     ax.set_facecolor(BLANK)
     return mesh
-
-
-def _merge_rare(categories: Sequence[Hashable]) -> Sequence[Hashable]:
-    """The categories with the rare ones as one, where there are more than colours."""
-    count = Counter(categories)
-    if len(count) <= len(PALETTE):
-        return categories
-    kept = {category for category, _ in count.most_common(len(PALETTE) - 1)}
-    return [category if category in kept else OTHER for category in categories]
 
 
 # --- numbers ----------------------------------------------------------------------
@@ -318,8 +309,7 @@ def threshold_map(
     text = label or drawn(f"{which} {axis_label(over) or 'number'} with which to {words(action)}")
     ax = _numbers(found, x, y, frame, text, limits)
     if None in found.values():
-        handle = Patch(**HATCHED, label=never)
-        ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+        ax.legend(handles=[Patch(**HATCHED, label=never)], loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     return ax
 
 
@@ -369,7 +359,7 @@ def value_map(
         Several states have the same coordinates: narrow them by `where`.
     """
     solution, network = shown(solution, where)
-    values = at_stage(solution, solution.nodes.values, steps_left)
+    values = solution.nodes.rows(steps_left)[0]
     points: dict[tuple[Any, Any], float | None] = {}
     index, (xs, ys) = points_of(network, (x, y), where)
     for at, left, up in zip(index.tolist(), xs, ys, strict=True):
