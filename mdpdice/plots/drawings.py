@@ -257,11 +257,5 @@ def _add_legend(ax: Axes, network: Network, chosen: set[int]) -> None:
     ]
     if chosen:
         handles.append(Line2D([], [], color=PALETTE[0], linewidth=2.8, label="what the policy does"))
-    ax.legend(
-        handles=handles,
-        frameon=False,
-        fontsize="small",
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0),
-        ncols=len(handles),
-    )
+    below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": len(handles)}
+    ax.legend(handles=handles, frameon=False, fontsize="small", **below)
