@@ -32,8 +32,7 @@ import attrs
 
 from mdpdice.errors import GameError
 from mdpdice.modelling.asking import ask, assigned_counter
-from mdpdice.modelling.expression_values import BOOL, INT
-from mdpdice.modelling.expressions import Expr, as_expr, flag_operation
+from mdpdice.modelling.expressions import BOOL, INT, Expr, as_expr, flag_operation
 from mdpdice.modelling.grid import (
     At,
     Axis,

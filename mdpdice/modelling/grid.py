@@ -54,16 +54,12 @@ class Axis:
 
     def place(self, wanted: int) -> int | None:
         """The value that the counter takes where it would become `wanted`; None: it is forbidden."""
-        values = self.values
-        if wanted in values:
+        if wanted in self.values:
             return wanted
-        away = (wanted - values.start) if values.step > 0 else (values.start - wanted)
-        before, behind = away < 0, away > abs(values[-1] - values.start)
-        if (before or behind) and self.outside == "clip":
-            return values[0] if before else values[-1]
-        if (before or behind) and self.outside == "forbid":
-            return None
-        raise range_error(self, wanted)
+        at = int(self.positions(wanted))
+        if at == -2:
+            raise range_error(self, wanted)
+        return None if at == -1 else self.values[at]
 
 
 def range_error(axis: Axis, wanted: int) -> CounterRangeError:

@@ -83,20 +83,16 @@ def decode(data: Any, classes: Mapping[str, type]) -> Any:
             msg = f"{shorten(json.dumps(data))} does not describe a {name}: {error}"
             raise UnknownStateError(msg, value=data) from error
     if data.keys() == {"state", "counters"}:
-        return _full_state(data, classes)
+        counters = data["counters"]
+        # True and 1.0 would be read as 1.
+        if not isinstance(counters, dict) or any(type(number) is not int for number in counters.values()):
+            msg = f'{shorten(json.dumps(counters))} does not give the values of counters; write {{"name": 350, ...}}'
+            raise UnknownStateError(msg, value=data)
+        return At(decode(data["state"], classes), **counters)
     known = ", ".join(sorted(classes)) or "none"
     text = shorten(json.dumps(data, ensure_ascii=False))
     msg = f'{text} is not a state; write JSON with {{"Class": {{"field": ...}}}}, where the classes are: {known}'
     raise UnknownStateError(msg, value=data)
-
-
-def _full_state(data: dict[str, Any], classes: Mapping[str, type]) -> At[Any]:
-    counters = data["counters"]
-    # True and 1.0 would be read as 1.
-    if not isinstance(counters, dict) or any(type(number) is not int for number in counters.values()):
-        msg = f'{shorten(json.dumps(counters))} does not give the values of counters; write {{"name": 350, ...}}'
-        raise UnknownStateError(msg, value=data)
-    return At(decode(data["state"], classes), **counters)
 
 
 # Fraction itself reads "1e999999999" too, and then computes that power of ten.

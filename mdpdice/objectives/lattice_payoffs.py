@@ -22,8 +22,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import solve_layers
 from mdpdice.lattices.reachable_layers import find_layers
 from mdpdice.modelling.counters import Axis, CounterValue
-from mdpdice.modelling.expression_values import FLOAT
-from mdpdice.modelling.expressions import Expr, as_expr, least, most, table
+from mdpdice.modelling.expressions import FLOAT, Expr, as_expr, least, most, table
 from mdpdice.networks.network import Kind
 from mdpdice.objectives.collected import COLLECTED, refuse_counter
 from mdpdice.objectives.lattice_endings import end_where

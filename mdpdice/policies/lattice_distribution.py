@@ -25,8 +25,7 @@ from mdpdice.answers.grid_values import GridValues
 from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.layer_solver import kernel_arguments, refuse_averaged
 from mdpdice.lattices.program import TERM
-from mdpdice.modelling.expression_values import INT
-from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.expressions import INT, Expr
 from mdpdice.networks.network import Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 from mdpdice.policies.totals import Outcomes
