@@ -20,8 +20,7 @@ from mdpdice.answers.policy import Policy, Weights
 from mdpdice.errors import UnsupportedError
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.nearest import SMALLEST
-from mdpdice.networks.arrays import moved_numbers
-from mdpdice.networks.network import Bools, Ints, Kind, Network
+from mdpdice.networks.network import Bools, Ints, Kind, Network, edge_fields
 from mdpdice.numerics import graph
 from mdpdice.objectives.reductions import both_sides, shift_total
 from mdpdice.policies.players import Players, model_of, policies_of
@@ -170,19 +169,14 @@ def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, se
         kind=np.where(degree > 0, Kind.CHANCE, Kind.END),
         indptr=np.concatenate(([0], np.cumsum(degree))),
         dst=network.dst[old] + n * to,
-        weight=weight,
-        reward=network.reward[old],
-        sign=network.sign[old],
-        step=network.step[old],
+        **edge_fields(network, old) | {"weight": weight, "numerator": numerator},
         payoff=np.tile(network.payoff, copies),
         start=network.start + n * (copies - seats),
         horizon=None,
-        numerator=numerator,
         states=network.states if alone else range(0),
         state_node=network.state_node if alone else np.zeros(0, dtype=np.int64),
         node_state=network.node_state if alone else np.full(n * copies, -1),
         actions=(),
-        exact_rewards=moved_numbers(network.exact_rewards, old),
         exact_payoffs={c * n + at: value for c in range(copies) for at, value in network.exact_payoffs.items()},
     )
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError
+from mdpdice.modelling.asking import ask
 from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.modelling.number import finite_number
@@ -177,10 +178,4 @@ class Expansions:
 
     def _call(self, function: Callable[[Any], Any], state: Any) -> Any:
         """What a function of the game gives; an error names it and its state."""
-        try:
-            return function(state)
-        except MdpDiceError as error:
-            raise error.at(state) from error.__cause__
-        except Exception as error:
-            name = getattr(function, "__name__", "the game")
-            raise GameError(f"{name}() raised {type(error).__name__}: {error}", state=state) from error
+        return ask(function, state, what=f"{getattr(function, '__name__', 'the game')}()", state=state)
