@@ -162,6 +162,9 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
         for edge, at in zip(old_edge.tolist(), new_source[order].tolist(), strict=True)
         if decides[at]
     ]
+    # Of the states that become one the first names it.
+    node_state, named = np.full(n_new, -1), np.flatnonzero(network.node_state >= 0)[::-1]
+    node_state[number[named]] = network.node_state[named]
     lowered = attrs.evolve(
         network,
         kind=kind,
@@ -171,7 +174,7 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
         payoff=np.concatenate((network.payoff[outside], np.zeros(count + 1))),
         start=int(number[network.start]),
         state_node=number[network.state_node],
-        node_state=_first_states(network, number, n_new),
+        node_state=node_state,
         actions=actions,
         exact_payoffs=moved_numbers(network.exact_payoffs, np.flatnonzero(outside)),
     )
@@ -186,11 +189,4 @@ def end_idle_chance(network: Network) -> Lowering | None:
     if not idle.any():
         return None
     kept = np.flatnonzero(~idle[network.source])
-    return Lowering(network.keep_edges(kept), np.arange(network.n_nodes), kept)
-
-
-def _first_states(network: Network, number: Ints, n_new: int) -> Ints:
-    node_state = np.full(n_new, -1, dtype=np.int64)
-    named = np.flatnonzero(network.node_state >= 0)[::-1]
-    node_state[number[named]] = network.node_state[named]
-    return node_state
+    return Lowering(network.keep_edges(kept), edge=kept)

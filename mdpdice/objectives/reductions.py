@@ -33,9 +33,9 @@ class Lowering:
     """A simpler network and the way back from it: its value ``x`` means ``scale * x + shift``."""
 
     network: Network
-    node: Ints
+    node: Ints = attrs.field(default=attrs.Factory(lambda it: np.arange(it.network.n_nodes), takes_self=True))
     """Node of the simpler network that has the value of each node of the one before; -1 where it is infinite."""
-    edge: Ints
+    edge: Ints = attrs.field(default=attrs.Factory(lambda it: np.arange(it.network.n_edges), takes_self=True))
     """Edge of the network before that each edge stands for; -1 for none."""
     scale: float = 1.0  # or -1
     shift: Fraction = Fraction(0)
@@ -153,10 +153,6 @@ def chain(network: Network, steps: Sequence[Any], check: Callable[[], None] = la
     return done
 
 
-def _identity(network: Network) -> dict[str, Any]:
-    return {"node": np.arange(network.n_nodes), "edge": np.arange(network.n_edges)}
-
-
 def negate(network: Network) -> Lowering:
     """Turn costs into rewards: every payoff and reward changes its sign, and the values with them.
 
@@ -177,7 +173,7 @@ def negate(network: Network) -> Lowering:
         exact_rewards={at: -value for at, value in network.exact_rewards.items()},
         exact_payoffs={at: -value for at, value in network.exact_payoffs.items()},
     )
-    return Lowering(lowered, scale=-1.0, **_identity(network))
+    return Lowering(lowered, scale=-1.0)
 
 
 def for_sense(model: M, sense: Sense | None = None) -> M:
@@ -189,7 +185,7 @@ def for_sense(model: M, sense: Sense | None = None) -> M:
 
 def turn_sides(network: Network) -> Lowering:
     """Make the only player who decides, and wants little of the negated sum, a maximiser of the sum."""
-    return Lowering(for_sense(network, "min"), **_identity(network))
+    return Lowering(for_sense(network, "min"))
 
 
 def shift_total(network: Network) -> Lowering | None:
@@ -200,12 +196,12 @@ def shift_total(network: Network) -> Lowering | None:
     ends = np.flatnonzero(network.kind == Kind.END).tolist()
     payoff, exact = split_exact(network.n_nodes, {node: network.exact_payoff(node) - half for node in ends})
     lowered = attrs.evolve(network, payoff=payoff, total=Fraction(0), exact_payoffs=exact)
-    return Lowering(lowered, shift=half, **_identity(network))
+    return Lowering(lowered, shift=half)
 
 
 def shift_value(network: Network, *, shift: Fraction) -> Lowering | None:
     """Say that values of this network lie `shift` below those of the one before."""
-    return Lowering(network, shift=shift, **_identity(network)) if shift else None
+    return Lowering(network, shift=shift) if shift else None
 
 
 def stop_at(network: Network, ends: Bools, payoff: Floats, sense: Sense, *, rewards: bool) -> Network:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -47,8 +47,6 @@ from mdpdice.policies.totals import Outcomes
 
 __all__ = ["Outcomes", "deviation", "outcomes"]
 
-S = TypeVar("S", bound=Hashable)
-A = TypeVar("A", bound=Hashable)
 Totals = NDArray[Any]
 
 CHUNK = 1 << 21
@@ -57,7 +55,7 @@ LIMIT = 1 << 62
 
 
 def outcomes(
-    game: Game[S, A] | Network | Lattice,
+    game: Game[Any, Any] | Network | Lattice,
     policy: Players,
     *,
     state: Hashable = None,
@@ -126,7 +124,7 @@ def outcomes(
     return Outcomes(_quotients(totals, unit, spread.half), chances, lost)
 
 
-def deviation(game: Game[S, A] | Network | Lattice, policy: Players) -> float:
+def deviation(game: Game[Any, Any] | Network | Lattice, policy: Players) -> float:
     """Standard deviation of the total of a play, as `outcomes` has it, without its distribution on a lattice."""
     policies = policies_of(game, policy)
     model = model_of(game, policies, merge=False)

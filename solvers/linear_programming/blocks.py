@@ -59,12 +59,6 @@ class View:
         local = np.full(problem.n_nodes, -1, dtype=np.int64)
         return cls(problem, sense, sense * problem.weight * problem.reward, coef, value, local, component)
 
-    def stay_edge(self, node: int) -> int:
-        """First edge of a decision that stays in its zero-reward end component."""
-        problem, component = self.problem, self.component
-        edges = (e for e in problem.edges(node) if problem.reward[e] == 0)
-        return next(e for e in edges if component[problem.dst[e]] == component[node])
-
 
 @attrs.frozen(eq=False)
 class Block:

@@ -214,9 +214,12 @@ class _Solve:
         if len(block.variables):
             row, value = self.optimum(block, tangle)
             chosen = row < len(block.edge)
-            pairs = zip(block.variables[chosen].tolist(), block.edge[row[chosen]].tolist(), strict=True)
-            for node, edge in pairs:
-                self.policy[node] = view.stay_edge(node) if edge == STAY else edge
+            self.policy[block.variables[chosen]] = block.edge[row[chosen]]
+            for node in block.variables[chosen][block.edge[row[chosen]] == STAY].tolist():
+                # The first edge that stays in its component and pays nothing.
+                edges = np.array(self.problem.edges(node))
+                there = view.component[self.problem.dst[edges]] == view.component[node]
+                self.policy[node] = edges[np.argmax(there & (self.problem.reward[edges] == 0))]
         view.value[block.variables] = value
         view.value[block.rest] = block.expand @ value + block.base
         self.solved.append((block, row))
