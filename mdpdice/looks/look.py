@@ -236,13 +236,11 @@ class Look(Generic[G]):
             core = self.start if head is ... and not fields and self.axes else reader.made(head, fields)
         except UnknownStateError as error:
             error.value = text
+            example = At(self.start, **{axis.name: axis.start for axis in self.axes}) if self.axes else self.start
             with contextlib.suppress(UnknownStateError):
-                error.message += f"; a state of this game is written like {self.show_state(self._example())}"
+                error.message += f"; a state of this game is written like {self.show_state(example)}"
             raise
         return At(core, **counters) if self.axes else core
-
-    def _example(self) -> Any:
-        return At(self.start, **{axis.name: axis.start for axis in self.axes}) if self.axes else self.start
 
     def _counter(self, axis: Axis, given: Any) -> int:
         found = given

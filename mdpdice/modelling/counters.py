@@ -189,6 +189,9 @@ class _Declaration:
     def __set__(self, instance: object, value: object) -> NoReturn:
         raise GameError(f"self.{self.name} is assigned to; {assigned_counter(self._ready(), value)}", value=value)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
     def axis(self, game: Any) -> Axis:
         raise NotImplementedError
 
@@ -261,9 +264,6 @@ class Counter(_Declaration):
             self._expr = CounterValue(self._ready())
         return self._expr
 
-    def __repr__(self) -> str:
-        return f"<Counter {self.name}>"
-
     def axis(self, game: Any) -> Axis:
         """Values of the counter in a game."""
         name = self._ready()
@@ -314,9 +314,6 @@ class Flags(_Declaration):
         if found is None:
             found = self._exprs[boxes] = FlagsValue(self._ready(), boxes)
         return found
-
-    def __repr__(self) -> str:
-        return f"<Flags {self.name}>"
 
     def _names(self, game: Any) -> tuple[str, ...]:
         name = self._ready()

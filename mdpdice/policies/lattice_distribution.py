@@ -77,6 +77,9 @@ def lattice_outcomes(table: GridValues) -> Outcomes:
 
 class _Spread:
     def __init__(self, table: GridValues, unit: int, pool: ThreadPoolExecutor) -> None:
+        from mdpdice.numerics.kernels import outcomes as kernels
+
+        self.kernels: Any = kernels
         self.pool = pool
         self.stored = table.stored
         self.unit = unit
@@ -122,7 +125,7 @@ class _Spread:
         self, sources: list[tuple[_Histograms, _Moves]], count: int, more: _Histograms | None = None
     ) -> _Histograms:
         """What moves bring to so many places, and what is there already."""
-        kernels = _kernels()
+        kernels = self.kernels
         lowest, highest = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
         if more is not None and len(more.mass):
             lowest[:], highest[:] = more.lowest, more.lowest + np.diff(more.start) - 1
@@ -170,7 +173,7 @@ class _Spread:
             self.found[number] = histograms
 
     def _piece(self, job: tuple[int, int, Ints]) -> _Moves:
-        kernels = _kernels()
+        kernels = self.kernels
         k, first, points = job
         program = self.layers.program
         tables = self.layers.tables.at(points)
@@ -182,12 +185,6 @@ class _Spread:
         count = kernels.moves(*arguments, *numbers, *np.zeros((2, program.n_rows, kernels.WIDTH)), *found)
         begin += first
         return found.take(slice(count))
-
-
-def _kernels() -> Any:
-    from mdpdice.numerics.kernels import outcomes as outcome_kernels
-
-    return outcome_kernels
 
 
 def _check(table: GridValues) -> None:
