@@ -125,12 +125,12 @@ class NodeValues:
     # --- look-ups -----------------------------------------------------------
 
     def row(self, array: Any, steps_left: int | None) -> Any:
-        """The row of an array for so many decisions left."""
+        """Return the row of an array for a number of decisions left."""
         steps = steps_of(self.network, steps_left)
         return array if steps is None else array[steps]
 
     def rows(self, steps_left: int | None) -> tuple[Floats, Floats, Floats, Ints]:
-        """Values, lower and upper ends, and chosen edges for so many decisions left."""
+        """Return values, lower and upper ends, and chosen edges for a number of decisions left."""
         row = partial(self.row, steps_left=steps_left)
         return row(self.values), row(self.lowers), row(self.uppers), row(self.choice)
 

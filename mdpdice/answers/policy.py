@@ -133,7 +133,7 @@ class Policy:
             What is decided in.
         function : callable
             ``function(state)`` gives the action to take, or a `Dist` of actions.
-            On a network it is asked about every state in which somebody decides, otherwise where play comes.
+            On a network it is asked about every state with a decision, otherwise where play comes.
         staged : bool
             On a network with a horizon: call ``function(state, steps_left)`` for
             every number of decisions left.
@@ -143,7 +143,7 @@ class Policy:
         GameError
             The function raised.
         UnknownStateError
-            It gave something that is no action of the state.
+            It returned something that is not an action of the state.
         """
         _check_game(game, "of(game, function)")
         if staged and (not isinstance(game, Network) or game.horizon is None):
@@ -177,7 +177,7 @@ class Policy:
             A decision of `network` is not one of this policy's network, or the
             action taken there does not exist in `network`.
         HorizonRangeError
-            The policy has no decision for so many steps left.
+            The policy has no decision for that number of decisions left.
         """
         if network is self._network:
             return self

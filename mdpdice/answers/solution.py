@@ -46,7 +46,7 @@ SCANNED = 1000
 
 @attrs.frozen(eq=False)
 class Decisions:
-    """The states in which somebody decides, and what is done there.
+    """The states with a decision, and the action taken in each.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ class Solution:
         Returns
         -------
         dict
-            In the order of the options; ``[]`` with an action that there is not raises an `UnknownStateError`.
+            In the order of the options; ``[]`` with an unknown action raises an `UnknownStateError`.
 
         Raises
         ------
@@ -402,7 +402,7 @@ class Solution:
         return attrs.evolve(self, table=excerpt(self.table, {} if where is None else where, max_states))
 
     def decisions(self, where: Mapping[str, Any] | None = None, *, steps_left: int | None = None) -> Decisions:
-        """The states in which somebody decides, with value, interval and action.
+        """Return the states with a decision, with value, interval and action.
 
         Parameters
         ----------
@@ -431,7 +431,7 @@ class Solution:
 
     @property
     def states(self) -> list[Any]:
-        """The states in which somebody decides; see `decisions`, for too many of them too."""
+        """The states with a decision; see `decisions`, also where there are too many."""
         return self._decisions.states
 
     @property
@@ -462,7 +462,7 @@ class Solution:
         Parameters
         ----------
         path : path
-            By custom it ends in ``.npz``.
+            Usually ends in ``.npz``.
         """
         from mdpdice.solving.files import save_solution
 

@@ -26,7 +26,7 @@ __all__ = ["find_bounds", "find_witness"]
 EDGES_LIMIT = 2_000_000_000
 """Edges that may be read in search of bounds, a few seconds; slow chains need more and stay uncertified."""
 EDGES_UNWATCHED = 4_000_000
-"""Edges that may be read between two looks at the clock."""
+"""Edges that may be read between two checks of the time."""
 ITERATE_POLICIES_AFTER_SWEEPS = 300
 """Sweeps over a cyclic component after which its bounds are sought by policy iteration instead."""
 POLICIES = 30

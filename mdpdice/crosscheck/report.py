@@ -100,7 +100,7 @@ class Report:
     actions : int
         Chosen actions that were judged by the bounds of another back-end.
     policies : int
-        Policies, with two players pairs of them, whose values were computed anew and
+        Policies, with two players pairs of them, whose values were computed again and
         compared with the bounds at all nodes.
     at_least : mapping of str to int
         The floors of these numbers that were asked for.
@@ -314,7 +314,7 @@ def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Pro
         run = Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
         kin = frozenset(cls.name for cls in ancestors(backend)) - {name}
         solution = solve_problem(problem, backend, run, epsilon)
-        # The other answers say what is wrong; a candidate that is wrong is no matter of exact arithmetic.
+        # The other answers say what is wrong; exact arithmetic does not help a wrong candidate.
         solution = attrs.evolve(solution, reason=solution.reason.removesuffix(SETTLES))
         return Entry(name, "ran", solution=solution, kin=kin)
     except UnsupportedError as error:

@@ -1,4 +1,4 @@
-"""Checks of what a game hands over: states, edges, nodes and numbers."""
+"""Checks of what a game returns: states, edges, nodes and numbers."""
 
 from __future__ import annotations
 

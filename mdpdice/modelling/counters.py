@@ -181,7 +181,7 @@ class _Declaration:
         self.name: str | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
-        # A slotted attrs class is made twice, and both times hands over its attributes.  A second
+        # A slotted attrs class is made twice, and passes on its attributes both times.  A second
         # name is found by `axes`, since an error raised here would reach the user wrapped in another.
         if self.name is None:
             self.name = name

@@ -75,9 +75,9 @@ class Game(abc.ABC, Generic[S, A]):
     discount : number
         Factor per decision, in (0, 1].
     sense : {"max", "min"}
-        Whether the player to move wants much of what counts, or little, as in golf.
+        Whether the player to move maximises what counts, or minimises it, as in golf.
     payoff_range : tuple of two numbers or None
-        Bounds of what any state can be worth (of the payoffs, if nothing is paid on the way); for
+        Bounds of what any state can be worth (of the payoffs, if there are no other rewards); for
         look-ahead only, which can leave more out then and tell an interval.
     """
 

@@ -28,7 +28,7 @@ __all__ = [
 _SAFE = 1 << 53
 _UNLIMITED = 1 << 62
 _LONGEST = 5000
-"""Largest decimal exponent: a power of ten beyond it takes minutes to write out, and no float comes near."""
+"""Largest decimal exponent: a power of ten beyond it takes minutes to compute, and no float comes near."""
 _EXPONENT = re.compile(r"[eE]([-+]?\d+)\s*\Z")
 
 

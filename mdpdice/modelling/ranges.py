@@ -13,7 +13,7 @@ _SHORT = 12  # digits and stroke of a fraction that people read
 
 
 def number_text(number: Fraction | float) -> str:
-    """Text of a number for people; a float that was made exact is told as it was written, as 0.9."""
+    """Text of a number for people; a float that was made exact is shown as it was written, as 0.9."""
     exact = Fraction(number)
     if len(text := str(exact)) <= _SHORT:
         return text
@@ -35,5 +35,5 @@ def discount_error(value: Any, *, shown: str | None = None) -> DiscountRangeErro
 
 
 def horizon_error(value: Any) -> HorizonRangeError:
-    """The error for a horizon that is no number of decisions."""
+    """Return the error for a horizon that is not a number of decisions."""
     return HorizonRangeError(f"horizon {value!r} is not a number of decisions (0, 1, 2, ...)", value=value)

@@ -110,7 +110,7 @@ def _cell(value: Any) -> str:
 
 @attrs.frozen
 class Thresholds:
-    """A policy that consists of a few numbers: stop from so many points on.
+    """A policy that consists of a few numbers: stop from N points on.
 
     Parameters
     ----------

@@ -182,7 +182,7 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
 
 
 def end_idle_chance(network: Network) -> Lowering | None:
-    """End plays with a horizon where chance alone goes round for ever and pays nothing: no decision ever comes."""
+    """End plays with a horizon where chance alone moves for ever and pays nothing: no decision ever comes."""
     if network.horizon is None:
         return None
     idle = _idle(network, (network.kind == Kind.CHANCE)[network.source])[0] >= 0

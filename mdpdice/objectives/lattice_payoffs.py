@@ -2,7 +2,7 @@
 
 The counter `COLLECTED` holds the sum of the rewards, in parts of one over their common denominator.  Where a
 threshold settles everything from some sum on, the counter stops there, and so does the play; otherwise it goes up to
-the largest sum that a play can collect, which one sweep finds: everybody collects as much as possible, chance too.
+the largest sum that a play can collect, which one sweep finds: all players maximise it, and chance does too.
 """
 
 from __future__ import annotations

@@ -317,9 +317,9 @@ class UntilReward(Objective):
         Where counting stops.  Payoffs of ends are not counted.
     sense : {"max", "min"}, optional
         What the player to move wants, by default what the game says.  In both senses a policy that may never
-        reach a target is worth +inf.  Where a player who minimises can go round for less than nothing
+        reach a target is worth +inf.  Where a minimising player can repeat a cycle of negative reward
         the value is -inf: they do so as often as they like before they go for a target.  No
-        single policy is worth that; the one that is given goes round.
+        single policy is worth that; the one that is returned stays in the cycle.
     """
 
     targets: States = attrs.field(validator=_states)

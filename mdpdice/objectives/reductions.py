@@ -177,14 +177,14 @@ def negate(network: Network) -> Lowering:
 
 
 def for_sense(model: M, sense: Sense | None = None) -> M:
-    """The network or lattice in which the player to move wants much of what `sense`, by default its own, says."""
+    """Return the network or lattice whose player to move maximises what `sense`, by default its own, asks for."""
     if (model.sense if sense is None else sense) == "min":
         return attrs.evolve(model, kind=_OTHER_SIDE[model.kind], sense="max")
     return model if model.sense == "max" else attrs.evolve(model, sense="max")
 
 
 def turn_sides(network: Network) -> Lowering:
-    """Make the only player who decides, and wants little of the negated sum, a maximiser of the sum."""
+    """Make the only player, who minimises the negated sum, a maximiser of the sum."""
     return Lowering(for_sense(network, "min"))
 
 

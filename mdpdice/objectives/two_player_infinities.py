@@ -99,7 +99,7 @@ class _Sides:
     def _almost_surely(self, alive: Bools, collects: Bools, spoils: Bools) -> tuple[Bools, Ints]:
         """Where the maximiser collects again and again almost surely if plays stay `alive`, and how far the next is.
 
-        That is without options that spoil it, and away from where somebody else may take one.
+        That is without options that spoil it, and away from where the other player or chance may take one.
         """
         n = len(alive)
         usable = ~(spoils & self.maximises[self.game.source])

@@ -1,7 +1,7 @@
 """How the bounds of an iteration close in on the value.
 
 What a solver says about its own progress is not what was proved, so nothing is recorded inside of it: the
-solver is run again and again with a growing limit of its iterations, and every answer that it hands out is certified
+solver is run again and again with a growing limit of its iterations, and every answer that it returns is certified
 like any other.  The limits double, so all runs together cost about twice the longest one.
 """
 
@@ -41,7 +41,7 @@ def capped_solutions(
     horizon: int | None = None,
     epsilon: float = 1e-9,
 ) -> list[Solution]:
-    """Answers of an iterative solver that is stopped after so many iterations, each certified by itself.
+    """Answers of an iterative solver, stopped after each of some numbers of iterations and each certified by itself.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def points_of(
 ) -> tuple[Ints, list[Sequence[Any]]]:
     """States that are drawn, as indices into `Network.states`, and a column of numbers for each coordinate.
 
-    A coordinate that is None is 0 everywhere; with `deciding`, only states are drawn in which somebody decides.  Where
+    A coordinate that is None is 0 everywhere; with `deciding`, only states with a decision are drawn.  Where
     no state has these coordinates, the message of the GameError says which names there are.
     """
     index = np.flatnonzero(network.decides[network.state_node]) if deciding else np.arange(network.n_states)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from textwrap import fill
-from typing import Any, TypeAlias, Unpack
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 from matplotlib import colormaps
@@ -19,8 +20,7 @@ from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.networks.network import Network
-from mdpdice.plots.canvas import BLANK, INK, PALETTE, Frame, drawn, new_axes, unit_of, words
-from mdpdice.plots.cells import Grid, grid_of, label_axes, runs
+from mdpdice.plots.canvas import BLANK, INK, PALETTE, Frame, drawn, new_axes, unit_of, whole_ticks, words, write_texts
 from mdpdice.plots.choices import Drawable, shown, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 
@@ -199,7 +199,7 @@ def _regions(
         raise GameError("nobody decides in the states that are to be drawn; region_map draws any states")
     ax = new_axes(frame, height=4.4 if y is not None else 1.6)
     xs, ys, categories = zip(*points, strict=True)
-    grid = grid_of(xs, ys)
+    grid = _grid_of(xs, ys)
     names, count = categories, Counter(categories)
     if len(count) > len(PALETTE):
         # The rare ones share a colour.
@@ -231,11 +231,11 @@ def _regions(
     if (cells == -1).any():
         handles.append(Patch(facecolor=BLANK, edgecolor="#BBBBBB", label=NOWHERE))
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0)
-    label_axes(ax, x, y, frame)
+    _label_axes(ax, x, y, frame)
     return ax
 
 
-def _draw_cells(ax: Axes, grid: Grid, cells: Any, colours: Colormap, norm: Normalize) -> QuadMesh:
+def _draw_cells(ax: Axes, grid: _Grid, cells: Any, colours: Colormap, norm: Normalize) -> QuadMesh:
     mesh = ax.pcolormesh(grid.x, grid.y, cells, cmap=colours, norm=norm)
     mesh.set_rasterized(cells.size > DRAWN)
     ax.set_facecolor(BLANK)
@@ -385,7 +385,7 @@ def _numbers(
     centre: float | None = None,
 ) -> Axes:
     """Numbers as colours, and written into the cells where there are few; None is hatched."""
-    grid = grid_of(*zip(*points, strict=True))
+    grid = _grid_of(*zip(*points, strict=True))
     cells, empty = np.full(grid.shape, np.nan), np.zeros(grid.shape, dtype=bool)
     cells[grid.row, grid.column] = [np.nan if number is None else float(number) for number in points.values()]
     empty[grid.row, grid.column] = [number is None for number in points.values()]
@@ -401,7 +401,7 @@ def _numbers(
     colours = colormaps["cividis" if centre is None else "PuOr"]
     ax = new_axes(frame)
     mesh = _draw_cells(ax, grid, np.ma.masked_invalid(cells), colours, norm)
-    for row, first, last in runs(empty):
+    for row, first, last in _runs(empty):
         left, bottom = grid.x[first], grid.y[row]
         size = grid.x[last + 1] - left, grid.y[row + 1] - bottom
         ax.add_patch(Rectangle((left, bottom), *size, **HATCHED, linewidth=0))
@@ -418,5 +418,64 @@ def _numbers(
             middle = grid.x[column : column + 2].mean(), grid.y[row : row + 2].mean()
             text = f"{number:.0f}" if whole and abs(number) < LARGEST else f"{number:.3g}"
             ax.text(*middle, text, ha="center", va="center", fontsize="small", color=ink)
-    label_axes(ax, x, y, frame)
+    _label_axes(ax, x, y, frame)
     return ax
+
+
+# --- cells ------------------------------------------------------------------------
+
+
+class _Grid(NamedTuple):
+    """Cells of a map: their borders, and the cell of every point."""
+
+    x: Any
+    y: Any
+    column: Any
+    row: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return len(self.y) - 1, len(self.x) - 1
+
+
+def _grid_of(xs: Sequence[Any], ys: Sequence[Any]) -> _Grid:
+    """Cells for points with these coordinates."""
+    borders_x, column = _cells(xs)
+    borders_y, row = _cells(ys)
+    return _Grid(borders_x, borders_y, column, row)
+
+
+def _cells(values: Sequence[Any]) -> tuple[Any, Any]:
+    """Borders of equal cells on an axis, or of cells that meet halfway where there would be too many."""
+    numbers = np.array([float(value) for value in values])
+    known, place = np.unique(numbers, return_inverse=True)
+    if len(known) == 1:
+        return np.array([known[0] - 0.5, known[0] + 0.5]), place
+    step = float(np.diff(known).min())
+    if (known == np.round(known)).all():
+        step = float(math.gcd(*(int(gap) for gap in np.diff(known))))
+    count = round((known[-1] - known[0]) / step) + 1
+    offset = (known - known[0]) / step
+    if count <= 4 * len(known) + 100 and np.allclose(offset, np.round(offset), atol=1e-6):
+        borders = known[0] + step * (np.arange(count + 1) - 0.5)
+        return borders, np.round(offset).astype(np.int64)[place]
+    middle = (known[1:] + known[:-1]) / 2
+    return np.concatenate(([2 * known[0] - middle[0]], middle, [2 * known[-1] - middle[-1]])), place
+
+
+def _label_axes(ax: Axes, x: Coordinate, y: Coordinate | None, frame: Frame) -> None:
+    """Write what the axes are, by default what the coordinates say, and the title."""
+    whole_ticks(ax.xaxis)
+    if y is None:
+        ax.set_yticks([])
+    else:
+        whole_ticks(ax.yaxis)
+    write_texts(ax, frame, axis_label(x), "" if y is None else axis_label(y))
+
+
+def _runs(cells: Any) -> Iterator[tuple[int, int, int]]:
+    """Row, first and last column of every run of cells that are true."""
+    for row, line in enumerate(cells):
+        change = np.flatnonzero(np.diff(np.concatenate(([False], line, [False]))))
+        yield from ((row, first, past - 1) for first, past in change.reshape(-1, 2).tolist())

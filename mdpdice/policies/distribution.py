@@ -1,9 +1,9 @@
-"""The distribution of what a play is worth in the end, when everybody follows a policy.
+"""The distribution of what a play is worth in the end, when all players follow a policy.
 
 A value is a mean; this module gives the whole distribution of the total, that is of the payoff and all rewards, as the
 player sees it who moves first.  Mass is sent forward from the start as triples (node, total so far, probability).
 Nodes are taken in the order of their components, so that in an acyclic network every triple is expanded once, when all
-of its mass has arrived.  Inside a cyclic component the mass goes round until what is left of it is negligible; that
+of its mass has arrived.  Inside a cyclic component the mass circulates until what is left of it is negligible; that
 much is reported as `Outcomes.missing`. Where there are no rewards at all, only payoffs, the total is known at the end,
 and the chances of the ends solve a linear system: then nothing is missing.
 

@@ -3,7 +3,7 @@
 All players follow the stored values of a lattice.  Layers are taken from the first to
 the last.  For every entry and point that plays come to there is a histogram: how likely plays are to be there,
 with which total so far.  One pass through the core, predecessors first, tells with which probability a play
-leaves to which other entry and point, and what it collects on the way; the histogram is added there, moved by that
+leaves to which other entry and point, and what it collects during the move; the histogram is added there, moved by that
 reward.  What comes to an end is added to the result, moved by the payoff.  Where layers lead to themselves or sides
 change, only two totals are told apart, which takes no more than their mean.
 
@@ -61,7 +61,7 @@ class _Moves(NamedTuple):
 
 
 def lattice_outcomes(table: GridValues) -> Outcomes:
-    """Distribution of the total of a play from the start, when everybody follows the values of a lattice."""
+    """Distribution of the total of a play from the start, when all players follow the values of a lattice."""
     if table.layers.cyclic or table.layers.program.flip.any():
         known = _two_totals(table)
         if known is not None:

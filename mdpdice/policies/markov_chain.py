@@ -1,4 +1,4 @@
-"""The chain that is left of a network when everybody follows a policy.
+"""The chain that is left of a network when all players follow a policy.
 
 Nobody decides any more then: the network becomes a Markov chain with rewards. `induce` writes that `Chain`, itself a
 network in which all nodes are chance nodes and ends, and the rest of the library (evaluation, distributions,
@@ -30,7 +30,7 @@ __all__ = ["Chain", "closed", "component_levels", "induce", "markov_chain", "one
 
 @attrs.frozen(eq=False)
 class Chain:
-    """What happens when everybody follows a policy: a Markov chain with rewards.
+    """What happens when all players follow a policy: a Markov chain with rewards.
 
     Node ``(k * seats + s) * N + i`` of `network` is node ``i`` of `base` with ``k`` decisions left and the player of
     seat ``s`` to move.
@@ -42,7 +42,7 @@ class Chain:
     seats: int  # 2 if two players with different policies pass the move to each other, else 1
 
     def describe(self, node: int) -> Any:
-        """State of a node, or words that tell which inline node it is."""
+        """Return the state of a node, or words that say which inline node it is."""
         return self.base.describe(node % self.base.n_nodes)
 
     def start(self, state: Hashable = None) -> int:
@@ -97,7 +97,7 @@ def markov_chain(game: Game[Any, Any] | Network, policy: Players) -> Network:
 
 
 def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
-    """Write the chain that is left when everybody follows a policy, given as for `mdpdice.evaluate`."""
+    """Return the chain that is left when all players follow a policy, given as for `mdpdice.evaluate`."""
     both = [policies] if isinstance(policies, Policy) else policies
     placed = tuple(policy.on(network) for policy in both)
     seats = 2 if placed[0] is not placed[-1] and bool((network.sign < 0).any()) else 1

@@ -86,8 +86,8 @@ def check_game(
     ``solution``        the game can be solved, and the answer certified
     ``payoff_range``    no payoff and no value lies outside `Game.payoff_range`
     ``estimate``        `Game.estimate` is a finite number in the `Game.payoff_range`
-    ``policies``        the rules of `Look.policies` take options that there are
-    ``words``           notes, summary and tables can be told
+    ``policies``        the rules of `Look.policies` take available options
+    ``words``           notes, summary and tables can be made
     ==================  ===================================================================================
 
     Parameters
@@ -345,7 +345,7 @@ def _check_payoff_range(ledger: Ledger, game: Game[Any, Any], solution: Solution
         return
     network = solution.network
     low, high = (float(bound) for bound in game.payoff_range)
-    # What is paid on the way into an end counts for the state before it.
+    # What is paid on entering an end counts for the state before it.
     asked = network.node_state >= 0 if network.reward.any() else np.ones(network.n_nodes, dtype=bool)
     room = 1e-9 * max(1.0, abs(low), abs(high))
     outside = asked & ((solution.nodes.lowers > high + room) | (solution.nodes.uppers < low - room))
@@ -398,7 +398,7 @@ def _check_words(ledger: Ledger, game: Game[Any, Any], solution: Solution, *, wh
 
 
 def _check_policies(ledger: Ledger, game: Game[Any, Any], network: Network) -> None:
-    """Check that the policies with names take options that there are; names with parameters cannot be tried."""
+    """Check that the policies with names take available options; names with parameters cannot be tried."""
     known = _listed(ledger, "policies", look_of(game), "policies", NamedPolicy)
     complete = [one.form for one in known if ":" not in one.form]
     for name in complete:

@@ -39,7 +39,7 @@ class Model:
         return with_sense(self.make(), self.sense)
 
     def problem(self) -> Problem:
-        """The model as a network and a canonical problem, made anew, so that nobody can spoil it for others."""
+        """Make the model as a network and a canonical problem, so that no caller can change it for another."""
         return prepare(self.game(), horizon=self.horizon)
 
     def rows(self, network: Network) -> list[tuple[int | None, Hashable, int, Fraction]]:

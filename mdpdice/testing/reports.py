@@ -15,7 +15,7 @@ __all__ = ["Check", "Conformance", "Ledger", "subject_of"]
 
 
 def subject_of(game: Any) -> str:
-    """What a game is called where it fails: its class, unless that is none of the user's."""
+    """Return what a game is called where it fails: its class, unless the library made that."""
     if isinstance(game, Network):
         return "a network"
     name = type(game).__name__

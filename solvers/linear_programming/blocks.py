@@ -39,7 +39,7 @@ class View:
     gain: Floats  # reward of an edge times its weight
     coef: Floats  # weight of an edge, times the discount where it takes a step
     value: Floats  # of the nodes of the blocks that are done, and payoffs; NaN elsewhere
-    local: Ints  # position of a node in the block at work, -1 outside of it
+    local: Ints  # position of a node in the current block, -1 outside of it
     component: Ints  # zero-reward end component of a node, -1 outside of them
 
     @classmethod

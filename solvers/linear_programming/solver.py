@@ -138,7 +138,7 @@ class LinearProgramming:
 
 
 class _Solve:
-    """One solve at work: the blocks that are done, and counts for the report."""
+    """One running solve: the blocks that are done, and counts for the report."""
 
     def __init__(self, method: LinearProgramming, problem: Network, run: Run) -> None:
         self.method, self.problem, self.run = method, problem, run
@@ -266,7 +266,7 @@ class _Solve:
         return None if row is None or value is None else (row, value)
 
     def flow(self, block: Block, answer: Answer, gain: Floats) -> Floats:
-        """The flow through every row, as the solver tells it."""
+        """Return the flow through every row, as the solver reports it."""
         if self.method.form == "dual":
             return answer.x
         if answer.dual is not None:
@@ -306,7 +306,7 @@ class _Solve:
     # --- why a program has no solution ---
 
     def failure(self, block: Block) -> Exception:
-        """The error that tells why the program of a block has no optimal basis."""
+        """Return the error that says why the program of a block has no optimal basis."""
         problem = self.problem
         ray = self.ray(block)
         lost = np.flatnonzero(blocks.stopping_rows(block, np.ones(len(block.gain), dtype=np.bool_)) < 0)

@@ -8,7 +8,7 @@ Where plays may be endless that is not the end of it: the minimiser may keep a p
 found, among nodes that the maximiser can leave only at a loss.  Such a play is worth what it collected, which is less
 than the values say where these are positive; so there the minimiser stays, and the iteration goes on.
 
-A network with `pass_to` edges is first written out with a node for either side: node ``N + i`` is node ``i``
+A network with `pass_to` edges is first expanded to a node for either side: node ``N + i`` is node ``i``
 as the player to move sees it, node ``i`` the same seen by the opponent, who minimises the negated value there.
 
 References

@@ -3,7 +3,7 @@
 The value of an option is ``constant + sum(a * V(next))``: payoffs of ends and rewards are
 in the constant, and the coefficient `a` is a probability, discounted where it enters a
 decision, negative where the players change sides.  A state where chance moves has one
-row.  Where a player wants little the rows are negated, so that every decision maximises.
+row.  Where a player minimises the rows are negated, so that every decision maximises.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Expansions:
         self._kept: dict[Hashable, Position] = {}
 
     def __getitem__(self, state: Hashable) -> Position:
-        """Position of a state; a `GameError` tells what the game did wrong."""
+        """Position of a state; a `GameError` says what the game did wrong."""
         found = self._kept.get(state)
         if found is None:
             if len(self._kept) >= self.limit:
@@ -81,7 +81,7 @@ class Expansions:
         return self._end(node.payoff, state) if type(node) is End else None
 
     def estimate(self, state: Hashable) -> float:
-        """What the game thinks a state is worth; a `GameError` if that is no number of `Game.payoff_range`."""
+        """What the game thinks a state is worth; a `GameError` if that is not a number in `Game.payoff_range`."""
         guess = self._call(self.game.estimate, state)
         try:
             number = float(guess)
