@@ -19,6 +19,7 @@ from mdpdice.answers.node_values import NodeValues
 from mdpdice.errors import (
     CertificateError,
     GameError,
+    MissingPackageError,
     NotCertifiedError,
     TotalRewardUndefinedError,
     UnknownStateError,
@@ -26,6 +27,7 @@ from mdpdice.errors import (
 )
 from mdpdice.html import card, grid
 from mdpdice.lattices.lattice import Lattice
+from mdpdice.modelling.text import ITSELF, fields_of
 from mdpdice.networks.network import Floats, Kind, Network
 from mdpdice.spelling import did_you_mean
 
@@ -592,7 +594,29 @@ class Solution:
         StateLimitError, GameError
             As for `excerpt`.
         """
-        from mdpdice.answers.dataframe import data_frame
-
+        try:
+            import pandas as pd
+        except ModuleNotFoundError as error:
+            if error.name != "pandas":
+                raise
+            raise MissingPackageError("a data frame needs pandas: pip install pandas", package="pandas") from error
         table = self.excerpt(where, max_states=max_states).nodes
-        return data_frame(table.network, *table.rows(steps_left), decisions=decisions)
+        network, nodes = table.network, table.network.state_node
+        values, lowers, uppers, choice = table.rows(steps_left)
+        index = np.flatnonzero(network.decides[nodes]) if decisions else np.arange(network.n_states)
+        nodes, states = nodes[index], [network.states[at] for at in index.tolist()]
+        actions = [None if edge < 0 else network.action_of(edge) for edge in choice[nodes].tolist()]
+        columns: dict[str, Any] = {
+            "state": pd.Series(states, dtype=object),
+            "kind": pd.Categorical.from_codes(network.kind[nodes], categories=[kind.name for kind in Kind]),
+            "value": values[nodes],
+            "lower": lowers[nodes],
+            "upper": uppers[nodes],
+            "action": pd.Series(actions, dtype=object),
+        }
+        fields = [fields_of(state) for state in states]
+        for name in dict.fromkeys(name for one in fields for name in one if name != ITSELF):
+            # What the state calls "value" is not the value of the state.
+            column = f"state.{name}" if name in columns else name
+            columns[column] = [one.get(name) for one in fields]
+        return pd.DataFrame(columns)
