@@ -54,12 +54,14 @@ class Axis:
 
     def place(self, wanted: int) -> int | None:
         """The value that the counter takes where it would become `wanted`; None: it is forbidden."""
-        if wanted in self.values:
+        values = self.values
+        if wanted in values:
             return wanted
-        at = int(self.positions(wanted))
-        if at == -2:
+        away = (wanted - values.start) if values.step > 0 else (values.start - wanted)
+        before, behind = away < 0, away > abs(values[-1] - values.start)
+        if not (before or behind) or self.outside == "error":
             raise range_error(self, wanted)
-        return None if at == -1 else self.values[at]
+        return None if self.outside == "forbid" else values[0] if before else values[-1]
 
 
 def range_error(axis: Axis, wanted: int) -> CounterRangeError:
