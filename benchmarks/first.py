@@ -1,4 +1,4 @@
-"""What a user's first command takes, and the same command afterwards: whole processes, side by side with starting numpy.
+"""What a first command takes, and the same command afterwards: whole processes, side by side with starting numpy.
 
 Every command runs in an empty folder of machine code, and then again with what the first run left there.  Seconds are
 those of the processors, of the process and of all that it starts; with ``--clock`` those that pass.  Both are compared
@@ -63,7 +63,7 @@ def measure(name: str, *, clock: bool) -> dict[str, Any]:
             later.append(seconds(command, place, clock=clock)[0])
             unit = min(unit, seconds(numpy, place, clock=clock)[0])
     known, found = VALUES[name], json.loads(text)
-    answers = found["solvers"] if "solvers" in found else [found]
+    answers = found.get("solvers", [found])
     right = all(math.isclose(one["value"], known, rel_tol=1e-9) for one in answers if "value" in one)
     return {
         "command": name, "first": first, "later": min(later), "first_ratio": first / unit,
