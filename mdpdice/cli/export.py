@@ -99,8 +99,8 @@ def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple
 
     from mdpdice.cli.case import open_case
     from mdpdice.cli.progress_bars import ProgressBars
+    from mdpdice.looks.text import title
     from mdpdice.web.page import write_page
-    from mdpdice.web.tables import title
 
     with ProgressBars() as progress:
         case = open_case(name, pairs, None, 1e-6, None, sense, False, progress)

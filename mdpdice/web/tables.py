@@ -13,7 +13,7 @@ import attrs
 from mdpdice.errors import MdpDiceError
 from mdpdice.looks import Boxes, Note, Part, Rolled, spoken
 from mdpdice.looks.parts import number
-from mdpdice.looks.text import phrase
+from mdpdice.looks.text import phrase, title
 from mdpdice.looks.throw import Die, Throw, thrown
 from mdpdice.modelling.game import Chance
 from mdpdice.modelling.grid import At
@@ -23,7 +23,7 @@ from mdpdice.policies.playthrough import EDGES, loses
 if TYPE_CHECKING:
     from mdpdice.cli.served import Sitting
 
-__all__ = ["Illegal", "Table", "title"]
+__all__ = ["Illegal", "Table"]
 
 MOST_LISTED = 60
 """Throws up to which all of them are listed; of more the dice are asked for one by one."""
@@ -240,11 +240,6 @@ class Table:
                 row = {"kind": "table", "title": table.title, "columns": columns, "rows": rows, "at": None}
                 told.append(row)
         return told or None
-
-
-def title(name: str) -> str:
-    """What a game is called: without the file that it is in, and in words where the name is the library's."""
-    return name.rpartition(":")[2] if ":" in name else name.replace("-", " ").capitalize()
 
 
 def _event(one: Mapping[str, Any]) -> dict[str, Any]:
