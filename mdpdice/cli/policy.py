@@ -19,7 +19,7 @@ from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, value_data, value_rows
 from mdpdice.errors import StateLimitError
-from mdpdice.looks.text import title
+from mdpdice.spelling import title
 
 __all__ = ["policy"]
 

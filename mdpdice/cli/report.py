@@ -19,7 +19,7 @@ from mdpdice.cli.options import NewFile, objective_options, question_options, so
 from mdpdice.cli.text import short
 from mdpdice.cli.values import meaning, value_data, value_rows, work_rows
 from mdpdice.errors import MdpDiceError, MissingPackageError, UnsupportedError
-from mdpdice.looks.text import title
+from mdpdice.spelling import title
 
 __all__ = ["report"]
 

@@ -27,9 +27,9 @@ from mdpdice.cli.progress_bars import ProgressBars
 from mdpdice.cli.seats import Solved, Table, for_two
 from mdpdice.cli.text import action_data, json_number
 from mdpdice.errors import MdpDiceError
-from mdpdice.looks.text import title
 from mdpdice.modelling.asking import ask
 from mdpdice.policies import playthrough
+from mdpdice.spelling import title
 from mdpdice.web.worker import Work, Working
 
 if TYPE_CHECKING:

@@ -92,8 +92,9 @@ def _on_arrays(
     known = case.look.policy_value(names[0], case.progress) if whole and len(names) == 1 else None
     if known is not None:
         return found, {key: enclosed_data(known, case.epsilon)[key] for key in _unknown("")}
-    if isinstance(model, mdpdice.Lattice) and set(names) == {"optimal"}:
-        return found, value_data(policies[0].rule)  # the solution, whose value is that of its policy
+    solution = policies[0].rule
+    if set(names) == {"optimal"} and isinstance(solution, mdpdice.Solution):
+        return found, value_data(solution)  # what its policy is worth was proved with it
     try:
         return found, value_data(mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress))
     except UnsupportedError as error:

@@ -30,17 +30,12 @@ from typing import Any, cast
 from mdpdice.errors import UnknownStateError
 from mdpdice.modelling.text import hints_of, init_fields, init_names, shorten
 
-__all__ = ["Reader", "phrase", "spaced", "title", "written"]
+__all__ = ["Reader", "phrase", "spaced", "written"]
 
 _WORDS = {"yes": True, "no": False, "none": None, "true": True, "false": False, "null": None}
 _FLOATS = ("inf", "nan", "infinity")
 _BARE = re.compile(r"[A-Za-z][\w'-]*")
 _NUMBER = r"[+-]?(?:\d{1,4000}/0*[1-9]\d{0,4000}|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+|inf|nan)(?![\w.])"
-
-
-def title(name: str) -> str:
-    """What a game is called: without the file that it is in, and in words where the name is the library's."""
-    return name.rpartition(":")[2] if ":" in name else name.replace("-", " ").capitalize()
 
 
 def spaced(name: str) -> str:

@@ -13,12 +13,13 @@ import attrs
 from mdpdice.errors import MdpDiceError
 from mdpdice.looks import Boxes, Note, Part, Rolled, spoken
 from mdpdice.looks.parts import number
-from mdpdice.looks.text import phrase, title
+from mdpdice.looks.text import phrase
 from mdpdice.looks.throw import Die, Throw, thrown
 from mdpdice.modelling.game import Chance
 from mdpdice.modelling.grid import At
 from mdpdice.policies.distribution import outcomes
 from mdpdice.policies.playthrough import EDGES, loses
+from mdpdice.spelling import title
 
 if TYPE_CHECKING:
     from mdpdice.cli.served import Sitting
