@@ -15,7 +15,7 @@ PYTHON312 ?= $(call found,3.12)
 PYTHON313 ?= $(call found,3.13)
 PYRIGHT   := pyright[nodejs]>=1.1.400
 
-.PHONY: demo play test test-slow browser scripts peers lint tree types layers unit coverage docs format bench clean help
+.PHONY: demo play test test-slow browser scripts peers lint english tree types layers unit coverage docs format bench clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -85,6 +85,9 @@ test: $(VENV)/.installed-dev
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+english:
+	@$(PYTHON) docs/english.py
 
 tree: $(VENV)/.installed-dev
 	$(BIN)/python .ci/link_tree.py
