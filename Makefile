@@ -27,6 +27,7 @@ help:
 	@echo 'make peers      other solvers (Storm, QuantEcon, ...) answer for exported models'
 	@echo 'make coverage   the tests, and how much of the code they run'
 	@echo 'make docs       the documentation, in docs/_build/html'
+	@echo 'make english    phrases that read as if translated, with what to write instead'
 	@echo 'make format     let ruff lay out the code'
 	@echo 'make bench      the benchmarks, beside other solvers'
 	@echo 'make clean      remove what was built, except $(VENV)'

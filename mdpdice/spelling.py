@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["did_you_mean"]
+__all__ = ["did_you_mean", "title"]
 
 
 def did_you_mean(written: object, known: Iterable[object]) -> str:
@@ -18,3 +18,8 @@ def did_you_mean(written: object, known: Iterable[object]) -> str:
     short = [one for one in names if "-" in one and "".join(part[:1] for part in one.split("-")) == wanted]
     near = short or get_close_matches(wanted, names, n=1)
     return f"did you mean {names[near[0]]!r}? " if near else ""
+
+
+def title(name: str) -> str:
+    """What a game is called: without the file that it is in, and in words where the name is the library's."""
+    return name.rpartition(":")[2] if ":" in name else name.replace("-", " ").capitalize()

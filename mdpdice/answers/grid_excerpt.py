@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mdpdice.answers.grid_lookup import open_edges, resolved
-from mdpdice.answers.grid_values import GridValues
+from mdpdice.answers.grid_values import GridValues, open_edges, resolved
 from mdpdice.answers.node_values import NodeValues
 from mdpdice.errors import GameError, StateLimitError
 from mdpdice.lattices.grid_tables import Tables

@@ -7,23 +7,29 @@ pass through the core at the point of the grid that is asked about.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 import attrs
 import numpy as np
 
-from mdpdice.answers.grid_lookup import Lookup, resolved
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError
 from mdpdice.lattices.digest import digest
 from mdpdice.lattices.grid_tables import Tables
-from mdpdice.lattices.lattice import Lattice
+from mdpdice.lattices.lattice import FORBIDDEN, Lattice
+from mdpdice.lattices.layer_solver import known_rows
 from mdpdice.lattices.reachable_layers import Layers
-from mdpdice.modelling.counters import At
-from mdpdice.networks.network import Floats, Kind
+from mdpdice.modelling.counters import At, full_state
+from mdpdice.modelling.equality import same_kind
+from mdpdice.networks.network import Bools, Floats, Ints, Kind
 
-__all__ = ["GridValues"]
+__all__ = ["GridValues", "open_edges", "place_of", "resolved"]
+
+WIDTH = 64
+"""Most points in a row whose values are computed when one of them is asked for."""
+LOOKED_AT = 1 << 16
+"""Most numbers that are computed for that."""
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -34,16 +40,14 @@ class GridValues:
     stored: Floats  # shape (entries, points of the grid), NaN where play cannot come
     widths: Floats  # how far optimal value and value of the policy may be from them, shape (layers,)
     sense: str = "max"  # what the player to move wants
+    _reached: dict[int, Bools] = attrs.field(factory=dict, init=False)
+    _last: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
+    _here: dict[int, tuple[Floats, Tables]] = attrs.field(factory=dict, init=False)
 
     @property
     def lattice(self) -> Lattice:
         """What was solved."""
         return self.layers.lattice
-
-    @cached_property
-    def lookup(self) -> Lookup:
-        """Where the states are, and what is worth what at a point."""
-        return Lookup(self.layers, self.stored)
 
     @property
     def digest(self) -> str:
@@ -86,10 +90,9 @@ class GridValues:
         if steps_left is not None:
             msg = f"steps_left={steps_left!r} needs a solution with a horizon, and lattices have none"
             raise HorizonRangeError(msg, value=steps_left)
-        node, point = self.lookup.place(state)
-        rows, _ = self.lookup.rows(point)
-        value = float(rows[self.layers.program.row[node]])
-        if not np.isfinite(value) or not self.lookup.reaches(node, point):
+        node, point = self._place(state)
+        value = float(self.rows(point)[0][self.layers.program.row[node]])
+        if not np.isfinite(value) or not self._comes_to(node, point):
             shown = self.start if state is None else state
             raise UnknownStateError(f"state {shown!r} cannot be reached in this game", value=shown)
         return value
@@ -100,24 +103,19 @@ class GridValues:
         return value - width, value + width
 
     def _width(self, state: Hashable) -> float:
-        return float(self.widths[int(self.layers.ranks.layer[self.lookup.place(state)[1]])])
+        return float(self.widths[int(self.layers.ranks.layer[self._place(state)[1]])])
 
     def kind(self, state: Hashable) -> Kind:
         """What happens in a state."""
         self.value(state, None)
-        node, point = self.lookup.place(state)
-        kind = Kind(int(self.lattice.kind[self._resolved(node, self.lookup.rows(point)[1])]))
+        kind = Kind(int(self.lattice.kind[self._resolved(*self._place(state))]))
         if self.sense == "min" and kind in (Kind.MAX, Kind.MIN):
             return Kind.MIN if kind == Kind.MAX else Kind.MAX
         return kind
 
-    def _resolved(self, node: int, tables: Tables) -> int:
-        """The node that a node stands for at a point."""
-        return next((at for at, _ in resolved(self.lattice, node, tables, np.zeros(1, dtype=np.intp))), node)
-
     def reaches(self, state: Hashable) -> bool:
         """Whether play can come to a state."""
-        return self.lookup.reaches(*self.lookup.place(state))
+        return self._comes_to(*self._place(state))
 
     def action(self, state: Hashable, steps_left: int | None) -> Any:
         """The first of the best actions of a decision state."""
@@ -130,13 +128,100 @@ class GridValues:
     ) -> tuple[bool, list[tuple[Any, float, float, float]]]:
         """Whether the player minimises, and every action that is there, with its value and interval."""
         self.value(state, steps_left)
-        node, point = self.lookup.place(state)
-        rows, tables = self.lookup.rows(point)
-        node = self._resolved(node, tables)
-        kind = int(self.lattice.kind[node])
+        lattice, width = self.lattice, self._width(state)
+        node, point = self._place(state)
+        node, (rows, tables) = self._resolved(node, point), self.rows(point)
+        kind = int(lattice.kind[node])
         if kind not in (Kind.MAX, Kind.MIN):
-            msg = "nobody decides in this state; ask value() instead"
-            raise GameError(msg, state=self.start if state is None else state)
-        width = self._width(state)
-        worth = ((action, float(rows[row])) for action, row in self.lookup.options(node, tables).items())
-        return kind == Kind.MIN, [(action, value, value - width, value + width) for action, value in worth]
+            state = self.start if state is None else state
+            raise GameError("nobody decides in this state; ask value() instead", state=state)
+        edges = np.arange(lattice.indptr[node], lattice.indptr[node + 1])
+        first, worth = lattice.first_action(node), rows[self.layers.program.edge_row[edges]].tolist()
+        there = np.flatnonzero(open_edges(lattice, edges, np.intp(0), tables)).tolist()
+        # An action whose edge depends on a condition has several.
+        values = {lattice.actions[first + at]: worth[at] for at in there}
+        return kind == Kind.MIN, [(action, value, value - width, value + width) for action, value in values.items()]
+
+    # --- places ---------------------------------------------------------------
+
+    @cached_property
+    def _numbers(self) -> dict[Hashable, int]:
+        return {state: at for at, state in enumerate(self.lattice.states)}
+
+    def _place(self, state: Hashable) -> tuple[int, int]:
+        """Core node and point of a state, by default of the start; an `UnknownStateError` if the game has it not."""
+        lattice = self.lattice
+        return (lattice.start, lattice.start_point) if state is None else place_of(lattice, self._numbers, state)
+
+    def _resolved(self, node: int, point: int) -> int:
+        """The node that a node stands for at a point."""
+        tables = self.rows(point)[1]
+        return next((at for at, _ in resolved(self.lattice, node, tables, np.zeros(1, dtype=np.intp))), node)
+
+    def rows(self, point: int) -> tuple[Floats, Tables]:
+        """Value of every row of the program at a point, NaN where it is not known, and the tables of the point."""
+        # Whoever asks for the action asks for its value next, and then about a neighbour: looking at some
+        # points in a row takes hardly longer than looking at one.
+        here = self._here.get(point)
+        if here is not None:
+            return here
+        program = self.layers.program
+        width = max(1, min(WIDTH, LOOKED_AT // program.n_rows))
+        first = point - point % width
+        found = self._last.get(first)
+        if found is None:
+            self._last.clear()
+            tables = self.layers.tables.at(np.arange(first, min(first + width, self.lattice.size)))
+            found = self._last[first] = known_rows(program, tables, self.stored), tables
+        rows, tables = found
+        self._here.clear()
+        here = self._here[point] = rows[:, point - first], tables.take(np.array([point - first]))
+        return here
+
+    def _comes_to(self, node: int, point: int) -> bool:
+        """Tell whether play comes to a core node at a point; what is worked out for others there proves nothing."""
+        layers = self.layers
+        if layers.reached[layers.program.entries == node, point].any():
+            return True
+        if point not in self._reached:
+            self._reached.clear()
+            self._reached[point] = layers.nodes_at(self.rows(point)[1])[:, 0]
+        return bool(self._reached[point][node])
+
+
+def place_of(lattice: Lattice, numbers: Mapping[Hashable, int], state: Hashable) -> tuple[int, int]:
+    """Core node and point of a state, given the numbers of the core states."""
+    full = state if isinstance(state, At) else full_state(state, lattice.axes)
+    index = numbers.get(full.state)
+    if index is None or not same_kind(lattice.states[index], full.state):
+        first = list(lattice.states[:3])
+        msg = f"state {full.state!r} is not in the core of this game; its first states are {first!r}"
+        raise UnknownStateError(msg, value=state)
+    return int(lattice.state_node[index]), full.point(lattice.axes)
+
+
+def open_edges(lattice: Lattice, edges: Ints, columns: Any, tables: Tables) -> Bools:
+    """Whether edges are there, each at its columns of the tables; the two broadcast."""
+    guard = lattice.guard[edges]
+    # What leaves the grid where it may not is an error, and not for `forbid` to take away.
+    there: Bools = tables.targets[lattice.update[edges], columns] != FORBIDDEN
+    return there & ((guard < 0) | tables.guards[guard, columns]) if len(tables.guards) else there
+
+
+def resolved(lattice: Lattice, node: int, tables: Tables, columns: Ints) -> Iterator[tuple[int, Ints]]:
+    """The nodes that a node stands for, and at which of some points: others than itself if it is a switch."""
+    todo = [(node, columns)]
+    while todo:
+        at, where = todo.pop()
+        if not len(where):
+            continue
+        if not lattice.switch[at]:
+            yield at, where
+            continue
+        for edge in range(int(lattice.indptr[at]), int(lattice.indptr[at + 1])):
+            guard = int(lattice.guard[edge])
+            live = where if guard < 0 else where[tables.guards[guard][where]]
+            if lattice.update[edge] < 0 and lattice.node_state[lattice.dst[edge]] < 0:
+                todo.append((int(lattice.dst[edge]), live))
+            elif len(live):
+                yield at, live

@@ -11,7 +11,21 @@ import attrs
 from mdpdice.errors import GameError, HorizonRangeError
 from mdpdice.networks.network import Floats, Ints, Kind, Network
 
-__all__ = ["NodeValues"]
+__all__ = ["NodeValues", "steps_of"]
+
+
+def steps_of(network: Network, steps_left: int | None, least: int = 0) -> int | None:
+    """Decisions left, by default the whole horizon; a `HorizonRangeError` if there is no such number."""
+    horizon = network.horizon
+    if horizon is None:
+        if steps_left is not None:
+            raise HorizonRangeError(f"steps_left={steps_left!r} needs a horizon", value=steps_left)
+        return None
+    steps = horizon if steps_left is None else steps_left
+    if type(steps) is not int or not least <= steps <= horizon:
+        msg = f"steps_left={steps!r} is not a number from {least} to the horizon {horizon}"
+        raise HorizonRangeError(msg, value=steps, limit=horizon)
+    return steps
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -76,7 +90,7 @@ class NodeValues:
     def exact_value(self, state: Hashable, steps_left: int | None) -> Any:
         """Exact value of a state, if there are any."""
         assert self.exact is not None
-        return self.exact[self.steps(steps_left) or 0][self._node(state)]
+        return self.exact[steps_of(self.network, steps_left) or 0][self._node(state)]
 
     def kind(self, state: Hashable) -> Kind:
         """What happens in a state."""
@@ -97,47 +111,28 @@ class NodeValues:
         """Whether the player minimises, and every action with its value and interval, best play afterwards."""
         net = self.network
         node = self._decision(state, steps_left)
-        steps = self.steps(steps_left)
+        steps = steps_of(net, steps_left)
         after = self.rows(None if steps is None else steps - 1)[:3]
         found = []
         for edge in net.edges(node):
-            value, low, high = (self._edge(edge, row) for row in after)
+            ahead = [float(row[net.dst[edge]]) for row in after]
+            ahead = [float(net.total) - value for value in ahead] if net.sign[edge] < 0 else ahead
+            factor = net.factor if net.step[edge] else 1.0
+            value, low, high = (float(net.reward[edge]) + factor * one for one in ahead)
             found.append((net.action_of(edge), value, min(low, high), max(low, high)))
         return bool(net.kind[node] == Kind.MIN) != (sense == "min"), found
-
-    def _edge(self, edge: int, ahead: Floats) -> float:
-        net = self.network
-        value = float(ahead[net.dst[edge]])
-        if net.sign[edge] < 0:
-            value = float(net.total) - value
-        return float(net.reward[edge]) + (net.factor if net.step[edge] else 1.0) * value
 
     # --- look-ups -----------------------------------------------------------
 
     def row(self, array: Any, steps_left: int | None) -> Any:
-        """The row of an array for so many decisions left."""
-        steps = self.steps(steps_left)
+        """Return the row of an array for a number of decisions left."""
+        steps = steps_of(self.network, steps_left)
         return array if steps is None else array[steps]
 
     def rows(self, steps_left: int | None) -> tuple[Floats, Floats, Floats, Ints]:
-        """Values, lower and upper ends, and chosen edges for so many decisions left."""
+        """Return values, lower and upper ends, and chosen edges for a number of decisions left."""
         row = partial(self.row, steps_left=steps_left)
         return row(self.values), row(self.lowers), row(self.uppers), row(self.choice)
-
-    def steps(self, steps_left: int | None) -> int | None:
-        """Decisions left, by default the whole horizon; a `HorizonRangeError` if there is no such number."""
-        horizon = self.network.horizon
-        if horizon is None:
-            if steps_left is not None:
-                msg = f"steps_left={steps_left!r} needs a solution with a horizon"
-                raise HorizonRangeError(msg, value=steps_left)
-            return None
-        if steps_left is None:
-            return horizon
-        if type(steps_left) is not int or not 0 <= steps_left <= horizon:
-            msg = f"steps_left={steps_left!r} is not a number from 0 to the horizon {horizon}"
-            raise HorizonRangeError(msg, value=steps_left, limit=horizon)
-        return steps_left
 
     def _node(self, state: Hashable) -> int:
         return self.network.start if state is None else self.network.value_node_of(state)
@@ -146,8 +141,7 @@ class NodeValues:
         # Equal states have equal values; their actions differ.
         node = self.network.start if state is None else self.network.node_of(state)
         if not self.network.decides[node]:
-            msg = "nobody decides in this state; ask value() instead"
-            raise GameError(msg, state=self.network.describe(node))
-        if self.steps(steps_left) == 0:
+            raise GameError("nobody decides in this state; ask value() instead", state=self.network.describe(node))
+        if steps_of(self.network, steps_left) == 0:
             raise HorizonRangeError("no decision is left", state=self.network.describe(node), value=0)
         return node

@@ -17,7 +17,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from mdpdice.answers.node_values import steps_of
 from mdpdice.answers.solution import Solution
+from mdpdice.archives import Archive, exact_text, rational, read_header, text_member, write_archive
 from mdpdice.errors import GameError, HorizonRangeError, UnknownStateError, UnsupportedError
 from mdpdice.html import card, grid
 from mdpdice.lattices.lattice import Lattice
@@ -31,6 +33,15 @@ from mdpdice.networks.network import Ints, Network
 __all__ = ["Policy", "Weights"]
 
 Weights: TypeAlias = NDArray[Any]
+
+FORMAT = "mdpdice-policy"
+VERSION = 1
+_OTHER = (
+    "it belongs to another network: of another game or other parameters of it, or of another objective, discount or "
+    "horizon; Policy.on carries a policy over"
+)
+_DTYPES = {"header": ("|u1",), "choice": ("<i8",), "weight": ("<i8", "<f8")}
+_HEADER = {"format": str, "version": int, "digest": str, "randomised": bool, "exact_weights": (list, type(None))}
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -122,7 +133,7 @@ class Policy:
             What is decided in.
         function : callable
             ``function(state)`` gives the action to take, or a `Dist` of actions.
-            On a network it is asked about every state in which somebody decides, otherwise where play comes.
+            On a network it is asked about every state with a decision, otherwise where play comes.
         staged : bool
             On a network with a horizon: call ``function(state, steps_left)`` for
             every number of decisions left.
@@ -132,7 +143,7 @@ class Policy:
         GameError
             The function raised.
         UnknownStateError
-            It gave something that is no action of the state.
+            It returned something that is not an action of the state.
         """
         _check_game(game, "of(game, function)")
         if staged and (not isinstance(game, Network) or game.horizon is None):
@@ -166,7 +177,7 @@ class Policy:
             A decision of `network` is not one of this policy's network, or the
             action taken there does not exist in `network`.
         HorizonRangeError
-            The policy has no decision for so many steps left.
+            The policy has no decision for that number of decisions left.
         """
         if network is self._network:
             return self
@@ -251,30 +262,17 @@ class Policy:
         node = self._node(state)
         if not net.decides[node]:
             raise GameError("nobody decides in this state", state=net.describe(node))
-        row = self._row(steps_left, node)
+        steps = steps_of(net, steps_left, 1)
         if self.weight is None:
-            choice = self.choice if row is None else self.choice[row]
+            choice = self.choice[steps] if self.staged else self.choice
             return {net.action_of(int(choice[node])): Fraction(1)}
-        weight = self.weight if row is None else self.weight[row]
+        weight = self.weight[steps] if self.staged else self.weight
         parts = {edge: Fraction(weight[edge]) for edge in net.edges(node) if weight[edge] > 0}
         whole = sum(parts.values(), Fraction(0))
         return {net.action_of(edge): part / whole for edge, part in parts.items()}
 
     def _node(self, state: Hashable) -> int:
         return self.network.start if state is None else self.network.node_of(state)
-
-    def _row(self, steps_left: int | None, node: int) -> int | None:
-        horizon = self.network.horizon
-        if horizon is None:
-            if steps_left is not None:
-                msg = f"steps_left={steps_left!r} needs a network with a horizon"
-                raise HorizonRangeError(msg, value=steps_left)
-            return None
-        steps = horizon if steps_left is None else steps_left
-        if type(steps) is not int or not 1 <= steps <= horizon:
-            msg = f"steps_left={steps!r} is not a number from 1 to the horizon {horizon}"
-            raise HorizonRangeError(msg, state=self.network.describe(node), value=steps, limit=horizon)
-        return steps if self.staged else None
 
     def __repr__(self) -> str:
         if self.is_rule:
@@ -297,10 +295,17 @@ class Policy:
     # --- files --------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the policy to a file; see `mdpdice.answers.policy_files`."""
-        from mdpdice.answers.policy_files import save_policy
+        """Write the policy to a file, which is replaced at once or not at all.
 
-        save_policy(self, path)
+        It holds the chosen edges, the weights of a randomised policy, and the digest of the network.  States and
+        actions are not stored: whoever reads the file has the network, or the game that it is explored from.
+        """
+        weight, exact = np.zeros(0) if self.weight is None else self.weight, None
+        if weight.dtype == object:
+            weight, exact = np.zeros(0), [exact_text(number) for number in weight.ravel().tolist()]
+        header = {"format": FORMAT, "version": VERSION, "digest": self.network.digest, "exact_weights": exact}
+        header |= {"randomised": self.randomised}
+        write_archive(path, {"header": text_member(header), "choice": self.choice, "weight": weight})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], network: Network) -> Policy:
@@ -311,9 +316,22 @@ class Policy:
         CorruptFileError
             The file is damaged, or belongs to another network.
         """
-        from mdpdice.answers.policy_files import load_policy
-
-        return load_policy(path, network)
+        file = Archive(os.fspath(path), _DTYPES, "write it again with Policy.save", dimensions=2)
+        members = file.read()
+        header = read_header(file, members, FORMAT, VERSION, _HEADER)
+        if header["digest"] != network.digest:
+            raise file.corrupt("digest", _OTHER)
+        weight: NDArray[Any] | None = members["weight"]
+        with file.part("exact_weights"):
+            if header["exact_weights"] is not None:
+                numbers = [rational(text) for text in header["exact_weights"]]
+                weight = np.array([*numbers, None], dtype=object)[:-1]
+                if members["choice"].ndim == 2:
+                    weight = weight.reshape(-1, network.n_edges)
+        if not header["randomised"]:
+            weight = None
+        with file.part("policy"):
+            return cls(network, members["choice"], weight)
 
 
 # One row of a policy: its edges, and the weights of the edges where the choice is random.
@@ -417,8 +435,7 @@ def _same_names(old: Network, new: Network) -> tuple[Ints, Ints]:
     for node in np.flatnonzero(new.decides).tolist():
         state = new.state_of(node)
         if state is None:
-            msg = "a decision without a state of its own has no counterpart"
-            raise GameError(msg, state=new.describe(node))
+            raise GameError("a decision without a state of its own has no counterpart", state=new.describe(node))
         before = old.node_of(state)
         if not old.decides[before]:
             raise UnknownStateError("nobody decides in this state where the policy comes from", state=state)

@@ -19,6 +19,7 @@ from mdpdice.answers.node_values import NodeValues
 from mdpdice.errors import (
     CertificateError,
     GameError,
+    MissingPackageError,
     NotCertifiedError,
     TotalRewardUndefinedError,
     UnknownStateError,
@@ -26,6 +27,7 @@ from mdpdice.errors import (
 )
 from mdpdice.html import card, grid
 from mdpdice.lattices.lattice import Lattice
+from mdpdice.modelling.text import ITSELF, fields_of
 from mdpdice.networks.network import Floats, Kind, Network
 from mdpdice.spelling import did_you_mean
 
@@ -46,7 +48,7 @@ SCANNED = 1000
 
 @attrs.frozen(eq=False)
 class Decisions:
-    """The states in which somebody decides, and what is done there.
+    """The states with a decision, and the action taken in each.
 
     Parameters
     ----------
@@ -68,8 +70,7 @@ class _Worth(dict[Any, float]):
 
     def __missing__(self, action: Any) -> float:
         hint = did_you_mean(action, self)
-        msg = f"no action {action!r} here; {hint}the actions are {list(self)!r}"
-        raise UnknownStateError(msg, action=action)
+        raise UnknownStateError(f"no action {action!r} here; {hint}the actions are {list(self)!r}", action=action)
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -311,8 +312,7 @@ class Solution:
         from mdpdice.answers.policy import Policy
 
         if isinstance(self.given, tuple):
-            msg = "two policies play here, one for each player; solution.given has both"
-            raise GameError(msg, value=self)
+            raise GameError("two policies play here, one for each player; solution.given has both", value=self)
         return Policy.from_solution(self) if self.given is None else self.given
 
     def action(self, state: Hashable = None, *, steps_left: int | None = None) -> Any:
@@ -337,7 +337,7 @@ class Solution:
         Returns
         -------
         dict
-            In the order of the options; ``[]`` with an action that there is not raises an `UnknownStateError`.
+            In the order of the options; ``[]`` with an unknown action raises an `UnknownStateError`.
 
         Raises
         ------
@@ -404,7 +404,7 @@ class Solution:
         return attrs.evolve(self, table=excerpt(self.table, {} if where is None else where, max_states))
 
     def decisions(self, where: Mapping[str, Any] | None = None, *, steps_left: int | None = None) -> Decisions:
-        """The states in which somebody decides, with value, interval and action.
+        """Return the states with a decision, with value, interval and action.
 
         Parameters
         ----------
@@ -433,7 +433,7 @@ class Solution:
 
     @property
     def states(self) -> list[Any]:
-        """The states in which somebody decides; see `decisions`, for too many of them too."""
+        """The states with a decision; see `decisions`, also where there are too many."""
         return self._decisions.states
 
     @property
@@ -464,7 +464,7 @@ class Solution:
         Parameters
         ----------
         path : path
-            By custom it ends in ``.npz``.
+            Usually ends in ``.npz``.
         """
         from mdpdice.solving.files import save_solution
 
@@ -594,7 +594,29 @@ class Solution:
         StateLimitError, GameError
             As for `excerpt`.
         """
-        from mdpdice.answers.dataframe import data_frame
-
+        try:
+            import pandas as pd
+        except ModuleNotFoundError as error:
+            if error.name != "pandas":
+                raise
+            raise MissingPackageError("a data frame needs pandas: pip install pandas", package="pandas") from error
         table = self.excerpt(where, max_states=max_states).nodes
-        return data_frame(table.network, *table.rows(steps_left), decisions=decisions)
+        network, nodes = table.network, table.network.state_node
+        values, lowers, uppers, choice = table.rows(steps_left)
+        index = np.flatnonzero(network.decides[nodes]) if decisions else np.arange(network.n_states)
+        nodes, states = nodes[index], [network.states[at] for at in index.tolist()]
+        actions = [None if edge < 0 else network.action_of(edge) for edge in choice[nodes].tolist()]
+        columns: dict[str, Any] = {
+            "state": pd.Series(states, dtype=object),
+            "kind": pd.Categorical.from_codes(network.kind[nodes], categories=[kind.name for kind in Kind]),
+            "value": values[nodes],
+            "lower": lowers[nodes],
+            "upper": uppers[nodes],
+            "action": pd.Series(actions, dtype=object),
+        }
+        fields = [fields_of(state) for state in states]
+        for name in dict.fromkeys(name for one in fields for name in one if name != ITSELF):
+            # What the state calls "value" is not the value of the state.
+            column = f"state.{name}" if name in columns else name
+            columns[column] = [one.get(name) for one in fields]
+        return pd.DataFrame(columns)

@@ -46,7 +46,7 @@ SLACK = 1.01
 AT_ONCE = 1 << 14
 """Nodes that are looked at together: what was just read is at hand."""
 STAGE_EDGES = 1 << 20
-"""Edges of the stages that are looked at between two looks at the clock."""
+"""Edges of the stages that are checked between two checks of the time."""
 RESIDUALS_UP_TO_DEPTH = 64
 """Nodes in a row without a step up to which residuals give bounds of a discounted problem; then bounds are summed."""
 
@@ -59,7 +59,7 @@ def is_large(problem: Network) -> bool:
 def find_stages(
     problem: Network, value: Floats, policy: Ints, check: Callable[[], None]
 ) -> tuple[Floats, inequalities.Witness] | None:
-    """Bounds and witness for a problem with a horizon; None where chance alone can go round in a cycle.
+    """Bounds and witness for a problem with a horizon; None where chance alone can move in a cycle.
 
     The candidate has the shape (horizon + 1, N); `check` is called before every few stages, and may raise to give up.
     """
@@ -88,7 +88,7 @@ def claimed_bounds(
 ) -> tuple[Floats, inequalities.Witness] | None:
     """Bounds of `value` that a back-end claims, with a witness; None if they are none, or too wide.
 
-    The problem has no horizon.  `lower` and `upper` are whatever was handed out: arrays like `value`, of float64 and
+    The problem has no horizon.  `lower` and `upper` are whatever was returned: arrays like `value`, of float64 and
     shape (N,), if it is something.  `epsilon` is the relative width that is narrow enough.
     """
     n = problem.n_nodes
@@ -214,7 +214,7 @@ def _undiscounted(
 
 
 def _are_numbers(claimed: Any, n: int) -> bool:
-    """Whether a back-end handed out what can be tried: one finite float per node."""
+    """Whether a back-end returned what can be tried: one finite float per node."""
     array = isinstance(claimed, np.ndarray) and claimed.shape == (n,) and claimed.dtype == np.float64
     return array and bool(np.isfinite(claimed).all())
 

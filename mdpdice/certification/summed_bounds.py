@@ -26,7 +26,7 @@ __all__ = ["find_bounds", "find_witness"]
 EDGES_LIMIT = 2_000_000_000
 """Edges that may be read in search of bounds, a few seconds; slow chains need more and stay uncertified."""
 EDGES_UNWATCHED = 4_000_000
-"""Edges that may be read between two looks at the clock."""
+"""Edges that may be read between two checks of the time."""
 ITERATE_POLICIES_AFTER_SWEEPS = 300
 """Sweeps over a cyclic component after which its bounds are sought by policy iteration instead."""
 POLICIES = 30
@@ -44,8 +44,15 @@ def find_bounds(
     are for `mdpdice.certification.checking.inequalities.verify`, and need not hold.  `check` is called before every
     sweep, and may raise to give up.
     """
-    find = _flat if problem.horizon is None else _stages
-    return find(problem, value, policy, check)
+    if problem.horizon is not None:
+        return _stages(problem, value, policy, check)
+    replies = inequalities.best_replies(problem, policy)
+    groups = _Groups.find(replies) if problem.discount == 1 else _Groups.none(replies)
+    witness = groups.witness(replies, ~replies.end)
+    claimed = groups.raised(np.concatenate((-value, value)))
+    excess = np.zeros(groups.count)
+    groups.add_up(replies, _Costs.of(replies, claimed, claimed), excess, excess, check, decisions=True)
+    return claimed + excess[groups.number], witness
 
 
 def find_witness(problem: Network, policy: Ints) -> inequalities.Witness:
@@ -54,19 +61,6 @@ def find_witness(problem: Network, policy: Ints) -> inequalities.Witness:
     flat = problem.horizon is None
     groups = _Groups.find(replies) if flat and problem.discount == 1 else _Groups.none(replies)
     return groups.witness(replies, ~replies.end if flat else replies.chance)
-
-
-def _flat(
-    problem: Network, value: Floats, policy: Ints, check: Callable[[], None]
-) -> tuple[Floats, inequalities.Witness]:
-    """Bounds and witness without a horizon."""
-    replies = inequalities.best_replies(problem, policy)
-    groups = _Groups.find(replies) if problem.discount == 1 else _Groups.none(replies)
-    witness = groups.witness(replies, ~replies.end)
-    claimed = groups.raised(np.concatenate((-value, value)))
-    excess = np.zeros(groups.count)
-    groups.add_up(replies, _Costs.of(replies, claimed, claimed), excess, excess, check, decisions=True)
-    return claimed + excess[groups.number], witness
 
 
 def _stages(

@@ -57,7 +57,7 @@ def certify(
     """Judge a candidate's value and policy, of shape (N,) or (horizon + 1, N), on a canonical problem.
 
     `epsilon` is the relative width that is narrow enough; `check` is called before every sweep, and may raise to give
-    up.  `details` are what a back-end hands out with its candidate: its bounds, "lower" and "upper", and expected
+    up.  `details` are what a back-end returns with its candidate: its bounds, "lower" and "upper", and expected
     "lengths" of plays are tried in large problems; nothing rests on them.
     """
     reason, bounds = "", None
@@ -76,7 +76,7 @@ def certify(
     width, worst = 0.0, 0
     for first, claimed, low, high in _pieces(value, lower, upper):
         nodes = claimed.shape[-1]
-        # The value handed out must lie in its own interval; written so that NaN fails.
+        # The returned value must lie in its own interval; written so that NaN fails.
         outside = ~((low <= claimed) & (claimed <= high))
         if outside.any():
             where = problem.describe(first + int(np.argmax(outside)) % nodes)

@@ -42,6 +42,7 @@ class Case(NamedTuple):
     objective_text: str = "total"
     no_cache: bool = False
     prove: bool = False
+    begins: str | None = None  # the position that the game was moved to
 
     @property
     def look(self) -> Look[Any]:
@@ -196,18 +197,23 @@ class Case(NamedTuple):
             "epsilon": self.epsilon,
             "mdpdice": library_version(),
             "sources": sources,
+            "begins": self.begins,
             **more,
         }
 
     def solve_from(self, solver: str, position: Hashable, known: mdpdice.Solution, **more: Any) -> mdpdice.Solution:
         """Solve the game from a position that play from the start, which is `known`, does not come to."""
-        from mdpdice.solving.lattice_route import compile_from
+        from mdpdice.modelling.counters import axes
+        from mdpdice.solving.lattice_route import compile_from, fits_lattices
 
-        if known.lattice is None:
+        if not axes(self.game):
+            moved = self._replace(game=self.game.at(position), begins=self.look.show_state(position))
+            return moved.answer(solver, **more)
+        if solver != "auto" or self.horizon is not None or not fits_lattices(self.game, self.objective):
             return self.solve(solver, self.game.at(position), **more)
         core = getattr(position, "state", position)
         # Rules seldom ask whether they know a label.
-        if isinstance(core, str) and core not in known.lattice.states:
+        if known.lattice is not None and isinstance(core, str) and core not in known.lattice.states:
             raise UnknownStateError(f"no core state is called {core!r}", value=position)
         there = compile_from(self.game, self.objective, position, progress=self.progress)
         return self.solve(solver, there, **more)

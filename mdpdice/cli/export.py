@@ -10,7 +10,15 @@ import click
 import mdpdice
 from mdpdice.cli.game_command import Answer, command
 from mdpdice.cli.model_files import format_of
-from mdpdice.cli.options import NewFile, format_option, game_argument, json_option, parameters_option, sense_option
+from mdpdice.cli.options import (
+    NewFile,
+    cache_options,
+    format_option,
+    game_argument,
+    json_option,
+    parameters_option,
+    sense_option,
+)
 from mdpdice.errors import StateLimitError
 
 __all__ = ["export"]
@@ -38,6 +46,7 @@ __all__ = ["export"]
     metavar="NAME",
     help="For a page (.html): a policy to play against that the game knows by name, such as hold-at:25.",
 )
+@cache_options
 @json_option
 def export(
     name: str,
@@ -48,6 +57,8 @@ def export(
     sense: Any,
     policy: bool,
     seats: tuple[str, ...],
+    no_cache: bool,
+    prove: bool,
 ) -> Answer:
     """Write a game to a file of another tool, or as a page on which it is played.
 
@@ -65,7 +76,7 @@ def export(
     if (form or Path(path).suffix.lower().lstrip(".")) in ("html", "htm"):
         if horizon is not None or policy:
             raise click.UsageError("a page knows the whole game; leave out --horizon and --policy")
-        return _page(name, pairs, path, sense, seats)
+        return _page(name, pairs, path, sense, seats, {"no_cache": no_cache, "prove": prove})
     if seats:
         raise click.UsageError("--seat is for pages: write a .html file")
     found = format_of(path, form, writing=True)
@@ -93,17 +104,17 @@ def export(
     return Answer(data, [f"{path}: {found.about}; {text}"])
 
 
-def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple[str, ...]) -> Answer:
+def _page(name: str, pairs: tuple[str, ...], path: str, sense: Any, seats: tuple[str, ...], cache: Any) -> Answer:
     """Solve a game and write its page."""
     import attrs
 
     from mdpdice.cli.case import open_case
     from mdpdice.cli.progress_bars import ProgressBars
+    from mdpdice.spelling import title
     from mdpdice.web.page import write_page
-    from mdpdice.web.tables import title
 
     with ProgressBars() as progress:
-        case = open_case(name, pairs, None, 1e-6, None, sense, False, progress)
+        case = open_case(name, pairs, None, 1e-6, None, sense, False, progress)._replace(**cache)
         case.refuse_infinite("there is no best play to advise")
         try:
             solution = case.answer()

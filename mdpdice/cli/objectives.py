@@ -7,6 +7,7 @@ a utility or targets by a predicate, calls `mdpdice.solve`.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -84,7 +85,7 @@ def _made(kind: str, value: str, sense: Sense | None, read_state: Reading) -> md
         return mdpdice.PayoffAtLeast(_number(value), sense)
     if kind == "payoff-at-most":
         return mdpdice.PayoffAtMost(_number(value), sense)
-    targets = [read_state(part.strip()) for part in value.split(";")]
+    targets = [read_state(part.strip().replace("\\;", ";")) for part in re.split(r"(?<!\\);", value)]
     return mdpdice.Reach(targets, sense=sense) if kind == "reach" else mdpdice.UntilReward(targets, sense)
 
 

@@ -19,6 +19,7 @@ from mdpdice.cli.routes import compiled
 from mdpdice.cli.text import aligned, short
 from mdpdice.cli.values import after, value_data, value_rows
 from mdpdice.errors import StateLimitError
+from mdpdice.spelling import title
 
 __all__ = ["policy"]
 
@@ -103,8 +104,7 @@ def _answer(
         if "value" in data:
             known = short(data["value"]) if ok else f"about {short(data['estimate'])}, which is not proved"
             told.insert(0, f"Optimal play is worth {known}. Solved with mdpdice {mdpdice.__version__}.")
-        name = case.name.rpartition(":")[2]
-        _write(asked, tables, " ".join([name[:1].upper() + name[1:], *case.pairs]), told)
+        _write(asked, tables, " ".join([title(case.name), *case.pairs]), told)
         return Answer({**data, "file": asked.path}, [f"{asked.path}: {tables[0].title}"], ok)
     if asked.as_csv:
         return Answer(data, [tables[0].csv().removesuffix("\n")], ok)

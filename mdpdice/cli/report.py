@@ -19,6 +19,7 @@ from mdpdice.cli.options import NewFile, objective_options, question_options, so
 from mdpdice.cli.text import short
 from mdpdice.cli.values import meaning, value_data, value_rows, work_rows
 from mdpdice.errors import MdpDiceError, MissingPackageError, UnsupportedError
+from mdpdice.spelling import title
 
 __all__ = ["report"]
 
@@ -54,10 +55,9 @@ def report(case: Case, path: str, solver: str) -> Answer:
     from mdpdice.html import document
     from mdpdice.policies.cards import STYLE
 
-    solution = case.answer(solver)
+    solution, words = case.answer(solver), _question(case)
     data = {**case.data(), **value_data(solution), "file": path, "notes": case.notes(solution)}
-    name, words = case.name.rpartition(":")[2], _question(case)
-    title = f"{name[:1].upper()}{name[1:]}: {meaning(case, solution, solution.start)}"
+    heading = f"{title(case.name)}: {meaning(case, solution, solution.start)}"
     told = case.look.summary(solution)
     told = told if len(told) < 3 or solution.lattice is not None else []  # long ones are tables, too
     doubts = [*DOUBTS, *data["notes"]]
@@ -82,18 +82,18 @@ def report(case: Case, path: str, solver: str) -> Answer:
         "How to cite": lambda: _told(cited),
         "The commands that made it": lambda: _told(*made[:-1], f"{made[-1]} --to {shlex.quote(path)}"),
     }  # fmt: skip
-    body = [f"<h1>{escape(title)}</h1>"]
-    for heading, part in parts.items():
+    body = [f"<h1>{escape(heading)}</h1>"]
+    for about, part in parts.items():
         try:
             found = [*part()]
         except MissingPackageError as error:
             found = _told(f"Left out: {error}.")
         except MdpDiceError as error:
             found = _told(f"Left out: {error.message}.")
-        body += [f"<section><h2>{heading}</h2>", *found, "</section>"]
+        body += [f"<section><h2>{about}</h2>", *found, "</section>"]
     with replaced(Path(path)) as file:
-        file.write(document(title, STYLE, "\n".join(body)).encode())
-    return Answer(data, [f"{path}: {title}"], solution.proved)
+        file.write(document(heading, STYLE, "\n".join(body)).encode())
+    return Answer(data, [f"{path}: {heading}"], solution.proved)
 
 
 def _question(case: Case) -> str:

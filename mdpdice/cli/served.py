@@ -29,7 +29,7 @@ from mdpdice.cli.text import action_data, json_number
 from mdpdice.errors import MdpDiceError
 from mdpdice.modelling.asking import ask
 from mdpdice.policies import playthrough
-from mdpdice.web.tables import title
+from mdpdice.spelling import title
 from mdpdice.web.worker import Work, Working
 
 if TYPE_CHECKING:

@@ -92,11 +92,13 @@ def _on_arrays(
     known = case.look.policy_value(names[0], case.progress) if whole and len(names) == 1 else None
     if known is not None:
         return found, {key: enclosed_data(known, case.epsilon)[key] for key in _unknown("")}
+    solution = policies[0].rule
+    if set(names) == {"optimal"} and isinstance(solution, mdpdice.Solution):
+        return found, value_data(solution)  # what its policy is worth was proved with it
     try:
-        exact = mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress)
+        return found, value_data(mdpdice.evaluate(model, policies, epsilon=case.epsilon, progress=case.progress))
     except UnsupportedError as error:
         return found, _unknown(error.message)
-    return found, value_data(exact)
 
 
 def _by_the_rules(

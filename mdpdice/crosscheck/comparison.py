@@ -14,9 +14,7 @@ from mdpdice.networks.network import Bools, Floats, Kind, Network
 from mdpdice.policies.evaluation import evaluate
 from mdpdice.solving.problem import Problem
 
-__all__ = [
-    "by_node", "compare_actions", "compare_policies", "compare_values", "edge_intervals", "may", "must",
-]  # fmt: skip
+__all__ = ["by_node", "compare_actions", "compare_policies", "compare_values", "may", "must"]
 
 EXACT_UP_TO_NODES = 5_000
 """Nodes, of all stages together, up to which a policy is evaluated in rationals where floats prove nothing."""
@@ -37,24 +35,17 @@ def compare_values(first: Solution, second: Solution) -> list[str]:
     return [f"{who}, first on {state!r}: {one.values[at]!r} and {other.values[at]!r}"]
 
 
-def edge_intervals(solution: Solution) -> tuple[Floats, Floats]:
-    """Interval of every edge's value, with a horizon for each stage from 1 on."""
+def _for_the_mover(solution: Solution) -> tuple[Floats, Floats]:
+    """Interval of every edge's value, large being good for who decides; with a horizon for each stage from 1 on."""
     net = solution.network
     low, high = solution.nodes.lowers, solution.nodes.uppers
     if net.horizon is not None:
         low, high = low[:-1], high[:-1]
     factor = np.where(net.step, net.factor, 1.0)
-    ends = [
+    low, high = (
         net.reward + factor * np.where(net.sign > 0, ahead[..., net.dst], float(net.total) - other[..., net.dst])
         for ahead, other in ((low, high), (high, low))
-    ]
-    return ends[0], ends[1]
-
-
-def _for_the_mover(solution: Solution, intervals: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Intervals of edges with the sign that makes large ones good for who decides."""
-    net = solution.network
-    low, high = intervals
+    )
     minimises = ((net.kind == Kind.MIN) != (solution.sense == "min"))[net.source]
     return np.where(minimises, -high, low), np.where(minimises, -low, high)
 
@@ -71,17 +62,17 @@ def _tops(solution: Solution, edges: Floats) -> Floats:
     return top
 
 
-def may(solution: Solution, intervals: tuple[Floats, Floats]) -> Bools:
+def may(solution: Solution) -> Bools:
     """Edges of decisions that may be optimal: none is proved to be better."""
-    worst, best = _for_the_mover(solution, intervals)
+    worst, best = _for_the_mover(solution)
     possible: Bools = (best >= _tops(solution, worst)) & solution.network.decides[solution.network.source]
     return possible
 
 
-def must(solution: Solution, intervals: tuple[Floats, Floats]) -> Bools:
+def must(solution: Solution) -> Bools:
     """Edges of decisions that must be chosen: proved to be better than all others."""
     net = solution.network
-    worst, best = _for_the_mover(solution, intervals)
+    worst, best = _for_the_mover(solution)
     top = _tops(solution, best)
     is_top = best == top
     # The best of the others: the top itself where two edges share it.

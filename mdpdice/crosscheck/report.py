@@ -1,19 +1,17 @@
 """Cross-checking: run every back-end that can, certify each, and compare them at every state.
 
-Agreement of two programs proves little when they share a mistake, so every
-answer is certified by itself first; then intervals, infinities, the actions that
-are chosen or must be chosen, and what the policies are worth are compared state by
-state.  Nothing passes by being skipped: a report is good only if at least two
-independent back-ends ran, every one that ran was certified, all of them agree, and as
-much was compared as was asked for.
+Agreement of two programs proves little when they share a mistake, so every answer is certified by itself first; then
+intervals, infinities, the actions that are chosen or must be chosen, and what the policies are worth are compared state
+by state.  Nothing passes by being skipped: a report is good only if at least two independent back-ends ran, every one
+that ran was certified, all of them agree, and as much was compared as was asked for.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -41,9 +39,6 @@ from mdpdice.solving.pipeline import SETTLES, solve_problem, unsupported
 from mdpdice.solving.problem import Problem, prepare
 
 __all__ = ["Entry", "Report", "cross_check"]
-
-S = TypeVar("S", bound=Hashable)
-A = TypeVar("A", bound=Hashable)
 
 
 @attrs.frozen(eq=False)
@@ -105,7 +100,7 @@ class Report:
     actions : int
         Chosen actions that were judged by the bounds of another back-end.
     policies : int
-        Policies, with two players pairs of them, whose values were computed anew and
+        Policies, with two players pairs of them, whose values were computed again and
         compared with the bounds at all nodes.
     at_least : mapping of str to int
         The floors of these numbers that were asked for.
@@ -141,10 +136,9 @@ class Report:
             if found is None:
                 rows.append([entry.solver, entry.outcome, *[""] * 5])
                 notes.append(f"{entry.solver}: {entry.message}")
-            else:
-                numbers = [f"{number:.12g}" for number in (found.estimate(), found.lower(), found.upper())]
-                last = f"{found.width:.1e}", f"{found.seconds:.2f}"
-                rows.append([entry.solver, found.status.value, *numbers, *last])
+                continue
+            numbers = [f"{number:.12g}" for number in (found.estimate(), found.lower(), found.upper())]
+            rows.append([entry.solver, found.status.value, *numbers, f"{found.width:.1e}", f"{found.seconds:.2f}"])
         endless = [found.reason for found in self.solutions if found.proved and np.isinf(found.estimate())]
         if endless:
             notes.append(f"{endless[0]}; a discount or a horizon limits it, and costs want sense='min'")
@@ -167,16 +161,12 @@ class Report:
             data["asked"] = list(entry.asked)
             found = entry.solution
             if found is not None:
-                data |= {
-                    "status": found.status.value,
-                    "reason": found.reason,
-                    "value": _json_number(found.estimate()),
-                    "lower": _json_number(found.lower()),
-                    "upper": _json_number(found.upper()),
-                    "width": _json_number(found.width),
-                    "seconds": found.seconds,
-                    "iterations": found.iterations,
-                }
+                data |= {"status": found.status.value, "reason": found.reason}
+                numbers = {"value": found.estimate(), "lower": found.lower(), "upper": found.upper()}
+                # JSON knows no infinity; its name is read back by `float`.
+                for name, number in (numbers | {"width": found.width}).items():
+                    data[name] = float(number) if np.isfinite(number) else str(float(number))
+                data |= {"seconds": found.seconds, "iterations": found.iterations}
             entries.append(data)
         counts = {"values" if name == "states" else name: getattr(self, name) for name in COUNTERS}
         report = {"ok": self.ok, "solvers": entries, "problems": list(self.problems), **counts}
@@ -204,13 +194,8 @@ class Report:
         return f"<Report: {'ok' if self.ok else 'not ok'}; ran {ran or 'nothing'}>"
 
 
-def _json_number(number: float) -> float | str:
-    """JSON knows no infinity; its name is read back by ``float``."""
-    return float(number) if np.isfinite(number) else str(float(number))
-
-
 def cross_check(
-    game: Game[S, A] | Network,
+    game: Game[Any, Any] | Network,
     objective: Objective | None = None,
     *,
     solvers: Sequence[str | Solver] | None = None,
@@ -261,9 +246,7 @@ def cross_check(
     problems = [f"{entry.solver} failed: {entry.message}" for entry in entries if entry.outcome == "failed"]
     solutions = [entry.solution for entry in entries if entry.solution is not None]
     problems += [f"{it.solver} is {it.status.value}: {it.reason}" for it in solutions if not it.proved]
-    edges = [comparison.edge_intervals(solution) for solution in solutions]
-    possible = [comparison.may(solution, pair) for solution, pair in zip(solutions, edges, strict=True)]
-    only = [comparison.must(solution, pair) for solution, pair in zip(solutions, edges, strict=True)]
+    possible, only = ([judge(solution) for solution in solutions] for judge in (comparison.may, comparison.must))
     choices = 0
     for i, first in enumerate(solutions):
         for j, second in enumerate(solutions):
@@ -286,14 +269,12 @@ def cross_check(
 
 def _floors(at_least: Mapping[str, int] | None) -> dict[str, int]:
     if at_least is not None and not isinstance(at_least, Mapping):
-        msg = f"at_least={at_least!r}: it says how much of what, as in {{'independent': 3}}"
-        raise GameError(msg, value=at_least)
+        raise GameError(f"at_least={at_least!r}: it says how much of what, as in {{'independent': 3}}", value=at_least)
     wanted = {name: count(floor, f"at_least[{name!r}]") for name, floor in (at_least or {}).items()}
     floors = {"independent": 2} | wanted
     unknown = sorted(set(floors) - set(COUNTERS))
     if unknown:
-        msg = f"at_least[{unknown[0]!r}] is not counted; what is: {', '.join(COUNTERS)}"
-        raise GameError(msg, value=unknown[0])
+        raise GameError(f"at_least[{unknown[0]!r}] is not counted; what is: {', '.join(COUNTERS)}", value=unknown[0])
     # Agreement needs two, whatever is asked for.
     return floors | {"independent": max(2, floors["independent"])}
 
@@ -333,7 +314,7 @@ def _enter(problem: Problem, solver: str | Solver, epsilon: float, progress: Pro
         run = Run(tolerance=min(1e-9, epsilon / 4), progress=progress, cancel=threading.Event())
         kin = frozenset(cls.name for cls in ancestors(backend)) - {name}
         solution = solve_problem(problem, backend, run, epsilon)
-        # The other answers say what is wrong; a candidate that is wrong is no matter of exact arithmetic.
+        # The other answers say what is wrong; exact arithmetic does not help a wrong candidate.
         solution = attrs.evolve(solution, reason=solution.reason.removesuffix(SETTLES))
         return Entry(name, "ran", solution=solution, kin=kin)
     except UnsupportedError as error:

@@ -18,8 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from mdpdice.formats.line_reader import number_text
-from mdpdice.modelling.expression_values import BOOL
-from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.expressions import BOOL, Expr
 from mdpdice.modelling.grid import Axis
 
 __all__ = ["AND", "ATOM", "SUM", "Names", "Texts", "bounds"]

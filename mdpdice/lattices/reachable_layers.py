@@ -178,7 +178,8 @@ def _check_memory(program: Program, limit: int) -> None:
         msg = (
             f"the lattice has {size:,} points and {entries} core nodes whose values are stored: about "
             f"{needed / 1e9:.1f} GB, and {limit / 1e9:.1f} GB may be used. Give the counters smaller ranges or larger "
-            "steps, or let fewer core states be entered by edges that change counters"
+            "steps, or let fewer core states be entered by edges that change counters; where play comes to few of the "
+            "points, solve game.unrolled()"
         )
         raise StateLimitError(msg, explored=0, frontier=[], value=needed, limit=limit)
 

@@ -1,7 +1,7 @@
 """The look of a game that has none of its own, from its declaration alone.
 
 Counters come first, as declared, then the fields of the core state, then dice that were seen and are shown nowhere.
-Names tell what is a die and whose a score is; see `docs/looks.md`.
+Names show what is a die and whose a score is; see `docs/looks.md`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def act(parts: list[Part], action: Any) -> Act:
 
 
 def names_at(part: Part, places: tuple[int, ...]) -> list[str]:
-    """What lies at some places of a part, as somebody would type it."""
+    """Return what lies at some places of a part, as a player would type it."""
     items = part.names if isinstance(part, Boxes) else _items(part)
     return [str(items[at]) if items else str(at + 1) for at in places]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
-from mdpdice.looks.parts import Boxes, Dice, Grid, Note, Owner, Part, Score, Tokens, number, spoken
+from mdpdice.looks.parts import Boxes, Dice, Grid, Note, Part, Score, Tokens, number, spoken
 from mdpdice.looks.throw import Rolled
 
 __all__ = ["said", "told"]
@@ -24,16 +24,12 @@ def told(
     for part in parts:
         if not number(part.when, counters):
             continue
-        side = _owner(part.of, player)
+        side = player if part.of == "mover" else 1 - player if part.of == "other" else part.of
         label = " ".join(word for word in ("" if side is None else who[side], part.label) if word)
         body = _body(part, counters)
         shown.append((-1 if side is None else side, f"{label}: {body}" if label else body))
     sides = [text for side, text in sorted(shown, key=lambda pair: pair[0]) if side >= 0]
     return "; ".join([*sides, *(text for side, text in shown if side < 0)])
-
-
-def _owner(of: Owner | None, player: int) -> int | None:
-    return of if of is None or isinstance(of, int) else player if of == "mover" else 1 - player
 
 
 def _body(part: Part, counters: Mapping[str, int]) -> str:

@@ -62,14 +62,14 @@ class NamedPolicy:
     help : str
         What it does.
     rule : callable
-        Gives for what stands behind the colon, or "", the rule: a function of a state in which somebody decides
+        Gives for what stands behind the colon, or "", the rule: a function of a state with a decision
         that gives the action, or a `Dist` of actions.  It raises a GameError where that is wrong.
     value : callable, optional
         Gives for the same text, and a `progress` function or None, the value of the policy as an `Enclosure`, where
         that is known without exploring the game; for games whose network would not fit into memory, but fall into
         parts that do.
     ratings : callable, optional
-        Gives for the same text a function of a state in which somebody decides: the policy's own rating of every
+        Gives for the same text a function of a state with a decision: the policy's own rating of every
         action, a dict, which need not be a value of the game; or None.
     usual : str
         The name of one that opponents often play by, such as ``hold-at:20``; empty: there is none.
@@ -269,7 +269,7 @@ class Look(Generic[G]):
         return spoken(self.act(core, action, seen).words, counters)
 
     def read_action(self, state: Any, actions: Sequence[Any], text: str, seen: Rolled | None = None) -> Any:
-        """The action that some words mean, among those that there are: their words, or the things that are tapped.
+        """Return the available action that some words mean: its own words, or the things that are tapped.
 
         Raises
         ------

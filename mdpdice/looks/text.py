@@ -64,7 +64,7 @@ def _atom(value: Any) -> str | None:
 def written(value: Any, *, top: bool = False, taken: frozenset[str] = frozenset()) -> str:
     """Text of a value, which `Reader` reads; an UnknownStateError if a part of it has none.
 
-    At the `top` it is no part of another value; strings like the words in `taken`, which stand for classes, are quoted.
+    At the `top` it is not part of another value; strings like the words in `taken`, which name classes, are quoted.
     """
     return _written(value, taken, bare=top, classes=top)
 

@@ -1,4 +1,4 @@
-"""Asking a function of the user: what it raises is told with its place, and with the remedy where that is known."""
+"""Call a function of the user: an error says where it was raised, and the remedy where that is known."""
 
 from __future__ import annotations
 

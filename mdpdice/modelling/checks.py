@@ -1,4 +1,4 @@
-"""Checks of what a game hands over: states, edges, nodes and numbers."""
+"""Checks of what a game returns: states, edges, nodes and numbers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ def check_state(state: Any) -> None:
     getter = _ADMITTED.get(kind) or _admit(kind, state)
     if getter is no_parts:
         if state != state:  # noqa: PLR0124 - the test for NaN, of floats and decimals
-            msg = "NaN is not a state: it differs from itself, so exploration would never end"
-            raise GameError(msg, value=state)
+            raise GameError("NaN is not a state: it differs from itself, so exploration would never end", value=state)
         return
     for part in state if getter is as_tuple else getter(state):
         if type(part) not in _ATOMS and not (callable(part) and not isinstance(state, tuple)):
@@ -58,12 +57,10 @@ def _admit(kind: type, state: Any) -> Getter:
 def hashing_error(error: Exception, found: Any, place: str = "") -> GameError:
     """The error for a state or payoff of `found`, a node or a state, that cannot be looked up in a dictionary."""
     if not (isinstance(error, TypeError) and "unhashable" in str(error)):
-        msg = f"reading the node raised {type(error).__name__}: {error} (in hashing or comparing a state?)"
-        return GameError(msg)
+        return GameError(f"reading the node raised {type(error).__name__}: {error} (in hashing or comparing a state?)")
     wrong = next(((what, value) for what, value in _named_values(found) if not _hashable(value)), None)
     if wrong is None:
-        msg = f"{place}a state or payoff cannot be hashed ({error}); canonical() must give a state, too"
-        return GameError(msg)
+        return GameError(f"{place}a state or payoff cannot be hashed ({error}); canonical() must give a state, too")
     what, value = wrong
     part, inner = None, value
     while inner is not None:

@@ -32,8 +32,7 @@ import attrs
 
 from mdpdice.errors import GameError
 from mdpdice.modelling.asking import ask, assigned_counter
-from mdpdice.modelling.expression_values import BOOL, INT
-from mdpdice.modelling.expressions import Expr, as_expr, flag_operation
+from mdpdice.modelling.expressions import BOOL, INT, Expr, as_expr, flag_operation
 from mdpdice.modelling.grid import (
     At,
     Axis,
@@ -182,14 +181,16 @@ class _Declaration:
         self.name: str | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
-        # A slotted attrs class is made twice, and both times hands over its attributes.  A second
+        # A slotted attrs class is made twice, and passes on its attributes both times.  A second
         # name is found by `axes`, since an error raised here would reach the user wrapped in another.
         if self.name is None:
             self.name = name
 
     def __set__(self, instance: object, value: object) -> NoReturn:
-        msg = f"self.{self.name} is assigned to; {assigned_counter(self._ready(), value)}"
-        raise GameError(msg, value=value)
+        raise GameError(f"self.{self.name} is assigned to; {assigned_counter(self._ready(), value)}", value=value)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
 
     def axis(self, game: Any) -> Axis:
         raise NotImplementedError
@@ -263,16 +264,12 @@ class Counter(_Declaration):
             self._expr = CounterValue(self._ready())
         return self._expr
 
-    def __repr__(self) -> str:
-        return f"<Counter {self.name}>"
-
     def axis(self, game: Any) -> Axis:
         """Values of the counter in a game."""
         name = self._ready()
         values = _ask(self._values, game, name, "values")
         if not isinstance(values, range):
-            msg = f"the values of counter {name!r} are {values!r}; they must be a range"
-            raise GameError(msg, value=values)
+            raise GameError(f"the values of counter {name!r} are {values!r}; they must be a range", value=values)
         if not values:
             raise GameError(f"counter {name!r} has no values: {values} is empty", value=values)
         if max(abs(values[0]), abs(values[-1])) > _LARGEST:
@@ -317,9 +314,6 @@ class Flags(_Declaration):
         if found is None:
             found = self._exprs[boxes] = FlagsValue(self._ready(), boxes)
         return found
-
-    def __repr__(self) -> str:
-        return f"<Flags {self.name}>"
 
     def _names(self, game: Any) -> tuple[str, ...]:
         name = self._ready()

@@ -23,7 +23,7 @@ Getter = Callable[[Any], tuple[Any, ...]]
 def same_kind(first: Any, second: Any) -> bool:
     """Whether two values that are equal in Python also have the same types all the way down.
 
-    Down means inside tuples, frozen sets, attrs classes and dataclasses; fields that equality ignores are no part of a
+    Down means inside tuples, frozen sets, attrs classes and dataclasses; fields that equality ignores are not part of a
     value. Arranged for speed: it runs once per edge of a model.
     """
     kind = type(first)
@@ -96,7 +96,7 @@ def no_parts(value: Any) -> tuple[Any, ...]:  # noqa: ARG001 - an atom has none
 
 
 def collision_error(first: Any, second: Any, what: str = "states") -> StateCollisionError:
-    """The error for two values of which one would replace the other."""
+    """Return the error for two values where one would replace the other."""
     msg = (
         f"the {what} {first!r} ({type(first).__qualname__}) and {second!r} ({type(second).__qualname__}) are equal in "
         "Python but of different types, so one would replace the other; use one type, or put a name in front: "

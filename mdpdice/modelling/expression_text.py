@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mdpdice.modelling.expression_values import COMPARISONS, FLAG_OPERATIONS
+from mdpdice.modelling.rational_arrays import COMPARISONS
 
 if TYPE_CHECKING:
     from mdpdice.modelling.expressions import Expr
@@ -56,17 +56,13 @@ def _text(expr: Expr, outer: int) -> str:
     elif op == "counter":
         text = args[0]
     elif op == "table":
-        text = f"table({_shortened(args[0])}, {args[1]!r})"
-    elif op in FLAG_OPERATIONS:
+        entries = ", ".join(map(repr, args[0][:_SHOWN]))
+        more = f", ... {len(args[0])} entries" if len(args[0]) > _SHOWN else ""
+        text = f"table([{entries}{more}], {args[1]!r})"
+    elif op in _FLAG_TEXT:
         boxes = [box for box in range(args[1].bit_length()) if args[1] >> box & 1]
         form = "[{}]" if op == "any" and len(boxes) == 1 else _FLAG_TEXT[op]
         text = repr(args[0]) + form.format(", ".join(map(str, boxes)))
     else:
         text = f"{op}({', '.join(map(repr, args))})"
     return text if inner >= outer else f"({text})"
-
-
-def _shortened(entries: tuple[Any, ...]) -> str:
-    if len(entries) <= _SHOWN:
-        return repr(list(entries))
-    return f"[{', '.join(map(repr, entries[:_SHOWN]))}, ... {len(entries)} entries]"

@@ -24,27 +24,39 @@ import numpy as np
 
 from mdpdice.errors import GameError
 from mdpdice.modelling.expression_text import expression_text, negation_text
-from mdpdice.modelling.expression_values import (
-    ARITHMETIC,
-    BOOL,
-    COMPARISONS,
-    FLOAT,
-    INT,
-    RATIONAL,
-    TYPES,
-    column_of,
-    value_at,
-)
 from mdpdice.modelling.number import is_own, own_number
-from mdpdice.modelling.rational_arrays import Column
+from mdpdice.modelling.rational_arrays import COMPARISONS, Column, combine
 
-__all__ = ["Expr", "as_expr", "constant", "least", "most", "table", "truth_of_conditions"]
+__all__ = [
+    "BOOL", "FLOAT", "INT", "Expr", "as_expr", "constant", "flag_operation", "least", "most", "table",
+    "truth_of_conditions",
+]  # fmt: skip
 
 Scalar: TypeAlias = int | float | Fraction
 """A number that may stand in an expression; bool is an int."""
 
+# What an expression gives, ordered so that the kind of an operation is the largest one of its parts.
+BOOL, INT, RATIONAL, FLOAT = range(4)
+TYPES: tuple[type[Any], ...] = (bool, int, Fraction, float)
+
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+
+# Flags are ints whose bit i is box i; the second operand is the mask of some boxes.
+FLAG_OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "has": lambda flags, mask: flags & mask == mask,
+    "any": lambda flags, mask: flags & mask != 0,
+    "count": lambda flags, mask: (flags & mask).bit_count(),
+    "with": lambda flags, mask: flags | mask,
+    "without": lambda flags, mask: flags & ~mask,
+}
+
 _KINDS: dict[type, int] = {bool: BOOL, int: INT, Fraction: RATIONAL, float: FLOAT}
-_NAMES = ("bool", "int", "Fraction", "float")
 # Answers whether a condition holds, for who follows all ways through a function.
 _DECIDE: ContextVar[Callable[[Expr], bool] | None] = ContextVar("_DECIDE", default=None)
 _DEEPEST = 200  # nested operations; sums and the like are flat, however long
@@ -69,8 +81,7 @@ class Expr:
 
     def __init__(self, op: str, args: tuple[Any, ...], kind: int, depth: int = 1) -> None:
         if depth > _DEEPEST:
-            msg = f"an expression is nested more than {_DEEPEST} deep; write it as a table(sequence, index)"
-            raise GameError(msg)
+            raise GameError(f"an expression is nested more than {_DEEPEST} deep; write it as a table(sequence, index)")
         self.op = op
         self.args = args
         self.kind = kind
@@ -86,9 +97,9 @@ class Expr:
         if self._key is None:
             if self.op == "constant":
                 # 1, True and 1.0 are equal in Python.
-                self._key = (_NAMES[self.kind], self.args[0])
+                self._key = (TYPES[self.kind].__name__, self.args[0])
             elif self.op == "table":
-                self._key = ("table", _NAMES[self.kind], self.args[0], self.args[1].key)
+                self._key = ("table", TYPES[self.kind].__name__, self.args[0], self.args[1].key)
             else:
                 self._key = (self.op, *(arg.key if isinstance(arg, Expr) else arg for arg in self.args))
         return self._key
@@ -270,14 +281,14 @@ class Expr:
             int64 for whole numbers (exact), float64 (the nearest) otherwise.
         """
         if all(type(value) is int for value in values.values()):
-            return value_at(self, values)
+            return _value_at(self, values)
         if not any(isinstance(value, np.ndarray) for value in values.values()):
-            return value_at(self, {name: operator.index(value) for name, value in values.items()})
+            return _value_at(self, {name: operator.index(value) for name, value in values.items()})
         result, defined = self.evaluate_where_defined(values)
         if not defined.all():
             at = tuple(int(axis[0]) for axis in np.nonzero(~defined))
             point = {name: int(np.broadcast_to(values[name], defined.shape)[at]) for name in self.names}
-            value_at(self, point)  # raises, with the number that has no entry
+            _value_at(self, point)  # raises, with the number that has no entry
         return result
 
     def evaluate_where_defined(self, values: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -287,7 +298,7 @@ class Expr:
         """
         shape = np.broadcast_shapes(*(np.shape(value) for value in values.values()))
         columns = {name: Column.of(value) for name, value in values.items() if name in self.names}
-        column = column_of(self, columns)
+        column = _column_of(self, columns)
         defined = True if column.defined is None else column.defined
         data = column.data if self.kind <= INT else column.floats()
         return np.broadcast_to(data, shape).copy(), np.broadcast_to(defined, shape)
@@ -370,12 +381,10 @@ def table(sequence: Sequence[Scalar] | Iterable[Scalar], index: Any) -> Expr:
         The sequence is empty or holds something else, or the index is not a whole number.
     """
     if isinstance(sequence, Expr | str | Mapping | set | frozenset) or not isinstance(sequence, Iterable):
-        msg = f"table() takes a list or tuple of numbers and an index, not {sequence!r}"
-        raise GameError(msg, value=sequence)
+        raise GameError(f"table() takes a list or tuple of numbers and an index, not {sequence!r}", value=sequence)
     at = as_expr(index)
     if at.kind > INT:
-        msg = f"the index of table() is {at!r}, which is no whole number; use // to divide"
-        raise GameError(msg, value=index)
+        raise GameError(f"the index of table() is {at!r}, which is no whole number; use // to divide", value=index)
     entries = [constant(entry) for entry in sequence]
     if not entries:
         raise GameError("table() of an empty sequence has nothing to look up", value=sequence)
@@ -414,8 +423,7 @@ def _arithmetic(op: str, first: Expr, second: Expr) -> Expr:
 def _divide(op: str, first: Expr, divisor: Any) -> Expr:
     by = as_expr(divisor)
     if by.kind > INT or by.op != "constant" or by.args[0] <= 0 or first.kind > INT:
-        msg = f"({first!r}) {op} {by!r}: a whole number is divided by a positive int only"
-        raise GameError(msg, value=divisor)
+        raise GameError(f"({first!r}) {op} {by!r}: a whole number is divided by a positive int only", value=divisor)
     if first.op == "constant":
         return constant(ARITHMETIC[op](first.args[0], by.args[0]))
     return Expr(op, (first, by), INT, first.depth + 1)
@@ -479,3 +487,67 @@ def _extreme(op: str, values: tuple[Any, ...]) -> Expr:
     if len(parts) == 1:
         return parts[0]
     return Expr(op, parts, kind, 1 + max(part.depth for part in parts))
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+def _value_at(expr: Expr, values: Mapping[str, int]) -> Any:
+    """Value at one point: bool, int, Fraction or float; see `Expr.evaluate`."""
+    op, args = expr.op, expr.args
+    if op == "constant":
+        return args[0]
+    if op == "counter":
+        return _look_up(values, args[0])
+    if op == "&":
+        return all(_value_at(arg, values) for arg in args)
+    if op == "|":
+        return any(_value_at(arg, values) for arg in args)
+    if op == "table":
+        entries, index = args
+        at = _value_at(index, values)
+        if not 0 <= at < len(entries):
+            msg = f"{expr!r} has entries 0 to {len(entries) - 1}, and none for {index!r} = {at}"
+            raise GameError(msg, value=at, limit=len(entries))
+        return entries[at]
+    first = _value_at(args[0], values)
+    if op in COMPARISONS:
+        return COMPARISONS[op](first, _value_at(args[1], values))
+    if op in ARITHMETIC:
+        for arg in args[1:]:
+            first = ARITHMETIC[op](first, _value_at(arg, values))
+        return first
+    if op in FLAG_OPERATIONS:
+        return FLAG_OPERATIONS[op](first, args[1])
+    if op == "neg":
+        return -first
+    if op == "~":
+        return not first
+    choose = min if op == "least" else max
+    return TYPES[expr.kind](choose([first, *(_value_at(arg, values) for arg in args[1:])]))
+
+
+def _column_of(expr: Expr, values: Mapping[str, Column]) -> Column:
+    """Values at many points, and where they are defined."""
+    op, args = expr.op, expr.args
+    try:
+        if op == "constant":
+            return Column.constant(args[0])
+        if op == "counter":
+            column: Column = _look_up(values, args[0])
+            return column
+        if op == "table":
+            return Column.table(args[0], _column_of(args[1], values))
+        if op in FLAG_OPERATIONS:
+            return _column_of(args[0], values).flags(op, args[1])
+        return combine(op, [_column_of(arg, values) for arg in args])
+    except OverflowError as error:
+        raise GameError(f"{expr!r} takes values beyond 2**63 in size; count in a larger unit") from error
+
+
+def _look_up(values: Mapping[str, Any], name: str) -> Any:
+    try:
+        return values[name]
+    except KeyError:
+        msg = f"counter {name!r} has no value here; an expression may use the counters of its own game only"
+        raise GameError(msg, value=name) from None

@@ -1,8 +1,7 @@
 """The modelling language: a game is a start state and a function from states to nodes.
 
-A node says what happens in a state: the play ends, chance moves, or a player
-decides.  The makers `end`, `go`, `pass_to`, `roll`, `chance`, `when` and
-`decide` build nodes; `mdpdice.explore` calls them for every state that can be
+A node says what happens in a state: the play ends, chance moves, or a player decides.  The makers `end`, `go`,
+`pass_to`, `roll`, `chance`, `when` and `decide` build nodes; `mdpdice.explore` calls them for every state that can be
 reached and compiles the answers into a `mdpdice.networks.network.Network`.
 
 >>> from mdpdice import Game, Node, decide, end, go, roll, d6
@@ -76,9 +75,9 @@ class Game(abc.ABC, Generic[S, A]):
     discount : number
         Factor per decision, in (0, 1].
     sense : {"max", "min"}
-        Whether the player to move wants much of what counts, or little, as in golf.
+        Whether the player to move maximises what counts, or minimises it, as in golf.
     payoff_range : tuple of two numbers or None
-        Bounds of what any state can be worth (of the payoffs, if nothing is paid on the way); for
+        Bounds of what any state can be worth (of the payoffs, if there are no other rewards); for
         look-ahead only, which can leave more out then and tell an interval.
     """
 
@@ -103,8 +102,7 @@ class Game(abc.ABC, Generic[S, A]):
     def progress(self) -> Expr | tuple[Expr, ...] | None:
         """What never decreases along an edge: an expression over counters, or several, the first most important.
 
-        A game with counters is solved by layers of equal progress, from the last to the first.
-        None: it is inferred.
+        A game with counters is solved by layers of equal progress, from the last to the first. None: it is inferred.
         """
         return None
 
@@ -203,8 +201,7 @@ class _FunctionGame(Game[S, A]):
 class ClassicMDP(Game[S, A]):
     """A Markov decision process in the textbook form: actions, transitions, rewards.
 
-    A subclass defines `initial`, `actions`, `transition`, and where needed
-    `reward`, `terminal` and `discount`.
+    A subclass defines `initial`, `actions`, `transition`, and where needed `reward`, `terminal` and `discount`.
     """
 
     @abc.abstractmethod

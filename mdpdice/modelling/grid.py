@@ -59,11 +59,9 @@ class Axis:
             return wanted
         away = (wanted - values.start) if values.step > 0 else (values.start - wanted)
         before, behind = away < 0, away > abs(values[-1] - values.start)
-        if (before or behind) and self.outside == "clip":
-            return values[0] if before else values[-1]
-        if (before or behind) and self.outside == "forbid":
-            return None
-        raise range_error(self, wanted)
+        if not (before or behind) or self.outside == "error":
+            raise range_error(self, wanted)
+        return None if self.outside == "forbid" else values[0] if before else values[-1]
 
 
 def range_error(axis: Axis, wanted: int) -> CounterRangeError:
@@ -75,8 +73,7 @@ def range_error(axis: Axis, wanted: int) -> CounterRangeError:
         remedy = f"outside its values, {values}; set it to flags of as many boxes"
     else:
         remedy = f"outside its values, {values}; widen them, or declare outside='clip' or outside='forbid'"
-    msg = f"counter {axis.name!r} would become {wanted}, {remedy}"
-    return CounterRangeError(msg, value=wanted, limit=values)
+    return CounterRangeError(f"counter {axis.name!r} would become {wanted}, {remedy}", value=wanted, limit=values)
 
 
 def forbidden_error(axis: Axis, wanted: int) -> CounterRangeError:

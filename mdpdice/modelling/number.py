@@ -28,7 +28,7 @@ __all__ = [
 _SAFE = 1 << 53
 _UNLIMITED = 1 << 62
 _LONGEST = 5000
-"""Largest decimal exponent: a power of ten beyond it takes minutes to write out, and no float comes near."""
+"""Largest decimal exponent: a power of ten beyond it takes minutes to compute, and no float comes near."""
 _EXPONENT = re.compile(r"[eE]([-+]?\d+)\s*\Z")
 
 
@@ -148,5 +148,4 @@ def nearest_floats(values: Iterable[int | float | Fraction]) -> list[float]:
 
 def too_large_error() -> UnsupportedError:
     """The error for a value that is larger than every float, although all that is declared is smaller."""
-    msg = "the value is too large for a float; measure rewards in larger units"
-    return UnsupportedError(msg)
+    return UnsupportedError("the value is too large for a float; measure rewards in larger units")

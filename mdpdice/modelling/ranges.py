@@ -13,7 +13,7 @@ _SHORT = 12  # digits and stroke of a fraction that people read
 
 
 def number_text(number: Fraction | float) -> str:
-    """Text of a number for people; a float that was made exact is told as it was written, as 0.9."""
+    """Text of a number for people; a float that was made exact is shown as it was written, as 0.9."""
     exact = Fraction(number)
     if len(text := str(exact)) <= _SHORT:
         return text
@@ -31,11 +31,9 @@ def discount_error(value: Any, *, shown: str | None = None) -> DiscountRangeErro
     remedy = "it is the factor for every decision, such as 0.95 or Fraction(95, 100)"
     if isinstance(value, int | float | Fraction) and 2 <= value <= 100:
         remedy = f"{shown} % is {float(value) / 100:.10g}"
-    msg = f"discount {shown} is outside (0, 1]; {remedy}"
-    return DiscountRangeError(msg, value=value)
+    return DiscountRangeError(f"discount {shown} is outside (0, 1]; {remedy}", value=value)
 
 
 def horizon_error(value: Any) -> HorizonRangeError:
-    """The error for a horizon that is no number of decisions."""
-    msg = f"horizon {value!r} is not a number of decisions (0, 1, 2, ...)"
-    return HorizonRangeError(msg, value=value)
+    """Return the error for a horizon that is not a number of decisions."""
+    return HorizonRangeError(f"horizon {value!r} is not a number of decisions (0, 1, 2, ...)", value=value)

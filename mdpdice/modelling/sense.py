@@ -29,7 +29,7 @@ def sense_of(model: Any) -> Sense:
 
 
 def with_sense(game: G, sense: Sense) -> G:
-    """Return the same game, of which the player to move wants much (``"max"``) or little (``"min"``)."""
+    """Return the same game, which the player to move maximises (``"max"``) or minimises (``"min"``)."""
     if game.sense == sense:
         return game
     turned = copy.copy(game)

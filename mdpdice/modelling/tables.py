@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
@@ -95,10 +95,11 @@ class Table:
         if self.lines:
             return list(self.lines)
         cells = [self.columns, *(tuple(map(_cell, row)) for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        columns = zip(*self.rows, strict=True)
-        right = [all(isinstance(one, int | float | None) for one in column) for column in columns]
-        return [self.title, *(_aligned(row, widths, right or [False] * len(widths)) for row in cells)]
+        columns = zip(*self.rows, strict=True) if self.rows else [("",)] * len(self.columns)
+        flush = [">" if all(isinstance(one, int | float | None) for one in column) else "<" for column in columns]
+        forms = [f"{side}{max(map(len, column))}" for side, column in zip(flush, zip(*cells, strict=True), strict=True)]
+        lines = ("  ".join(map(format, row, forms)).rstrip() for row in cells)
+        return [self.title, *lines]
 
 
 def _cell(value: Any) -> str:
@@ -107,14 +108,9 @@ def _cell(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _aligned(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    cells = zip(row, widths, right, strict=True)
-    return "  ".join(text.rjust(width) if flush else text.ljust(width) for text, width, flush in cells).rstrip()
-
-
 @attrs.frozen
 class Thresholds:
-    """A policy that consists of a few numbers: stop from so many points on.
+    """A policy that consists of a few numbers: stop from N points on.
 
     Parameters
     ----------

@@ -1,10 +1,8 @@
 """States and actions as JSON data, for files and programs; what people read is `mdpdice.looks.text`.
 
-Numbers and strings stand for themselves, tuples are lists, a
-frozen attrs value is ``{"ClassName": {"field": ...}}`` and an enum member is
-``{"EnumName": "MEMBER"}``.  A state of a game with counters is
-``{"state": ..., "counters": {"name": ...}}``.  Nothing is evaluated or imported by name: only the
-classes that a game's type annotations mention can be read back.
+Numbers and strings stand for themselves, tuples are lists, a frozen attrs value is ``{"ClassName": {"field": ...}}``,
+an enum member ``{"EnumName": "MEMBER"}`` and a state of a game with counters ``{"state": ..., "counters": {...}}``.
+Nothing is evaluated or imported by name: only classes that a game's type annotations mention can be read back.
 """
 
 from __future__ import annotations
@@ -85,20 +83,16 @@ def decode(data: Any, classes: Mapping[str, type]) -> Any:
             msg = f"{shorten(json.dumps(data))} does not describe a {name}: {error}"
             raise UnknownStateError(msg, value=data) from error
     if data.keys() == {"state", "counters"}:
-        return _full_state(data, classes)
+        counters = data["counters"]
+        # True and 1.0 would be read as 1.
+        if not isinstance(counters, dict) or any(type(number) is not int for number in counters.values()):
+            msg = f'{shorten(json.dumps(counters))} does not give the values of counters; write {{"name": 350, ...}}'
+            raise UnknownStateError(msg, value=data)
+        return At(decode(data["state"], classes), **counters)
     known = ", ".join(sorted(classes)) or "none"
     text = shorten(json.dumps(data, ensure_ascii=False))
     msg = f'{text} is not a state; write JSON with {{"Class": {{"field": ...}}}}, where the classes are: {known}'
     raise UnknownStateError(msg, value=data)
-
-
-def _full_state(data: dict[str, Any], classes: Mapping[str, type]) -> At[Any]:
-    counters = data["counters"]
-    # True and 1.0 would be read as 1.
-    if not isinstance(counters, dict) or any(type(number) is not int for number in counters.values()):
-        msg = f'{shorten(json.dumps(counters))} does not give the values of counters; write {{"name": 350, ...}}'
-        raise UnknownStateError(msg, value=data)
-    return At(decode(data["state"], classes), **counters)
 
 
 # Fraction itself reads "1e999999999" too, and then computes that power of ten.

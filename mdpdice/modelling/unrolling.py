@@ -42,8 +42,13 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
 
     def node(self, state: At[S], /) -> Node[At[S], A]:
         """What the game's node means at these counters."""
-        node: Any = self._core_node(state.state)
-        values = dict(state.counters)
+        core, values = state.state, dict(state.counters)
+        found = self._nodes.get(core)
+        if found is None:
+            found = self._nodes[core] = (core, self.game.node(core))
+        elif found[0] is not core and not same_kind(found[0], core):
+            raise collision_error(found[0], core)
+        node: Any = found[1]
         while type(node) is Conditional and node.otherwise is not None:
             node = node.then if node.cond.evaluate(values) else node.otherwise
         if type(node) is not Decide:
@@ -59,14 +64,6 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
     def estimate(self, state: At[S]) -> float:
         """What the game itself guesses of the state, which it gets with its counters."""
         return self.game.estimate(cast("S", state))
-
-    def _core_node(self, state: S) -> Node[S, A]:
-        found = self._nodes.get(state)
-        if found is None:
-            found = self._nodes[state] = (state, self.game.node(state))
-        elif found[0] is not state and not same_kind(found[0], state):
-            raise collision_error(found[0], state)
-        return found[1]
 
     def _option(self, option: Any, values: dict[str, int]) -> Any:
         """An option, or None where it is not available."""
@@ -117,17 +114,15 @@ class Unrolled(Game[At[S], A], Generic[S, A]):
 
     def _edge(self, edge: Any, values: dict[str, int]) -> Edge[At[S]] | None:
         """A move with its updates done; None if one of them is forbidden."""
-        after = values
-        if edge.updates:
-            after = dict(values)
-            for update in edge.updates:
-                axis = self._axis.get(update.name)
-                if axis is None:
-                    raise unknown_counter_error(update.name, self.axes)
-                value = axis.place(update.value.evaluate(values))
-                if value is None:
-                    return None
-                after[update.name] = value
+        after = dict(values) if edge.updates else values
+        for update in edge.updates:
+            axis = self._axis.get(update.name)
+            if axis is None:
+                raise unknown_counter_error(update.name, self.axes)
+            value = axis.place(update.value.evaluate(values))
+            if value is None:
+                return None
+            after[update.name] = value
         return cast("Edge[At[S]]", type(edge)(At(edge.state, **after), (), _number(edge.reward, values)))
 
 

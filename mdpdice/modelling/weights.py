@@ -80,7 +80,13 @@ def integer_weights(given: list[Any], outcomes: list[Any]) -> tuple[list[int], F
         return integers, ZERO
     defect = Fraction(total - one, one)
     if abs(defect) > SUM_TOLERANCE:
-        raise _sum_error(defect + 1)
+        try:
+            value = float(defect + 1)
+        except OverflowError:
+            value = math.inf
+        msg = f"the probabilities sum to {value!r} instead of 1; {_REMEDY}"
+        msg += ": write ints for odds like 1 : 3, or divide by the sum"
+        raise errors.ProbabilitySumError(msg, value=value, limit=float(SUM_TOLERANCE))
     return integers, defect
 
 
@@ -165,17 +171,4 @@ def _range_error(weight: Any, outcome: Any) -> errors.ProbabilityRangeError:
         f"the weight {weight!r} of the outcome {outcome!r} is negative or not finite; weights are 0 or more "
         f"({_REMEDY})",
         value=weight,
-    )
-
-
-def _sum_error(total: Fraction) -> errors.ProbabilitySumError:
-    try:
-        value = float(total)
-    except OverflowError:
-        value = math.inf
-    return errors.ProbabilitySumError(
-        f"the probabilities sum to {value!r} instead of 1; {_REMEDY}: write ints for odds like 1 : 3, or"
-        " divide by the sum",
-        value=value,
-        limit=float(SUM_TOLERANCE),
     )

@@ -37,7 +37,7 @@ __all__ = ["COLLECTED", "pay_at_the_end", "refuse_counter"]
 COLLECTED = "collected"
 """Name of the counter that holds the sum of the rewards."""
 MOST_EDGES = 16_000_000
-"""Edges of the largest network that is written out with the sums beside its states."""
+"""Edges of the largest network that is made with the sums beside its states."""
 
 
 def pay_at_the_end(network: Network, objective: OfPayoff) -> Network:

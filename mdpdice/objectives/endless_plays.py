@@ -122,9 +122,8 @@ def _idle(network: Network, keep: Bools | None = None) -> tuple[Ints, Bools]:
 def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
     """Merge every end component without rewards into one node, with the option to `stay` for 0.
 
-    Without this a Bellman equation has many solutions there: any value that is at
-    least as good as leaving repeats itself round the component.  Where staying for
-    ever is worth minus infinity, the option is left out.
+    Without this a Bellman equation has many solutions there: any value that is at least as good as leaving repeats
+    itself round the component.  Where staying for ever is worth minus infinity, the option is left out.
     """
     if not _plays_may_not_end(network):
         return None
@@ -163,6 +162,9 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
         for edge, at in zip(old_edge.tolist(), new_source[order].tolist(), strict=True)
         if decides[at]
     ]
+    # Of the states that become one the first names it.
+    node_state, named = np.full(n_new, -1), np.flatnonzero(network.node_state >= 0)[::-1]
+    node_state[number[named]] = network.node_state[named]
     lowered = attrs.evolve(
         network,
         kind=kind,
@@ -172,7 +174,7 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
         payoff=np.concatenate((network.payoff[outside], np.zeros(count + 1))),
         start=int(number[network.start]),
         state_node=number[network.state_node],
-        node_state=_first_states(network, number, n_new),
+        node_state=node_state,
         actions=actions,
         exact_payoffs=moved_numbers(network.exact_payoffs, np.flatnonzero(outside)),
     )
@@ -180,18 +182,11 @@ def collapse_idle(network: Network, *, stay: bool = True) -> Lowering | None:
 
 
 def end_idle_chance(network: Network) -> Lowering | None:
-    """End plays with a horizon where chance alone goes round for ever and pays nothing: no decision ever comes."""
+    """End plays with a horizon where chance alone moves for ever and pays nothing: no decision ever comes."""
     if network.horizon is None:
         return None
     idle = _idle(network, (network.kind == Kind.CHANCE)[network.source])[0] >= 0
     if not idle.any():
         return None
     kept = np.flatnonzero(~idle[network.source])
-    return Lowering(network.keep_edges(kept), np.arange(network.n_nodes), kept)
-
-
-def _first_states(network: Network, number: Ints, n_new: int) -> Ints:
-    node_state = np.full(n_new, -1, dtype=np.int64)
-    named = np.flatnonzero(network.node_state >= 0)[::-1]
-    node_state[number[named]] = network.node_state[named]
-    return node_state
+    return Lowering(network.keep_edges(kept), edge=kept)

@@ -2,7 +2,7 @@
 
 The counter `COLLECTED` holds the sum of the rewards, in parts of one over their common denominator.  Where a
 threshold settles everything from some sum on, the counter stops there, and so does the play; otherwise it goes up to
-the largest sum that a play can collect, which one sweep finds: everybody collects as much as possible, chance too.
+the largest sum that a play can collect, which one sweep finds: all players maximise it, and chance does too.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from mdpdice.lattices.lattice import Lattice
 from mdpdice.lattices.layer_solver import solve_layers
 from mdpdice.lattices.reachable_layers import find_layers
 from mdpdice.modelling.counters import Axis, CounterValue
-from mdpdice.modelling.expression_values import FLOAT
-from mdpdice.modelling.expressions import Expr, as_expr, least, most, table
+from mdpdice.modelling.expressions import FLOAT, Expr, as_expr, least, most, table
 from mdpdice.networks.network import Kind
 from mdpdice.objectives.collected import COLLECTED, refuse_counter
 from mdpdice.objectives.lattice_endings import end_where
@@ -116,8 +115,7 @@ def _largest_sum(lattice: Lattice, paid: dict[int, Expr], objective: OfPayoff, r
     )
     layers = find_layers(greedy, run)
     if layers.cyclic:
-        why = "play can come back to counters that it had, so it is not known how much it collects"
-        _refuse(objective, why)
+        _refuse(objective, "play can come back to counters that it had, so it is not known how much it collects")
     return int(solve_layers(layers, run)[0][0, lattice.start_point])
 
 

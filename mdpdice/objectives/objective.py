@@ -1,10 +1,9 @@
 """Objectives: what a play is worth, and how to reduce that to the canonical problem.
 
-An objective is a value.  Its `lower` turns a network into a chain of reductions
-whose last network is canonical: the mover maximises a zero-sum total reward, with
-the network's discount and horizon, and the idle end components merged.
-That is done for every objective, `Total` included: where play can idle, Bellman's equation has
-many solutions, and a back-end could find any of them.
+An objective is a value.  Its `lower` turns a network into a chain of reductions whose last network is canonical: the
+mover maximises a zero-sum total reward, with the network's discount and horizon, and the idle end components merged.
+That is done for every objective, `Total` included: where play can idle, Bellman's equation has many solutions, and a
+back-end could find any of them.
 """
 
 from __future__ import annotations
@@ -97,9 +96,8 @@ def _named(function: Callable[..., Any]) -> str:
 class Objective(abc.ABC):
     """What a play is worth and who wants it large.
 
-    A subclass defines `apply`; `lower` then adds the reductions that every
-    objective needs.  Its `str` is how the command line writes it and saved answers name
-    it, without the sense: ``discounted:9/10``.
+    A subclass defines `apply`; `lower` then adds the reductions that every objective needs.  Its `str` is how the
+    command line writes it and saved answers name it, without the sense: ``discounted:9/10``.
 
     Attributes
     ----------
@@ -137,8 +135,7 @@ class Objective(abc.ABC):
 def asked(model: Any, objective: Objective | None = None, sense: Sense | None = None) -> Objective:
     """Return what counts in a model, by default the total; with its own sense, or `sense`, or that of the model."""
     if not isinstance(model, Game | Network | Lattice):
-        msg = f"{model!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
-        raise GameError(msg, value=model)
+        raise GameError(f"{model!r} is neither a Game nor a Network; a class needs to be called: MyGame()", value=model)
     sense = _sense(sense)
     if objective is None:
         return Total(sense or sense_of(model))
@@ -320,9 +317,9 @@ class UntilReward(Objective):
         Where counting stops.  Payoffs of ends are not counted.
     sense : {"max", "min"}, optional
         What the player to move wants, by default what the game says.  In both senses a policy that may never
-        reach a target is worth +inf.  Where a player who minimises can go round for less than nothing
+        reach a target is worth +inf.  Where a minimising player can repeat a cycle of negative reward
         the value is -inf: they do so as often as they like before they go for a target.  No
-        single policy is worth that; the one that is given goes round.
+        single policy is worth that; the one that is returned stays in the cycle.
     """
 
     targets: States = attrs.field(validator=_states)
@@ -335,8 +332,7 @@ class UntilReward(Objective):
         """The network in which targets end with payoff 0, and other ends with payoff 0 too."""
         refuse_pass_to(network, self)
         if network.two_player:
-            msg = "UntilReward knows one player; with two use Total, or fix one of them by a policy"
-            raise UnsupportedError(msg)
+            raise UnsupportedError("UntilReward knows one player; with two use Total, or fix one of them by a policy")
         if network.discount < 1 or network.horizon is not None:
             msg = "UntilReward goes on until a target is reached; with a discount or a horizon use Total"
             raise UnsupportedError(msg)

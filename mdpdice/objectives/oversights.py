@@ -41,7 +41,7 @@ def noted(model: M, objective: Objective | None) -> M:
 
 
 def _paid_on_network(network: Network) -> tuple[set[Any], bool]:
-    """The payoffs, of which None is any but 0 and 1, and whether something is paid on the way."""
+    """The payoffs, of which None is any but 0 and 1, and whether there are other rewards."""
     if network.reward.any() or network.exact_rewards:
         return set(), True
     payoff = network.payoff[network.kind == Kind.END]

@@ -1,8 +1,7 @@
 """Reductions between networks, and the way back.
 
-Each reduction gives a `Lowering`: the simpler network, and what turns a value
-and a policy of it into a value and a policy of the one before.  Back-ends see
-the last network of the chain, the canonical problem.
+Each reduction gives a `Lowering`: the simpler network, and what turns a value and a policy of it into a value and a
+policy of the one before.  Back-ends see the last network of the chain, the canonical problem.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ class Lowering:
     """A simpler network and the way back from it: its value ``x`` means ``scale * x + shift``."""
 
     network: Network
-    node: Ints
+    node: Ints = attrs.field(default=attrs.Factory(lambda it: np.arange(it.network.n_nodes), takes_self=True))
     """Node of the simpler network that has the value of each node of the one before; -1 where it is infinite."""
-    edge: Ints
+    edge: Ints = attrs.field(default=attrs.Factory(lambda it: np.arange(it.network.n_edges), takes_self=True))
     """Edge of the network before that each edge stands for; -1 for none."""
     scale: float = 1.0  # or -1
     shift: Fraction = Fraction(0)
@@ -154,10 +153,6 @@ def chain(network: Network, steps: Sequence[Any], check: Callable[[], None] = la
     return done
 
 
-def _identity(network: Network) -> dict[str, Any]:
-    return {"node": np.arange(network.n_nodes), "edge": np.arange(network.n_edges)}
-
-
 def negate(network: Network) -> Lowering:
     """Turn costs into rewards: every payoff and reward changes its sign, and the values with them.
 
@@ -178,19 +173,19 @@ def negate(network: Network) -> Lowering:
         exact_rewards={at: -value for at, value in network.exact_rewards.items()},
         exact_payoffs={at: -value for at, value in network.exact_payoffs.items()},
     )
-    return Lowering(lowered, scale=-1.0, **_identity(network))
+    return Lowering(lowered, scale=-1.0)
 
 
 def for_sense(model: M, sense: Sense | None = None) -> M:
-    """The network or lattice in which the player to move wants much of what `sense`, by default its own, says."""
+    """Return the network or lattice whose player to move maximises what `sense`, by default its own, asks for."""
     if (model.sense if sense is None else sense) == "min":
         return attrs.evolve(model, kind=_OTHER_SIDE[model.kind], sense="max")
     return model if model.sense == "max" else attrs.evolve(model, sense="max")
 
 
 def turn_sides(network: Network) -> Lowering:
-    """Make the only player who decides, and wants little of the negated sum, a maximiser of the sum."""
-    return Lowering(for_sense(network, "min"), **_identity(network))
+    """Make the only player, who minimises the negated sum, a maximiser of the sum."""
+    return Lowering(for_sense(network, "min"))
 
 
 def shift_total(network: Network) -> Lowering | None:
@@ -201,12 +196,12 @@ def shift_total(network: Network) -> Lowering | None:
     ends = np.flatnonzero(network.kind == Kind.END).tolist()
     payoff, exact = split_exact(network.n_nodes, {node: network.exact_payoff(node) - half for node in ends})
     lowered = attrs.evolve(network, payoff=payoff, total=Fraction(0), exact_payoffs=exact)
-    return Lowering(lowered, shift=half, **_identity(network))
+    return Lowering(lowered, shift=half)
 
 
 def shift_value(network: Network, *, shift: Fraction) -> Lowering | None:
     """Say that values of this network lie `shift` below those of the one before."""
-    return Lowering(network, shift=shift, **_identity(network)) if shift else None
+    return Lowering(network, shift=shift) if shift else None
 
 
 def stop_at(network: Network, ends: Bools, payoff: Floats, sense: Sense, *, rewards: bool) -> Network:

@@ -40,7 +40,8 @@ def drop_won(network: Network) -> Lowering | None:
         or is_acyclic(network.indptr, network.dst)
     ):
         return None
-    won, chosen = _Sides.of(network).won_by_maximiser()
+    game = both_sides(network)
+    won, chosen = _Sides(game, game.kind == Kind.CHANCE, game.kind == Kind.MAX).won_by_maximiser()
     n = network.n_nodes
     plus, minus = won[:n], won[n:]
     if not won.any():
@@ -72,22 +73,14 @@ class _Sides:
     chance: Bools
     maximises: Bools
 
-    @staticmethod
-    def of(network: Network) -> _Sides:
-        game = both_sides(network)
-        return _Sides(game, game.kind == Kind.CHANCE, game.kind == Kind.MAX)
-
-    def _signs(self) -> tuple[Bools, Bools]:
-        """Edges that collect in a component, and those that pay in one where others collect."""
-        component = end_components(self.game.indptr, self.game.dst, self.chance)
-        inside = component[self.game.source] >= 0
-        inside &= component[self.game.source] == component[self.game.dst]
-        gains, pays = inside & (self.game.reward > 0), inside & (self.game.reward < 0)
-        return gains, pays & np.isin(component[self.game.source], component[self.game.source[gains]])
-
     def won_by_maximiser(self) -> tuple[Bools, Ints]:
         """Where the maximiser collects without end with positive probability, and the edges to take there."""
-        collects, spoils = self._signs()
+        component = end_components(self.game.indptr, self.game.dst, self.chance)
+        before = component[self.game.source]
+        inside = (before >= 0) & (before == component[self.game.dst])
+        # Edges that collect in a component, and those that pay in one where others collect.
+        collects = inside & (self.game.reward > 0)
+        spoils = inside & (self.game.reward < 0) & np.isin(before, before[collects])
         chosen = np.full(len(self.chance), -1)
         won = np.zeros(len(self.chance), dtype=np.bool_)
         while collects.any():
@@ -106,7 +99,7 @@ class _Sides:
     def _almost_surely(self, alive: Bools, collects: Bools, spoils: Bools) -> tuple[Bools, Ints]:
         """Where the maximiser collects again and again almost surely if plays stay `alive`, and how far the next is.
 
-        That is without options that spoil it, and away from where somebody else may take one.
+        That is without options that spoil it, and away from where the other player or chance may take one.
         """
         n = len(alive)
         usable = ~(spoils & self.maximises[self.game.source])

@@ -21,8 +21,7 @@ except ModuleNotFoundError as error:
         raise
     from mdpdice.errors import MissingPackageError
 
-    msg = "pictures need matplotlib: pip install mdpdice[plot]"
-    raise MissingPackageError(msg, package="matplotlib") from error
+    raise MissingPackageError("pictures need matplotlib: pip install mdpdice[plot]", package="matplotlib") from error
 
 from mdpdice.plots.canvas import SUFFIXES, Frame, save_picture
 from mdpdice.plots.cards import draw_card

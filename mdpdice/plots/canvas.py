@@ -63,15 +63,13 @@ class Picture(Axes):
 class Sheet(Figure):
     """A figure that a notebook shows as a picture."""
 
-    def _repr_png_(self) -> bytes:
-        return picture_bytes(self, ".png", dpi=100)
+    _repr_png_ = Picture._repr_png_
 
 
 def new_axes(frame: Frame, width: float = 6.4, height: float = 4.4) -> Axes:
     """Return the axes that are given, or those of a new figure of this size, in inches."""
     if unknown := frame.keys() - Frame.__annotations__.keys():
-        msg = f"unexpected keyword argument {min(unknown)!r}"
-        raise TypeError(msg)
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}")
     ax = frame.get("ax")
     if ax is not None:
         return ax

@@ -6,13 +6,14 @@ import functools
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
+from mdpdice.answers.node_values import steps_of
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
-from mdpdice.errors import HorizonRangeError, UnsupportedError
+from mdpdice.errors import UnsupportedError
 from mdpdice.networks.network import Ints, Network
 from mdpdice.plots.coordinates import Where
 
-__all__ = ["AT_RANDOM", "Drawable", "at_stage", "choice_of", "network_of", "shown", "taken"]
+__all__ = ["AT_RANDOM", "Drawable", "choice_of", "network_of", "shown", "taken"]
 
 Drawable: TypeAlias = Policy | Solution
 """What has something to draw in its states."""
@@ -43,26 +44,16 @@ def network_of(answer: Policy | Solution) -> Network:
     raise UnsupportedError(msg, value=answer)
 
 
-def at_stage(answer: Policy | Solution, array: Any, steps_left: int | None, least: int = 0) -> Any:
-    """The row of an array for a number of decisions left, or all of it where it has no such rows."""
-    horizon = network_of(answer).horizon
-    if horizon is None:
-        if steps_left is not None:
-            msg = f"steps_left={steps_left!r} needs a horizon"
-            raise HorizonRangeError(msg, value=steps_left)
-        return array
-    steps = horizon if steps_left is None else steps_left
-    if type(steps) is not int or not least <= steps <= horizon:
-        msg = f"steps_left={steps!r} is not a number from {least} to the horizon {horizon}"
-        raise HorizonRangeError(msg, value=steps, limit=horizon)
-    return array if array.ndim == 1 else array[steps]
-
-
 def choice_of(policy: Policy | Solution, steps_left: int | None) -> Ints:
     """Chosen edge of every decision node, shape (N,)."""
     choice = policy.nodes.choice if isinstance(policy, Solution) else policy.choice
-    chosen: Ints = at_stage(policy, choice, steps_left, 1)
+    chosen: Ints = _of_stage(policy.network, choice, steps_left)
     return chosen
+
+
+def _of_stage(network: Network, array: Any, steps_left: int | None) -> Any:
+    steps = steps_of(network, steps_left, 1)
+    return array if array.ndim == 1 else array[steps]
 
 
 def taken(
@@ -76,7 +67,7 @@ def taken(
     if group is not None:
         found = list(map(functools.cache(group), found))
     if isinstance(policy, Policy) and policy.weight is not None:
-        weight = at_stage(policy, policy.weight, steps_left, 1)
+        weight = _of_stage(network, policy.weight, steps_left)
         for at, node in enumerate(nodes.tolist()):
             edges = network.edges(node)
             if (weight[edges.start : edges.stop] > 0).sum() > 1:

@@ -1,7 +1,7 @@
 """How the bounds of an iteration close in on the value.
 
 What a solver says about its own progress is not what was proved, so nothing is recorded inside of it: the
-solver is run again and again with a growing limit of its iterations, and every answer that it hands out is certified
+solver is run again and again with a growing limit of its iterations, and every answer that it returns is certified
 like any other.  The limits double, so all runs together cost about twice the longest one.
 """
 
@@ -41,7 +41,7 @@ def capped_solutions(
     horizon: int | None = None,
     epsilon: float = 1e-9,
 ) -> list[Solution]:
-    """Answers of an iterative solver that is stopped after so many iterations, each certified by itself.
+    """Answers of an iterative solver, stopped after each of some numbers of iterations and each certified by itself.
 
     Parameters
     ----------
@@ -111,8 +111,7 @@ def bound_chart(
     """
     problems = len({one.digest for one in solutions})
     if problems != 1:
-        msg = f"{len(solutions)} solutions of {problems} problems; draw solutions of one problem"
-        raise GameError(msg)
+        raise GameError(f"{len(solutions)} solutions of {problems} problems; draw solutions of one problem")
     ax = new_axes(frame)
     rows = np.array([(one.iterations, one.lower(), one.estimate(), one.upper()) for one in solutions])
     rows = rows[np.isfinite(rows).all(axis=1) & (rows[:, 0] > 0)]

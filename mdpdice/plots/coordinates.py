@@ -10,8 +10,9 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from mdpdice.errors import GameError, MdpDiceError
+from mdpdice.errors import GameError
 from mdpdice.lattices.point_states import PointStates
+from mdpdice.modelling.asking import ask
 from mdpdice.modelling.text import fields_of
 from mdpdice.networks.network import Ints, Network
 
@@ -46,7 +47,7 @@ def reader_of(coordinate: Coordinate) -> Callable[[Hashable], Any]:
         if isinstance(coordinate, str):
             value = fields_of(state).get(coordinate)
         else:
-            value = _call(coordinate, state, "a coordinate")
+            value = ask(coordinate, state, what="the function of a coordinate", state=state)
         if value is None or isinstance(value, _NUMBERS):
             return value
         msg = f"{axis_label(coordinate) or 'a coordinate'} is {value!r} here, which is not a number"
@@ -63,17 +64,7 @@ def filter_of(where: Where) -> Callable[[Hashable], bool]:
         wanted = dict(where)
         return lambda state: wanted.items() <= fields_of(state).items()
     function = where
-    return lambda state: bool(_call(function, state, "where"))
-
-
-def _call(function: Callable[[Any], Any], state: Hashable, what: str) -> Any:
-    try:
-        return function(state)
-    except MdpDiceError as error:
-        raise error.at(state) from error.__cause__
-    except Exception as error:
-        msg = f"the function of {what} raised {type(error).__name__}: {error}"
-        raise GameError(msg, state=state) from error
+    return lambda state: bool(ask(function, state, what="the function of where", state=state))
 
 
 def points_of(
@@ -81,7 +72,7 @@ def points_of(
 ) -> tuple[Ints, list[Sequence[Any]]]:
     """States that are drawn, as indices into `Network.states`, and a column of numbers for each coordinate.
 
-    A coordinate that is None is 0 everywhere; with `deciding`, only states are drawn in which somebody decides.  Where
+    A coordinate that is None is 0 everywhere; with `deciding`, only states with a decision are drawn.  Where
     no state has these coordinates, the message of the GameError says which names there are.
     """
     index = np.flatnonzero(network.decides[network.state_node]) if deciding else np.arange(network.n_states)

@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, HorizonRangeError
-from mdpdice.networks.network import Floats
 from mdpdice.plots.canvas import LINES, PALETTE, Frame, drawn, finish, new_axes, unit_of, whole_ticks, words
-from mdpdice.plots.choices import at_stage, network_of, shown
+from mdpdice.plots.choices import network_of, shown
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 
 __all__ = ["stage_curve", "value_curve"]
@@ -68,10 +67,9 @@ def value_curve(
     ['hold', 'roll']
     """
     if actions and by is not None:
-        msg = "the curves are told apart by actions or by a dimension of the state; leave out one of the two"
-        raise GameError(msg)
+        raise GameError("the curves are told apart by actions or by a dimension of the state; leave out one of the two")
     solution, network = shown(solution, where)
-    columns = [at_stage(solution, array, steps_left) for array in _rows(solution)]
+    columns = solution.nodes.rows(steps_left)[:3]
     curves: dict[Any, dict[Any, tuple[float, ...]]] = {}
     index, (xs, keys) = points_of(network, (x, by), where, deciding=actions)
     for which, at, number in zip(index.tolist(), xs, keys, strict=True):
@@ -128,15 +126,12 @@ def stage_curve(
     nodes = {"start": network.start} if states is None else {k: network.node_of(s) for k, s in states.items()}
     steps = np.arange(network.horizon + 1)
     for number, (label, node) in enumerate(nodes.items()):
-        _draw(ax, steps, [array[:, node] for array in _rows(solution)], number, number, label)
+        rows = solution.nodes.values, solution.nodes.lowers, solution.nodes.uppers
+        _draw(ax, steps, [array[:, node] for array in rows], number, number, label)
     if states is not None:
         ax.legend(frameon=False)
     whole_ticks(ax.xaxis)
     return finish(ax, frame, "decisions left", f"value ({unit or unit_of(network)})")
-
-
-def _rows(solution: Solution) -> tuple[Floats, Floats, Floats]:
-    return solution.nodes.values, solution.nodes.lowers, solution.nodes.uppers
 
 
 def _draw(ax: Axes, along: Any, bounds: Any, colour: int, style: int, label: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -20,7 +20,7 @@ from mdpdice.formats.networkx_graphs import chance_text
 from mdpdice.modelling.text import ITSELF, fields_of
 from mdpdice.networks.network import Kind, Network
 from mdpdice.plots.canvas import INK, PALETTE, drawn, new_axes, words
-from mdpdice.plots.choices import at_stage, choice_of
+from mdpdice.plots.choices import choice_of
 
 __all__ = ["draw_network"]
 
@@ -28,19 +28,13 @@ MAX_NODES = 60
 """More nodes could not be told apart."""
 
 
-class _Look(NamedTuple):
-    marker: str
-    size: float
-    fill: str
-    name: str
-
-
 LOOKS = {
-    Kind.MAX: _Look("s", 620, "#CFE3F5", "decision"),
-    Kind.MIN: _Look("v", 820, "#FBE0C4", "decision of the minimiser"),
-    Kind.CHANCE: _Look("o", 420, "#FFFFFF", "chance"),
-    Kind.END: _Look("8", 620, "#E6E6E6", "end, with its payoff"),
+    Kind.MAX: ("s", 620, "#CFE3F5", "decision"),
+    Kind.MIN: ("v", 820, "#FBE0C4", "decision of the minimiser"),
+    Kind.CHANCE: ("o", 420, "#FFFFFF", "chance"),
+    Kind.END: ("8", 620, "#E6E6E6", "end, with its payoff"),
 }
+"""Marker, size, colour and name of every kind of node."""
 COLUMN = 1.7
 """Distance of two columns."""
 INSIDE = 6
@@ -104,8 +98,7 @@ def draw_network(
     chosen: set[int] = set()
     if policy is not None:
         if policy.network.digest != network.digest:
-            msg = "the policy belongs to another network; explore the game once and solve what you draw"
-            raise GameError(msg)
+            raise GameError("the policy belongs to another network; explore the game once and solve what you draw")
         choice = choice_of(policy, steps_left)
         chosen = set(choice[choice >= 0].tolist())
     layers = _layers(network)
@@ -183,7 +176,7 @@ def _texts(
     network: Network, policy: Policy | Solution | None, steps_left: int | None, show: Callable[[Any], str]
 ) -> list[list[str]]:
     """Lines of text of every node: its state or payoff, and its value."""
-    values = at_stage(policy, policy.nodes.values, steps_left) if isinstance(policy, Solution) else None
+    values = policy.nodes.rows(steps_left)[0] if isinstance(policy, Solution) else None
     found: list[list[str]] = [[] for _ in range(network.n_nodes)]
     for node, lines in enumerate(found):
         state = network.state_of(node)
@@ -197,12 +190,11 @@ def _texts(
 def _draw_nodes(
     ax: Axes, network: Network, place: dict[int, tuple[float, float]], texts: Sequence[Sequence[str]]
 ) -> None:
-    for kind, look in LOOKS.items():
+    for kind, (marker, size, fill, name) in LOOKS.items():
         nodes = np.flatnonzero(network.kind == kind).tolist()
         if nodes:
             xs, ys = zip(*(place[node] for node in nodes), strict=True)
-            paint: dict[str, Any] = {"facecolor": look.fill, "edgecolor": INK, "zorder": 3}
-            ax.scatter(xs, ys, s=look.size, marker=look.marker, label=look.name, **paint)
+            ax.scatter(xs, ys, s=size, marker=marker, label=name, facecolor=fill, edgecolor=INK, zorder=3)
     halo = [withStroke(linewidth=3, foreground="white")]
     for node, lines in enumerate(texts):
         x, y = place[node]
@@ -211,8 +203,8 @@ def _draw_nodes(
         if inside:
             ax.text(x, y, inside[0], ha="center", va="center", fontsize="medium", zorder=4)
         if below:
-            small: dict[str, Any] = {"fontsize": "x-small", "zorder": 5, "path_effects": halo}
-            ax.text(x, y - 0.26, "\n".join(below), ha="center", va="top", **small)
+            text = "\n".join(below)
+            ax.text(x, y - 0.26, text, ha="center", va="top", fontsize="x-small", zorder=5, path_effects=halo)
 
 
 def _draw_edges(ax: Axes, network: Network, place: dict[int, tuple[float, float]], chosen: set[int]) -> None:
@@ -259,8 +251,8 @@ def _edge_text(network: Network, node: int, edge: int) -> str:
 
 def _add_legend(ax: Axes, network: Network, chosen: set[int]) -> None:
     handles = [
-        Line2D([], [], marker=look.marker, label=look.name, color="none", mfc=look.fill, mec=INK)
-        for kind, look in LOOKS.items()
+        Line2D([], [], marker=marker, label=name, color="none", mfc=fill, mec=INK)
+        for kind, (marker, _, fill, name) in LOOKS.items()
         if (network.kind == kind).any()
     ]
     if chosen:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from textwrap import fill
-from typing import Any, TypeAlias, Unpack
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 from matplotlib import colormaps
@@ -19,9 +20,8 @@ from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.networks.network import Network
-from mdpdice.plots.canvas import BLANK, INK, PALETTE, Frame, drawn, new_axes, unit_of, words
-from mdpdice.plots.cells import Grid, grid_of, label_axes, runs
-from mdpdice.plots.choices import Drawable, at_stage, shown, taken
+from mdpdice.plots.canvas import BLANK, INK, PALETTE, Frame, drawn, new_axes, unit_of, whole_ticks, words, write_texts
+from mdpdice.plots.choices import Drawable, shown, taken
 from mdpdice.plots.coordinates import Coordinate, Where, axis_label, points_of
 
 __all__ = ["policy_difference", "policy_map", "region_map", "threshold_map", "value_map"]
@@ -182,13 +182,9 @@ def policy_difference(
         same[text] = alike
         points.append((left, up, text))
     order = sorted(same, key=lambda text: (not same[text], text))
-    pale: dict[Hashable, str] = {text: _pale(PALETTE[at % len(PALETTE)]) for at, text in enumerate(order) if same[text]}
+    strong: Any = {text: np.array(to_rgb(PALETTE[at % len(PALETTE)])) for at, text in enumerate(order) if same[text]}
+    pale = {text: to_hex(0.28 * colour + 0.72) for text, colour in strong.items()}
     return _regions(points, x, y, frame, order, pale)
-
-
-def _pale(colour: str) -> str:
-    mixed: Any = 0.28 * np.array(to_rgb(colour)) + 0.72
-    return to_hex(mixed)
 
 
 def _regions(
@@ -200,12 +196,15 @@ def _regions(
     colours: Mapping[Hashable, str] | None = None,
 ) -> Axes:
     if not points:
-        msg = "nobody decides in the states that are to be drawn; region_map draws any states"
-        raise GameError(msg)
+        raise GameError("nobody decides in the states that are to be drawn; region_map draws any states")
     ax = new_axes(frame, height=4.4 if y is not None else 1.6)
     xs, ys, categories = zip(*points, strict=True)
-    grid = grid_of(xs, ys)
-    names = _merge_rare(categories)
+    grid = _grid_of(xs, ys)
+    names, count = categories, Counter(categories)
+    if len(count) > len(PALETTE):
+        # The rare ones share a colour.
+        kept = {category for category, _ in count.most_common(len(PALETTE) - 1)}
+        names = tuple(category if category in kept else OTHER for category in categories)
     # Colours go by the whole order, so that an action has the same one in two maps of a game.
     rank = {category: at for at, category in enumerate(order)}
     known = sorted(set(names), key=lambda category: (rank.get(category, len(rank)), names.index(category)))
@@ -232,24 +231,15 @@ def _regions(
     if (cells == -1).any():
         handles.append(Patch(facecolor=BLANK, edgecolor="#BBBBBB", label=NOWHERE))
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0)
-    label_axes(ax, x, y, frame)
+    _label_axes(ax, x, y, frame)
     return ax
 
 
-def _draw_cells(ax: Axes, grid: Grid, cells: Any, colours: Colormap, norm: Normalize) -> QuadMesh:
+def _draw_cells(ax: Axes, grid: _Grid, cells: Any, colours: Colormap, norm: Normalize) -> QuadMesh:
     mesh = ax.pcolormesh(grid.x, grid.y, cells, cmap=colours, norm=norm)
     mesh.set_rasterized(cells.size > DRAWN)
     ax.set_facecolor(BLANK)
     return mesh
-
-
-def _merge_rare(categories: Sequence[Hashable]) -> Sequence[Hashable]:
-    """The categories with the rare ones as one, where there are more than colours."""
-    count = Counter(categories)
-    if len(count) <= len(PALETTE):
-        return categories
-    kept = {category for category, _ in count.most_common(len(PALETTE) - 1)}
-    return [category if category in kept else OTHER for category in categories]
 
 
 # --- numbers ----------------------------------------------------------------------
@@ -314,14 +304,12 @@ def threshold_map(
         if one == action and (before is None or (number > before if largest else number < before)):
             found[left, up] = number
     if set(found.values()) == {None}:
-        msg = f"the policy takes {words(action)} in none of the states that are to be drawn"
-        raise GameError(msg, action=action)
+        raise GameError(f"the policy takes {words(action)} in none of the states that are to be drawn", action=action)
     which = "largest" if largest else "smallest"
     text = label or drawn(f"{which} {axis_label(over) or 'number'} with which to {words(action)}")
     ax = _numbers(found, x, y, frame, text, limits)
     if None in found.values():
-        handle = Patch(**HATCHED, label=never)
-        ax.legend(handles=[handle], loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+        ax.legend(handles=[Patch(**HATCHED, label=never)], loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     return ax
 
 
@@ -371,7 +359,7 @@ def value_map(
         Several states have the same coordinates: narrow them by `where`.
     """
     solution, network = shown(solution, where)
-    values = at_stage(solution, solution.nodes.values, steps_left)
+    values = solution.nodes.rows(steps_left)[0]
     points: dict[tuple[Any, Any], float | None] = {}
     index, (xs, ys) = points_of(network, (x, y), where)
     for at, left, up in zip(index.tolist(), xs, ys, strict=True):
@@ -382,8 +370,7 @@ def value_map(
         points[left, up] = value if of is None else of(network.states[at], value)
     points = {point: number for point, number in points.items() if number is not None}
     if not points:
-        msg = "of() gives None in all states that are to be drawn"
-        raise UnsupportedError(msg)
+        raise UnsupportedError("of() gives None in all states that are to be drawn")
     text = label or (f"value ({unit_of(network)})" if of is None else axis_label(of))
     return _numbers(points, x, y, frame, text, limits, centre)
 
@@ -398,14 +385,13 @@ def _numbers(
     centre: float | None = None,
 ) -> Axes:
     """Numbers as colours, and written into the cells where there are few; None is hatched."""
-    grid = grid_of(*zip(*points, strict=True))
+    grid = _grid_of(*zip(*points, strict=True))
     cells, empty = np.full(grid.shape, np.nan), np.zeros(grid.shape, dtype=bool)
     cells[grid.row, grid.column] = [np.nan if number is None else float(number) for number in points.values()]
     empty[grid.row, grid.column] = [number is None for number in points.values()]
     finite = cells[np.isfinite(cells)]
     if not len(finite):
-        msg = "no number that is to be drawn is finite"
-        raise UnsupportedError(msg)
+        raise UnsupportedError("no number that is to be drawn is finite")
     low, high = limits or (float(finite.min()), float(finite.max()))
     whole = bool((finite == np.round(finite)).all())
     norm: Normalize = Normalize(low, high)
@@ -415,7 +401,7 @@ def _numbers(
     colours = colormaps["cividis" if centre is None else "PuOr"]
     ax = new_axes(frame)
     mesh = _draw_cells(ax, grid, np.ma.masked_invalid(cells), colours, norm)
-    for row, first, last in runs(empty):
+    for row, first, last in _runs(empty):
         left, bottom = grid.x[first], grid.y[row]
         size = grid.x[last + 1] - left, grid.y[row + 1] - bottom
         ax.add_patch(Rectangle((left, bottom), *size, **HATCHED, linewidth=0))
@@ -432,5 +418,64 @@ def _numbers(
             middle = grid.x[column : column + 2].mean(), grid.y[row : row + 2].mean()
             text = f"{number:.0f}" if whole and abs(number) < LARGEST else f"{number:.3g}"
             ax.text(*middle, text, ha="center", va="center", fontsize="small", color=ink)
-    label_axes(ax, x, y, frame)
+    _label_axes(ax, x, y, frame)
     return ax
+
+
+# --- cells ------------------------------------------------------------------------
+
+
+class _Grid(NamedTuple):
+    """Cells of a map: their borders, and the cell of every point."""
+
+    x: Any
+    y: Any
+    column: Any
+    row: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns."""
+        return len(self.y) - 1, len(self.x) - 1
+
+
+def _grid_of(xs: Sequence[Any], ys: Sequence[Any]) -> _Grid:
+    """Cells for points with these coordinates."""
+    borders_x, column = _cells(xs)
+    borders_y, row = _cells(ys)
+    return _Grid(borders_x, borders_y, column, row)
+
+
+def _cells(values: Sequence[Any]) -> tuple[Any, Any]:
+    """Borders of equal cells on an axis, or of cells that meet halfway where there would be too many."""
+    numbers = np.array([float(value) for value in values])
+    known, place = np.unique(numbers, return_inverse=True)
+    if len(known) == 1:
+        return np.array([known[0] - 0.5, known[0] + 0.5]), place
+    step = float(np.diff(known).min())
+    if (known == np.round(known)).all():
+        step = float(math.gcd(*(int(gap) for gap in np.diff(known))))
+    count = round((known[-1] - known[0]) / step) + 1
+    offset = (known - known[0]) / step
+    if count <= 4 * len(known) + 100 and np.allclose(offset, np.round(offset), atol=1e-6):
+        borders = known[0] + step * (np.arange(count + 1) - 0.5)
+        return borders, np.round(offset).astype(np.int64)[place]
+    middle = (known[1:] + known[:-1]) / 2
+    return np.concatenate(([2 * known[0] - middle[0]], middle, [2 * known[-1] - middle[-1]])), place
+
+
+def _label_axes(ax: Axes, x: Coordinate, y: Coordinate | None, frame: Frame) -> None:
+    """Write what the axes are, by default what the coordinates say, and the title."""
+    whole_ticks(ax.xaxis)
+    if y is None:
+        ax.set_yticks([])
+    else:
+        whole_ticks(ax.yaxis)
+    write_texts(ax, frame, axis_label(x), "" if y is None else axis_label(y))
+
+
+def _runs(cells: Any) -> Iterator[tuple[int, int, int]]:
+    """Row, first and last column of every run of cells that are true."""
+    for row, line in enumerate(cells):
+        change = np.flatnonzero(np.diff(np.concatenate(([False], line, [False]))))
+        yield from ((row, first, past - 1) for first, past in change.reshape(-1, 2).tolist())

@@ -33,7 +33,7 @@ def outcome_chart(
     outcomes : Outcomes or mapping of str to Outcomes
         One distribution, or several by what the legend calls them; see `mdpdice.outcomes`.
     at_least : bool
-        Draw the chance of at least so much instead of exactly so much.
+        Draw the chance of at least each total instead of exactly that total.
     unit : str
         What totals are measured in.
     **frame : Frame
@@ -52,8 +52,7 @@ def outcome_chart(
     several = outcomes if isinstance(outcomes, Mapping) else {"": outcomes}
     finite = {name: np.isfinite(one.totals) for name, one in several.items()}
     if not several or not all(mask.any() for mask in finite.values()):
-        msg = "a distribution has no finite total, so there is nothing to draw"
-        raise GameError(msg)
+        raise GameError("a distribution has no finite total, so there is nothing to draw")
     ax = new_axes(frame)
     known = np.unique(np.concatenate([one.totals[finite[name]] for name, one in several.items()]))
     gap = float(np.diff(known).min()) if len(known) > 1 else 1.0
@@ -65,7 +64,7 @@ def outcome_chart(
         if at_least:
             above = float(one.chances[one.totals == np.inf].sum())
             left = above + np.cumsum(chances[::-1])[::-1]
-            # A step lies before its total: the chance of at least so much falls behind it.
+            # A step lies before its total: the chance of at least that total falls behind it.
             ax.step(
                 np.append(totals, totals[-1]), np.append(left, above), where="pre", color=colour, label=label,
                 linewidth=1.6, linestyle=LINES[number % len(LINES)],

@@ -1,21 +1,17 @@
-"""The distribution of what a play is worth in the end, when everybody follows a policy.
+"""The distribution of what a play is worth in the end, when all players follow a policy.
 
-A value is a mean; this module gives the whole distribution of the total, that is of
-the payoff and all rewards, as the player sees it who moves first.  Mass is sent
-forward from the start as triples (node, total so far, probability).  Nodes are taken in
-the order of their components, so that in an acyclic network every triple is expanded
-once, when all of its mass has arrived.  Inside a cyclic component the mass goes round
-until what is left of it is negligible; that much is reported as `Outcomes.missing`.
-Where there are no rewards at all, only payoffs, the total is known at the end, and the
-chances of the ends solve a linear system: then nothing is missing.
+A value is a mean; this module gives the whole distribution of the total, that is of the payoff and all rewards, as the
+player sees it who moves first.  Mass is sent forward from the start as triples (node, total so far, probability).
+Nodes are taken in the order of their components, so that in an acyclic network every triple is expanded once, when all
+of its mass has arrived.  Inside a cyclic component the mass circulates until what is left of it is negligible; that
+much is reported as `Outcomes.missing`. Where there are no rewards at all, only payoffs, the total is known at the end,
+and the chances of the ends solve a linear system: then nothing is missing.
 
-Totals are added as integers, over the common denominator of all rewards and payoffs,
-so that totals are equal exactly when they should be; only where these integers grow
-beyond 64 bits are they added as floats.
+Totals are added as integers, over the common denominator of all rewards and payoffs, so that totals are equal exactly
+when they should be; only where these integers grow beyond 64 bits are they added as floats.
 
-Merging parallel edges with different rewards into their mean, as `explore` does by
-default, keeps the mean of the total and loses its distribution.  Such a network is
-refused, with the remedy: ``explore(game, merge=False)``.
+Merging parallel edges with different rewards into their mean, as `explore` does by default, keeps the mean of the total
+and loses its distribution.  Such a network is refused, with the remedy: ``explore(game, merge=False)``.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -51,8 +47,6 @@ from mdpdice.policies.totals import Outcomes
 
 __all__ = ["Outcomes", "deviation", "outcomes"]
 
-S = TypeVar("S", bound=Hashable)
-A = TypeVar("A", bound=Hashable)
 Totals = NDArray[Any]
 
 CHUNK = 1 << 21
@@ -61,7 +55,7 @@ LIMIT = 1 << 62
 
 
 def outcomes(
-    game: Game[S, A] | Network | Lattice,
+    game: Game[Any, Any] | Network | Lattice,
     policy: Players,
     *,
     state: Hashable = None,
@@ -101,8 +95,7 @@ def outcomes(
     if isinstance(network, Lattice):
         if exact or state is not None:
             what = "in rational numbers" if exact else "from another state than the start"
-            msg = f"on a lattice totals are not computed {what}; use outcomes(explore(game), policy)"
-            raise UnsupportedError(msg)
+            raise UnsupportedError(f"on a lattice totals are not computed {what}; use outcomes(explore(game), policy)")
         return lattice_outcomes(_followed(network, policies))
     if network.averaged:
         raise UnsupportedError(
@@ -131,7 +124,7 @@ def outcomes(
     return Outcomes(_quotients(totals, unit, spread.half), chances, lost)
 
 
-def deviation(game: Game[S, A] | Network | Lattice, policy: Players) -> float:
+def deviation(game: Game[Any, Any] | Network | Lattice, policy: Players) -> float:
     """Standard deviation of the total of a play, as `outcomes` has it, without its distribution on a lattice."""
     policies = policies_of(game, policy)
     model = model_of(game, policies, merge=False)
@@ -223,8 +216,7 @@ class _Spread:
     def exactly(self, start: int) -> Outcomes:
         """The distribution of an acyclic network in rational numbers."""
         if self.cyclic.any():
-            msg = "exact distributions are computed for acyclic networks only; leave out exact=True"
-            raise UnsupportedError(msg)
+            raise UnsupportedError("exact distributions are computed for acyclic networks only; leave out exact=True")
         if self.endless.any():
             raise UnsupportedError(
                 "a play can collect or pay without end, which is not a rational number; leave out exact=True"

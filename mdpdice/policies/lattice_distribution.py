@@ -3,7 +3,7 @@
 All players follow the stored values of a lattice.  Layers are taken from the first to
 the last.  For every entry and point that plays come to there is a histogram: how likely plays are to be there,
 with which total so far.  One pass through the core, predecessors first, tells with which probability a play
-leaves to which other entry and point, and what it collects on the way; the histogram is added there, moved by that
+leaves to which other entry and point, and what it collects during the move; the histogram is added there, moved by that
 reward.  What comes to an end is added to the result, moved by the payoff.  Where layers lead to themselves or sides
 change, only two totals are told apart, which takes no more than their mean.
 
@@ -25,8 +25,7 @@ from mdpdice.answers.grid_values import GridValues
 from mdpdice.errors import UnsupportedError
 from mdpdice.lattices.layer_solver import kernel_arguments, refuse_averaged
 from mdpdice.lattices.program import TERM
-from mdpdice.modelling.expression_values import INT
-from mdpdice.modelling.expressions import Expr
+from mdpdice.modelling.expressions import INT, Expr
 from mdpdice.networks.network import Floats, Ints, Kind
 from mdpdice.numerics.threads import in_parallel, threads, workers
 from mdpdice.policies.totals import Outcomes
@@ -62,7 +61,7 @@ class _Moves(NamedTuple):
 
 
 def lattice_outcomes(table: GridValues) -> Outcomes:
-    """Distribution of the total of a play from the start, when everybody follows the values of a lattice."""
+    """Distribution of the total of a play from the start, when all players follow the values of a lattice."""
     if table.layers.cyclic or table.layers.program.flip.any():
         known = _two_totals(table)
         if known is not None:
@@ -78,6 +77,9 @@ def lattice_outcomes(table: GridValues) -> Outcomes:
 
 class _Spread:
     def __init__(self, table: GridValues, unit: int, pool: ThreadPoolExecutor) -> None:
+        from mdpdice.numerics.kernels import outcomes as kernels
+
+        self.kernels: Any = kernels
         self.pool = pool
         self.stored = table.stored
         self.unit = unit
@@ -123,7 +125,7 @@ class _Spread:
         self, sources: list[tuple[_Histograms, _Moves]], count: int, more: _Histograms | None = None
     ) -> _Histograms:
         """What moves bring to so many places, and what is there already."""
-        kernels = _kernels()
+        kernels = self.kernels
         lowest, highest = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
         if more is not None and len(more.mass):
             lowest[:], highest[:] = more.lowest, more.lowest + np.diff(more.start) - 1
@@ -171,7 +173,7 @@ class _Spread:
             self.found[number] = histograms
 
     def _piece(self, job: tuple[int, int, Ints]) -> _Moves:
-        kernels = _kernels()
+        kernels = self.kernels
         k, first, points = job
         program = self.layers.program
         tables = self.layers.tables.at(points)
@@ -183,12 +185,6 @@ class _Spread:
         count = kernels.moves(*arguments, *numbers, *np.zeros((2, program.n_rows, kernels.WIDTH)), *found)
         begin += first
         return found.take(slice(count))
-
-
-def _kernels() -> Any:
-    from mdpdice.numerics.kernels import outcomes as outcome_kernels
-
-    return outcome_kernels
 
 
 def _check(table: GridValues) -> None:

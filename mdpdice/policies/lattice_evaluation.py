@@ -29,7 +29,7 @@ import attrs
 import numpy as np
 
 from mdpdice.answers.answer import Provenance
-from mdpdice.answers.grid_lookup import open_edges
+from mdpdice.answers.grid_values import open_edges
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
 from mdpdice.backend import Progress, Run

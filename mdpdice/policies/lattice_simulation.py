@@ -17,8 +17,7 @@ import attrs
 import numpy as np
 
 from mdpdice import errors
-from mdpdice.answers.grid_lookup import open_edges, place_of
-from mdpdice.answers.grid_values import GridValues
+from mdpdice.answers.grid_values import GridValues, open_edges, place_of
 from mdpdice.answers.policy import Policy
 from mdpdice.backend import Progress
 from mdpdice.lattices.grid_tables import GridTables, Tables

@@ -1,11 +1,10 @@
-"""The chain that is left of a network when everybody follows a policy.
+"""The chain that is left of a network when all players follow a policy.
 
-Nobody decides any more then: the network becomes a Markov chain with rewards.
-`induce` writes that `Chain`, itself a network in which all nodes are chance nodes and
-ends, and the rest of the library (evaluation, distributions, simulation) works on
-it.  Where the policy depends on more than the node, the chain holds several copies
-of the nodes side by side: one per stage of a horizon, and one per seat where two
-players with different policies pass the move to each other.
+Nobody decides any more then: the network becomes a Markov chain with rewards. `induce` writes that `Chain`, itself a
+network in which all nodes are chance nodes and ends, and the rest of the library (evaluation, distributions,
+simulation) works on it.  Where the policy depends on more than the node, the chain holds several copies of the nodes
+side by side: one per stage of a horizon, and one per seat where two players with different policies pass the move to
+each other.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from mdpdice.answers.policy import Policy, Weights
 from mdpdice.errors import UnsupportedError
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.nearest import SMALLEST
-from mdpdice.networks.arrays import moved_numbers
-from mdpdice.networks.network import Bools, Ints, Kind, Network
+from mdpdice.networks.network import Bools, Ints, Kind, Network, edge_fields
 from mdpdice.numerics import graph
 from mdpdice.objectives.reductions import both_sides, shift_total
 from mdpdice.policies.players import Players, model_of, policies_of
@@ -32,7 +30,7 @@ __all__ = ["Chain", "closed", "component_levels", "induce", "markov_chain", "one
 
 @attrs.frozen(eq=False)
 class Chain:
-    """What happens when everybody follows a policy: a Markov chain with rewards.
+    """What happens when all players follow a policy: a Markov chain with rewards.
 
     Node ``(k * seats + s) * N + i`` of `network` is node ``i`` of `base` with ``k`` decisions left and the player of
     seat ``s`` to move.
@@ -44,7 +42,7 @@ class Chain:
     seats: int  # 2 if two players with different policies pass the move to each other, else 1
 
     def describe(self, node: int) -> Any:
-        """State of a node, or words that tell which inline node it is."""
+        """Return the state of a node, or words that say which inline node it is."""
         return self.base.describe(node % self.base.n_nodes)
 
     def start(self, state: Hashable = None) -> int:
@@ -99,7 +97,7 @@ def markov_chain(game: Game[Any, Any] | Network, policy: Players) -> Network:
 
 
 def induce(network: Network, policies: Policy | Sequence[Policy]) -> Chain:
-    """Write the chain that is left when everybody follows a policy, given as for `mdpdice.evaluate`."""
+    """Return the chain that is left when all players follow a policy, given as for `mdpdice.evaluate`."""
     both = [policies] if isinstance(policies, Policy) else policies
     placed = tuple(policy.on(network) for policy in both)
     seats = 2 if placed[0] is not placed[-1] and bool((network.sign < 0).any()) else 1
@@ -171,19 +169,14 @@ def _side_by_side(network: Network, kept: Sequence[Ints], numerator: Weights, se
         kind=np.where(degree > 0, Kind.CHANCE, Kind.END),
         indptr=np.concatenate(([0], np.cumsum(degree))),
         dst=network.dst[old] + n * to,
-        weight=weight,
-        reward=network.reward[old],
-        sign=network.sign[old],
-        step=network.step[old],
+        **edge_fields(network, old) | {"weight": weight, "numerator": numerator},
         payoff=np.tile(network.payoff, copies),
         start=network.start + n * (copies - seats),
         horizon=None,
-        numerator=numerator,
         states=network.states if alone else range(0),
         state_node=network.state_node if alone else np.zeros(0, dtype=np.int64),
         node_state=network.node_state if alone else np.full(n * copies, -1),
         actions=(),
-        exact_rewards=moved_numbers(network.exact_rewards, old),
         exact_payoffs={c * n + at: value for c in range(copies) for at, value in network.exact_payoffs.items()},
     )
 

@@ -72,8 +72,7 @@ def model_of(
     if isinstance(game, Network | Lattice):
         return game
     if not isinstance(game, Game):
-        msg = f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()"
-        raise GameError(msg, value=game)
+        raise GameError(f"{game!r} is neither a Game nor a Network; a class needs to be called: MyGame()", value=game)
     lattice = None
     if all(policy.is_rule for policy in policies) and fits_lattices(game, None):
         lattice = compile_lattice(game, progress=progress)

@@ -80,22 +80,6 @@ def check_counters(ledger: Ledger, game: Game[Any, Any], network: Network) -> No
     ledger.passed("counters", network.n_states, "states equal to those of the unrolled form")
 
 
-class _WithoutSymmetry(Game[Any, Any]):
-    """The same game, with every state standing for itself."""
-
-    def __init__(self, game: Game[Any, Any]) -> None:
-        self._game = game
-        self.total = game.total  # type: ignore[misc]  # class attributes elsewhere, of one object here
-        self.sense = game.sense  # type: ignore[misc]
-        self.discount = game.discount
-
-    def start(self) -> Any:
-        return self._game.start()
-
-    def node(self, state: Any, /) -> Any:
-        return self._game.node(state)
-
-
 def check_symmetry(ledger: Ledger, game: Game[Any, Any], solution: Solution, ask: _Ask) -> None:
     """Check the symmetry: representatives stand for themselves, and have the values of all states they stand for."""
     if type(game).canonical is Game.canonical:
@@ -106,7 +90,7 @@ def check_symmetry(ledger: Ledger, game: Game[Any, Any], solution: Solution, ask
     counted = bool(axes(game))
     canonical = game.unrolled().canonical if counted else game.canonical
     try:
-        plain = explore(Unrolled(game) if counted else _WithoutSymmetry(game), **ledger.limits)
+        plain = explore(Unrolled(game) if counted else _without_symmetry(game), **ledger.limits)
     except errors.StateLimitError:
         plain = None
     except errors.MdpDiceError as error:
@@ -135,3 +119,9 @@ def check_symmetry(ledger: Ledger, game: Game[Any, Any], solution: Solution, ask
             msg = f"its value and that of its representative {first!r} are in {apart}; they must be equal"
             ledger.fail("symmetry", msg, state=state, value=first)
     ledger.passed("symmetry", len(states), f"states with {network.n_states:,} representatives")
+
+
+def _without_symmetry(game: Game[Any, Any]) -> Game[Any, Any]:
+    """The same game, with every state standing for itself."""
+    total, discount, sense = game.total, game.discount, game.sense
+    return Game.of(start=game.start(), node=game.node, total=total, discount=discount, sense=sense)

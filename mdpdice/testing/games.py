@@ -9,27 +9,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
 from mdpdice import errors
+from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution
 from mdpdice.exploration.repeatability import SAMPLE, check_repeatable
 from mdpdice.exploration.to_lattice import compile_lattice
 from mdpdice.exploration.to_network import explore
-from mdpdice.looks import look_of
+from mdpdice.looks import Look, NamedPolicy, look_of
 from mdpdice.modelling.counters import axes
 from mdpdice.modelling.equality import same_kind
 from mdpdice.modelling.game import Game
 from mdpdice.modelling.sense import sense_of
+from mdpdice.modelling.tables import Table
 from mdpdice.modelling.text import encode
 from mdpdice.networks.network import Kind, Network
 from mdpdice.numerics.graph import reachable
 from mdpdice.numerics.regions import can_reach
 from mdpdice.objectives.objective import Discounted, Horizon, Objective
 from mdpdice.testing.equivalent_games import asker, check_counters, check_symmetry
-from mdpdice.testing.game_remarks import check_infinite_reason, check_policies, check_words
 from mdpdice.testing.reports import Conformance, Ledger, subject_of
 
 __all__ = ["GAME_CHECKS", "check_game", "examine"]
@@ -41,18 +42,15 @@ GAME_CHECKS = (
 )  # fmt: skip
 """Names of the checks of a game."""
 
-_BLAME: tuple[tuple[type[errors.MdpDiceError], str], ...] = (
-    (errors.ProbabilitySumError, "probabilities"),
-    (errors.ProbabilityRangeError, "probabilities"),
-    (errors.EmptySupportError, "probabilities"),
-    (errors.DuplicateActionError, "labels"),
-    (errors.StateCollisionError, "labels"),
-    (errors.NonDeterministicGameError, "determinism"),
-    (errors.StateLimitError, "reachability"),
-    (errors.RewardNotFiniteError, "rewards"),
-    (errors.CounterRangeError, "counters"),
-    (errors.DiscountRangeError, "declaration"),
-)
+_BLAME: dict[str, tuple[type[errors.MdpDiceError], ...]] = {
+    "probabilities": (errors.ProbabilitySumError, errors.ProbabilityRangeError, errors.EmptySupportError),
+    "labels": (errors.DuplicateActionError, errors.StateCollisionError),
+    "determinism": (errors.NonDeterministicGameError,),
+    "reachability": (errors.StateLimitError,),
+    "rewards": (errors.RewardNotFiniteError,),
+    "counters": (errors.CounterRangeError,),
+    "declaration": (errors.DiscountRangeError,),
+}
 """The check that an error of the exploration belongs to; all others are of ``"nodes"``."""
 
 
@@ -88,8 +86,8 @@ def check_game(
     ``solution``        the game can be solved, and the answer certified
     ``payoff_range``    no payoff and no value lies outside `Game.payoff_range`
     ``estimate``        `Game.estimate` is a finite number in the `Game.payoff_range`
-    ``policies``        the rules of `Look.policies` take options that there are
-    ``words``           notes, summary and tables can be told
+    ``policies``        the rules of `Look.policies` take available options
+    ``words``           notes, summary and tables can be made
     ==================  ===================================================================================
 
     Parameters
@@ -164,8 +162,8 @@ def examine(
     else:
         ledger.skipped("payoff_range", "it is about the total reward, without a horizon")
     _check_estimate(ledger, game, network, some)
-    check_policies(ledger, game, network)
-    check_words(ledger, game, solution, whole=objective is None and horizon is None)
+    _check_policies(ledger, game, network)
+    _check_words(ledger, game, solution, whole=objective is None and horizon is None)
 
 
 def _sample(count: int, size: int) -> list[int]:
@@ -189,8 +187,7 @@ def _check_declaration(ledger: Ledger, game: Any) -> None:
             msg = f"payoff_range is {bounds!r}; it is two numbers, or None"
             ledger.fail("declaration", msg, value=bounds, cause=error)
         if not low <= high or math.isinf(low) or math.isinf(high):
-            msg = f"payoff_range is {bounds!r}; it is two finite numbers, the smaller first"
-            ledger.fail("declaration", msg)
+            ledger.fail("declaration", f"payoff_range is {bounds!r}; it is two finite numbers, the smaller first")
     ledger.passed("declaration", 1)
 
 
@@ -202,7 +199,7 @@ def _explored(ledger: Ledger, game: Game[Any, Any]) -> Network:
 
 
 def _blame(ledger: Ledger, error: errors.MdpDiceError) -> NoReturn:
-    check = next((name for kind, name in _BLAME if isinstance(error, kind)), "nodes")
+    check = next((name for name, kinds in _BLAME.items() if isinstance(error, kinds)), "nodes")
     hint = "; choose smaller parameters, or a larger max_states" if check == "reachability" else ""
     ledger.fail(check, error.message + hint, cause=error)
 
@@ -242,8 +239,7 @@ def _check_determinism(ledger: Ledger, game: Game[Any, Any], network: Network, s
                 ledger.fail("determinism", msg, state=old)
         for node, (old, new) in enumerate(zip(network.actions, again.actions, strict=False)):
             if old != new:
-                msg = f"explored again, action {node} is {new!r} and not {old!r}; {remedy}"
-                ledger.fail("determinism", msg)
+                ledger.fail("determinism", f"explored again, action {node} is {new!r} and not {old!r}; {remedy}")
     if again.digest != network.digest:
         ledger.fail("determinism", f"explored again, it gave another network; {remedy}")
     cores: Sequence[Hashable] = [network.states[i] for i in some]
@@ -291,8 +287,10 @@ def _trap(network: Network) -> int | None:
 def _check_termination(
     ledger: Ledger, game: Game[Any, Any], solution: Solution, objective: Objective | None, *, lasting: bool
 ) -> None:
+    """Check that no value is infinite unless the rules are said to give one, and that they are not said so in vain."""
     infinite = ~np.isfinite(solution.nodes.values)
-    if infinite.any() and objective is None and look_of(game).infinite_reason() is None:
+    reason = ledger.ask("termination", "infinite_reason()", look_of(game).infinite_reason) if objective is None else ""
+    if infinite.any() and reason is None:
         node = int(np.argwhere(infinite)[0][-1])
         ledger.fail(
             "termination",
@@ -300,10 +298,13 @@ def _check_termination(
             "game a discount, or let infinite_reason() of its Look tell why this is right",
             state=solution.network.describe(node),
         )
-    if objective is None:
-        check_infinite_reason(ledger, game, solution)
-    note = "nodes, plays may be endless" if lasting else "nodes"
-    ledger.passed("termination", solution.network.n_nodes, note)
+    if objective is None and reason is not None and not infinite.any():
+        msg = (
+            f"infinite_reason() says {reason!r}, and the value is {solution.value():.12g}; it gives None where the "
+            "value is finite"
+        )
+        ledger.fail("termination", msg, value=reason)
+    ledger.passed("termination", solution.network.n_nodes, "nodes, plays may be endless" if lasting else "nodes")
 
 
 # --- texts ---------------------------------------------------------------------------------------
@@ -344,7 +345,7 @@ def _check_payoff_range(ledger: Ledger, game: Game[Any, Any], solution: Solution
         return
     network = solution.network
     low, high = (float(bound) for bound in game.payoff_range)
-    # What is paid on the way into an end counts for the state before it.
+    # What is paid on entering an end counts for the state before it.
     asked = network.node_state >= 0 if network.reward.any() else np.ones(network.n_nodes, dtype=bool)
     room = 1e-9 * max(1.0, abs(low), abs(high))
     outside = asked & ((solution.nodes.lowers > high + room) | (solution.nodes.uppers < low - room))
@@ -381,3 +382,45 @@ def _check_estimate(ledger: Ledger, game: Game[Any, Any], network: Network, some
         asked += 1
     note = "states" if game.payoff_range is not None else "states; without a payoff_range any finite number will do"
     ledger.passed("estimate", asked, note)
+
+
+# --- what it tells beside its rules ---------------------------------------------------------------
+
+
+def _check_words(ledger: Ledger, game: Game[Any, Any], solution: Solution, *, whole: bool) -> None:
+    """Check the lines and tables; `whole`: those about an answer too, which are written for the usual objective."""
+    look = look_of(game)
+    count = len(_listed(ledger, "words", look, "notes", str))
+    if whole:
+        count += len(_listed(ledger, "words", look, "summary", str, solution))
+        count += len(_listed(ledger, "words", look, "tables", Table, solution))
+    ledger.passed("words", count, "lines and tables")
+
+
+def _check_policies(ledger: Ledger, game: Game[Any, Any], network: Network) -> None:
+    """Check that the policies with names take available options; names with parameters cannot be tried."""
+    known = _listed(ledger, "policies", look_of(game), "policies", NamedPolicy)
+    complete = [one.form for one in known if ":" not in one.form]
+    for name in complete:
+        try:
+            rule = look_of(game).policy(name)
+        except Exception as error:  # noqa: BLE001 - a function of the user
+            ledger.fail("policies", f"the rule of {name!r} raised {type(error).__name__}: {error}", cause=error)
+        try:
+            Policy.of(network, cast("Any", rule))
+        except errors.MdpDiceError as error:
+            ledger.fail("policies", f"the policy {name!r}: {error.message}", cause=error)
+    if complete:
+        ledger.passed("policies", len(complete), "policies with a name")
+    else:
+        ledger.skipped("policies", "the game has none whose name is complete")
+
+
+def _listed(ledger: Ledger, check: str, look: Look[Any], name: str, kind: type, *args: Any) -> list[Any]:
+    """Return what a method of a look gives that has to give a list of some kind."""
+    found = ledger.ask(check, f"{name}()", getattr(look, name), *args)
+    if not isinstance(found, list | tuple) or not all(isinstance(one, kind) for one in found):
+        what = "lines" if kind is str else name
+        msg = f"{name}() gives {found!r}, which is no list of {what}; it is a list of {kind.__name__}"
+        ledger.fail(check, msg, value=found)
+    return list(found)

@@ -15,7 +15,7 @@ __all__ = ["Check", "Conformance", "Ledger", "subject_of"]
 
 
 def subject_of(game: Any) -> str:
-    """What a game is called where it fails: its class, unless that is none of the user's."""
+    """Return what a game is called where it fails: its class, unless the library made that."""
     if isinstance(game, Network):
         return "a network"
     name = type(game).__name__
@@ -99,8 +99,7 @@ class Ledger:
     ) -> None:
         strange = [name for name in require if name not in known]
         if strange:
-            msg = f"no check is called {', '.join(map(repr, strange))}; there are: {', '.join(known)}"
-            raise ValueError(msg)
+            raise ValueError(f"no check is called {', '.join(map(repr, strange))}; there are: {', '.join(known)}")
         self.subject = subject
         self.require = tuple(require)
         self.checks: list[Check] = []

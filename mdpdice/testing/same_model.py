@@ -29,7 +29,8 @@ from mdpdice.testing.reports import Conformance, Ledger, subject_of
 
 __all__ = ["check_same", "compare_networks"]
 
-_Row = list[tuple[Any, Fraction, Fraction, int, bool, int]]
+_Edge = tuple[Any, Fraction, Fraction, int, bool, int]
+_Row = list[_Edge]
 
 
 def check_same(
@@ -75,8 +76,7 @@ def check_same(
         try:
             networks.append(game if isinstance(game, Network) else explore(game, max_states=max_states))
         except MdpDiceError as error:
-            msg = f"{subject_of(game)} cannot be explored, see check_game: {error.message}"
-            ledger.fail("same", msg, cause=error)
+            ledger.fail("same", f"{subject_of(game)} cannot be explored, see check_game: {error.message}", cause=error)
     note = compare_networks(ledger, "same", *networks, rename_state=rename_state, rename_action=rename_action)
     ledger.passed("same", networks[0].n_nodes, note)
     return ledger.report()
@@ -144,11 +144,7 @@ def _without_certainties(network: Network, rows: list[_Row]) -> set[int]:
     return passed - {edge[-1] for row in rows for edge in row} - {network.start}
 
 
-def _beyond(
-    edge: tuple[Any, Fraction, Fraction, int, bool, int],
-    ways: dict[int, tuple[Fraction, int, bool, int]],
-    passed: set[int],
-) -> tuple[Any, Fraction, Fraction, int, bool, int]:
+def _beyond(edge: _Edge, ways: dict[int, tuple[Fraction, int, bool, int]], passed: set[int]) -> _Edge:
     action, p, reward, sign, step, to = edge
     for _ in ways:  # one after the other, but never round in a circle
         if to not in ways or sign < 0 or step:
@@ -185,10 +181,8 @@ def _shown(network: Network, node: int) -> str:
     if network.kind[node] == Kind.END:
         return f"end({network.exact_payoff(node)})"
     if not network.decides[node]:
-        parts = [
-            f"{p} to {network.describe(int(network.dst[edge]))!r}"
-            for edge, p in zip(network.edges(node), network.row(node), strict=True)
-        ]
+        edges = zip(network.edges(node), network.row(node), strict=True)
+        parts = [f"{p} to {network.describe(int(network.dst[edge]))!r}" for edge, p in edges]
         return f"chance of {', '.join(parts[:4])}" + (", ..." if len(parts) > 4 else "")
     parts = []
     for edge in network.edges(node):
@@ -229,10 +223,8 @@ class _Comparison:
             )
 
     def compare_sides(self, one: list[int], two: list[int]) -> None:
-        for net, mine, others, passed, which in (
-            (self.networks[0], one, set(two), self.passed[0], "first"),
-            (self.networks[1], two, set(one), self.passed[1], "second"),
-        ):
+        sides = zip(self.networks, (one, two), (set(two), set(one)), self.passed, ("first", "second"), strict=True)
+        for net, mine, others, passed, which in sides:
             for node, colour in enumerate(mine):
                 if colour not in others and node not in passed:
                     self.fail(

@@ -2,30 +2,31 @@
 
 Every model is solved twice, from the first to the last and then backwards, each time from a new copy.  The first
 answer is compared with the known values, its policy is evaluated by itself, and it is certified; the second must be
-the same to the last bit.  Whether a back-end can be stopped is found out without a clock: the cancel
+the same to the last bit.  Whether a back-end can be stopped is checked without a clock: the cancel
 event that it looks at changes its mind after a number of looks.
 """
 
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 
-import attrs
+import numpy as np
 
 from mdpdice.answers.policy import Policy
 from mdpdice.answers.solution import Solution, Status
-from mdpdice.backend import Candidate, Feature, Run, Solver, calls_recorded, load_solver, solver_names
-from mdpdice.errors import MdpDiceError, PluginError
+from mdpdice.backend import Candidate, Feature, Run, Searched, Solver, calls_recorded, load_solver, solver_names
+from mdpdice.errors import CycleError, MdpDiceError, PluginError, SolveInterrupted, UnsupportedError
 from mdpdice.networks.network import Kind, Network
 from mdpdice.objectives.reductions import unroll
 from mdpdice.policies.evaluation import evaluate
 from mdpdice.solving.pipeline import solve_problem
 from mdpdice.solving.problem import Problem
 from mdpdice.solving.proposal import check_candidate
-from mdpdice.testing.game_solvers import check_searches
-from mdpdice.testing.interrupted_solvers import check_checkpoint, check_stops, same_answer
+from mdpdice.testing.interrupted_solvers import check_checkpoint, check_stops, out_of_time, same_answer
 from mdpdice.testing.known_models import MODELS, Model
 from mdpdice.testing.reports import Conformance, Ledger
 
@@ -87,7 +88,7 @@ def check_solver(
     ledger = Ledger(_subject(solver), SOLVER_CHECKS, require)
     backend = _check_protocol(ledger, solver)
     if hasattr(backend, "search"):
-        check_searches(ledger, backend)
+        _check_searches(ledger, backend)
         for feature in Feature:
             ledger.skipped(feature.name.lower(), "it searches games; its answers are estimates")
         return ledger.report()
@@ -133,22 +134,6 @@ def _check_protocol(ledger: Ledger, solver: Any) -> Solver:
     return found
 
 
-@attrs.frozen
-class _Replay:
-    """Hands out an answer that is there already, for `solve_problem` to certify and to translate."""
-
-    name: str
-    features: frozenset[Feature]
-    candidate: Candidate
-
-    @classmethod
-    def available(cls) -> bool:
-        return True
-
-    def solve(self, problem: Network, run: Run) -> Candidate:
-        return self.candidate
-
-
 class _Battery:
     """All models that a back-end has the features for."""
 
@@ -188,15 +173,12 @@ class _Battery:
                     "and its parameters alone, and give random numbers a seed that is a parameter",
                 )
         ledger.model = None
-        for check, count, note in (
-            ("answer", 2 * len(answers), "answers"),
-            ("inputs", 2 * len(answers), "problems"),
-            ("values", values, "values"),
-            ("policy", len(answers), "policies"),
-            ("certificate", len(answers), "answers"),
-            ("determinism", len(answers), "answers compared"),
-        ):
-            ledger.passed(check, count, note)
+        ledger.passed("answer", 2 * len(answers), "answers")
+        ledger.passed("inputs", 2 * len(answers), "problems")
+        ledger.passed("values", values, "values")
+        ledger.passed("policy", len(answers), "policies")
+        ledger.passed("certificate", len(answers), "answers")
+        ledger.passed("determinism", len(answers), "answers compared")
         ledger.skipped("bounds", "it takes networks; its answers are certified")
 
     # --- one answer -----------------------------------------------------------------------------
@@ -212,8 +194,7 @@ class _Battery:
         except Exception as error:  # noqa: BLE001 - whatever the code of a back-end raises
             text = f"it raised {type(error).__name__}: {error}"
             if isinstance(error, ValueError) and "read-only" in str(error):
-                msg = f"it tried to write into the problem ({error}); {remedy}"
-                self.ledger.fail("inputs", msg, cause=error)
+                self.ledger.fail("inputs", f"it tried to write into the problem ({error}); {remedy}", cause=error)
             self.ledger.fail("answer", f"{text} ({model.hazard})", cause=error)
         self.called |= called
         network.__dict__.pop("digest", None)
@@ -242,20 +223,15 @@ class _Battery:
         except PluginError as error:
             self.ledger.fail("answer", error.message, cause=error)
         rows = answer.policy if network.horizon is None else answer.policy[1:]
-        problem = ""
-        if (rows[..., ~network.decides] != -1).any() or (
-            network.horizon is not None and (answer.policy[0] != -1).any()
-        ):
-            problem = "its policy takes an edge where nobody decides; it is -1 there"
-        elif not isinstance(answer.details, Mapping) or isinstance(answer.iterations, bool):
-            problem = "details is a mapping, and iterations a number"
-        else:
-            ends = network.kind == Kind.END
-            # No stage is left out: an end pays with no decision left too.
-            if (answer.value[..., ends] != network.payoff[ends]).any():
-                problem = "the values of ends are not their payoffs"
-        if problem:
-            self.ledger.fail("answer", problem)
+        idle = network.horizon is None or (answer.policy[0] == -1).all()
+        if not idle or (rows[..., ~network.decides] != -1).any():
+            self.ledger.fail("answer", "its policy takes an edge where nobody decides; it is -1 there")
+        if not isinstance(answer.details, Mapping) or isinstance(answer.iterations, bool):
+            self.ledger.fail("answer", "details is a mapping, and iterations a number")
+        ends = network.kind == Kind.END
+        # No stage is left out: an end pays with no decision left too.
+        if (answer.value[..., ends] != network.payoff[ends]).any():
+            self.ledger.fail("answer", "the values of ends are not their payoffs")
 
     def _judge(self, model: Model, problem: Problem, answer: Candidate) -> int:
         """Compare an answer with the known values; how many there were."""
@@ -264,7 +240,8 @@ class _Battery:
         for steps, state, node, truth in model.rows(problem.network):
             left = "" if steps is None else f" with {steps} decisions left"
             known.append((state, (node,) if steps is None else (steps, node), left, truth))
-        replay = cast("Solver", _Replay(self.solver.name, self.solver.features, answer))
+        # Returns the known answer, to be certified and translated.
+        replay: Any = SimpleNamespace(name=self.solver.name, features=self.solver.features, solve=lambda *_: answer)
         try:
             solution = solve_problem(problem, replay, Run(tolerance=self.epsilon), self.epsilon)
         except MdpDiceError as error:
@@ -343,3 +320,82 @@ class _Battery:
                 if feature is Feature.HORIZON:
                     more = f"; the stages of {need} models were written side by side"
                 self.ledger.skipped(name, f"not declared{more}")
+
+
+# --- back-ends that search a game: all that they claim are bounds ------------------------------------
+
+
+def _check_searches(ledger: Ledger, solver: Any) -> None:
+    """The checks of a `GameSolver`."""
+    asked = [model for model in MODELS if model.horizon is None]
+    answers, refused = [], []
+    for model in asked:
+        found = _search(ledger, solver, model)
+        if found is None:
+            refused.append(model.name)
+            continue
+        _check_bounds(ledger, model, found)
+        answers.append((model, found))
+    for model, found in reversed(answers):
+        again = _search(ledger, solver, model)
+        if again is None or not same_answer(again.candidate, found.candidate):
+            ledger.fail("determinism", "asked a second time, after other games, it gives another answer")
+    ledger.model = None
+    if not answers:
+        ledger.fail("answer", "it refused every model")
+    ledger.passed("answer", len(answers), f"answers; it refused {', '.join(refused)}" if refused else "answers")
+    for check in ("inputs", "values", "policy", "certificate"):
+        ledger.skipped(check, "it searches games; its answers are estimates")
+    ledger.passed("bounds", len(answers), "intervals that hold the value")
+    ledger.passed("determinism", len(answers), "answers compared")
+    _check_stops(ledger, solver)
+    ledger.skipped("interrupt", "it takes games; whether it lets Ctrl-C through was not tried")
+    ledger.skipped("traced", "no cross-check asks it")
+
+
+def _search(ledger: Ledger, solver: Any, model: Model) -> Searched | None:
+    """What was found; None if it says that this is nothing for it."""
+    ledger.model = model.name
+    try:
+        found = solver.search(model.game(), Run())
+    except (UnsupportedError, CycleError):
+        return None
+    except Exception as error:  # noqa: BLE001 - whatever the code of a back-end raises
+        ledger.fail("answer", f"it raised {type(error).__name__}: {error} ({model.hazard})", cause=error)
+    if not isinstance(found, Searched):
+        ledger.fail("answer", f"it returned {found!r} instead of a Searched")
+    try:
+        check_candidate(found.network, found.candidate.value, found.candidate.policy, solver.name)
+    except PluginError as error:
+        ledger.fail("answer", error.message, cause=error)
+    shape = (found.network.n_nodes,)
+    if np.shape(found.lower) != shape or np.shape(found.upper) != shape:
+        ledger.fail("answer", f"its bounds are not arrays of shape {shape}")
+    return found
+
+
+def _check_bounds(ledger: Ledger, model: Model, found: Searched) -> None:
+    truth = model.values()[model.make().start()]
+    start = found.network.start
+    low, high = float(found.lower[start]), float(found.upper[start])
+    room = 1e-9 * max(1, abs(truth))
+    # Written so that NaN fails.
+    if not low - room <= truth <= high + room:
+        msg = f"it claims that the value lies in [{low:.12g}, {high:.12g}], and it is {truth} ({model.hazard})"
+        ledger.fail("bounds", msg, value=(low, high), limit=truth)
+
+
+def _check_stops(ledger: Ledger, solver: Any) -> None:
+    ledger.model = "deep"
+    cancelled = threading.Event()
+    cancelled.set()
+    game = next(model for model in MODELS if model.name == "deep").make
+    for check, run in (("cancel", Run(cancel=cancelled)), ("deadline", out_of_time())):
+        try:
+            solver.search(game(), run)
+        except SolveInterrupted:
+            ledger.passed(check, 1)
+        except Exception as error:  # noqa: BLE001 - whatever the code of a back-end raises
+            ledger.fail(check, f"it raised {type(error).__name__}: {error}", cause=error)
+        else:
+            ledger.fail(check, "it went on; call run.check() now and then")

@@ -19,11 +19,12 @@ from mdpdice.modelling.game import Chance
 from mdpdice.modelling.grid import At
 from mdpdice.policies.distribution import outcomes
 from mdpdice.policies.playthrough import EDGES, loses
+from mdpdice.spelling import title
 
 if TYPE_CHECKING:
     from mdpdice.cli.served import Sitting
 
-__all__ = ["Illegal", "Table", "title"]
+__all__ = ["Illegal", "Table"]
 
 MOST_LISTED = 60
 """Throws up to which all of them are listed; of more the dice are asked for one by one."""
@@ -240,11 +241,6 @@ class Table:
                 row = {"kind": "table", "title": table.title, "columns": columns, "rows": rows, "at": None}
                 told.append(row)
         return told or None
-
-
-def title(name: str) -> str:
-    """What a game is called: without the file that it is in, and in words where the name is the library's."""
-    return name.rpartition(":")[2] if ":" in name else name.replace("-", " ").capitalize()
 
 
 def _event(one: Mapping[str, Any]) -> dict[str, Any]:

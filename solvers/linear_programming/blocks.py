@@ -39,7 +39,7 @@ class View:
     gain: Floats  # reward of an edge times its weight
     coef: Floats  # weight of an edge, times the discount where it takes a step
     value: Floats  # of the nodes of the blocks that are done, and payoffs; NaN elsewhere
-    local: Ints  # position of a node in the block at work, -1 outside of it
+    local: Ints  # position of a node in the current block, -1 outside of it
     component: Ints  # zero-reward end component of a node, -1 outside of them
 
     @classmethod
@@ -58,12 +58,6 @@ class View:
             value[(component >= 0) & ~decided[component]] = 0.0
         local = np.full(problem.n_nodes, -1, dtype=np.int64)
         return cls(problem, sense, sense * problem.weight * problem.reward, coef, value, local, component)
-
-    def stay_edge(self, node: int) -> int:
-        """First edge of a decision that stays in its zero-reward end component."""
-        problem, component = self.problem, self.component
-        edges = (e for e in problem.edges(node) if problem.reward[e] == 0)
-        return next(e for e in edges if component[problem.dst[e]] == component[node])
 
 
 @attrs.frozen(eq=False)

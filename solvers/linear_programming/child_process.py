@@ -1,4 +1,4 @@
-"""Ending the program that PuLP runs: PuLP starts it and waits for it, and tells nobody its number.
+"""Ending the program that PuLP runs: PuLP starts it and waits for it, and gives no access to its number.
 
 So PuLP is given a script of three lines to run in the program's place.  It writes its process number to a
 file and then becomes the program, which keeps the number.

@@ -14,8 +14,7 @@ CBC                         bundled, ``PULP_CBC_CMD``              not bundled, 
 PuLP 3.3 also reports a HiGHS run that was stopped by its time limit as "optimal", and one that is
 "infeasible or unbounded" as infeasible; `solve` asks HiGHS itself.
 
-PuLP is imported on first use, and before highspy: PuLP 4 has to load the library of highspy in its own
-way first.
+PuLP is imported on first use, and before highspy: PuLP 4 has to load the library of highspy in its own way first.
 """
 
 from __future__ import annotations

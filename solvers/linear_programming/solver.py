@@ -62,13 +62,12 @@ class LinearProgramming:
     `Candidate.details` holds
 
     ``occupation`` : ndarray of float64, shape (E,)
-        Expected number of times that a play from the start node under the policy takes edge ``e``,
-        each time counted with ``discount ** (steps before e)``.  Hence the value of the start node is the sum of
-        ``occupation * reward`` over all edges, plus that of ``occupation * discount ** step * payoff[dst]`` over the
-        edges into END nodes; and the visits to a node are the sum over its edges (for a decision, the entry of
-        its chosen edge).  Staying for ever in a zero-reward end component counts as the end of the play.
-        In the terms of the dual: the basic solution of the optimal basis for the weights ``a = 1`` at the
-        start node and 0 elsewhere.
+        Expected number of times that a play from the start node under the policy takes edge ``e``, each time counted
+        with ``discount ** (steps before e)``.  Hence the value of the start node is the sum of ``occupation * reward``
+        over all edges, plus that of ``occupation * discount ** step * payoff[dst]`` over the edges into END nodes; and
+        the visits to a node are the sum over its edges (for a decision, the entry of its chosen edge).  Staying for
+        ever in a zero-reward end component counts as the end of the play. In the terms of the dual: the basic solution
+        of the optimal basis for the weights ``a = 1`` at the start node and 0 elsewhere.
     ``form``, ``solver``
         The form, and the name and version of the solver.
     ``programs``, ``variables``, ``constraints``, ``nonzeros``
@@ -139,7 +138,7 @@ class LinearProgramming:
 
 
 class _Solve:
-    """One solve at work: the blocks that are done, and counts for the report."""
+    """One running solve: the blocks that are done, and counts for the report."""
 
     def __init__(self, method: LinearProgramming, problem: Network, run: Run) -> None:
         self.method, self.problem, self.run = method, problem, run
@@ -215,9 +214,12 @@ class _Solve:
         if len(block.variables):
             row, value = self.optimum(block, tangle)
             chosen = row < len(block.edge)
-            pairs = zip(block.variables[chosen].tolist(), block.edge[row[chosen]].tolist(), strict=True)
-            for node, edge in pairs:
-                self.policy[node] = view.stay_edge(node) if edge == STAY else edge
+            self.policy[block.variables[chosen]] = block.edge[row[chosen]]
+            for node in block.variables[chosen][block.edge[row[chosen]] == STAY].tolist():
+                # The first edge that stays in its component and pays nothing.
+                edges = np.array(self.problem.edges(node))
+                there = view.component[self.problem.dst[edges]] == view.component[node]
+                self.policy[node] = edges[np.argmax(there & (self.problem.reward[edges] == 0))]
         view.value[block.variables] = value
         view.value[block.rest] = block.expand @ value + block.base
         self.solved.append((block, row))
@@ -264,7 +266,7 @@ class _Solve:
         return None if row is None or value is None else (row, value)
 
     def flow(self, block: Block, answer: Answer, gain: Floats) -> Floats:
-        """The flow through every row, as the solver tells it."""
+        """Return the flow through every row, as the solver reports it."""
         if self.method.form == "dual":
             return answer.x
         if answer.dual is not None:
@@ -304,7 +306,7 @@ class _Solve:
     # --- why a program has no solution ---
 
     def failure(self, block: Block) -> Exception:
-        """The error that tells why the program of a block has no optimal basis."""
+        """Return the error that says why the program of a block has no optimal basis."""
         problem = self.problem
         ray = self.ray(block)
         lost = np.flatnonzero(blocks.stopping_rows(block, np.ones(len(block.gain), dtype=np.bool_)) < 0)

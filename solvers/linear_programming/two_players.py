@@ -4,12 +4,11 @@ The minimiser's policy is fixed, the best reply of the maximiser is found as a p
 the minimiser switches where another option is strictly better against the values found; repeat until
 nothing is.  Values fall from round to round, so no policy comes back.
 
-Where plays may be endless that is not the end of it: the minimiser may keep a play for ever, at no loss by
-the values found, among nodes that the maximiser can leave only at a loss.  Such a play is worth what it
-collected, which is less than the values say where these are positive; so there the minimiser stays, and the
-iteration goes on.
+Where plays may be endless that is not the end of it: the minimiser may keep a play for ever, at no loss by the values
+found, among nodes that the maximiser can leave only at a loss.  Such a play is worth what it collected, which is less
+than the values say where these are positive; so there the minimiser stays, and the iteration goes on.
 
-A network with `pass_to` edges is first written out with a node for either side: node ``N + i`` is node ``i``
+A network with `pass_to` edges is first expanded to a node for either side: node ``N + i`` is node ``i``
 as the player to move sees it, node ``i`` the same seen by the opponent, who minimises the negated value there.
 
 References
@@ -40,13 +39,19 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
     """Propose the value and the policy of a problem of two players; `solve_one` solves one of a maximiser alone."""
     game = both_sides(problem) if (problem.sign < 0).any() else problem  # the mover's side first
     minimises = game.kind == Kind.MIN
-    chosen = _towards_ends(game)
+    # First for every decision an edge on a shortest way to an end, so that no play is kept from ending.
+    ends = np.flatnonzero(game.kind == Kind.END).tolist()
+    chosen = np.where(game.decides, towards(game, np.arange(game.n_edges), ends, game.indptr[:-1].copy()), -1)
     factor = np.where(game.step, game.factor, 1.0)
     iterations = 0
     for done in range(ROUNDS):
         run.check()
         run.tell("solve", rounds=done)
-        reply, edge = _reply(game, chosen)
+        keep = ~minimises[game.source]
+        keep[chosen[minimises]] = True
+        edge = np.flatnonzero(keep)
+        # The maximiser's problem when the minimiser keeps to these choices.
+        reply = game.keep_edges(edge, kind=np.where(minimises, np.uint8(Kind.MAX), game.kind))
         try:
             answer = solve_one(reply)
         except (LPInfeasibleError, LPUnboundedError) as error:
@@ -73,22 +78,6 @@ def iterate(problem: Network, run: Run, solve_one: Callable[[Network], Candidate
         chosen[switch] = best[switch]
     msg = f"the minimiser still found better options after {ROUNDS} rounds; use solver='exact'"
     raise NotConvergedError(msg, iterations=ROUNDS, width=np.inf)
-
-
-def _reply(game: Network, chosen: Ints) -> tuple[Network, Ints]:
-    """The maximiser's problem when the minimiser keeps to some choices, and the edges of the game that it keeps."""
-    minimises = game.kind == Kind.MIN
-    keep = ~minimises[game.source]
-    keep[chosen[minimises]] = True
-    edge = np.flatnonzero(keep)
-    return game.keep_edges(edge, kind=np.where(minimises, np.uint8(Kind.MAX), game.kind)), edge
-
-
-def _towards_ends(game: Network) -> Ints:
-    """For every decision an edge on a shortest way to an end, so that the first policy keeps no play from ending."""
-    ends = np.flatnonzero(game.kind == Kind.END).tolist()
-    nearest = towards(game, np.arange(game.n_edges), ends, game.indptr[:-1].copy())
-    return np.where(game.decides, nearest, -1)
 
 
 def _keeps(game: Network, value: Floats, worth: Floats, gap: Floats) -> tuple[Ints, Ints]:

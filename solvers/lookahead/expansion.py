@@ -3,7 +3,7 @@
 The value of an option is ``constant + sum(a * V(next))``: payoffs of ends and rewards are
 in the constant, and the coefficient `a` is a probability, discounted where it enters a
 decision, negative where the players change sides.  A state where chance moves has one
-row.  Where a player wants little the rows are negated, so that every decision maximises.
+row.  Where a player minimises the rows are negated, so that every decision maximises.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 from mdpdice.errors import DeadEndError, GameError, MdpDiceError
+from mdpdice.modelling.asking import ask
 from mdpdice.modelling.checks import not_a_node_error, not_an_edge_error
 from mdpdice.modelling.game import Chance, Decide, End, Game, Go, PassTo, Unavailable
 from mdpdice.modelling.number import finite_number
@@ -63,7 +64,7 @@ class Expansions:
         self._kept: dict[Hashable, Position] = {}
 
     def __getitem__(self, state: Hashable) -> Position:
-        """Position of a state; a `GameError` tells what the game did wrong."""
+        """Position of a state; a `GameError` says what the game did wrong."""
         found = self._kept.get(state)
         if found is None:
             if len(self._kept) >= self.limit:
@@ -80,7 +81,7 @@ class Expansions:
         return self._end(node.payoff, state) if type(node) is End else None
 
     def estimate(self, state: Hashable) -> float:
-        """What the game thinks a state is worth; a `GameError` if that is no number of `Game.payoff_range`."""
+        """What the game thinks a state is worth; a `GameError` if that is not a number in `Game.payoff_range`."""
         guess = self._call(self.game.estimate, state)
         try:
             number = float(guess)
@@ -177,10 +178,4 @@ class Expansions:
 
     def _call(self, function: Callable[[Any], Any], state: Any) -> Any:
         """What a function of the game gives; an error names it and its state."""
-        try:
-            return function(state)
-        except MdpDiceError as error:
-            raise error.at(state) from error.__cause__
-        except Exception as error:
-            name = getattr(function, "__name__", "the game")
-            raise GameError(f"{name}() raised {type(error).__name__}: {error}", state=state) from error
+        return ask(function, state, what=f"{getattr(function, '__name__', 'the game')}()", state=state)

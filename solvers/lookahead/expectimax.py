@@ -20,7 +20,7 @@ _TOGGLED = (ESTIMATE, HIGH, LOW)
 
 Pruning: TypeAlias = Literal["none", "star1", "star2"]
 
-_CHECK_EVERY = 1 << 10  # visits between two looks at the clock
+_CHECK_EVERY = 1 << 10  # visits between two checks of the time
 _ROUNDING = 1e-9
 
 

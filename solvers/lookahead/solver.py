@@ -1,11 +1,10 @@
 """Look some decisions ahead, where a game is too large to explore.
 
-Depth-limited expectimax: from the first decisions of the game every play is followed for `depth`
-decisions, and what lies beyond is worth what `Game.estimate` says
-(see `mdpdice.solvers.lookahead.expectimax` for the search).  A decision with the roll before it is one step,
-as for a horizon.  The answer is an estimate and never claims more; but with `Game.payoff_range` there
-is an interval that holds the true value: the search is repeated with the worst and with the best
-payoff in the place of estimates.  Where all plays end within the depth the interval is one number.
+Depth-limited expectimax: from the first decisions of the game every play is followed for `depth` decisions, and what
+lies beyond is worth what `Game.estimate` says (see `mdpdice.solvers.lookahead.expectimax` for the search).  A decision
+with the roll before it is one step, as for a horizon.  The answer is an estimate and never claims more; but with
+`Game.payoff_range` there is an interval that holds the true value: the search is repeated with the worst and with the
+best payoff in the place of estimates.  Where all plays end within the depth the interval is one number.
 
 This back-end takes the game itself and not a network.  Its solution speaks of the first
 decisions only: for another position ask for ``solve(game.at(position), solver=Lookahead())``.
@@ -132,7 +131,7 @@ class _Rounds:
         answer: _Answer = {}
         depth = 0
         try:
-            while first and depth < self.solver.depth and not (depth and self._enough(answer)):
+            while first and depth < self.solver.depth and not (depth and (_complete(answer) or self._late())):
                 self.run.check()
                 answer = {state: self.search.rows(state, depth + 1) for state in first}
                 depth += 1
@@ -143,13 +142,11 @@ class _Rounds:
                 stop.partial = self._searched(answer, depth, None)
             raise
 
-    def _enough(self, answer: _Answer) -> bool:
-        if _complete(answer):
-            return True
+    def _late(self) -> bool:
         return self.solver.seconds is not None and time.monotonic() - self.begun > self.solver.seconds
 
     def _first_decisions(self) -> list[Hashable]:
-        network = explore(_First(self.game, {}))
+        network = explore(_first(self.game, {}))
         if cycle := find_cycle(network.indptr, network.dst):
             msg = "a play can go round here for ever before the first decision; explore the game instead"
             raise CycleError(msg, cycle=[network.describe(node) for node in cycle])
@@ -176,7 +173,7 @@ class _Rounds:
     def _searched(self, answer: _Answer, depth: int, bounds: tuple[_Values, _Values] | None) -> Searched:
         """The game up to the first decisions, whose options are ends worth what was found."""
         values = {state: [value for value, _ in row] for state, row in answer.items()}
-        network = explore(_First(self.game, values))
+        network = explore(_first(self.game, values))
         low, high = self.search.ranges[LOW].low, self.search.ranges[HIGH].high
         if bounds is None:
             bounds = dict.fromkeys(answer, low), dict.fromkeys(answer, high)
@@ -198,33 +195,26 @@ class _Rounds:
         return Searched(network, candidate, lower, upper, reason)
 
 
-class _First(Game[Any, Any]):
+def _first(game: Game[Any, Any], found: dict[Hashable, list[float]]) -> Game[Any, Any]:
     """A game up to its first decisions, whose options end at once.
 
     Symmetry is left aside, so that the actions are those of the position that was asked about.
     """
 
-    def __init__(self, game: Game[Any, Any], values: dict[Hashable, list[float]]) -> None:
-        self.game = game
-        self.values = values
-        self.total = game.total  # type: ignore[misc]  # class attributes elsewhere, of one object here
-        self.sense = game.sense  # type: ignore[misc]
-
-    def start(self) -> Any:
-        return self.game.start()
-
-    def node(self, state: Any, /) -> Node[Any, Any]:
-        node = self.game.node(state)
+    def node(state: Any) -> Node[Any, Any]:
+        node = game.node(state)
         if not isinstance(node, Decide):
             return node
         pairs = zip(node.actions, node.options, strict=True)
         there = [action for action, option in pairs if isinstance(option, Edge)]
-        values = self.values.get(state, [0.0] * len(there))
+        values = found.get(state, [0.0] * len(there))
         return decide([(a, end(value)) for a, value in zip(there, values, strict=True)], player=node.player)
+
+    return Game.of(start=game.start(), node=node, total=game.total, sense=game.sense)
 
 
 def _sweep(network: Network, decided: tuple[_Values, _Values]) -> tuple[Floats, Floats]:
-    """Bounds of every node of a `_First` game from those of its decisions, through the chance before."""
+    """Bounds of every node of a `_first` game from those of its decisions, through the chance before."""
     low, high = network.payoff.copy(), network.payoff.copy()
     total = float(network.total)
     order, _ = component_order(strong_components(network.indptr, network.dst))
@@ -244,7 +234,7 @@ def _sweep(network: Network, decided: tuple[_Values, _Values]) -> tuple[Floats, 
 
 
 def _policy(network: Network) -> Ints:
-    """The best option of every decision of a `_First` game, the first one if several are."""
+    """The best option of every decision of a `_first` game, the first one if several are."""
     policy = np.full(network.n_nodes, -1, dtype=np.int64)
     for node in np.flatnonzero(network.decides).tolist():
         edges = network.edges(node)

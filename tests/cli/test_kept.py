@@ -249,6 +249,22 @@ def test_a_forged_answer_is_believed_until_it_is_certified(run, asked, pig, answ
     assert json.loads(result.stdout)["value"] == right["value"]
 
 
+def test_positions_that_play_does_not_come_to_are_kept_too(asked, solves, pig):
+    first, second, other = (asked("advise", pig, points) for points in ("1", "1", "12"))
+    assert (first.pop("proof"), second.pop("proof"), other["proof"]) == ("this run", "cached", "cached")
+    assert first == second
+    assert first["value"] != other["value"]
+    assert len(solves) == 2  # from the start, and from there
+
+
+def test_a_page_takes_what_is_kept_and_is_written_without(run, solves, pig, answers, tmp_path):
+    assert run("export", pig, "--to", tmp_path / "first.html", "--no-cache").exit_code == 0
+    assert not answers.exists()
+    for again in ("second.html", "third.html"):
+        assert run("export", pig, "--to", tmp_path / again).exit_code == 0
+    assert len(solves) == 2
+
+
 @pytest.mark.parametrize(
     "game", [RACE, ("farkle-race", "-p", "dice=3"), ("konijnenhokken", "-p", "dice=3"), ("school-combination",)]
 )

@@ -119,6 +119,27 @@ def test_states_are_told_as_they_were_written(run):
     assert (result.exit_code, "Reach is not defined on a game with pass_to" in result.output) == (1, True)
 
 
+COIN = """
+from mdpdice import Dist, Game, chance, end, go, decide
+
+
+class Coin(Game):
+    def start(self):
+        return "start"
+
+    def node(self, state):
+        toss = chance(Dist({go("heads; tails"): 1, go("heads"): 3}))
+        return decide({"toss": toss}) if state == "start" else end(0)
+"""
+
+
+def test_a_semicolon_within_a_state(run, write):
+    coin = f"{write(COIN, 'coin.py')}:Coin"
+    both = answer(run("solve", coin, "--objective", r'reach:"heads\; tails"', "--json"))
+    either = answer(run("solve", coin, "--objective", r'reach:"heads\; tails";heads', "--json"))
+    assert (both["value"], either["value"]) == (0.25, 1.0)
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [

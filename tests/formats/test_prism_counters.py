@@ -38,7 +38,7 @@ from mdpdice.exploration.expansion import replicate
 from mdpdice.formats import write_prism
 from mdpdice.games.pig import PigTurn
 from mdpdice.modelling.counters import axes
-from mdpdice.modelling.expression_values import FLOAT
+from mdpdice.modelling.expressions import FLOAT
 
 GAMES = SHIPPED | {
     "race of the tests": counter_games.Race(goal=5),

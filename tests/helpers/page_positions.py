@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from typing import Any
 
 from mdpdice import At, Solution
@@ -37,17 +36,20 @@ async ([data, positions, dice]) => {
 """
 
 
-def engine_in(browser: Any) -> Any:
-    """A page with the engine alone, which opens the data of any game."""
+def engine_in(browser: Any, slowed: int = 1) -> Any:
+    """A page with the engine alone, which opens the data of any game, on a processor `slowed` so many times."""
     page = browser.new_page()
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slowed})
     script = pages.modules_of("engine.js") + "\nglobalThis.openPage = open;"
     page.set_content(f'<script type="module">{script}</script>')
     page.wait_for_function("() => Boolean(globalThis.openPage)")
     return page
 
 
-def compared(engine: Any, solution: Solution, dice: str = "drawn", positions: int = 200) -> tuple[int, float, float]:
-    """Positions that were compared, the largest error beside ``max(1, |value|)``, median milliseconds of advice.
+def compared(
+    engine: Any, solution: Solution, dice: str = "drawn", positions: int = 200
+) -> tuple[int, float, list[float]]:
+    """Positions that were compared, the largest error beside ``max(1, |value|)``, and milliseconds of every advice.
 
     Raises
     ------
@@ -69,4 +71,4 @@ def compared(engine: Any, solution: Solution, dice: str = "drawn", positions: in
             worst = max(worst, abs(advice["value"] - value) / max(1, abs(value)))
         losses = [advice["loss"] for advice in one["advice"]]
         assert losses[list(values).index(solution.action(state))] == 0 == min(losses)
-    return len(found), worst, statistics.median(one["ms"] for one in found)
+    return len(found), worst, [one["ms"] for one in found]

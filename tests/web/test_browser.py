@@ -106,6 +106,16 @@ def test_solitaire_side_by_side(browser, farkle):
     check(page)
 
 
+def test_four_play_the_same_game_side_by_side(browser, farkle):
+    page = opened(browser, 320)
+    begin(page, farkle, ["human", "optimal", "random", "human"])
+    play_on(page, "mouse")
+    heads = page.locator("#end [aria-label=Rounds] thead th").all_inner_texts()
+    assert heads == ["Round", "Player 1", "Best play", "Random play", "Player 4"]
+    assert page.locator("#end [aria-label=Rounds] tbody td").count() == 4
+    check(page)
+
+
 def test_two_people_and_no_advice(browser, pig):
     page = opened(browser, 1280)
     begin(page, pig, ["human", "human"])

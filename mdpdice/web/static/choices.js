@@ -6,8 +6,6 @@ import { pictureOfFace } from "./dice.js";
 
 /** @import { Advice, Face, View } from "./types.js" */
 /** @import { Taps } from "./taps.js" */
-/** 
-
 /** Choices up to which all are listed; of more, those that are not tapped on the table, and the best. */
 const ALL = 9;
 const BEST = 5;

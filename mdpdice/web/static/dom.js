@@ -7,21 +7,18 @@
 /** Make an element: `el("p.hint", { id: "why" }, "text")`. @param {string} kind @param {...Given} given */
 export function el(kind, ...given) {
   const [tag, ...classes] = kind.split(".");
-  const made = document.createElement(tag);
-  if (classes.length) made.className = classes.join(" ");
-  return filled(made, given);
+  return filled(document.createElement(tag), classes, given);
 }
 
 /** The same for SVG. @param {string} kind @param {...Given} given */
 export function svg(kind, ...given) {
   const [tag, ...classes] = kind.split(".");
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  if (classes.length) made.setAttribute("class", classes.join(" "));
-  return filled(made, given);
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), classes, given);
 }
 
-/** @template {HTMLElement | SVGElement} T @param {T} made @param {Given[]} given @returns {T} */
-function filled(made, given) {
+/** @template {HTMLElement | SVGElement} T @param {T} made @param {string[]} classes @param {Given[]} given @returns {T} */
+function filled(made, classes, given) {
+  if (classes.length) made.setAttribute("class", classes.join(" "));
   for (const one of given) {
     if (one === null || one === undefined || one === false) continue;
     if (one instanceof Node || typeof one !== "object") made.append(one instanceof Node ? one : String(one));

@@ -5,10 +5,7 @@ import { Model } from "./evaluate.js";
 import { Future } from "./future.js";
 import { Chance32, Play, Throws, shown } from "./match.js";
 
-/** @typedef {import("./types.js").View} View */
-/** @typedef {import("./types.js").Start} Start */
-/** @typedef {import("./types.js").PlayEvent} PlayEvent */
-/** @typedef {import("./types.js").Decision} Decision */
+/** @import { Decision, Engine, PlayEvent, Start, View } from "./types.js" */
 
 const LISTED = 36; // rolls that are offered one by one; more are tapped in die by die
 const MAPPED = 40; // values of a counter on a map
@@ -24,6 +21,7 @@ export async function open(text) {
   return new FileEngine(await Model.read(text ?? document.getElementById("data")?.textContent ?? ""));
 }
 
+/** A match in this page. @implements {Engine} */
 class FileEngine {
   /** @param {Model} model */
   constructor(model) {
@@ -58,8 +56,7 @@ class FileEngine {
 
   async setup() {
     const { game: name, title, description } = this.data.about;
-    const game = { name, title, description, players: this.two ? 2 : 1, own: true, seats: this.rules, parameters: [] };
-    return { games: [game], dice: /** @type {"drawn"} */ ("drawn") };
+    return { games: [{ name, title, description, players: this.two ? 2 : 1, seats: this.rules, parameters: [] }] };
   }
 
   async about() {
@@ -68,15 +65,10 @@ class FileEngine {
 
   /** Begin a match. @param {Partial<Start>} asked @returns {Promise<View>} */
   async start(asked) {
-    const seats = asked.seats?.length ? [...asked.seats] : this.two ? ["human", "optimal"] : ["human"];
-    const unknown = seats.find((seat) => !this.rules.includes(seat));
-    if (unknown !== undefined) throw new Error(`There is no seat ${unknown} in this page: it knows ${this.rules.join(", ")}.`);
-    if (seats.length > 2) throw new Error("A match has one or two seats.");
+    const seats = [...(asked.seats ?? ["human"])];
     if (this.two && seats.length === 1) seats.push(seats[0]);
-    const rounds = Number(asked.rounds ?? 1);
-    if (!(Number.isInteger(rounds) && rounds > 0)) throw new Error("Play a whole number of rounds, at least one.");
     const seed = asked.seed ?? Math.floor(Math.random() * 1e6);
-    this.asked = { ...this.asked, seats, rounds, dice: asked.dice ?? "drawn", seed };
+    this.asked = { ...this.asked, ...asked, seats, seed };
     this.chance = new Chance32(seed);
     this.match = this.fresh();
     this.future.prepare();
@@ -110,7 +102,7 @@ class FileEngine {
   /** Who sits where, for people. */
   names() {
     const plain = this.asked.seats.map((seat) => ({ human: "you", optimal: "best play" })[seat] ?? seat);
-    return plain[0] === plain[1] ? ["player 1", "player 2"] : plain;
+    return new Set(plain).size < plain.length ? plain.map((_, seat) => `player ${seat + 1}`) : plain;
   }
 
   /** Play on until somebody has to act. */
@@ -125,7 +117,7 @@ class FileEngine {
       } else if (next && this.pass()) {
         continue;
       } else if (play.rolling) {
-        if (this.asked.dice === "mine" && this.throwsNow().weights.length > 1) return this.view();
+        if (this.asked.dice === "mine" && this.dice.weights.length > 1) return this.view();
         this.throwDice(null);
       } else {
         const name = this.asked.seats[play.mover];
@@ -135,8 +127,9 @@ class FileEngine {
     }
   }
 
-  throwsNow() {
-    return this.model.throws[this.play.own(0)];
+  /** What is to be thrown now. */
+  get dice() {
+    return this.throws[this.play.own(0)];
   }
 
   /** Let the next one play, who is not done yet; false: there is nobody. */
@@ -190,11 +183,9 @@ class FileEngine {
 
   /** Throw the dice: draw them, or take what was tapped in. @param {number | null} roll of the throw, or its outcome */
   throwDice(roll) {
-    const { chances, of } = this.throwsNow();
-    const seat = this.play.mover;
-    const dice = this.throws[this.play.own(0)];
-    const told = this.play.threw(roll ?? (of.length ? dice.draw(this.chance) : this.chance.among(chances)));
-    if (chances.length > 1) this.tell({ kind: "roll", seat, ...told });
+    const { dice, play: { mover: seat } } = this;
+    const told = this.play.threw(roll ?? dice.draw(this.chance));
+    if (dice.weights.length > 1) this.tell({ kind: "roll", seat, ...told });
   }
 
   keep() {
@@ -217,9 +208,8 @@ class FileEngine {
   /** Tell what one's own dice show. @param {number | (string | number)[]} what the number of an outcome, or the faces */
   async roll(what) {
     if (!this.waits("dice")) throw new Error("Nothing is to be rolled now.");
-    const dice = this.throws[this.play.own(0)];
-    const roll = Array.isArray(what) ? dice.find(what) : what;
-    const most = dice.rolls.length || this.throwsNow().weights.length;
+    const roll = Array.isArray(what) ? this.dice.find(what) : what;
+    const most = this.dice.rolls.length || this.dice.weights.length;
     if (!(Number.isInteger(roll) && roll >= 0 && roll < most)) throw new Error("These dice cannot show that.");
     this.keep();
     this.throwDice(roll);
@@ -262,7 +252,6 @@ class FileEngine {
       return points ? { ...part, points: part.names?.map((_, at) => points[at] ?? null) } : part;
     });
     return {
-      id: "file",
       turn,
       game: about.game,
       title: about.title,
@@ -285,10 +274,9 @@ class FileEngine {
 
   /** What one's own dice may show: outcomes, or dice where they are many. */
   mine() {
-    const { play } = this;
-    const dice = this.throws[play.own(0)];
+    const { play, dice } = this;
     if (dice.rolls.length > LISTED) return { outcomes: null, dice: dice.dice };
-    const weights = dice.rolls.length ? dice.rolls.map((roll) => roll.weight) : this.throwsNow().weights;
+    const weights = dice.rolls.length ? dice.rolls.map((roll) => roll.weight) : dice.weights;
     const total = weights.reduce((a, b) => a + b);
     const outcomes = weights.map((weight, i) => {
       const chance = `${weight / divisor(weight, total)}/${total / divisor(weight, total)}`;

@@ -3,9 +3,10 @@
 
 import { CHANCE, DECIDE, END, GO, PASS } from "./evaluate.js";
 
-/** @typedef {import("./evaluate.js").Model} Model */
+/** @import { Model } from "./evaluate.js" */
+/** @import { Part, Tap } from "./types.js" */
 /** @typedef {{throw: number, roll: number} | null} Seen the dice as they lie */
-/** @typedef {{place: number, node: number, worth: number, words: string, tap: import("./types.js").Tap | null,
+/** @typedef {{place: number, node: number, worth: number, words: string, tap: Tap | null,
  *   pays: number | null}} Action */
 
 /** Random numbers from 0 to 1: mulberry32, whose state is one whole number. */
@@ -32,8 +33,9 @@ export class Chance32 {
 /** The dice of a throw, and its rolls in the order of mdpdice.looks.Throw.rolls. */
 export class Throws {
   /** @param {Model["throws"][number]} data */
-  constructor({ groups, of }) {
+  constructor({ groups, of, weights }) {
     this.groups = groups;
+    this.weights = weights; // of outcomes
     this.dice = groups.flatMap(([faces, weights, name, count]) => Array(count).fill({ faces, weights, name }));
     this.rolls = of.length ? [{ places: /** @type {number[]} */ ([]), weight: 1 }] : [];
     for (const [, weights, , count] of groups) {
@@ -59,8 +61,9 @@ export class Throws {
       this.dice[die]?.faces.findIndex((/** @type {string | number} */ one) => String(one) === String(face))));
   }
 
-  /** @param {Chance32} chance */
+  /** A roll, or an outcome where the dice are not known. @param {Chance32} chance */
   draw(chance) {
+    if (!this.rolls.length) return chance.among(this.weights);
     return this.at(this.dice.map((die) => chance.among(die.weights)));
   }
 
@@ -164,7 +167,7 @@ export class Play {
     return found ? this.byRoll(found[2], seen) : usual;
   }
 
-  /** The parts on the table. @returns {import("./types.js").Part[]} */
+  /** The parts on the table. @returns {Part[]} */
   parts() {
     const { shown: usual, variants, data, table } = this.model;
     const { state } = this.now.at;

@@ -1,9 +1,7 @@
 // @ts-check
 /** The engine behind a server (docs/server.md): every call is a request, and what must be solved first is waited for. */
 
-/** @import { Advice, About, Distribution, Engine, MapChart, Parameter, Review, Setup, Start, TableChart, View } from "./types.js" */
-
-/** @typedef {(text: string, share: number | null) => void} Progress */
+/** @import { Engine, Parameter, Setup, Start, View } from "./types.js" */
 /** @typedef {{name: string, help: string, allowed: string, value: unknown, required: boolean}} Told */
 /** @typedef {{name: string, title: string, description: string, players: number | null, seats: string[],
  *   parameters: Told[]}} Offer */
@@ -15,7 +13,7 @@ const PHASES = { wait: "Waiting for its turn", explore: "Exploring", compile: "C
 /** How a parameter is typed in, by what may be written for it. @type {Record<string, string>} */
 const KINDS = { "a whole number": "int", "a number": "number", "true or false": "bool" };
 
-/** The engine of the page, at the server that the page is from. @returns {Promise<Engine>} */
+/** The engine of the page, at the server that the page is from. */
 export async function openServer() {
   const engine = new Remote();
   await engine.resume(location.hash.slice(1));
@@ -24,22 +22,21 @@ export async function openServer() {
 
 /** A match at the server. @implements {Engine} */
 class Remote {
-  constructor() {
-    this.table = /** @type {View | null} */ (null);
-    this.auto = /** @type {Start | null} */ (null);
-    this.solving = "";
-    /** Told how far solving is, whatever asked for it. @type {Progress | null} */
-    this.progress = null;
-  }
+  /** @type {View | null} */
+  table = null;
+  /** @type {Start | null} */
+  auto = null;
+  /** The key of what is being solved. */
+  solving = "";
+  /** Told how far solving is, whatever asked for it. @type {Engine["progress"]} */
+  progress = null;
 
   /** Sit down at a table again, after the page was loaded anew. @param {string} id */
   async resume(id) {
     if (!id) return;
     try {
-      const view = /** @type {View} */ (await this.ask(`tables/${encodeURIComponent(id)}`));
-      this.table = view;
-      const { game, seats, rounds } = view;
-      this.auto = { game, parameters: {}, seats, rounds, dice: /** @type {const} */ ("drawn"), seed: null };
+      const { game, seats, rounds } = await this.change(`tables/${encodeURIComponent(id)}`);
+      this.auto = { game, parameters: {}, seats, rounds, dice: "drawn", seed: null };
     } catch {
       history.replaceState(null, "", location.pathname + location.search);
     }
@@ -50,17 +47,17 @@ class Remote {
     const offers = /** @type {Offer[]} */ (await this.ask("games"));
     const wanted = new URLSearchParams(location.search).get("game");
     offers.sort((a, b) => Number(b.name === wanted) - Number(a.name === wanted));
-    const games = offers.map(({ name, title, description, players, seats, parameters }) => ({
-      name, title, description, players: players ?? 1, own: true, free: true,
+    const games = offers.map(({ players, seats, parameters, ...told }) => ({
+      ...told, players: players ?? 1, free: true,
       seats: ["human", ...seats], parameters: parameters.map(parameterOf),
     }));
-    return { games, dice: "drawn", auto: this.auto };
+    return { games, auto: this.auto };
   }
 
-  /** @param {Start} start @param {Progress} [progress] @returns {Promise<View>} */
-  async start(start, progress) {
+  /** @type {Engine["start"]} */
+  async start(start) {
     if (start === this.auto && this.table) return this.table;
-    const view = await this.change("tables", start, progress);
+    const view = await this.change("tables", start);
     history.replaceState(null, "", `${location.pathname}${location.search}#${view.id}`);
     return view;
   }
@@ -70,84 +67,38 @@ class Remote {
     if (this.solving) void send(`solving/${this.solving}/cancel`, {});
   }
 
-  /** @returns {Promise<View>} */
-  async view() {
-    this.table = /** @type {View} */ (await this.ask(this.path("")));
-    return this.table;
+  choose = (/** @type {number} */ i) => this.say("choose", { i });
+  undo = () => this.say("undo");
+  again = () => this.say("again");
+  /** @type {Engine["roll"]} */
+  roll = (outcome) => this.say("roll", typeof outcome === "number" ? { i: outcome } : { faces: outcome });
+
+  advice = () => this.look("advice");
+  review = () => this.look("review");
+  boxes = () => this.look("boxes");
+  chart = () => this.look("chart");
+  distribution = () => this.look("distribution");
+  record = async () => (await this.look("record")).text;
+  about = async () => (this.table ? this.look("about") : {});
+
+  /** What is known at the table. @param {string} what */
+  look(what) {
+    return this.ask(`tables/${this.table?.id}/${what}`);
   }
 
-  /** @param {number} i */
-  choose(i) {
-    return this.change(this.path("/choose"), { turn: this.turn, i });
+  /** Change the table as it was seen. @param {string} how @param {object} [said] */
+  say(how, said) {
+    return this.change(`tables/${this.table?.id}/${how}`, { turn: this.table?.turn, ...said });
   }
 
-  /** @param {number | (string | number)[]} outcome */
-  roll(outcome) {
-    const said = typeof outcome === "number" ? { i: outcome } : { faces: outcome };
-    return this.change(this.path("/roll"), { turn: this.turn, ...said });
+  /** @param {string} path @param {object} [said] @returns {Promise<View>} */
+  async change(path, said) {
+    return (this.table = await this.ask(path, said));
   }
 
-  undo() {
-    return this.change(this.path("/undo"), { turn: this.turn });
-  }
-
-  again() {
-    return this.change(this.path("/again"), { turn: this.turn });
-  }
-
-  /** @returns {Promise<Advice[]>} */
-  async advice() {
-    return /** @type {Advice[]} */ (await this.ask(this.path("/advice")));
-  }
-
-  /** @returns {Promise<Review>} */
-  async review() {
-    return /** @type {Review} */ (await this.ask(this.path("/review")));
-  }
-
-  /** @returns {Promise<string>} */
-  async record() {
-    return /** @type {{text: string}} */ (await this.ask(this.path("/record"))).text;
-  }
-
-  /** @returns {Promise<About>} */
-  async about() {
-    return this.table ? /** @type {About} */ (await this.ask(this.path("/about"))) : {};
-  }
-
-  /** @returns {Promise<Record<string, (number | null)[]> | null>} */
-  async boxes() {
-    return /** @type {Record<string, (number | null)[]> | null} */ (await this.ask(this.path("/boxes")));
-  }
-
-  /** @returns {Promise<(MapChart | TableChart)[] | null>} */
-  async chart() {
-    return /** @type {(MapChart | TableChart)[] | null} */ (await this.ask(this.path("/chart")));
-  }
-
-  /** @returns {Promise<Distribution | null>} */
-  async distribution() {
-    return /** @type {Distribution | null} */ (await this.ask(this.path("/distribution")));
-  }
-
-  get turn() {
-    return this.table?.turn ?? 0;
-  }
-
-  /** @param {string} what */
-  path(what) {
-    return `tables/${this.table?.id ?? ""}${what}`;
-  }
-
-  /** @param {string} path @param {object} said @param {Progress} [progress] @returns {Promise<View>} */
-  async change(path, said, progress) {
-    this.table = /** @type {View} */ (await this.ask(path, said, progress));
-    return this.table;
-  }
-
-  /** The answer; what must be solved first is waited for. @param {string} path @param {object} [said]
-   * @param {Progress} [progress] @returns {Promise<unknown>} */
-  async ask(path, said, progress) {
+  /** The answer; what must be solved first is waited for.
+   * @param {string} path @param {object} [said] @returns {Promise<any>} */
+  async ask(path, said) {
     for (;;) {
       const response = await send(path, said);
       const data = await response.json();
@@ -155,7 +106,7 @@ class Remote {
       if (response.status !== 202) return data;
       this.solving = data.solving;
       try {
-        await solved(data.solving, progress ?? this.progress);
+        await solved(data.solving, this.progress);
       } finally {
         this.solving = "";
       }
@@ -173,7 +124,7 @@ async function send(path, said) {
   }
 }
 
-/** Wait until a game is solved. @param {string} key @param {Progress | null} progress @returns {Promise<void>} */
+/** Wait until a game is solved. @param {string} key @param {Engine["progress"]} progress @returns {Promise<void>} */
 function solved(key, progress) {
   return new Promise((resolve, reject) => {
     const events = new EventSource(`solving/${encodeURIComponent(key)}`);

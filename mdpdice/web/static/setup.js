@@ -14,12 +14,12 @@ const WHO = { human: "A person", optimal: "Best play", random: "Random play", lo
 const NAMED = "named";
 
 /** @param {Setup} setup @param {(start: Start) => void} start */
-export function drawSetup({ games, dice = "drawn" }, start) {
+export function drawSetup({ games }, start) {
   const options = games.map(({ name, title }) => el("option", { value: name }, capital(title)));
   const which = el("select", { id: "which" }, ...options);
   const rest = el("div.rest");
   const chosen = () => games[/** @type {HTMLSelectElement} */ (which).selectedIndex] ?? games[0];
-  const fill = () => rest.replaceChildren(...fieldsOf(chosen(), dice));
+  const fill = () => rest.replaceChildren(...fieldsOf(chosen()));
   which.addEventListener("change", fill);
   fill();
   const submit = (/** @type {Event} */ event) => {
@@ -30,8 +30,8 @@ export function drawSetup({ games, dice = "drawn" }, start) {
     el("button.main", { id: "play" }, "Play"));
 }
 
-/** @param {GameSetup} game @param {"drawn" | "mine"} dice */
-function fieldsOf(game, dice) {
+/** @param {GameSetup} game */
+function fieldsOf(game) {
   const seats = el("div.seats", drawSeat(game, 0), game.players === 2 && drawSeat(game, 1));
   const more = button(".plain", "more", () => {
     seats.append(drawSeat(game, seats.children.length));
@@ -47,8 +47,8 @@ function fieldsOf(game, dice) {
     el("fieldset", el("legend", "Who plays"), seats, game.players === 1 && more),
     el("fieldset.two", el("legend", "The match"), drawField("Rounds", el("input", rounds)),
       drawField("Seed of the dice", el("input", seed))),
-    game.own && el("fieldset", el("legend", "The dice"), drawRadio("drawn", "The page throws them", dice),
-      drawRadio("mine", "I throw real dice and tap them in", dice)),
+    el("fieldset", el("legend", "The dice"), drawRadio("drawn", "The page throws them"),
+      drawRadio("mine", "I throw real dice and tap them in")),
   ];
   return fields.filter((one) => one instanceof Node);
 }
@@ -83,9 +83,9 @@ function drawField(words, input, ...more) {
   return el("div.field", el("label", { for: input.id }, words), input, ...more);
 }
 
-/** @param {string} value @param {string} words @param {string} dice */
-function drawRadio(value, words, dice) {
-  return el("label.check", el("input", { type: "radio", name: "dice", value, checked: value === dice }), words);
+/** @param {string} value @param {string} words */
+function drawRadio(value, words) {
+  return el("label.check", el("input", { type: "radio", name: "dice", value, checked: value === "drawn" }), words);
 }
 
 /** What the form says. @param {GameSetup} game @returns {Start} */

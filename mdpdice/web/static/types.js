@@ -35,14 +35,14 @@
  * @typedef {Record<string, unknown>} About
  *
  * @typedef {{name: string, kind: string, value: unknown, choices?: string[] | null, help?: string | null}} Parameter
- * @typedef {{name: string, title: string, description?: string, players: number, own: boolean, seats: string[],
- *   free?: boolean, parameters: Parameter[]}} GameSetup
+ * @typedef {{name: string, title: string, description?: string, players: number, seats: string[], free?: boolean,
+ *   parameters: Parameter[]}} GameSetup
  * @typedef {{game: string, parameters: Record<string, unknown>, seats: string[], rounds: number,
  *   dice: "drawn" | "mine", seed: number | null}} Start
- * @typedef {{games: GameSetup[], dice?: "drawn" | "mine", auto?: Start | null}} Setup
+ * @typedef {{games: GameSetup[], auto?: Start | null}} Setup
  *
  * An engine; `progress` is set by the page and told what is waited for, and `cancel` stops that.
- * @typedef {{setup: () => Promise<Setup>, start: (start: Start) => Promise<View>, view: () => Promise<View>,
+ * @typedef {{setup: () => Promise<Setup>, start: (start: Start) => Promise<View>,
  *   choose: (i: number) => Promise<View>, roll: (outcome: number | Face[]) => Promise<View>, undo: () => Promise<View>,
  *   again: () => Promise<View>, advice: () => Promise<Advice[]>, review: () => Promise<Review>,
  *   record: () => Promise<string>, about: () => Promise<About>,

@@ -85,7 +85,7 @@ def greedy(layers, claim):
     program = layers.program
     solution = solve(lattice)
     for point in np.flatnonzero(layers.reached.any(axis=0)).tolist():
-        rows, tables = solution.table.lookup.rows(point)
+        rows, tables = solution.table.rows(point)
         for node in np.flatnonzero((lattice.kind == Kind.MAX) | (lattice.kind == Kind.MIN)).tolist():
             edges = range(int(lattice.indptr[node]), int(lattice.indptr[node + 1]))
             worth = [
