@@ -1,7 +1,7 @@
 """Twenty-one with dice, against a banker.
 
-The player rolls one die after the other and adds the eyes up, for as long as he likes; above 21 he
-has lost.  Then the banker rolls until he has at least `banker_stands`.  Who is nearer to 21
+The player rolls one die after the other and adds the eyes up, for as long as they like; above 21 they
+have lost.  Then the banker rolls until reaching at least `banker_stands`.  Who is nearer to 21
 wins the stake, 1 or -1, and equal sums are worth nothing.
 """
 
@@ -12,14 +12,14 @@ from mdpdice import Edge, Game, Node, decide, die, end, go, roll
 
 @attrs.frozen
 class Player:
-    """The player's turn: what he has."""
+    """The player's turn: their points."""
 
     points: int
 
 
 @attrs.frozen
 class Banker:
-    """The banker's turn: what he has, and what he has to beat."""
+    """The banker's turn: their points, and those to beat."""
 
     points: int
     beat: int
@@ -44,7 +44,7 @@ class TwentyOne(Game[State, str]):
     limit : int
         More than this is too much.
     banker_stands : int
-        The banker rolls until he has that much.
+        The banker rolls until reaching that many.
     sides : int
         Sides of the die.
     """
@@ -53,7 +53,7 @@ class TwentyOne(Game[State, str]):
 
     limit: int = attrs.field(default=21, converter=_positive, metadata={"help": "more than this is too much"})
     banker_stands: int = attrs.field(
-        default=17, converter=_positive, metadata={"help": "the banker rolls until he has that much"}
+        default=17, converter=_positive, metadata={"help": "the banker rolls until reaching that many"}
     )
     sides: int = attrs.field(default=6, converter=_positive, metadata={"help": "sides of the die"})
 
