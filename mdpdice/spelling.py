@@ -1,4 +1,4 @@
-"""What somebody may have meant who wrote a name that does not exist."""
+"""Names in words: what a wrong one may have meant, and what a game is called."""
 
 from __future__ import annotations
 

@@ -262,7 +262,10 @@ class Policy:
         node = self._node(state)
         if not net.decides[node]:
             raise GameError("nobody decides in this state", state=net.describe(node))
-        steps = steps_of(net, steps_left, 1)
+        try:
+            steps = steps_of(net, steps_left, 1)
+        except HorizonRangeError as error:
+            raise error.at(net.describe(node)) from error.__cause__
         if self.weight is None:
             choice = self.choice[steps] if self.staged else self.choice
             return {net.action_of(int(choice[node])): Fraction(1)}

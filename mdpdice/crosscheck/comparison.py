@@ -14,7 +14,7 @@ from mdpdice.networks.network import Bools, Floats, Kind, Network
 from mdpdice.policies.evaluation import evaluate
 from mdpdice.solving.problem import Problem
 
-__all__ = ["by_node", "compare_actions", "compare_policies", "compare_values", "may", "must"]
+__all__ = ["by_node", "compare_actions", "compare_policies", "compare_values", "optimal_edges"]
 
 EXACT_UP_TO_NODES = 5_000
 """Nodes, of all stages together, up to which a policy is evaluated in rationals where floats prove nothing."""
@@ -62,31 +62,28 @@ def _tops(solution: Solution, edges: Floats) -> Floats:
     return top
 
 
-def may(solution: Solution) -> Bools:
-    """Edges of decisions that may be optimal: none is proved to be better."""
-    worst, best = _for_the_mover(solution)
-    possible: Bools = (best >= _tops(solution, worst)) & solution.network.decides[solution.network.source]
-    return possible
+def optimal_edges(solution: Solution) -> tuple[Bools, Bools]:
+    """Edges of decisions that may be optimal, since none is proved to be better, and those that must be chosen.
 
-
-def must(solution: Solution) -> Bools:
-    """Edges of decisions that must be chosen: proved to be better than all others."""
+    The latter are proved to be better than all others.
+    """
     net = solution.network
     worst, best = _for_the_mover(solution)
+    may: Bools = (best >= _tops(solution, worst)) & net.decides[net.source]
     top = _tops(solution, best)
     is_top = best == top
     # The best of the others: the top itself where two edges share it.
     shared = by_node(np.add, net, is_top.astype(np.float64), 0.0)
     second = _tops(solution, np.where(is_top, -np.inf, best))
     others = np.where(is_top & (shared[..., net.source] == 1), second, top)
-    only: Bools = (worst > others) & net.decides[net.source]
-    return only
+    must: Bools = (worst > others) & net.decides[net.source]
+    return may, must
 
 
 def compare_actions(judged: Solution, only: Bools, judge: Solution, possible: Bools) -> tuple[int, list[str]]:
     """How many actions `judged` chose, and what speaks against them in the eyes of `judge`.
 
-    Each, and what is proved to be the only choice (`only`, from `must`), may be optimal there (`possible`, from `may`).
+    Each, and what is proved to be the `only` choice, may be optimal there (`possible`); see `optimal_edges`.
     """
     net = judged.network
     choice = judged.nodes.choice

@@ -246,7 +246,8 @@ def cross_check(
     problems = [f"{entry.solver} failed: {entry.message}" for entry in entries if entry.outcome == "failed"]
     solutions = [entry.solution for entry in entries if entry.solution is not None]
     problems += [f"{it.solver} is {it.status.value}: {it.reason}" for it in solutions if not it.proved]
-    possible, only = ([judge(solution) for solution in solutions] for judge in (comparison.may, comparison.must))
+    edges = [comparison.optimal_edges(solution) for solution in solutions]
+    possible, only = [may for may, _ in edges], [must for _, must in edges]
     choices = 0
     for i, first in enumerate(solutions):
         for j, second in enumerate(solutions):

@@ -67,8 +67,9 @@ def test_staged_policy():
     assert policy.action(0) == policy.action(0, steps_left=2) == "roll"
     assert policy.action(3, steps_left=1) == "hold"
     for steps in (0, 3, -1, 1.0, True):
-        with pytest.raises(HorizonRangeError):
-            policy.action(0, steps_left=steps)
+        with pytest.raises(HorizonRangeError) as caught:
+            policy.action(3, steps_left=steps)
+        assert (caught.value.state, caught.value.value) == (3, steps)
     with pytest.raises(HorizonRangeError):
         Policy.of(explore(PigTurn()), lambda p, left: "roll", staged=True)
     with pytest.raises(HorizonRangeError):

@@ -32,7 +32,7 @@ from mdpdice import (
     solve,
 )
 from mdpdice.backend import Feature, Run, traced
-from mdpdice.crosscheck.comparison import compare_actions, compare_policies, compare_values, may, must
+from mdpdice.crosscheck.comparison import compare_actions, compare_policies, compare_values, optimal_edges
 from mdpdice.crosscheck.report import COUNTERS
 from mdpdice.errors import GameError, UnsupportedError
 from mdpdice.solvers.value_iteration import ValueIteration
@@ -150,27 +150,26 @@ def test_a_chosen_action_that_is_worse():
     policy = good.nodes.choice.copy()
     policy[0] = 2
     forged = changed(good, choice=policy, solver="forged")
-    possible = may(good)
-    judged, problems = compare_actions(forged, must(good), good, possible)
+    possible, only = optimal_edges(good)
+    judged, problems = compare_actions(forged, only, good, possible)
     assert judged == 3
     assert problems == ["forged chooses 2 in 0, which is not optimal by the bounds of exact (1 such decisions)"]
 
 
 def test_may_and_must():
-    good = solved()
-    assert may(good)[:3].tolist() == [True, True, False]
-    assert must(good)[:3].tolist() == [False, False, False]
+    may, must = optimal_edges(solved())
+    assert may[:3].tolist() == [True, True, False]
+    assert must[:3].tolist() == [False, False, False]
     # Waiting in 3 is as good as going on, as long as he goes on in the end; in 6 he collects for ever.
-    assert may(good)[3:5].tolist() == [True, True]
-    assert must(good)[7:9].tolist() == [True, False]
-    assert not must(good)[~RICH.decides[RICH.source]].any()
+    assert may[3:5].tolist() == [True, True]
+    assert must[7:9].tolist() == [True, False]
+    assert not must[~RICH.decides[RICH.source]].any()
 
 
 def test_what_one_proves_the_only_choice_the_other_may_not_rule_out():
     good = solved()
-    only = must(good)
-    possible = may(good) & ~only
-    _, problems = compare_actions(good, only, good, possible)
+    possible, only = optimal_edges(good)
+    _, problems = compare_actions(good, only, good, possible & ~only)
     assert any("is the only choice in 6" in problem for problem in problems)
 
 
